@@ -1,0 +1,10 @@
+//! The only code that meets the world: disk, git, SQLite, network, processes, JavaScript, clock.
+#![allow(clippy::disallowed_methods, reason = "this is the border: IO lives here and nowhere else")]
+
+pub mod disk;
+pub mod git;
+pub mod javascript;
+pub mod providers;
+pub mod sqlite;
+pub mod system;
+pub mod tools;

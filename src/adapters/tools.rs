@@ -1,0 +1,1 @@
+//! Tools that run in the project.

@@ -1,0 +1,4 @@
+//! Users' files: text in, checked values and diagnostics out. Never reads a file.
+
+pub mod json;
+pub mod source;

@@ -1,0 +1,139 @@
+//! JSON with comments as a tree in which every key and value knows its bytes.
+
+use std::ops::Range;
+
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions};
+use serde_json::{Map, Value};
+
+use super::source::{Findings, SourceFile};
+
+/// One value with its byte range in the file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    pub span: Range<usize>,
+    pub kind: Kind,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Kind {
+    Null,
+    Bool(bool),
+    /// As written.
+    Number(String),
+    String(String),
+    Array(Vec<Node>),
+    Object(Vec<Member>),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Member {
+    pub key: String,
+    pub key_span: Range<usize>,
+    pub value: Node,
+}
+
+impl Node {
+    /// Parses a whole file; a syntax error or duplicate key becomes a finding (C01, C02).
+    /// Comments and trailing commas are accepted.
+    pub fn parse(file: &SourceFile, findings: &mut Findings<'_>) -> Option<Self> {
+        let options =
+            ParseOptions { allow_comments: true, allow_trailing_commas: true, ..ParseOptions::default() };
+        let collect = CollectOptions::default();
+        match jsonc_parser::parse_to_ast(&file.text, &collect, &options) {
+            Ok(parsed) => match parsed.value {
+                Some(value) => Some(convert(&value, findings)),
+                None => {
+                    findings.error("C01", 0..0, "the file is empty", None);
+                    None
+                }
+            },
+            Err(error) => {
+                let range = error.range();
+                findings.error(
+                    "C01",
+                    range.start..range.end,
+                    format!("not valid JSON: {}", error.kind()),
+                    None,
+                );
+                None
+            }
+        }
+    }
+
+    pub fn kind_name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Null => "null",
+            Kind::Bool(_) => "a boolean",
+            Kind::Number(_) => "a number",
+            Kind::String(_) => "a string",
+            Kind::Array(_) => "an array",
+            Kind::Object(_) => "an object",
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        if let Kind::String(text) = &self.kind { Some(text) } else { None }
+    }
+
+    pub fn members(&self) -> Option<&[Member]> {
+        if let Kind::Object(members) = &self.kind { Some(members) } else { None }
+    }
+
+    pub fn items(&self) -> Option<&[Self]> {
+        if let Kind::Array(items) = &self.kind { Some(items) } else { None }
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.members()?.iter().find(|member| member.key == key).map(|member| &member.value)
+    }
+
+    /// The plain value without positions.
+    pub fn to_value(&self) -> Value {
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(flag) => Value::Bool(*flag),
+            Kind::Number(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+            Kind::String(text) => Value::String(text.clone()),
+            Kind::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            Kind::Object(members) => Value::Object(
+                members.iter().map(|m| (m.key.clone(), m.value.to_value())).collect::<Map<_, _>>(),
+            ),
+        }
+    }
+}
+
+fn convert(value: &ast::Value<'_>, findings: &mut Findings<'_>) -> Node {
+    let range = value.range();
+    let kind = match value {
+        ast::Value::NullKeyword(_) => Kind::Null,
+        ast::Value::BooleanLit(lit) => Kind::Bool(lit.value),
+        ast::Value::NumberLit(lit) => Kind::Number(lit.value.to_owned()),
+        ast::Value::StringLit(lit) => Kind::String(lit.value.to_string()),
+        ast::Value::Array(array) => {
+            Kind::Array(array.elements.iter().map(|item| convert(item, findings)).collect())
+        }
+        ast::Value::Object(object) => Kind::Object(members(object, findings)),
+    };
+    Node { span: range.start..range.end, kind }
+}
+
+fn members(object: &ast::Object<'_>, findings: &mut Findings<'_>) -> Vec<Member> {
+    let mut members: Vec<Member> = Vec::with_capacity(object.properties.len());
+    for property in &object.properties {
+        let range = property.name.range();
+        let key = property.name.as_str().to_owned();
+        if members.iter().any(|member| member.key == key) {
+            let hint = Some("remove one of the two; only the first is used".to_owned());
+            findings.error("C02", range.start..range.end, format!("the key `{key}` stands here twice"), hint);
+            continue;
+        }
+        members.push(Member {
+            key,
+            key_span: range.start..range.end,
+            value: convert(&property.value, findings),
+        });
+    }
+    members
+}

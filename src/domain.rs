@@ -1,0 +1,20 @@
+//! The nouns of the program: plain data that every other layer shares.
+//!
+//! Never here: async, IO, clocks, randomness.
+
+pub mod agent;
+pub mod approval;
+pub mod context;
+pub mod cost;
+pub mod diagnostic;
+pub mod failure;
+pub mod ids;
+pub mod journal;
+pub mod message;
+pub mod model;
+pub mod place;
+pub mod role;
+pub mod script;
+pub mod snapshot;
+pub mod tool;
+pub mod workflow;

@@ -1,0 +1,31 @@
+//! An agent: a role seated in a context, with its model and tools resolved.
+
+use serde::{Deserialize, Serialize};
+
+use super::context::Side;
+use super::ids::ContextIx;
+use super::message::ChatMessage;
+use super::model::ModelChoice;
+use super::tool::{ParsingTool, ToolSpec};
+
+/// Everything the engine needs to let an agent speak. Decided once while loading; two agents of one role
+/// differ by `id` (A38).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AgentSpec {
+    pub id: String,
+    pub role: String,
+    pub side: Side,
+    pub context: ContextIx,
+    /// Role prompt and the system entries of the context's starting messages (A39, A42).
+    pub system_prompt: String,
+    pub examples: Vec<ChatMessage>,
+    pub choice: ModelChoice,
+    /// Exactly the tools this agent may call; anything else is refused at execution too (TOOL-16).
+    pub tools: Vec<ToolSpec>,
+    pub parsing_tools: Vec<ParsingTool>,
+    /// Model rounds with tools per visit before asking to go on (A28, TOOL-15).
+    pub max_tool_rounds: u32,
+    pub reminder: Option<String>,
+}
+
+pub const DEFAULT_TOOL_ROUNDS: u32 = 25;

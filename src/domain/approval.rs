@@ -1,0 +1,73 @@
+//! Who may do what without being asked.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::tool::ToolRisk;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// The policy of one run: a rule per tool name wins over the rule per risk (TOOL-13).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ApprovalPolicy {
+    pub read: Permission,
+    pub write: Permission,
+    pub execute: Permission,
+    #[serde(default)]
+    pub tools: BTreeMap<String, Permission>,
+}
+
+impl Default for ApprovalPolicy {
+    fn default() -> Self {
+        Self {
+            read: Permission::Allow,
+            write: Permission::Ask,
+            execute: Permission::Ask,
+            tools: BTreeMap::new(),
+        }
+    }
+}
+
+impl ApprovalPolicy {
+    /// `--yes`: everything that would be asked is allowed; what is denied stays denied.
+    #[must_use]
+    pub fn approving_all(mut self) -> Self {
+        let yes = |rule: Permission| if rule == Permission::Ask { Permission::Allow } else { rule };
+        self.read = yes(self.read);
+        self.write = yes(self.write);
+        self.execute = yes(self.execute);
+        for rule in self.tools.values_mut() {
+            *rule = yes(*rule);
+        }
+        self
+    }
+
+    pub fn of(&self, tool: &str, risk: ToolRisk) -> Permission {
+        self.tools.get(tool).copied().unwrap_or(match risk {
+            ToolRisk::Read => self.read,
+            ToolRisk::Write => self.write,
+            ToolRisk::Execute => self.execute,
+        })
+    }
+}
+
+/// The answer to an approval question.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "decision")]
+pub enum Decision {
+    /// This call only.
+    Allow,
+    /// This and every later call of the same tool in this run.
+    AllowTool,
+    /// The model is told, with the reason if one was given, and may go on.
+    Deny { reason: Option<String> },
+    /// Nobody is there to ask: the run stops with `tool.denied` (headless without `--yes`).
+    Stop,
+}

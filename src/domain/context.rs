@@ -1,0 +1,105 @@
+//! A conversation that agents share: one ground-truth log. What one agent is shown is a computed view.
+
+use serde::{Deserialize, Serialize};
+
+use super::message::{ChatRole, ToolCall};
+
+/// Where an agent sits in its context: `assistant` answers, `user` plays the person (the seed's `role`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    User,
+    Assistant,
+}
+
+impl Side {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+
+    /// The message role under which this seat's words are stored.
+    pub fn canonical(self) -> ChatRole {
+        match self {
+            Self::User => ChatRole::User,
+            Self::Assistant => ChatRole::Assistant,
+        }
+    }
+}
+
+/// Who wrote an entry.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// `starting_messages` of the file.
+    Start,
+    /// The workflow itself: an input sent by a state.
+    Workflow,
+    /// The person at the terminal.
+    Human,
+    /// An agent, by id.
+    Agent(String),
+    /// A script's `addMessage`.
+    Script,
+}
+
+/// A tool call with its answer. `answer` is always filled before the next request is built:
+/// results cannot be orphaned because they live inside their call (CTX-10).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AnsweredCall {
+    pub call: ToolCall,
+    pub answer: String,
+    pub ok: bool,
+}
+
+/// One entry of a context: a text, or a model's turn with its answered calls.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    pub author: Author,
+    pub role: ChatRole,
+    #[serde(default)]
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<AnsweredCall>,
+    /// Never trimmed (starting messages).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    /// Cut off by a cancel.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+impl Entry {
+    pub fn text(author: Author, role: ChatRole, text: impl Into<String>) -> Self {
+        Self { author, role, text: text.into(), calls: Vec::new(), pinned: false, interrupted: false }
+    }
+
+    /// Length in Unicode scalars of text, call arguments and answers (A40).
+    pub fn length(&self) -> usize {
+        let calls: usize = self
+            .calls
+            .iter()
+            .map(|call| call.call.arguments.chars().count() + call.answer.chars().count())
+            .sum();
+        self.text.chars().count() + calls
+    }
+}
+
+/// The definition of a context in a workflow file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ContextSpec {
+    pub name: String,
+    pub starting_messages: Vec<Entry>,
+    /// Limit of a view in Unicode scalars; 50,000 where the file says nothing (A40).
+    pub max_length: usize,
+}
+
+pub const DEFAULT_MAX_LENGTH: usize = 50_000;
+
+/// The live log of one context.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Context {
+    pub entries: Vec<Entry>,
+}

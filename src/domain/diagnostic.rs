@@ -1,0 +1,28 @@
+//! A finding in a user's file: what, where, and what to do about it.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::place::Place;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+/// One finding. `code` is stable (E01…, W01…, I01… of the workflow rules; C01… for settings and roles).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Diagnostic {
+    pub code: String,
+    pub severity: Severity,
+    pub message: String,
+    pub place: Place,
+    /// Byte range in the file's text, for the caret.
+    pub span: Range<usize>,
+    /// What to do next, a sentence; "did you mean `x`?" included.
+    pub hint: Option<String>,
+}

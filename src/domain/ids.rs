@@ -1,0 +1,93 @@
+//! Names that never mix: a run is not a snapshot, a state index is not an agent index.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub String);
+
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+    };
+}
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub usize);
+    };
+}
+
+text_id!(
+    /// One run of one workflow; drawn by the driver, sorts by start time.
+    RunId
+);
+text_id!(
+    /// One stored state of the project's files (a git commit in our own namespace).
+    SnapshotId
+);
+index!(
+    /// Position in `Program::workflows`; 0 is the root.
+    WorkflowIx
+);
+index!(
+    /// Position in `Workflow::states`.
+    StateIx
+);
+index!(
+    /// Position in `Workflow::agents`.
+    AgentIx
+);
+index!(
+    /// Position in `Workflow::contexts`.
+    ContextIx
+);
+index!(
+    /// Position in `Workflow::scripts`.
+    ScriptIx
+);
+
+/// Names one effect of one run. Counted by the machine, so it is the same in every replay;
+/// with the run id it is the idempotency key of the effect.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(pub u64);
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// Milliseconds since 1970-01-01 UTC. Time is an input: only the driver reads a clock.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(pub i64);

@@ -1,0 +1,93 @@
+//! Rows of a run's journal and the summary that lists are made of.
+
+use serde::{Deserialize, Serialize};
+
+use super::cost::Usage;
+use super::failure::Failure;
+use super::ids::{CallId, RunId, SnapshotId, Timestamp};
+
+/// §1.7. `Interrupted` is what a reader sees of a run whose process died.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    Running,
+    Paused,
+    Completed,
+    Failed,
+    Cancelled,
+    Interrupted,
+}
+
+impl RunStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowKind {
+    /// Written before an effect; without a later input of the same call its outcome is unknown.
+    Intent,
+    /// An input of the machine: the truth from which a run is rebuilt.
+    Input,
+}
+
+/// One append-only row. `body` is JSON text; bodies above 128 KiB are stored once by content hash by the store.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Row {
+    pub kind: RowKind,
+    pub at: Timestamp,
+    pub call: Option<CallId>,
+    pub body: String,
+}
+
+/// What is known when a run begins.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunHeader {
+    pub id: RunId,
+    pub workflow: String,
+    /// `Program::hash`.
+    pub definition_hash: String,
+    /// The whole `RunSpec` as JSON (definition, roles, prompts, input); stored by content hash.
+    pub spec: String,
+    pub input: String,
+    /// Canonical path of the project.
+    pub project: String,
+    pub started: Timestamp,
+    /// Process that drives the run, to tell running from interrupted.
+    pub pid: u32,
+}
+
+/// The changing part, rewritten at each state boundary; rebuildable from the rows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunProgress {
+    pub status: RunStatus,
+    pub path: Vec<String>,
+    pub usage: Usage,
+    pub cost_usd: Option<f64>,
+    pub snapshot: Option<SnapshotId>,
+    pub output: Option<serde_json::Value>,
+    pub error: Option<Failure>,
+    pub updated: Timestamp,
+}
+
+/// A line of `runs list`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunSummary {
+    pub id: RunId,
+    pub workflow: String,
+    pub definition_hash: String,
+    pub input: String,
+    pub project: String,
+    pub started: Timestamp,
+    #[serde(flatten)]
+    pub progress: RunProgress,
+}

@@ -1,0 +1,213 @@
+//! A model call: what is asked, what comes back, what can go wrong.
+
+use serde::{Deserialize, Serialize};
+
+use super::cost::{Price, Usage};
+use super::message::{ChatMessage, ToolCall};
+use super::tool::{ParsingTool, ToolSpec};
+
+/// Which model speaks, decided once while loading, with where that was decided (MODEL-4).
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ModelChoice {
+    /// base, smart or fast.
+    pub level: String,
+    /// A provider's name in the catalogue, or `scripted`.
+    pub provider: String,
+    pub base_url: String,
+    pub model: String,
+    /// The *name* of the key in the key ring of the providers; never the key (CFG-20).
+    /// `None`: the server wants no key.
+    pub key: Option<String>,
+    #[serde(default)]
+    pub parameters: ModelParameters,
+    /// Tokens; `None` where the catalogue does not know the model.
+    pub context_size: Option<u64>,
+    pub price: Option<Price>,
+    /// For people: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
+    pub provenance: String,
+}
+
+/// Sampling parameters; only what the model accepts is set (MODEL-6).
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelParameters {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frequency_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetition_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    #[default]
+    Auto,
+    /// Some tool must be called.
+    Required,
+    /// This tool must be called.
+    Named(String),
+}
+
+/// One request to a model. Messages are a view computed by the engine; the provider adapter merges
+/// neighbours of one role and anything else its wire demands.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ModelRequest {
+    /// The asking agent's id: the scripted model answers by it.
+    pub agent: String,
+    /// Path name of the state that asks.
+    pub state: String,
+    pub choice: ModelChoice,
+    pub messages: Vec<ChatMessage>,
+    pub tools: Vec<ToolSpec>,
+    pub parsing_tools: Vec<ParsingTool>,
+    pub tool_choice: ToolChoice,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    Stop,
+    ToolCalls,
+    /// The answer was cut at the output limit.
+    Length,
+    ContentFilter,
+    Other,
+}
+
+/// A whole answer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ModelReply {
+    pub text: String,
+    /// Shown separately, never sent back (MODEL-5).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    pub usage: Usage,
+    /// The server did not report usage: `usage` is an estimate from bytes.
+    #[serde(default)]
+    pub usage_estimated: bool,
+    /// The model that the server says answered.
+    #[serde(default)]
+    pub model: Option<String>,
+    pub finish: FinishReason,
+    /// Milliseconds from sending to the end of the answer.
+    #[serde(default)]
+    pub duration_ms: u64,
+}
+
+/// Which part of an answer a streamed piece belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeltaKind {
+    Text,
+    Reasoning,
+}
+
+/// Why a call gave no answer. Never turned into an empty one (MODEL-14).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum ModelError {
+    #[error("rate limited: {detail}")]
+    RateLimited { retry_after_ms: Option<u64>, detail: String },
+    /// 5xx, or an overload message.
+    #[error("the server is overloaded or failing: {detail}")]
+    Overloaded { retry_after_ms: Option<u64>, detail: String },
+    /// Connect, read, idle time-out, connection refused, stream cut.
+    #[error("{detail}")]
+    Transport { detail: String },
+    /// Nothing arrived for longer than the limit.
+    #[error("{detail}")]
+    Timeout { detail: String },
+    #[error("the key was refused: {detail}")]
+    Auth { detail: String },
+    /// The request does not fit the model's window.
+    #[error("the conversation is too long for the model: {detail}")]
+    TooLong { detail: String },
+    #[error("the model refused: {detail}")]
+    Refused { detail: String },
+    /// An answer that is not the protocol: HTML, broken JSON, an error object in a stream, any other 4xx.
+    #[error("{detail}")]
+    Protocol { detail: String },
+    /// The scripted model was asked something its script does not hold.
+    #[error("{detail}")]
+    Drift { detail: String },
+}
+
+impl ModelError {
+    /// The error name of the workflow rules (§1.7).
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::RateLimited { .. } => "model.rate_limit",
+            Self::Overloaded { .. } => "model.overloaded",
+            Self::Transport { .. } => "model.transport",
+            Self::Timeout { .. } => "model.timeout",
+            Self::Auth { .. } => "model.auth",
+            Self::TooLong { .. } => "context_overflow",
+            Self::Refused { .. } => "model.refusal",
+            Self::Protocol { .. } => "model.protocol",
+            Self::Drift { .. } => "model.drift",
+        }
+    }
+
+    /// Whether asking again can help (MODEL-7): rate limits, server faults and transport, never another 4xx.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::RateLimited { .. }
+                | Self::Overloaded { .. }
+                | Self::Transport { .. }
+                | Self::Timeout { .. }
+        )
+    }
+
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited { retry_after_ms, .. } | Self::Overloaded { retry_after_ms, .. } => {
+                *retry_after_ms
+            }
+            Self::Transport { .. }
+            | Self::Timeout { .. }
+            | Self::Auth { .. }
+            | Self::TooLong { .. }
+            | Self::Refused { .. }
+            | Self::Protocol { .. }
+            | Self::Drift { .. } => None,
+        }
+    }
+
+    /// What the user should do next (ERR-13).
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::RateLimited { .. } => "wait a little and run again, or choose another model for this level",
+            Self::Overloaded { .. } => {
+                "the provider has trouble; run again later or point the level at another provider"
+            }
+            Self::Transport { .. } => {
+                "check the base URL and that the server is running: `synthdev config show --origin`"
+            }
+            Self::Timeout { .. } => {
+                "the server accepted the request and went silent; try again or use another model"
+            }
+            Self::Auth { .. } => "set the key for this provider, for example SYNTHDEV_API_KEY",
+            Self::TooLong { .. } => "lower the context's max_length or choose a model with a larger window",
+            Self::Refused { .. } => "rephrase the task or use another model",
+            Self::Protocol { .. } => {
+                "the server does not speak OpenAI-compatible chat completions at this URL; it usually ends in /v1"
+            }
+            Self::Drift { .. } => "the replies file does not match the run: correct it or the workflow",
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! A persona from a role file: prompt, level, tools it may use.
+
+use serde::{Deserialize, Serialize};
+
+use super::message::ChatMessage;
+use super::place::{Layer, Place};
+use super::tool::ParsingTool;
+
+/// A checked role (CFG-11). Fields that a later layer leaves out keep the earlier layer's value (CFG-13).
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Role {
+    pub name: String,
+    /// From `name.group.json`; empty for plain files (CFG-10).
+    pub group: String,
+    /// base, smart or fast.
+    pub level: String,
+    pub system_message: String,
+    pub description: String,
+    pub reminder: Option<String>,
+    /// Patterns: exact, `*` wildcards, `/regex/flags` (CFG-12).
+    pub included_tools: Option<Vec<String>>,
+    pub excluded_tools: Option<Vec<String>>,
+    pub parsing_tools: Vec<ParsingTool>,
+    /// Few-shot examples, placed after the system message.
+    pub examples: Vec<ChatMessage>,
+    /// Agents that an agentic role may spawn; kept for later, shown by `roles`.
+    pub enabled_agents: Vec<String>,
+    pub can_create_tasks_for: Vec<String>,
+    pub layer: Layer,
+    /// Every file that contributed, lowest layer first.
+    pub places: Vec<Place>,
+}
+
+impl Role {
+    /// `group.name`, or the plain name.
+    pub fn full_name(&self) -> String {
+        if self.group.is_empty() { self.name.clone() } else { format!("{}.{}", self.group, self.name) }
+    }
+}

@@ -1,0 +1,208 @@
+//! Workflow scripts: prepared source, the world they see, the changes they return.
+//!
+//! JavaScript gets a copy and returns changes; nothing is shared, so a failed script changes nothing.
+
+pub mod shorthand;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::context::Side;
+use super::ids::ScriptIx;
+use super::message::ToolCall;
+use super::place::Place;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScriptKind {
+    /// `transition.condition`
+    Condition,
+    /// `transition.before`
+    Before,
+    /// `action.script`
+    Action,
+    /// `input`, `sub_workflow_input` values, `{expr}`
+    Input,
+}
+
+/// How the prepared source is compiled; decided once while loading (A1, A2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScriptForm {
+    /// One expression. If its value is a function, the function is called with the host (A1).
+    Expression,
+    /// Statements; the return value is ignored (A2).
+    Statements,
+}
+
+/// One script of a workflow file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Script {
+    pub kind: ScriptKind,
+    pub form: ScriptForm,
+    /// As written in the file; shown in errors.
+    pub source: String,
+    /// With `function.NAME` rewritten (A3); line numbers as in `source`.
+    pub prepared: String,
+    /// Where the script's text begins in its file.
+    pub place: Place,
+}
+
+/// The last model response of an agent, as scripts see it (A30, A31).
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct AgentView {
+    pub id: String,
+    pub role: String,
+    pub context: String,
+    pub side: Option<Side>,
+    /// `None` before the first answer; `""` if it only called tools.
+    pub last_response: Option<String>,
+    /// Normal and parsing calls of the agent's own last response (A30).
+    pub tool_calls: Vec<ToolCall>,
+    pub parsing_tool_calls: Vec<ToolCall>,
+}
+
+/// A message of a context as scripts see it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ScriptMessage {
+    pub role: String,
+    pub content: String,
+    /// Index of the entry that this came from; `None` for one that the script added (A55).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<usize>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ContextView {
+    pub name: String,
+    pub agents: Vec<String>,
+    pub messages: Vec<ScriptMessage>,
+}
+
+/// Everything a script can read (A4, A5, A54; FSM-8).
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ScopeView {
+    /// Identifies (run, frame): together with `version` a script host may keep its parsed copy of `common_data`.
+    pub frame: u64,
+    /// Grows whenever `common_data` changes.
+    pub version: u64,
+    pub workflow: String,
+    pub state: String,
+    pub common_data: Arc<Map<String, Value>>,
+    /// Names declared under `variables`, for `common_data.variables` (A4).
+    pub variables: Arc<Vec<String>>,
+    pub agents: Vec<AgentView>,
+    pub contexts: Vec<ContextView>,
+    /// Output of the last child; `None` is `undefined` (A50).
+    pub sub_workflow_result: Option<Value>,
+    pub last_agent_response: Option<String>,
+    pub last_tool_calls: Vec<ToolCall>,
+    pub last_parsing_tool_calls: Vec<ToolCall>,
+    /// `context` in conditions: {success, result, agent, toolCalls} (A54).
+    pub result: Option<Value>,
+    /// Milliseconds for `Date`, from the journal (A56).
+    pub now_ms: i64,
+    /// Seed for `Math.random`, from the journal (A56).
+    pub seed: u64,
+}
+
+/// What is to be evaluated.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "do")]
+pub enum ScriptTask {
+    /// Run for its effects.
+    Run { script: ScriptIx },
+    /// Evaluate several expressions against the same world; all or nothing.
+    Values { scripts: Vec<ScriptIx> },
+    /// First guard that holds wins, then *its* `before` runs (A10). A missing guard holds (A11).
+    Choose { guards: Vec<Guard>, errors_are_false: bool },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Guard {
+    pub condition: Option<ScriptIx>,
+    pub before: Option<ScriptIx>,
+}
+
+/// A request to a script host. `scripts` is the workflow's whole list, shared, so that a host can compile
+/// each once; equal `Arc`s mean equal scripts.
+#[derive(Clone, Debug)]
+pub struct ScriptJob {
+    pub scripts: Arc<Vec<Script>>,
+    pub scope: Box<ScopeView>,
+    pub task: ScriptTask,
+}
+
+/// Changes that a script made; applied only after success.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ScopePatch {
+    /// Top-level keys of `common_data` that were set or changed.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub set: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+    /// New whole message lists of the contexts that were changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contexts: Vec<(String, Vec<ScriptMessage>)>,
+}
+
+impl ScopePatch {
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.removed.is_empty() && self.contexts.is_empty()
+    }
+}
+
+/// What came of a job.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ScriptOutcome {
+    /// One per expression of `Values`; `None` is `undefined`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Option<Value>>,
+    /// For `Choose`: which guard won.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<usize>,
+    /// For `Choose`: every guard that was tried, with its value as text, for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<TriedGuard>,
+    #[serde(default)]
+    pub patch: ScopePatch,
+    /// Lines of `console.log`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TriedGuard {
+    pub held: bool,
+    /// The value as text (`false`, `undefined`, `3`), or the error.
+    pub value: String,
+}
+
+/// A script that failed: nothing was changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct ScriptError {
+    pub kind: ScriptErrorKind,
+    pub message: String,
+    pub script: ScriptIx,
+    /// Position inside `Script::source`, from 1; 0 when the engine gave none.
+    pub line: usize,
+    pub column: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScriptErrorKind {
+    /// An exception.
+    Thrown,
+    /// Did not finish within the time limit.
+    Time,
+    Memory,
+    Stack,
+    /// `common_data` is no longer JSON (functions, cycles), or a context was broken.
+    NotData,
+    /// The engine itself had to be abandoned.
+    Host,
+}

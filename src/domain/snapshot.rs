@@ -1,0 +1,61 @@
+//! A stored state of the project's files, and what going back to it would do.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{RunId, SnapshotId, Timestamp};
+
+/// What is asked of a snapshot store.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SnapshotRequest {
+    /// `Workflow: coder_reviewer` before a run (SNAP-1).
+    pub label: String,
+    pub run: Option<RunId>,
+    /// The run's input or another note, stored in the commit message.
+    pub note: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SnapshotInfo {
+    pub id: SnapshotId,
+    pub label: String,
+    pub note: String,
+    pub run: Option<RunId>,
+    pub created: Timestamp,
+    /// Files covered.
+    pub files: usize,
+    /// What it could not cover, and why; never silent (SNAP-7).
+    pub skipped: Vec<Skipped>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Skipped {
+    pub path: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChange {
+    Modified,
+    /// Is there now, is not in the snapshot.
+    Added,
+    /// Is in the snapshot, is not there now.
+    Deleted,
+    /// Only the executable bit or the kind differs.
+    Mode,
+}
+
+/// A difference between a snapshot and the present (or another snapshot), seen from the snapshot.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ChangedFile {
+    pub path: String,
+    pub change: FileChange,
+}
+
+/// What a restore did; the present was snapshotted first (SNAP-4).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Restored {
+    /// Undo of the restore; `None` when nothing had to change.
+    pub safety: Option<SnapshotId>,
+    pub files: Vec<ChangedFile>,
+}

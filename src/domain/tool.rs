@@ -1,0 +1,79 @@
+//! Tools: what a model may call, how risky it is, what came of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What running a tool can do to the world; decides approval and what a crash means (§1.7 crash rule).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolRisk {
+    /// Changes nothing; may be repeated.
+    Read,
+    /// Changes files of the project; can be compared by content hash and undone by a snapshot.
+    Write,
+    /// Anything else: a command.
+    Execute,
+}
+
+/// A tool as a model is told of it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of the arguments (an object).
+    pub parameters: Value,
+    pub risk: ToolRisk,
+}
+
+/// A structured decision: recorded and answered by us, never executed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ParsingTool {
+    pub name: String,
+    pub description: String,
+    pub parameters: Value,
+    /// The agent may call nothing else: its tool choice is forced from the start (A34).
+    #[serde(default)]
+    pub parsing_only: bool,
+}
+
+/// One execution of a tool that has been permitted, checked and approved.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ToolInvocation {
+    /// Who asked: for logs and for tools that keep per-agent state.
+    pub agent: String,
+    pub tool: String,
+    pub arguments: Value,
+}
+
+/// What a tool did. A failure is a normal outcome: its text goes back to the model.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ToolOutcome {
+    pub ok: bool,
+    /// The answer for the model, capped in size with a notice (TOOL-18).
+    pub content: String,
+    /// One line for people: `12 lines of src/lib.rs`, `exit 1 in 0.4 s`.
+    pub summary: String,
+    pub duration_ms: u64,
+    /// Paths that changed, relative to the project; empty for a command (unknown).
+    #[serde(default)]
+    pub changed: Vec<String>,
+}
+
+/// What an approval dialog shows before a tool runs (TOOL-13, REPL-20).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum ToolPreview {
+    /// A unified diff of one file.
+    Diff {
+        path: String,
+        diff: String,
+    },
+    Command {
+        command: String,
+        cwd: String,
+        warning: Option<String>,
+    },
+    Text {
+        text: String,
+    },
+}

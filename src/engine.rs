@@ -1,0 +1,9 @@
+//! The interpreter: `Machine::handle(now, Input) -> Output { effects, events }`.
+//!
+//! Pure: never awaits, reads a clock, draws an id or touches the disk. The same inputs give the same
+//! effects and events, so a journal of inputs is a run.
+
+pub mod effect;
+pub mod event;
+pub mod input;
+pub mod spec;

@@ -1,0 +1,203 @@
+//! The product's public face: what a run did, for the screen, `--events`, MCP progress and history alike (FSM-19).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::effect::Question;
+use crate::domain::approval::Decision;
+use crate::domain::context::{Author, Side};
+use crate::domain::cost::Usage;
+use crate::domain::failure::Failure;
+use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use crate::domain::journal::RunStatus;
+use crate::domain::message::{ChatRole, ToolCall};
+use crate::domain::model::DeltaKind;
+use crate::domain::script::TriedGuard;
+use crate::domain::snapshot::Skipped;
+use crate::domain::tool::{ToolPreview, ToolRisk};
+
+/// An event with its run and time; one line of `--events`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Published {
+    pub run: RunId,
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub event: RunEvent,
+}
+
+/// States are path names: a child workflow's states are `child_workflow/state`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum RunEvent {
+    // life
+    RunStarted {
+        workflow: String,
+        definition: String,
+        inputs: Map<String, Value>,
+        chat: bool,
+    },
+    Warning {
+        code: String,
+        text: String,
+    },
+    /// The end. `path` and `snapshot` make it sufficient for the final object of `run --json`.
+    Finished {
+        status: RunStatus,
+        output: Option<Value>,
+        error: Option<Failure>,
+        path: Vec<String>,
+        snapshot: Option<SnapshotId>,
+        usage: Usage,
+        cost_usd: Option<f64>,
+    },
+
+    // snapshots
+    SnapshotTaken {
+        id: SnapshotId,
+        label: String,
+        files: usize,
+        skipped: Vec<Skipped>,
+    },
+    SnapshotFailed {
+        reason: String,
+    },
+
+    // the machine
+    StateEntered {
+        state: String,
+        visit: u32,
+        step: u32,
+        agent: Option<String>,
+        context: Option<String>,
+    },
+    /// `tried` are the guards up to the chosen one; `guard` is the chosen one's position in the file.
+    Transitioned {
+        from: String,
+        to: String,
+        guard: usize,
+        tried: Vec<TriedGuard>,
+    },
+    DataChanged {
+        state: String,
+        set: Map<String, Value>,
+        removed: Vec<String>,
+    },
+    ScriptLog {
+        state: String,
+        text: String,
+    },
+    ChildStarted {
+        state: String,
+        workflow: String,
+        inputs: Map<String, Value>,
+    },
+    ChildFinished {
+        state: String,
+        workflow: String,
+        output: Option<Value>,
+    },
+
+    // conversation
+    /// Something was said in a context, or privately to one agent (`private`: A22, A23).
+    MessageAdded {
+        context: String,
+        author: Author,
+        role: ChatRole,
+        text: String,
+        private: bool,
+    },
+
+    // model calls
+    ModelCalled {
+        call: CallId,
+        agent: String,
+        side: Side,
+        model: String,
+        provider: String,
+        messages: usize,
+    },
+    /// Not journaled.
+    Delta {
+        call: CallId,
+        kind: DeltaKind,
+        text: String,
+    },
+    /// Not journaled: the driver waits before it asks again.
+    ModelRetry {
+        call: CallId,
+        agent: String,
+        attempt: u32,
+        delay_ms: u64,
+        reason: String,
+    },
+    Replied {
+        call: CallId,
+        agent: String,
+        side: Side,
+        text: String,
+        reasoning: String,
+        tool_calls: Vec<ToolCall>,
+        model: String,
+        usage: Usage,
+        cost_usd: Option<f64>,
+        duration_ms: u64,
+    },
+    ModelFailed {
+        call: CallId,
+        agent: String,
+        code: String,
+        reason: String,
+        attempts: u32,
+    },
+
+    // tools
+    ToolStarted {
+        call: CallId,
+        agent: String,
+        tool: String,
+        arguments: Value,
+    },
+    ToolFinished {
+        call: CallId,
+        agent: String,
+        tool: String,
+        ok: bool,
+        summary: String,
+        content: String,
+        duration_ms: u64,
+    },
+    /// Refused before it ran: unknown, not this role's, invalid arguments, denied.
+    ToolRefused {
+        agent: String,
+        tool: String,
+        reason: String,
+    },
+    /// A parsing tool's valid call.
+    Decided {
+        agent: String,
+        tool: String,
+        arguments: Value,
+    },
+
+    // people
+    ApprovalAsked {
+        call: CallId,
+        agent: String,
+        tool: String,
+        risk: ToolRisk,
+        arguments: Value,
+        preview: Option<ToolPreview>,
+    },
+    ApprovalAnswered {
+        call: CallId,
+        tool: String,
+        decision: Decision,
+    },
+    PersonAsked {
+        call: CallId,
+        question: Question,
+    },
+    PersonAnswered {
+        call: CallId,
+    },
+}

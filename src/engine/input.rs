@@ -1,0 +1,75 @@
+//! Everything that can happen to a run. Inputs are journaled; a run is its inputs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::approval::Decision;
+use crate::domain::ids::CallId;
+use crate::domain::model::{ModelError, ModelReply};
+use crate::domain::script::{ScriptError, ScriptOutcome};
+use crate::domain::snapshot::SnapshotInfo;
+use crate::domain::tool::ToolOutcome;
+
+/// One input. Each answer names the call it answers; an answer to a call that is no longer pending is dropped.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "input")]
+pub enum Input {
+    // life
+    Started {
+        seed: u64,
+    },
+    /// Stop what is running. `partial` is the text that had streamed when the person pressed Esc.
+    Cancelled {
+        partial: Option<String>,
+    },
+
+    // answers
+    SnapshotTaken {
+        call: CallId,
+        info: SnapshotInfo,
+    },
+    SnapshotFailed {
+        call: CallId,
+        reason: String,
+    },
+    Evaluated {
+        call: CallId,
+        outcome: ScriptOutcome,
+    },
+    ScriptFailed {
+        call: CallId,
+        error: ScriptError,
+    },
+    Replied {
+        call: CallId,
+        reply: ModelReply,
+    },
+    ModelFailed {
+        call: CallId,
+        error: ModelError,
+        attempts: u32,
+    },
+    Approved {
+        call: CallId,
+        decision: Decision,
+    },
+    ToolDone {
+        call: CallId,
+        outcome: ToolOutcome,
+    },
+    Answered {
+        call: CallId,
+        answer: Answer,
+    },
+}
+
+/// A person's answer to a question of the run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum Answer {
+    /// What was typed, for `Question::Message`.
+    Text { text: String },
+    /// Go on past a limit, or without a snapshot.
+    Continue,
+    /// End the run here (a limit keeps it continuable).
+    Stop,
+}

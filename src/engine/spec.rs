@@ -1,0 +1,21 @@
+//! What a run is started with. Stored with the run, so that it can be replayed as it was (FSM-28).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::domain::approval::ApprovalPolicy;
+use crate::domain::workflow::Program;
+
+/// Grows when the machine would answer an old journal differently.
+pub const MACHINE_VERSION: u32 = 1;
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunSpec {
+    pub machine_version: u32,
+    pub program: Program,
+    /// Checked and converted input values by parameter name (A45).
+    pub inputs: Map<String, Value>,
+    pub approvals: ApprovalPolicy,
+    /// A person can be asked (REPL). Otherwise a limit ends the run and a question fails it.
+    pub interactive: bool,
+}

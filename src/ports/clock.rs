@@ -1,0 +1,14 @@
+//! Time and luck for the driver; the machine gets both as inputs.
+
+use crate::domain::ids::{RunId, Timestamp};
+
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Timestamp;
+}
+
+pub trait IdSource: Send + Sync {
+    /// A new id that sorts after earlier ones.
+    fn run_id(&self) -> RunId;
+    /// A seed for a script's `Math.random` (A56).
+    fn seed(&self) -> u64;
+}

@@ -1,0 +1,22 @@
+//! A model that answers requests.
+
+use futures_util::future::BoxFuture;
+
+use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
+
+/// Receives pieces of an answer while it streams. Must be cheap: it is called per network read.
+pub trait DeltaSink: Send + Sync {
+    fn delta(&self, kind: DeltaKind, text: &str);
+}
+
+/// One provider. Dropping the future cancels the call and closes its connection (MODEL-3).
+/// No retries here: they are the runtime's (MODEL-7).
+pub trait ModelPort: Send + Sync {
+    /// # Errors
+    /// Every way in which no whole answer arrived.
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>>;
+}

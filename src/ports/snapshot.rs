@@ -1,0 +1,49 @@
+//! Stored states of the project's files.
+
+use crate::domain::ids::SnapshotId;
+use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest};
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct SnapshotError {
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+/// Blocking: callers use a blocking thread. One store serves one project directory.
+/// Every function: `SnapshotError` says what could not be read or written.
+pub trait SnapshotPort: Send + Sync {
+    /// # Errors
+    /// The home directory or filesystem root (refused), an unreadable repository, a read-only store.
+    fn take(&self, request: &SnapshotRequest) -> Result<SnapshotInfo, SnapshotError>;
+
+    /// Newest first.
+    /// # Errors
+    /// See the trait.
+    fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError>;
+
+    /// Accepts a unique prefix of an id (SNAP-5).
+    /// # Errors
+    /// Unknown or ambiguous id.
+    fn find(&self, id: &str) -> Result<SnapshotInfo, SnapshotError>;
+
+    /// Files that a restore would change.
+    /// # Errors
+    /// See the trait.
+    fn changes(&self, id: &SnapshotId) -> Result<Vec<ChangedFile>, SnapshotError>;
+
+    /// Unified diff from the snapshot to now.
+    /// # Errors
+    /// See the trait.
+    fn diff(&self, id: &SnapshotId) -> Result<String, SnapshotError>;
+
+    /// Snapshots the present, then makes the tree equal to the snapshot: modified and deleted files return,
+    /// files created since are deleted; ignored files stay (SNAP-4).
+    /// # Errors
+    /// See the trait; nothing was changed if the safety snapshot could not be taken.
+    fn restore(&self, id: &SnapshotId) -> Result<Restored, SnapshotError>;
+
+    /// # Errors
+    /// See the trait.
+    fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError>;
+}

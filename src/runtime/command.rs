@@ -1,0 +1,21 @@
+//! What a front-end asks of a running run.
+
+use crate::domain::approval::Decision;
+use crate::domain::ids::CallId;
+use crate::engine::input::Answer;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// Stop what is running: ends a workflow, ends only the current turn of a chat.
+    Cancel,
+    /// End the run whatever it is (leaving chat, leaving the program).
+    End,
+    Approve {
+        call: CallId,
+        decision: Decision,
+    },
+    Answer {
+        call: CallId,
+        answer: Answer,
+    },
+}

@@ -1,0 +1,20 @@
+//! The single integration binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests touch the real world and may stop at the first surprise"
+)]
+
+mod support;
+
+mod architecture;
+mod cli;
+mod config;
+mod engine;
+mod git;
+mod providers;
+mod sqlite;
+mod tools;
+mod tui;
