@@ -5,5 +5,11 @@
 
 pub mod effect;
 pub mod event;
+pub mod frame;
 pub mod input;
+pub mod machine;
+pub mod replay;
+pub mod scope;
 pub mod spec;
+pub mod turn;
+pub mod view;

@@ -1,4 +1,11 @@
 //! The only async logic: drives machines, performs their effects through ports, writes the journal.
 
+mod bus;
 pub mod command;
+mod driver;
 pub mod handle;
+pub mod history;
+mod journal;
+mod perform;
+mod redact;
+mod retry;

@@ -16,6 +16,9 @@ pub struct Failure {
     pub hint: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// For `sub_workflow_failed`: what failed inside the child (A49).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Box<Failure>>,
 }
 
 impl Failure {
@@ -27,6 +30,11 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The innermost cause: what really went wrong.
+    pub fn root(&self) -> &Self {
+        self.cause.as_deref().map_or(self, Self::root)
     }
 
     #[must_use]

@@ -78,7 +78,8 @@ pub struct ScriptMessage {
 pub struct ContextView {
     pub name: String,
     pub agents: Vec<String>,
-    pub messages: Vec<ScriptMessage>,
+    /// Shared: a scope costs nothing that grows with the conversation.
+    pub messages: Arc<Vec<ScriptMessage>>,
 }
 
 /// Everything a script can read (A4, A5, A54; FSM-8).

@@ -69,6 +69,55 @@ impl ParameterType {
     }
 }
 
+impl ParameterType {
+    /// Converts at the border (A45): text becomes a number, boolean, object or array where that is declared;
+    /// anything becomes text where a string is declared.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    pub fn convert(self, value: Value) -> Result<Value, String> {
+        let found = value_kind(&value);
+        let converted = match (self, value) {
+            (Self::String, Value::String(text)) => Some(Value::String(text)),
+            (Self::String, other) => Some(Value::String(plain_text(&other))),
+            (kind, Value::String(text)) => serde_json::from_str(text.trim()).ok().filter(|v| kind.holds(v)),
+            (kind, other) => Some(other).filter(|value| kind.holds(value)),
+        };
+        converted.ok_or_else(|| format!("expected {}, found {found}", self.as_str()))
+    }
+
+    fn holds(self, value: &Value) -> bool {
+        match self {
+            Self::String => value.is_string(),
+            Self::Number => value.is_number(),
+            Self::Boolean => value.is_boolean(),
+            Self::Object => value.is_object(),
+            Self::Array => value.is_array(),
+        }
+    }
+}
+
+/// The JSON type of a value, in the words of the workflow format.
+pub fn value_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A value as text for a conversation: strings as they are, objects and arrays as pretty JSON (A27).
+pub fn plain_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(_) | Value::Array(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Parameter {
     pub name: String,

@@ -17,9 +17,11 @@ pub enum Input {
     Started {
         seed: u64,
     },
-    /// Stop what is running. `partial` is the text that had streamed when the person pressed Esc.
+    /// Stop what is running: the run, or only the turn of a chat unless `end`.
+    /// `partial` is the text that had streamed by then.
     Cancelled {
         partial: Option<String>,
+        end: bool,
     },
 
     // answers

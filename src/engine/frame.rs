@@ -1,0 +1,166 @@
+//! One workflow in progress: its own data, contexts and agents. A child's frame lies on its parent's (A48).
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::turn::Turn;
+use crate::domain::context::{Author, Context, ContextSpec, Entry};
+use crate::domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
+use crate::domain::message::ToolCall;
+use crate::domain::script::ScriptMessage;
+use crate::domain::workflow::{State, Workflow};
+
+/// A context and its mirror for scripts; the mirror grows with the log, so a scope costs no copy.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    pub log: Context,
+    pub mirror: Arc<Vec<ScriptMessage>>,
+}
+
+impl Thread {
+    pub fn start(spec: &ContextSpec) -> Self {
+        let mut thread = Self::default();
+        for entry in &spec.starting_messages {
+            thread.push(entry.clone());
+        }
+        thread
+    }
+
+    pub fn push(&mut self, entry: Entry) {
+        Arc::make_mut(&mut self.mirror).push(ScriptMessage {
+            role: entry.role.as_str().to_owned(),
+            content: entry.text.clone(),
+            origin: Some(self.log.entries.len()),
+        });
+        self.log.entries.push(entry);
+    }
+
+    /// Back to the starting messages (A25).
+    pub fn clear(&mut self, spec: &ContextSpec) {
+        *self = Self::start(spec);
+    }
+
+    pub fn replace(&mut self, entries: Vec<Entry>) {
+        *self = Self::default();
+        for entry in entries {
+            self.push(entry);
+        }
+    }
+}
+
+/// What an agent last said in this run (A30, A31) and how its last visit ended (A29).
+#[derive(Clone, Debug, Default)]
+pub struct AgentMemory {
+    pub last_response: Option<String>,
+    pub last_calls: Vec<ToolCall>,
+    pub last_parsing: Vec<ToolCall>,
+    pub continuation: Option<Continuation>,
+}
+
+/// A visit that ended with executed tool calls: the same input again continues it, if nobody else wrote since.
+#[derive(Clone, Debug)]
+pub struct Continuation {
+    pub input: Option<String>,
+    pub context_length: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Unique within the run; scripts of different frames never share a world.
+    pub id: u64,
+    pub workflow: WorkflowIx,
+    /// Put before a state's name in paths: `""`, or `child_workflow/`.
+    pub prefix: String,
+    pub data: Arc<Map<String, Value>>,
+    pub version: u64,
+    pub variables: Arc<Vec<String>>,
+    pub threads: Vec<Thread>,
+    pub agents: Vec<AgentMemory>,
+    pub state: StateIx,
+    /// Per state: visits made, and visits granted on top of the limit.
+    pub visits: Vec<u32>,
+    pub granted: Vec<u32>,
+    pub sub_result: Option<Value>,
+    pub last_response: Option<String>,
+    pub last_calls: Vec<ToolCall>,
+    pub last_parsing: Vec<ToolCall>,
+    /// `context` in conditions (A54).
+    pub result: Option<Value>,
+    pub turn: Option<Turn>,
+    /// A tool that can change files ran since the last snapshot.
+    pub touched: bool,
+}
+
+impl Frame {
+    /// Variables first, then the inputs (A7).
+    pub fn new(
+        id: u64,
+        ix: WorkflowIx,
+        workflow: &Workflow,
+        prefix: String,
+        inputs: Map<String, Value>,
+    ) -> Self {
+        let mut data = workflow.variables.clone();
+        data.extend(inputs);
+        Self {
+            id,
+            workflow: ix,
+            prefix,
+            data: Arc::new(data),
+            version: 0,
+            variables: Arc::new(workflow.variables.keys().cloned().collect()),
+            threads: workflow.contexts.iter().map(Thread::start).collect(),
+            agents: vec![AgentMemory::default(); workflow.agents.len()],
+            state: workflow.start,
+            visits: vec![0; workflow.states.len()],
+            granted: vec![0; workflow.states.len()],
+            sub_result: None,
+            last_response: None,
+            last_calls: Vec::new(),
+            last_parsing: Vec::new(),
+            result: None,
+            turn: None,
+            touched: false,
+        }
+    }
+
+    pub fn path_name(&self, state: &State) -> String {
+        format!("{}{}", self.prefix, state.name)
+    }
+
+    pub fn thread(&mut self, at: ContextIx) -> Option<&mut Thread> {
+        self.threads.get_mut(at.0)
+    }
+
+    pub fn memory(&mut self, at: AgentIx) -> Option<&mut AgentMemory> {
+        self.agents.get_mut(at.0)
+    }
+
+    /// What scripts read as the last answer is gone: it must not be taken for a new one (CTX-11).
+    pub fn forget_last(&mut self) {
+        self.last_response = None;
+        self.last_calls.clear();
+        self.last_parsing.clear();
+        self.result = None;
+    }
+
+    pub fn set_data(&mut self, set: &Map<String, Value>, removed: &[String]) {
+        if set.is_empty() && removed.is_empty() {
+            return;
+        }
+        let data = Arc::make_mut(&mut self.data);
+        for key in removed {
+            data.shift_remove(key);
+        }
+        for (key, value) in set {
+            data.insert(key.clone(), value.clone());
+        }
+        self.version += 1;
+    }
+}
+
+/// The author under which a workflow's own words stand in a context.
+pub fn speaker(workflow: &Workflow) -> Author {
+    if workflow.conversational { Author::Human } else { Author::Workflow }
+}

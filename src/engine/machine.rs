@@ -1,0 +1,238 @@
+//! The machine: holds the frames of a run and answers each input with effects and events.
+//!
+//! One file per kind of input below; this one owns the state and the dispatch.
+
+mod enter;
+mod evaluated;
+mod finish;
+mod person;
+mod replied;
+mod snapshots;
+mod started;
+mod tools;
+mod visit;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::effect::Effect;
+use super::event::RunEvent;
+use super::frame::Frame;
+use super::input::Input;
+use super::spec::RunSpec;
+use crate::domain::approval::ApprovalPolicy;
+use crate::domain::cost::CostLedger;
+use crate::domain::failure::Failure;
+use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
+use crate::domain::journal::{RunProgress, RunStatus};
+use crate::domain::script::{ScriptJob, ScriptTask};
+use crate::domain::workflow::{State, Workflow};
+
+/// What one input led to.
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    pub effects: Vec<Effect>,
+    pub events: Vec<RunEvent>,
+}
+
+/// What the run waits for. Exactly one thing, besides a snapshot that may be on its way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Phase {
+    New,
+    /// `action.script`
+    Script(CallId),
+    /// `input`, `sub_workflow_input`, or the output of a terminal state.
+    Values(CallId),
+    /// Guards and the chosen `before`.
+    Choice(CallId),
+    Model(CallId),
+    Approval(CallId),
+    Tool(CallId),
+    Person(CallId, Asked),
+    /// A tool that changes things waits for the snapshot.
+    ToolHeld,
+    /// The run has its result and waits for the last snapshot.
+    Ending,
+    Over,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asked {
+    Message,
+    Steps,
+    Visits(StateIx),
+    ToolRounds,
+    NoSnapshot,
+}
+
+/// A run. Create it with its spec, feed it `Input::Started` first.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    spec: Arc<RunSpec>,
+    now: Timestamp,
+    seed: u64,
+    calls: u64,
+    frame_ids: u64,
+    frames: Vec<Frame>,
+    phase: Phase,
+    /// Set to enter a state; consumed by the dispatch loop, so that long chains of states need no stack.
+    jump: Option<StateIx>,
+    steps: u32,
+    granted_steps: u32,
+    path: Vec<String>,
+    ledger: CostLedger,
+    approvals: ApprovalPolicy,
+    snapshot: snapshots::Progress,
+    /// The snapshot taken before the run.
+    before: Option<SnapshotId>,
+    status: RunStatus,
+    result: Option<Value>,
+    error: Option<Failure>,
+    out: Output,
+}
+
+impl Machine {
+    pub fn new(spec: Arc<RunSpec>) -> Self {
+        let approvals = spec.approvals.clone();
+        Self {
+            spec,
+            now: Timestamp(0),
+            seed: 0,
+            calls: 0,
+            frame_ids: 0,
+            frames: Vec::new(),
+            phase: Phase::New,
+            jump: None,
+            steps: 0,
+            granted_steps: 0,
+            path: Vec::new(),
+            ledger: CostLedger::default(),
+            approvals,
+            snapshot: snapshots::Progress::None,
+            before: None,
+            status: RunStatus::Running,
+            result: None,
+            error: None,
+            out: Output::default(),
+        }
+    }
+
+    /// Takes one input. An answer to a call that is no longer pending is dropped: it was overtaken by a cancel.
+    pub fn handle(&mut self, now: Timestamp, input: Input) -> Output {
+        self.now = now;
+        if self.phase != Phase::Over {
+            self.dispatch(input);
+            while let Some(target) = self.jump.take() {
+                self.enter(target);
+            }
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    fn dispatch(&mut self, input: Input) {
+        match input {
+            Input::Started { seed } => self.on_started(seed),
+            Input::Cancelled { partial, end } => self.on_cancelled(partial, end),
+            Input::SnapshotTaken { call, info } => self.on_snapshot_taken(call, info),
+            Input::SnapshotFailed { call, reason } => self.on_snapshot_failed(call, reason),
+            Input::Evaluated { call, outcome } => self.on_evaluated(call, outcome),
+            Input::ScriptFailed { call, error } => self.on_script_failed(call, &error),
+            Input::Replied { call, reply } => self.on_replied(call, reply),
+            Input::ModelFailed { call, error, attempts } => self.on_model_failed(call, &error, attempts),
+            Input::Approved { call, decision } => self.on_approved(call, decision),
+            Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),
+            Input::Answered { call, answer } => self.on_answered(call, answer),
+        }
+    }
+
+    pub fn status(&self) -> RunStatus {
+        self.status
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    pub fn ledger(&self) -> &CostLedger {
+        &self.ledger
+    }
+
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+
+    /// The line that lists and the store keep of the run.
+    pub fn progress(&self) -> RunProgress {
+        RunProgress {
+            status: self.status,
+            path: self.path.clone(),
+            usage: self.ledger.usage(),
+            cost_usd: self.ledger.cost_usd(),
+            snapshot: self.before.clone(),
+            output: self.result.clone(),
+            error: self.error.clone(),
+            updated: self.now,
+        }
+    }
+
+    // ---- shared by the files below -------------------------------------------------------------
+
+    fn next_call(&mut self) -> CallId {
+        self.calls += 1;
+        CallId(self.calls)
+    }
+
+    fn emit(&mut self, event: RunEvent) {
+        self.out.events.push(event);
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        self.out.effects.push(effect);
+    }
+
+    fn warn(&mut self, code: &str, text: impl Into<String>) {
+        self.emit(RunEvent::Warning { code: code.to_owned(), text: text.into() });
+    }
+
+    fn frame(&self) -> Option<&Frame> {
+        self.frames.last()
+    }
+
+    fn frame_mut(&mut self) -> Option<&mut Frame> {
+        self.frames.last_mut()
+    }
+
+    fn workflow(&self) -> Option<Arc<Workflow>> {
+        let frame = self.frame()?;
+        self.spec.program.workflows.get(frame.workflow.0).cloned()
+    }
+
+    /// The current state with its workflow; cheap to clone because definitions are shared.
+    fn here(&self) -> Option<(Arc<Workflow>, State)> {
+        let workflow = self.workflow()?;
+        let state = workflow.state(self.frame()?.state)?.clone();
+        Some((workflow, state))
+    }
+
+    /// The current state's path name.
+    fn state_name(&self) -> String {
+        self.frame()
+            .zip(self.workflow())
+            .and_then(|(frame, workflow)| workflow.state(frame.state).map(|state| frame.path_name(state)))
+            .unwrap_or_default()
+    }
+
+    fn evaluate(&mut self, task: ScriptTask) -> CallId {
+        let call = self.next_call();
+        if let (Some(frame), Some(workflow)) = (self.frame(), self.workflow()) {
+            let scope = Box::new(super::scope::view(frame, &workflow, self.seed, call, self.now));
+            let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
+            self.effect(Effect::Evaluate { call, job });
+        }
+        call
+    }
+}
+
+#[cfg(test)]
+mod tests;

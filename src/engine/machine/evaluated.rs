@@ -1,0 +1,226 @@
+//! Script results: changes are applied, values become inputs and outputs, the chosen guard is followed.
+
+use serde_json::Value;
+
+use super::{CallId, Machine, Phase, RunEvent};
+use crate::domain::failure::Failure;
+use crate::domain::ids::{ScriptIx, StateIx};
+use crate::domain::place::Place;
+use crate::domain::script::{
+    Guard, ScopePatch, Script, ScriptError, ScriptErrorKind, ScriptKind, ScriptOutcome, ScriptTask,
+    TriedGuard,
+};
+use crate::domain::workflow::{NoMatch, State, Work, Workflow, plain_text};
+use crate::engine::scope;
+
+impl Machine {
+    pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) {
+        let expected = [Phase::Script(call), Phase::Values(call), Phase::Choice(call)];
+        if !expected.contains(&self.phase) {
+            return;
+        }
+        let state = self.state_name();
+        for text in outcome.logs {
+            self.emit(RunEvent::ScriptLog { state: state.clone(), text });
+        }
+        if let Err(problem) = self.apply(outcome.patch) {
+            return self.fail(Failure::new("script", "A script broke a conversation", problem));
+        }
+        match self.phase {
+            Phase::Script(_) => self.after_script(),
+            Phase::Values(_) => self.after_values(&outcome.values),
+            Phase::Choice(_) => self.after_choice(outcome.chosen, outcome.tried),
+            _ => {}
+        }
+    }
+
+    /// Changes count only now that the whole script has succeeded.
+    fn apply(&mut self, patch: ScopePatch) -> Result<(), String> {
+        if patch.is_empty() {
+            return Ok(());
+        }
+        let state = self.state_name();
+        let Some(workflow) = self.workflow() else { return Ok(()) };
+        let Some(frame) = self.frame_mut() else { return Ok(()) };
+        let mut rebuilt = Vec::with_capacity(patch.contexts.len());
+        for (name, messages) in &patch.contexts {
+            let Some(at) = workflow.contexts.iter().position(|context| context.name == *name) else {
+                continue;
+            };
+            let old = frame.threads.get(at).map(|thread| thread.log.entries.as_slice()).unwrap_or_default();
+            rebuilt.push((at, scope::entries_from(messages, old)?));
+        }
+        for (at, entries) in rebuilt {
+            if let Some(thread) = frame.threads.get_mut(at) {
+                thread.replace(entries);
+            }
+        }
+        frame.set_data(&patch.set, &patch.removed);
+        if !patch.set.is_empty() || !patch.removed.is_empty() {
+            self.emit(RunEvent::DataChanged { state, set: patch.set, removed: patch.removed });
+        }
+        Ok(())
+    }
+
+    fn after_values(&mut self, values: &[Option<Value>]) {
+        let Some((_, state)) = self.here() else { return };
+        if state.terminal {
+            return self.finish_frame(values.first().cloned().flatten());
+        }
+        match &state.work {
+            Work::Agent { agent, function, .. } => {
+                let text = values.first().and_then(Option::as_ref).filter(|v| !v.is_null()).map(plain_text);
+                match text.filter(|text| !text.trim().is_empty()) {
+                    Some(text) => self.begin_agent(*agent, *function, Some(text)),
+                    None => {
+                        let failure = self.undefined_input(&state);
+                        self.fail(failure);
+                    }
+                }
+            }
+            Work::Child { workflow, inputs } => self.begin_child(*workflow, inputs, values),
+            Work::None => {}
+        }
+    }
+
+    fn undefined_input(&self, state: &State) -> Failure {
+        let script = match &state.work {
+            Work::Agent { input: crate::domain::workflow::Input::Script(script), .. } => self.script(*script),
+            Work::Agent { .. } | Work::Child { .. } | Work::None => None,
+        };
+        let source = script.as_ref().map_or("", |script| script.source.as_str());
+        let mut failure = Failure::new(
+            "input_undefined",
+            "The input of a state is undefined",
+            format!("`{source}` evaluates to undefined, null or blank text in state `{}`", self.state_name()),
+        )
+        .hint("set the value in an earlier state, or in the `before` of the transition that leads here");
+        failure.place = script.map(|script| script.place);
+        failure
+    }
+
+    /// Judges the transitions of the current state. One that holds always and does nothing needs no script.
+    pub(super) fn choose(&mut self) {
+        let Some((workflow, state)) = self.here() else { return };
+        match state.transitions.first() {
+            None => self.no_match(&workflow, &state, &[]),
+            Some(first) if first.condition.is_none() && first.before.is_none() => {
+                self.follow(0, first.target, Vec::new());
+            }
+            Some(_) => {
+                let guards = state
+                    .transitions
+                    .iter()
+                    .map(|t| Guard { condition: t.condition, before: t.before })
+                    .collect();
+                let errors_are_false = workflow.condition_errors_are_false;
+                let call = self.evaluate(ScriptTask::Choose { guards, errors_are_false });
+                self.phase = Phase::Choice(call);
+            }
+        }
+    }
+
+    fn after_choice(&mut self, chosen: Option<usize>, tried: Vec<TriedGuard>) {
+        let Some((workflow, state)) = self.here() else { return };
+        match chosen.and_then(|at| state.transitions.get(at).map(|transition| (at, transition.target))) {
+            Some((at, target)) => self.follow(at, target, tried),
+            None => self.no_match(&workflow, &state, &tried),
+        }
+    }
+
+    fn follow(&mut self, guard: usize, target: StateIx, tried: Vec<TriedGuard>) {
+        let from = self.state_name();
+        let Some(workflow) = self.workflow() else { return };
+        let to = workflow
+            .state(target)
+            .zip(self.frame())
+            .map(|(state, frame)| frame.path_name(state))
+            .unwrap_or_default();
+        self.snapshot_after_state();
+        self.emit(RunEvent::Transitioned { from, to, guard, tried });
+        self.jump = Some(target);
+    }
+
+    /// A14: a list of which nothing holds is an error that shows every value, never a silent end.
+    fn no_match(&mut self, workflow: &Workflow, state: &State, tried: &[TriedGuard]) {
+        if workflow.no_match == NoMatch::Stop {
+            return self.follow(state.transitions.len(), workflow.stop, tried.to_vec());
+        }
+        let lines: Vec<String> = state
+            .transitions
+            .iter()
+            .zip(tried)
+            .map(|(transition, tried)| {
+                let source = transition.condition.and_then(|at| workflow.scripts.get(at.0));
+                format!("{} → {}", source.map_or("true", |script| script.source.as_str()), tried.value)
+            })
+            .collect();
+        let missing = state.expects.iter().find(|name| !self.has_decision(name));
+        let hint = missing.map_or_else(
+            || "add a transition for this case, or \"on_no_match\": \"stop\"".to_owned(),
+            |name| format!("the agent did not call `{name}`: its decision is missing"),
+        );
+        let detail = format!("no condition of state `{}` holds:\n{}", self.state_name(), lines.join("\n"));
+        self.fail(
+            Failure::new("no_transition", "No transition matches", detail).hint(hint).at(state.place.clone()),
+        );
+    }
+
+    fn has_decision(&self, name: &str) -> bool {
+        self.frame().is_some_and(|frame| frame.last_parsing.iter().any(|call| call.name == name))
+    }
+
+    pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) {
+        if ![Phase::Script(call), Phase::Values(call), Phase::Choice(call)].contains(&self.phase) {
+            return;
+        }
+        let failure = self.script_failure(error);
+        self.fail(failure);
+    }
+
+    fn script(&self, at: ScriptIx) -> Option<Script> {
+        self.workflow()?.scripts.get(at.0).cloned()
+    }
+
+    fn script_failure(&self, error: &ScriptError) -> Failure {
+        let script = self.script(error.script);
+        let kind = script.as_ref().map_or(ScriptKind::Action, |script| script.kind);
+        let (code, what) = match kind {
+            ScriptKind::Condition => ("expression", "A condition failed"),
+            ScriptKind::Input => ("expression", "An input expression failed"),
+            ScriptKind::Before => ("script", "A `before` script failed"),
+            ScriptKind::Action => ("script", "A script failed"),
+        };
+        let source = script.as_ref().map_or("", |script| script.source.as_str());
+        let line = source.lines().nth(error.line.saturating_sub(1)).unwrap_or(source);
+        let at = if error.line > 0 {
+            format!("line {}, column {}: ", error.line, error.column)
+        } else {
+            String::new()
+        };
+        let detail = format!("{at}{}\n  {}", error.message, line.trim());
+        let mut failure = Failure::new(code, what, detail).hint(script_hint(error.kind));
+        failure.place = script.map(|script| offset(script.place, error));
+        failure
+    }
+}
+
+fn script_hint(kind: ScriptErrorKind) -> &'static str {
+    match kind {
+        ScriptErrorKind::Thrown => "nothing was changed; check the names and values that the script reads",
+        ScriptErrorKind::Time | ScriptErrorKind::Host => {
+            "scripts only decide: let them finish quickly, without endless loops"
+        }
+        ScriptErrorKind::Memory => "keep less data in common_data; scripts have 32 MB",
+        ScriptErrorKind::Stack => "the recursion is too deep",
+        ScriptErrorKind::NotData => "common_data and messages must stay plain JSON data",
+    }
+}
+
+/// A JSON string stands on one line of its file, whatever line breaks it spells.
+fn offset(mut place: Place, error: &ScriptError) -> Place {
+    if error.line == 1 {
+        place.column += error.column.saturating_sub(1);
+    }
+    place
+}

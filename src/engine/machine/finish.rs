@@ -1,0 +1,128 @@
+//! Ends: of a child, of the run, in success or failure.
+
+use serde_json::Value;
+
+use super::{Asked, Effect, Machine, Phase, RunEvent};
+use crate::domain::failure::Failure;
+use crate::domain::journal::RunStatus;
+use crate::domain::workflow::Workflow;
+use crate::engine::effect::Question;
+use crate::engine::machine::snapshots::Progress;
+
+impl Machine {
+    /// A terminal state was reached with `given` as its evaluated output (A43, A44).
+    pub(super) fn finish_frame(&mut self, given: Option<Value>) {
+        let Some(workflow) = self.workflow() else { return };
+        let output = match self.output_of(&workflow, given) {
+            Ok(output) => output,
+            Err(failure) => return self.fail(failure),
+        };
+        if self.frames.len() <= 1 {
+            return self.finish(RunStatus::Completed, output);
+        }
+        let state = self.state_name();
+        let touched = self.frames.pop().is_some_and(|child| child.touched);
+        self.emit(RunEvent::ChildFinished { state, workflow: workflow.name.clone(), output: output.clone() });
+        if let Some(parent) = self.frame_mut() {
+            parent.touched |= touched;
+            parent.result = Some(serde_json::json!({"success": true, "result": output.clone()}));
+            parent.sub_result = Some(output.unwrap_or(Value::Null));
+        }
+        self.choose();
+    }
+
+    fn output_of(&mut self, workflow: &Workflow, given: Option<Value>) -> Result<Option<Value>, Failure> {
+        let declared = workflow.output.as_ref();
+        let stored = || declared.and_then(|output| self.frame()?.data.get(&output.name).cloned());
+        let value = given.or_else(stored).filter(|value| !value.is_null());
+        let Some(declared) = declared else { return Ok(value) };
+        match value {
+            Some(value) => declared.kind.convert(value).map(Some).map_err(|problem| {
+                Failure::new(
+                    "validation",
+                    "The output has the wrong type",
+                    format!("output `{}` of `{}`: {problem}", declared.name, workflow.name),
+                )
+            }),
+            None if declared.required => Err(Failure::new(
+                "validation",
+                "The output is missing",
+                format!("nothing set `common_data.{}` before the end of `{}`", declared.name, workflow.name),
+            )),
+            None => {
+                let text =
+                    format!("nothing set the output `{}` of `{}`: it is null", declared.name, workflow.name);
+                self.warn("missing_output", text);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Ends the run with an error; a chat tells the error and waits for the next message.
+    /// The error of a child fails its parents with `sub_workflow_failed` (A49).
+    pub(super) fn fail(&mut self, mut failure: Failure) {
+        failure.state = Some(self.state_name());
+        if let Some((frame, workflow)) = self.frame().zip(self.workflow())
+            && let Some(turn) = &frame.turn
+        {
+            failure.agent = workflow.agent(turn.agent).map(|agent| agent.id.clone());
+        }
+        self.drop_visit();
+        if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
+            self.warn(&failure.code.clone(), told(&failure));
+            return self.ask_person(Asked::Message, Question::Message);
+        }
+        while self.frames.len() > 1 {
+            let child = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
+            self.frames.pop();
+            let mut outer = Failure::new(
+                "sub_workflow_failed",
+                format!("The child workflow `{child}` failed"),
+                format!("{}: {}", failure.title, failure.detail),
+            );
+            outer.hint.clone_from(&failure.hint);
+            outer.place.clone_from(&failure.place);
+            outer.state = Some(self.state_name());
+            outer.agent.clone_from(&failure.agent);
+            outer.cause = Some(Box::new(failure));
+            failure = outer;
+        }
+        self.error = Some(failure);
+        self.finish(RunStatus::Failed, None);
+    }
+
+    pub(super) fn finish(&mut self, status: RunStatus, output: Option<Value>) {
+        self.status = status;
+        self.result = output;
+        if status == RunStatus::Completed {
+            self.snapshot_after_state();
+        }
+        // A cancel does not wait; any other end is told with the id of its snapshot.
+        if matches!(self.snapshot, Progress::Pending(_)) && status != RunStatus::Cancelled {
+            self.phase = Phase::Ending;
+            return;
+        }
+        self.end();
+    }
+
+    pub(super) fn end(&mut self) {
+        self.phase = Phase::Over;
+        self.jump = None;
+        let progress = self.progress();
+        self.emit(RunEvent::Finished {
+            status: progress.status,
+            output: progress.output,
+            error: progress.error,
+            path: progress.path,
+            snapshot: progress.snapshot,
+            usage: progress.usage,
+            cost_usd: progress.cost_usd,
+        });
+        self.effect(Effect::Finish);
+    }
+}
+
+fn told(failure: &Failure) -> String {
+    let hint = failure.hint.as_ref().map(|hint| format!(" — {hint}")).unwrap_or_default();
+    format!("{}: {}{hint}", failure.title, failure.detail)
+}

@@ -1,0 +1,113 @@
+//! Snapshots run beside the work; only a tool that changes things waits for them (architecture §6).
+
+use super::{Asked, CallId, Effect, Machine, Phase, RunEvent};
+use crate::domain::failure::Failure;
+use crate::domain::snapshot::SnapshotInfo;
+use crate::domain::workflow::SnapshotPolicy;
+use crate::engine::effect::Question;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Progress {
+    /// None asked for, or the person agreed to go on without.
+    None,
+    Pending(CallId),
+    Taken,
+    Failed(String),
+}
+
+impl Machine {
+    pub(super) fn take_snapshot(&mut self, label: String, note: String) {
+        let call = self.next_call();
+        self.snapshot = Progress::Pending(call);
+        self.effect(Effect::TakeSnapshot { call, label, note });
+    }
+
+    /// The state that ends changed files: what it left behind becomes a point to go back to.
+    pub(super) fn snapshot_after_state(&mut self) {
+        let touched = self.frame_mut().is_some_and(|frame| std::mem::take(&mut frame.touched));
+        let off = self.snapshot == Progress::None || matches!(self.snapshot, Progress::Failed(_));
+        if touched && !off {
+            let state = self.state_name();
+            let workflow = self.spec.program.workflows.first().map(|root| root.name.clone());
+            self.take_snapshot(
+                format!("Workflow: {} after {state}", workflow.unwrap_or_default()),
+                String::new(),
+            );
+        }
+    }
+
+    pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) {
+        if self.snapshot != Progress::Pending(call) {
+            return;
+        }
+        self.snapshot = Progress::Taken;
+        if self.before.is_none() {
+            self.before = Some(info.id.clone());
+        }
+        self.emit(RunEvent::SnapshotTaken {
+            id: info.id,
+            label: info.label,
+            files: info.files,
+            skipped: info.skipped,
+        });
+        self.after_snapshot();
+    }
+
+    pub(super) fn on_snapshot_failed(&mut self, call: CallId, reason: String) {
+        if self.snapshot != Progress::Pending(call) {
+            return;
+        }
+        self.emit(RunEvent::SnapshotFailed { reason: reason.clone() });
+        if self.before.is_some() {
+            // The run can still be undone as a whole; only this state has no point of its own.
+            self.snapshot = Progress::Taken;
+            return self.after_snapshot();
+        }
+        self.snapshot = Progress::Failed(reason.clone());
+        let required =
+            self.spec.program.workflows.first().is_some_and(|w| w.snapshot == SnapshotPolicy::Required);
+        if required && self.phase != Phase::Ending {
+            self.abort_pending();
+            let failure = Failure::new("snapshot", "No snapshot could be taken", reason)
+                .hint("mend the cause, or allow the run without one: \"snapshot\": \"auto\" in the workflow");
+            return self.fail(failure);
+        }
+        self.after_snapshot();
+    }
+
+    fn after_snapshot(&mut self) {
+        match self.phase {
+            Phase::ToolHeld => self.run_held_tool(),
+            Phase::Ending => self.end(),
+            Phase::New
+            | Phase::Script(_)
+            | Phase::Values(_)
+            | Phase::Choice(_)
+            | Phase::Model(_)
+            | Phase::Approval(_)
+            | Phase::Tool(_)
+            | Phase::Person(..)
+            | Phase::Over => {}
+        }
+    }
+
+    /// Whether a tool that changes things may run now; otherwise the phase says what is waited for (A58).
+    pub(super) fn snapshot_allows(&mut self) -> bool {
+        match self.snapshot.clone() {
+            Progress::None | Progress::Taken => true,
+            Progress::Pending(_) => {
+                self.phase = Phase::ToolHeld;
+                false
+            }
+            Progress::Failed(reason) if self.spec.interactive => {
+                self.ask_person(Asked::NoSnapshot, Question::NoSnapshot { reason });
+                false
+            }
+            Progress::Failed(reason) => {
+                self.snapshot = Progress::None;
+                self.warn("no_snapshot", format!("this run cannot be undone: {reason}"));
+                true
+            }
+        }
+    }
+}

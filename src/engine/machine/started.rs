@@ -1,0 +1,30 @@
+//! `Input::Started`: the first frame, the snapshot, the start state.
+
+use super::{Frame, Machine, Phase, RunEvent};
+use crate::domain::ids::WorkflowIx;
+use crate::domain::workflow::{SnapshotPolicy, plain_text};
+
+impl Machine {
+    pub(super) fn on_started(&mut self, seed: u64) {
+        if self.phase != Phase::New {
+            return;
+        }
+        self.seed = seed;
+        let Some(root) = self.spec.program.workflows.first().cloned() else { return };
+        let inputs = self.spec.inputs.clone();
+        self.emit(RunEvent::RunStarted {
+            workflow: root.name.clone(),
+            definition: self.spec.program.hash.clone(),
+            inputs: inputs.clone(),
+            chat: root.conversational,
+        });
+        if root.snapshot != SnapshotPolicy::Off {
+            let note = inputs.values().map(plain_text).collect::<Vec<_>>().join("\n");
+            let kind = if root.conversational { "Chat" } else { "Workflow" };
+            self.take_snapshot(format!("{kind}: {}", root.name), note);
+        }
+        self.frame_ids = 1;
+        self.frames.push(Frame::new(1, WorkflowIx(0), &root, String::new(), inputs));
+        self.jump = Some(root.start);
+    }
+}

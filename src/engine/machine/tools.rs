@@ -1,0 +1,174 @@
+//! The ordinary calls of a reply, one after the other: permission, approval, snapshot, run, answer.
+
+use serde_json::Value;
+
+use super::{CallId, Effect, Machine, Phase, RunEvent};
+use crate::domain::agent::AgentSpec;
+use crate::domain::approval::{Decision, Permission};
+use crate::domain::failure::Failure;
+use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
+
+impl Machine {
+    /// Goes on with the next waiting call, or with the visit when none is left.
+    pub(super) fn next_tool(&mut self) {
+        while let Some((agent, name, arguments)) = self.waiting_call() {
+            match admit(&agent, &name, &arguments) {
+                Err(reason) => self.refuse(&agent.id, &name, &reason),
+                Ok((spec, arguments)) => {
+                    let risk = spec.risk;
+                    let invocation =
+                        ToolInvocation { agent: agent.id.clone(), tool: name.clone(), arguments };
+                    match self.approvals.of(&name, risk) {
+                        Permission::Allow => return self.run_tool(invocation, risk),
+                        Permission::Ask => {
+                            let call = self.next_call();
+                            self.phase = Phase::Approval(call);
+                            return self.effect(Effect::AskApproval { call, invocation, risk });
+                        }
+                        Permission::Deny => self.refuse(&agent.id, &name, "denied by the approval policy"),
+                    }
+                }
+            }
+        }
+        self.after_tools();
+    }
+
+    fn waiting_call(&self) -> Option<(AgentSpec, String, String)> {
+        let turn = self.frame()?.turn.as_ref()?;
+        let open = turn.open.as_ref()?;
+        let call = &open.calls.get(*open.waiting.front()?)?.call;
+        let agent = self.workflow()?.agent(turn.agent)?.clone();
+        Some((agent, call.name.clone(), call.arguments.clone()))
+    }
+
+    fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
+        let (agent, name, arguments) = self.waiting_call()?;
+        let (spec, arguments) = admit(&agent, &name, &arguments).ok()?;
+        let risk = spec.risk;
+        Some((ToolInvocation { agent: agent.id, tool: name, arguments }, risk))
+    }
+
+    fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {
+        self.emit(RunEvent::ToolRefused {
+            agent: agent.to_owned(),
+            tool: tool.to_owned(),
+            reason: reason.to_owned(),
+        });
+        self.answer_call(format!("not executed: {reason}"), false);
+    }
+
+    /// Writes the answer of the call in front and takes it off the queue.
+    fn answer_call(&mut self, answer: String, ok: bool) {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let Some(open) = turn.open.as_mut() else { return };
+        let Some(at) = open.waiting.pop_front() else { return };
+        if let Some(call) = open.calls.get_mut(at) {
+            call.answer = answer;
+            call.ok = ok;
+        }
+    }
+
+    fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
+        if risk != ToolRisk::Read {
+            if !self.snapshot_allows() {
+                return;
+            }
+            if let Some(frame) = self.frame_mut() {
+                frame.touched = true;
+            }
+        }
+        let call = self.next_call();
+        self.emit(RunEvent::ToolStarted {
+            call,
+            agent: invocation.agent.clone(),
+            tool: invocation.tool.clone(),
+            arguments: invocation.arguments.clone(),
+        });
+        self.phase = Phase::Tool(call);
+        self.effect(Effect::RunTool { call, invocation, risk });
+    }
+
+    /// The snapshot that a tool waited for is there, or the person agreed to do without.
+    pub(super) fn run_held_tool(&mut self) {
+        if let Some((invocation, risk)) = self.current_invocation() {
+            self.run_tool(invocation, risk);
+        }
+    }
+
+    pub(super) fn on_approved(&mut self, call: CallId, decision: Decision) {
+        if self.phase != Phase::Approval(call) {
+            return;
+        }
+        let Some((invocation, risk)) = self.current_invocation() else { return };
+        let tool = invocation.tool.clone();
+        self.emit(RunEvent::ApprovalAnswered { call, tool: tool.clone(), decision: decision.clone() });
+        match decision {
+            Decision::Allow => self.run_tool(invocation, risk),
+            Decision::AllowTool => {
+                self.approvals.tools.insert(tool, Permission::Allow);
+                self.run_tool(invocation, risk);
+            }
+            Decision::Deny { reason } => {
+                let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                self.refuse(&invocation.agent, &tool, &format!("the user denied this call{why}"));
+                self.next_tool();
+            }
+            Decision::Stop => {
+                let detail =
+                    format!("`{}` wants to use `{tool}` and nobody is there to approve it", invocation.agent);
+                self.fail(
+                    Failure::new("tool.denied", "A tool needs approval", detail)
+                        .hint("approve tools with --yes, or allow this one in settings: \"approvals\""),
+                );
+            }
+        }
+    }
+
+    pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) {
+        if self.phase != Phase::Tool(call) {
+            return;
+        }
+        let Some((invocation, _)) = self.current_invocation() else { return };
+        self.emit(RunEvent::ToolFinished {
+            call,
+            agent: invocation.agent,
+            tool: invocation.tool,
+            ok: outcome.ok,
+            summary: outcome.summary,
+            content: outcome.content.clone(),
+            duration_ms: outcome.duration_ms,
+        });
+        self.answer_call(outcome.content, outcome.ok);
+        self.next_tool();
+    }
+
+    /// All calls are answered: the round is complete and the model goes on, or its decision counts.
+    fn after_tools(&mut self) {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let Some(open) = turn.open.take() else { return };
+        turn.rounds += 1;
+        turn.add(open.text.clone(), open.calls);
+        let ix = turn.agent;
+        if open.decision.is_empty() {
+            return self.call_model();
+        }
+        if let Some(agent) = self.workflow().and_then(|workflow| workflow.agent(ix).cloned()) {
+            self.accept(&agent, &open.text, open.decision);
+        }
+    }
+}
+
+/// Only tools of the agent's own list run, and only with a JSON object as arguments (TOOL-16, TOOL-17).
+fn admit<'a>(agent: &'a AgentSpec, name: &str, arguments: &str) -> Result<(&'a ToolSpec, Value), String> {
+    let Some(spec) = agent.tools.iter().find(|tool| tool.name == name) else {
+        let names: Vec<&str> = agent.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(format!("there is no tool `{name}` for `{}`; available: {list}", agent.id));
+    };
+    let text = if arguments.trim().is_empty() { "{}" } else { arguments };
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if value.is_object() => Ok((spec, value)),
+        Ok(_) => Err("the arguments must be a JSON object".to_owned()),
+        Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+    }
+}

@@ -1,0 +1,225 @@
+//! An agent's visit: what its input becomes (A21 to A26), the next request, and the end of the visit.
+
+use serde_json::Value;
+
+use super::{Effect, Machine, Phase, RunEvent};
+use crate::domain::agent::AgentSpec;
+use crate::domain::context::{Author, Entry, Side};
+use crate::domain::failure::Failure;
+use crate::domain::ids::AgentIx;
+use crate::domain::message::{ChatRole, ToolCall};
+use crate::domain::model::{ModelRequest, ToolChoice};
+use crate::engine::frame::{Continuation, speaker};
+use crate::engine::turn::Turn;
+use crate::engine::{scope, view};
+
+impl Machine {
+    pub(super) fn begin_visit(&mut self, ix: AgentIx, input: Option<String>) {
+        let Some(workflow) = self.workflow() else { return };
+        let Some(agent) = workflow.agent(ix) else { return };
+        let Some(frame) = self.frame_mut() else { return };
+        let length = frame.threads.get(agent.context.0).map_or(0, |thread| thread.log.entries.len());
+        let continues =
+            frame.memory(ix).and_then(|memory| memory.continuation.take()).is_some_and(|earlier| {
+                earlier.context_length == length && (earlier.input == input || input.is_none())
+            });
+        let state = frame.state;
+        if continues && let Some(visits) = frame.visits.get_mut(state.0) {
+            *visits = visits.saturating_sub(1);
+        }
+        let stores_input = agent.side == Side::Assistant && !continues && input.is_some();
+        let forced = agent.parsing_tools.iter().find(|tool| tool.parsing_only);
+        let turn = Turn {
+            agent: ix,
+            agent_id: agent.id.clone(),
+            side: agent.side,
+            input: input.clone(),
+            stores_input,
+            input_author: speaker(&workflow),
+            entries: Vec::new(),
+            rounds: 0,
+            allowed: agent.max_tool_rounds,
+            repairs: 0,
+            nudged: false,
+            choice: forced.map_or(ToolChoice::Auto, |tool| ToolChoice::Named(tool.name.clone())),
+            open: None,
+            trimmed_told: false,
+        };
+        frame.turn = Some(turn);
+        if let Some(text) = input.filter(|_| stores_input || agent.side == Side::User) {
+            self.emit(RunEvent::MessageAdded {
+                context: context_name(&workflow, agent),
+                author: speaker(&workflow),
+                role: ChatRole::User,
+                text,
+                private: agent.side == Side::User,
+            });
+        }
+        self.call_model();
+    }
+
+    /// A24: one shared entry, no model call; what the agents said last stays as it is.
+    pub(super) fn add_message(&mut self, ix: AgentIx, text: String) {
+        let Some(workflow) = self.workflow() else { return };
+        let Some(agent) = workflow.agent(ix) else { return };
+        let author = match agent.side {
+            Side::User => Author::Agent(agent.id.clone()),
+            Side::Assistant => speaker(&workflow),
+        };
+        if let Some(thread) = self.frame_mut().and_then(|frame| frame.thread(agent.context)) {
+            thread.push(Entry::text(author.clone(), ChatRole::User, text.clone()));
+        }
+        let context = context_name(&workflow, agent);
+        self.emit(RunEvent::MessageAdded { context, author, role: ChatRole::User, text, private: false });
+        self.set_result(None, Some(&agent.id), &[]);
+        self.choose();
+    }
+
+    /// A25: the whole context, for everyone in it, back to its starting messages.
+    pub(super) fn clear_conversation(&mut self, ix: AgentIx) {
+        let Some(workflow) = self.workflow() else { return };
+        let Some(agent) = workflow.agent(ix) else { return };
+        let Some(frame) = self.frame_mut() else { return };
+        if let Some((thread, spec)) = frame.thread(agent.context).zip(workflow.contexts.get(agent.context.0))
+        {
+            thread.clear(spec);
+        }
+        self.set_result(None, Some(&agent.id), &[]);
+        self.choose();
+    }
+
+    /// Asks the agent of the current visit, with its view as of now.
+    pub(super) fn call_model(&mut self) {
+        let Some(workflow) = self.workflow() else { return };
+        let state = self.state_name();
+        let Some(frame) = self.frame_mut() else { return };
+        let Some(turn) = frame.turn.as_ref() else { return };
+        let Some(agent) = workflow.agent(turn.agent) else { return };
+        let Some(limit) = workflow.contexts.get(agent.context.0).map(|context| context.max_length) else {
+            return;
+        };
+        let entries =
+            frame.threads.get(agent.context.0).map(|t| t.log.entries.as_slice()).unwrap_or_default();
+        let side_of = |id: &str| workflow.agents.iter().find(|other| other.id == id).map(|other| other.side);
+        let computed = view::compute(agent, entries, turn, limit, &side_of);
+        let tool_choice = turn.choice.clone();
+        let view = match computed {
+            Ok(view) => view,
+            Err(overflow) => return self.fail(too_long(&overflow)),
+        };
+        self.tell_trim(&context_name(&workflow, agent), &agent.id, view.dropped);
+        let request = ModelRequest {
+            agent: agent.id.clone(),
+            state,
+            choice: agent.choice.clone(),
+            messages: view.messages,
+            tools: agent.tools.clone(),
+            parsing_tools: agent.parsing_tools.clone(),
+            tool_choice,
+        };
+        let call = self.next_call();
+        self.emit(RunEvent::ModelCalled {
+            call,
+            agent: agent.id.clone(),
+            side: agent.side,
+            model: agent.choice.model.clone(),
+            provider: agent.choice.provider.clone(),
+            messages: request.messages.len(),
+        });
+        self.effect(Effect::CallModel { call, request: Box::new(request) });
+        self.phase = Phase::Model(call);
+    }
+
+    fn tell_trim(&mut self, context: &str, agent: &str, dropped: usize) {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        if dropped > 0 && !turn.trimmed_told {
+            turn.trimmed_told = true;
+            let entries = if dropped == 1 { "entry" } else { "entries" };
+            self.warn(
+                "context_trimmed",
+                format!(
+                    "`{agent}` no longer sees the oldest {dropped} {entries} of `{context}` (max_length)"
+                ),
+            );
+        }
+    }
+
+    /// Ends the visit: what was said enters the context, scripts can read it, the transitions are judged.
+    /// A user seat's decision stays private (A23).
+    pub(super) fn end_visit(&mut self, text: &str, calls: Vec<ToolCall>, decision: Vec<ToolCall>) {
+        let Some(workflow) = self.workflow() else { return };
+        let Some(frame) = self.frame_mut() else { return };
+        let Some(turn) = frame.turn.take() else { return };
+        let Some(agent) = workflow.agent(turn.agent) else { return };
+        let (ix, side) = (turn.agent, turn.side);
+        let private = side == Side::User && !decision.is_empty();
+        let input = turn.input.clone();
+        let ran_tools = decision.is_empty() && !calls.is_empty();
+        if let Some(thread) = frame.thread(agent.context).filter(|_| !private) {
+            for entry in turn.shared_entries() {
+                thread.push(entry);
+            }
+        }
+        let context_length = frame.threads.get(agent.context.0).map_or(0, |t| t.log.entries.len());
+        if let Some(memory) = frame.memory(ix) {
+            memory.continuation = ran_tools.then_some(Continuation { input, context_length });
+        }
+        frame.last_response = Some(text.to_owned());
+        frame.last_calls.clone_from(&calls);
+        frame.last_parsing = decision;
+        let shown = (!text.trim().is_empty() && !private).then(|| text.to_owned());
+        if let Some(text) = shown {
+            self.emit(RunEvent::MessageAdded {
+                context: context_name(&workflow, agent),
+                author: Author::Agent(agent.id.clone()),
+                role: side.canonical(),
+                text,
+                private: false,
+            });
+        }
+        self.set_result(Some(text), Some(&agent.id), &calls);
+        self.choose();
+    }
+
+    pub(super) fn set_result(&mut self, text: Option<&str>, agent: Option<&str>, calls: &[ToolCall]) {
+        let result: Value = scope::visit_result(text, agent, calls);
+        if let Some(frame) = self.frame_mut() {
+            frame.result = Some(result);
+        }
+    }
+
+    /// A visit that cannot go on: turns that were completed stay in the context (their tools have acted),
+    /// a call that failed at once leaves no trace (CTX-11). User-seat work stays private.
+    pub(super) fn drop_visit(&mut self) {
+        let Some(workflow) = self.workflow() else { return };
+        let Some(frame) = self.frame_mut() else { return };
+        let Some(mut turn) = frame.turn.take() else { return };
+        turn.close_open(crate::engine::turn::INTERRUPTED);
+        let Some(agent) = workflow.agent(turn.agent) else { return };
+        if turn.side == Side::Assistant
+            && turn.has_spoken()
+            && let Some(thread) = frame.thread(agent.context)
+        {
+            for entry in turn.shared_entries() {
+                thread.push(entry);
+            }
+        }
+        frame.forget_last();
+    }
+}
+
+fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec) -> String {
+    workflow.contexts.get(agent.context.0).map(|context| context.name.clone()).unwrap_or_default()
+}
+
+fn too_long(overflow: &view::Overflow) -> Failure {
+    Failure::new(
+        "context_overflow",
+        "The conversation cannot be cut to its limit",
+        format!(
+            "starting messages alone have {} characters; max_length is {}",
+            overflow.length, overflow.limit
+        ),
+    )
+    .hint("raise max_length of the context or shorten its starting_messages")
+}

@@ -1,0 +1,125 @@
+//! One agent's visit: its input, the model turns so far, the calls still to answer.
+//!
+//! Nothing of a visit stands in the context before the visit ends, so a failed call leaves no trace (CTX-11).
+
+use std::collections::VecDeque;
+
+use crate::domain::context::{AnsweredCall, Author, Entry, Side};
+use crate::domain::ids::AgentIx;
+use crate::domain::message::{ChatRole, ToolCall};
+use crate::domain::model::ToolChoice;
+
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub agent: AgentIx,
+    pub agent_id: String,
+    pub side: Side,
+    /// The text of the state's `input`; for a user seat a private directive (A22).
+    pub input: Option<String>,
+    /// The input becomes an entry of the context (assistant seat, not a continuation; A21, A29).
+    pub stores_input: bool,
+    pub input_author: Author,
+    pub entries: Vec<TurnEntry>,
+    /// Replies with ordinary tool calls so far, and how many are allowed before asking.
+    pub rounds: u32,
+    pub allowed: u32,
+    pub repairs: u32,
+    pub nudged: bool,
+    pub choice: ToolChoice,
+    pub open: Option<OpenReply>,
+    pub trimmed_told: bool,
+}
+
+/// An entry of the visit; private ones (nudges) never reach the context.
+#[derive(Clone, Debug)]
+pub struct TurnEntry {
+    pub entry: Entry,
+    pub private: bool,
+}
+
+/// A reply whose ordinary calls are being answered, in order.
+#[derive(Clone, Debug)]
+pub struct OpenReply {
+    pub text: String,
+    /// All calls of the reply in their order; the answers of waiting ones are filled in as they come.
+    pub calls: Vec<AnsweredCall>,
+    /// Positions in `calls` still to run.
+    pub waiting: VecDeque<usize>,
+    /// Valid parsing calls that count as the decision once the ordinary calls are done (last round, A35).
+    pub decision: Vec<ToolCall>,
+}
+
+pub const INTERRUPTED: &str = "interrupted before this call ran";
+
+impl Turn {
+    /// Adds a finished reply (or a text) of the agent.
+    pub fn add(&mut self, text: String, calls: Vec<AnsweredCall>) {
+        let mut entry = Entry::text(Author::Agent(self.agent_id.clone()), self.side.canonical(), text);
+        entry.calls = calls;
+        self.entries.push(TurnEntry { entry, private: false });
+    }
+
+    /// A private word to the agent inside the visit.
+    pub fn tell(&mut self, text: &str) {
+        let entry = Entry::text(Author::Workflow, ChatRole::User, text);
+        self.entries.push(TurnEntry { entry, private: true });
+    }
+
+    /// Closes an open reply: every call gets an answer, so no later request carries a dangling call (§1.7).
+    pub fn close_open(&mut self, answer: &str) {
+        let Some(mut open) = self.open.take() else { return };
+        for at in open.waiting.drain(..) {
+            if let Some(call) = open.calls.get_mut(at) {
+                answer.clone_into(&mut call.answer);
+            }
+        }
+        self.add(open.text, open.calls);
+    }
+
+    /// Whether the model has answered anything in this visit.
+    pub fn has_spoken(&self) -> bool {
+        self.entries.iter().any(|turn| !turn.private)
+    }
+
+    /// What the visit leaves in the shared context, in order. A text that was nudged into a decision
+    /// is joined with it, so that one speaker never stands twice in a row.
+    pub fn shared_entries(self) -> Vec<Entry> {
+        let mut shared = Vec::new();
+        if self.stores_input
+            && let Some(text) = self.input
+        {
+            shared.push(Entry::text(self.input_author, ChatRole::User, text));
+        }
+        let mut own: Vec<Entry> = Vec::new();
+        for turn in self.entries.into_iter().filter(|turn| !turn.private) {
+            let entry = turn.entry;
+            match own.last_mut() {
+                Some(last) if last.calls.is_empty() && !last.interrupted => {
+                    if !entry.text.is_empty() {
+                        last.text.push_str("\n\n");
+                        last.text.push_str(&entry.text);
+                    }
+                    last.calls = entry.calls;
+                    last.interrupted = entry.interrupted;
+                }
+                _ => own.push(entry),
+            }
+        }
+        shared.extend(own);
+        shared
+    }
+}
+
+/// Calls of a reply with ids that are present and unique: some servers send none, or the same twice.
+pub fn with_unique_ids(calls: Vec<ToolCall>, prefix: u64) -> Vec<ToolCall> {
+    let mut seen: Vec<String> = Vec::with_capacity(calls.len());
+    let mut unique = Vec::with_capacity(calls.len());
+    for (at, mut call) in calls.into_iter().enumerate() {
+        if call.id.trim().is_empty() || seen.contains(&call.id) {
+            call.id = format!("call_{prefix}_{at}");
+        }
+        seen.push(call.id.clone());
+        unique.push(call);
+    }
+    unique
+}

@@ -1,0 +1,126 @@
+//! Drives one run: takes inputs in order, journals each before anything follows from it, performs effects.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::task::AbortHandle;
+
+use super::command::Command;
+use super::handle::Shared;
+use super::journal::Journal;
+use super::perform::Performer;
+use crate::domain::ids::{CallId, RunId};
+use crate::engine::effect::Effect;
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::machine::Machine;
+
+/// What reaches a driver.
+pub(super) enum Mail {
+    Command(Command),
+    Input(Input),
+    /// A task that performed an effect panicked: its answer will never come.
+    Broken,
+}
+
+/// Text that has streamed for the model call in flight; kept when the person cancels.
+pub(super) type Partial = Arc<Mutex<String>>;
+
+pub(super) struct Driver {
+    pub(super) run: RunId,
+    pub(super) shared: Arc<Shared>,
+    pub(super) machine: Machine,
+    pub(super) journal: Journal,
+    pub(super) inbox: UnboundedReceiver<Mail>,
+    pub(super) outbox: UnboundedSender<Mail>,
+    pub(super) interactive: bool,
+    pub(super) journal_broken: bool,
+}
+
+impl Driver {
+    /// Runs until the machine is over; `false` if a bug ended it.
+    pub(super) async fn run(mut self) -> bool {
+        let partial: Partial = Arc::default();
+        let performer = Performer {
+            run: self.run.clone(),
+            shared: Arc::clone(&self.shared),
+            outbox: self.outbox.clone(),
+            partial: Arc::clone(&partial),
+            interactive: self.interactive,
+        };
+        let mut tasks: HashMap<CallId, AbortHandle> = HashMap::new();
+        while !self.machine.is_over() {
+            let Some(mail) = self.inbox.recv().await else { break };
+            let Some(input) = as_input(mail, &partial) else {
+                tasks.into_values().for_each(|task| task.abort());
+                return false;
+            };
+            for effect in self.step(input) {
+                match effect {
+                    Effect::Abort { call } => {
+                        if let Some(task) = tasks.remove(&call) {
+                            task.abort();
+                        }
+                    }
+                    Effect::Finish => {}
+                    effect => {
+                        if let Some((call, task)) = performer.perform(effect) {
+                            tasks.retain(|_, task| !task.is_finished());
+                            tasks.insert(call, task);
+                        }
+                    }
+                }
+            }
+        }
+        tasks.into_values().for_each(|task| task.abort());
+        true
+    }
+
+    /// One input through the machine. The journal is written before events are seen or effects begin.
+    fn step(&mut self, input: Input) -> Vec<Effect> {
+        let now = self.shared.ports.clock.now();
+        let output = self.machine.handle(now, input.clone());
+        let boundary = output.events.iter().any(is_boundary);
+        let progress = boundary.then(|| self.machine.progress());
+        if let Err(error) = self.journal.record(now, &input, &output.effects, progress.as_ref())
+            && !std::mem::replace(&mut self.journal_broken, true)
+        {
+            let text = format!("this run is no longer recorded: {error}");
+            self.shared.bus.publish(&self.run, now, RunEvent::Warning { code: "journal".into(), text });
+        }
+        for event in output.events {
+            self.shared.bus.publish(&self.run, now, event);
+        }
+        output.effects
+    }
+}
+
+/// Where the summary row changes in a way that lists show.
+fn is_boundary(event: &RunEvent) -> bool {
+    matches!(
+        event,
+        RunEvent::StateEntered { .. } | RunEvent::Finished { .. } | RunEvent::SnapshotTaken { .. }
+    )
+}
+
+fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
+    Some(match mail {
+        Mail::Broken => return None,
+        Mail::Input(input) => {
+            if matches!(input, Input::Replied { .. } | Input::ModelFailed { .. }) {
+                partial.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            }
+            input
+        }
+        Mail::Command(Command::Cancel) => Input::Cancelled { partial: take(partial), end: false },
+        Mail::Command(Command::End) => Input::Cancelled { partial: take(partial), end: true },
+        Mail::Command(Command::Approve { call, decision }) => Input::Approved { call, decision },
+        Mail::Command(Command::Answer { call, answer }) => Input::Answered { call, answer },
+    })
+}
+
+fn take(partial: &Partial) -> Option<String> {
+    let text = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,192 @@
+//! Performs effects through ports. Each runs as a task of its own and answers with one input.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::AbortHandle;
+
+use super::driver::{Mail, Partial};
+use super::handle::Shared;
+use super::retry;
+use crate::domain::approval::Decision;
+use crate::domain::ids::{CallId, RunId};
+use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
+use crate::domain::script::ScriptJob;
+use crate::domain::snapshot::SnapshotRequest;
+use crate::domain::tool::{ToolInvocation, ToolPreview, ToolRisk};
+use crate::engine::effect::{Effect, Question};
+use crate::engine::event::RunEvent;
+use crate::engine::input::{Answer, Input};
+use crate::ports::model::DeltaSink;
+
+#[derive(Clone)]
+pub(super) struct Performer {
+    pub(super) run: RunId,
+    pub(super) shared: Arc<Shared>,
+    pub(super) outbox: UnboundedSender<Mail>,
+    pub(super) partial: Partial,
+    pub(super) interactive: bool,
+}
+
+impl Performer {
+    /// Begins an effect; the handle stops it. Effects that only wait for a person start no task.
+    pub(super) fn perform(&self, effect: Effect) -> Option<(CallId, AbortHandle)> {
+        let me = self.clone();
+        let (call, task) = match effect {
+            Effect::TakeSnapshot { call, label, note } => {
+                (call, self.spawn(async move { me.take_snapshot(call, label, note).await }))
+            }
+            Effect::Evaluate { call, job } => (call, self.spawn(async move { me.evaluate(call, job).await })),
+            Effect::CallModel { call, request } => {
+                (call, self.spawn(async move { me.call_model(call, &request).await }))
+            }
+            Effect::RunTool { call, invocation, risk } => {
+                (call, self.spawn(async move { me.run_tool(call, &invocation, risk).await }))
+            }
+            Effect::AskApproval { call, invocation, risk } => {
+                (call, self.spawn(async move { me.ask_approval(call, &invocation, risk).await }))
+            }
+            Effect::AskPerson { call, question } => {
+                self.without_a_person(call, &question);
+                return None;
+            }
+            Effect::Abort { .. } | Effect::Finish => return None,
+        };
+        Some((call, task))
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        let outbox = self.outbox.clone();
+        let guarded = async move {
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                let _ = outbox.send(Mail::Broken);
+            }
+        };
+        tokio::spawn(guarded).abort_handle()
+    }
+
+    fn answer(&self, input: Input) {
+        // A closed inbox means that the run is over: nobody needs the answer.
+        let _ = self.outbox.send(Mail::Input(input));
+    }
+
+    fn publish(&self, event: RunEvent) {
+        self.shared.bus.publish(&self.run, self.shared.ports.clock.now(), event);
+    }
+
+    async fn take_snapshot(&self, call: CallId, label: String, note: String) {
+        let store = Arc::clone(&self.shared.ports.snapshots);
+        let request = SnapshotRequest { label, note, run: Some(self.run.clone()) };
+        let taken = tokio::task::spawn_blocking(move || store.take(&request)).await;
+        self.answer(match taken {
+            Ok(Ok(info)) => Input::SnapshotTaken { call, info },
+            Ok(Err(error)) => {
+                let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                Input::SnapshotFailed { call, reason: format!("{}{hint}", error.message) }
+            }
+            Err(error) => Input::SnapshotFailed { call, reason: format!("the snapshot broke: {error}") },
+        });
+    }
+
+    async fn evaluate(&self, call: CallId, job: ScriptJob) {
+        self.answer(match self.shared.ports.scripts.evaluate(job).await {
+            Ok(outcome) => Input::Evaluated { call, outcome },
+            Err(error) => Input::ScriptFailed { call, error },
+        });
+    }
+
+    async fn call_model(&self, call: CallId, request: &ModelRequest) {
+        // The journal is made durable while the model thinks: one sync a call, felt by nobody.
+        let store = Arc::clone(&self.shared.ports.store);
+        let synced = tokio::task::spawn_blocking(move || store.sync());
+        let sink = Sink { call, performer: self, deltas: self.shared.bus.wants_deltas() };
+        let waiting = |attempt: u32, delay: Duration, error: &ModelError| {
+            self.partial.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.publish(RunEvent::ModelRetry {
+                call,
+                agent: request.agent.clone(),
+                attempt,
+                delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                reason: error.to_string(),
+            });
+        };
+        let ports = &self.shared.ports;
+        let luck = || ports.ids.seed();
+        let policy = self.shared.options.retry;
+        let (result, attempts) = retry::call(&*ports.models, request, &sink, policy, &luck, &waiting).await;
+        let _ = synced.await;
+        self.answer(match result {
+            Ok(reply) => Input::Replied { call, reply },
+            Err(error) => Input::ModelFailed { call, error, attempts },
+        });
+    }
+
+    async fn run_tool(&self, call: CallId, invocation: &ToolInvocation, risk: ToolRisk) {
+        if risk == ToolRisk::Execute {
+            // A command must not run twice: its intent is on the disk before it starts.
+            let store = Arc::clone(&self.shared.ports.store);
+            let _ = tokio::task::spawn_blocking(move || store.sync()).await;
+        }
+        let mut outcome = self.shared.ports.tools.run(invocation).await;
+        outcome.content = self.shared.redactor.clean(outcome.content);
+        outcome.summary = self.shared.redactor.clean(outcome.summary);
+        self.answer(Input::ToolDone { call, outcome });
+    }
+
+    async fn ask_approval(&self, call: CallId, invocation: &ToolInvocation, risk: ToolRisk) {
+        if !self.interactive {
+            return self.answer(Input::Approved { call, decision: Decision::Stop });
+        }
+        let preview = self.shared.ports.tools.preview(invocation).await;
+        self.publish(RunEvent::ApprovalAsked {
+            call,
+            agent: invocation.agent.clone(),
+            tool: invocation.tool.clone(),
+            risk,
+            arguments: invocation.arguments.clone(),
+            preview: preview.map(|preview| self.clean(preview)),
+        });
+    }
+
+    fn clean(&self, preview: ToolPreview) -> ToolPreview {
+        match preview {
+            ToolPreview::Diff { path, diff } => {
+                ToolPreview::Diff { path, diff: self.shared.redactor.clean(diff) }
+            }
+            ToolPreview::Text { text } => ToolPreview::Text { text: self.shared.redactor.clean(text) },
+            command @ ToolPreview::Command { .. } => command,
+        }
+    }
+
+    /// Headless: nobody can answer, so a question ends the run; the machine asks only what it must.
+    fn without_a_person(&self, call: CallId, question: &Question) {
+        if self.interactive {
+            return;
+        }
+        let answer = match question {
+            Question::NoSnapshot { .. } => Answer::Continue,
+            Question::Message | Question::Limit { .. } => Answer::Stop,
+        };
+        self.answer(Input::Answered { call, answer });
+    }
+}
+
+struct Sink<'a> {
+    call: CallId,
+    performer: &'a Performer,
+    deltas: bool,
+}
+
+impl DeltaSink for Sink<'_> {
+    fn delta(&self, kind: DeltaKind, text: &str) {
+        if kind == DeltaKind::Text {
+            self.performer.partial.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+        }
+        if self.deltas {
+            self.performer.publish(RunEvent::Delta { call: self.call, kind, text: text.to_owned() });
+        }
+    }
+}

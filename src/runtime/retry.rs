@@ -1,0 +1,76 @@
+//! Asking a model again after transport errors: 1 s doubled, full jitter, at most 60 s, 5 attempts (MODEL-7, §1.7).
+
+use std::time::Duration;
+
+use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::ports::model::{DeltaSink, ModelPort};
+
+/// When and how often a call is repeated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RetryPolicy {
+    pub attempts: u32,
+    pub first_delay_ms: u64,
+    pub longest_delay_ms: u64,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { attempts: 5, first_delay_ms: 1_000, longest_delay_ms: 60_000 }
+    }
+}
+
+impl RetryPolicy {
+    /// Delay before attempt `next` (from 2). A server's own wish wins over our schedule; a longer one than
+    /// we are willing to wait ends the attempts.
+    fn delay(&self, next: u32, error: &ModelError, luck: u64) -> Option<Duration> {
+        if next > self.attempts || !error.is_transient() {
+            return None;
+        }
+        if let Some(wish) = error.retry_after_ms() {
+            return (wish <= self.longest_delay_ms.max(1)).then(|| Duration::from_millis(wish));
+        }
+        let doubled = self.first_delay_ms.saturating_mul(1 << (next - 2).min(16)).min(self.longest_delay_ms);
+        Some(Duration::from_millis(luck % doubled.saturating_add(1)))
+    }
+}
+
+/// Calls until an answer, a lasting error or the last attempt. `waiting` is told (attempt, delay, error)
+/// before each wait. Returns the number of attempts made.
+pub(super) async fn call(
+    model: &dyn ModelPort,
+    request: &ModelRequest,
+    sink: &dyn DeltaSink,
+    policy: RetryPolicy,
+    luck: &(dyn Fn() -> u64 + Sync),
+    waiting: &(dyn Fn(u32, Duration, &ModelError) + Sync),
+) -> (Result<ModelReply, ModelError>, u32) {
+    let mut attempt = 1;
+    loop {
+        let error = match model.call(request, sink).await {
+            Ok(reply) => return (Ok(reply), attempt),
+            Err(error) => error,
+        };
+        let Some(delay) = policy.delay(attempt + 1, &error, luck()) else { return (Err(error), attempt) };
+        attempt += 1;
+        waiting(attempt, delay, &error);
+        tokio::time::sleep(delay).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schedule_is_bounded_and_honours_the_server() {
+        let policy = RetryPolicy::default();
+        let cut = ModelError::Transport { detail: String::new() };
+        let longest = |next| policy.delay(next, &cut, u64::MAX - 1).map(|d| d.as_millis());
+        assert!(longest(2) <= Some(1_000) && longest(5) <= Some(8_000));
+        assert_eq!(longest(6), None);
+        let limited = |ms| ModelError::RateLimited { retry_after_ms: Some(ms), detail: String::new() };
+        assert_eq!(policy.delay(2, &limited(1_500), 7), Some(Duration::from_millis(1_500)));
+        assert_eq!(policy.delay(2, &limited(3_600_000), 7), None);
+        assert_eq!(policy.delay(2, &ModelError::Auth { detail: String::new() }, 7), None);
+    }
+}
