@@ -1,1 +1,9 @@
-//! cli
+//! The command line without a screen: arguments, headless runs, lists. stdout is for data only.
+
+pub mod args;
+pub mod exit;
+pub mod headless;
+pub mod lists;
+pub mod past;
+pub mod snapshots;
+pub mod words;

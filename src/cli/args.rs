@@ -1,0 +1,238 @@
+//! What can be typed. Names are a contract; later versions only add.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Declared multi-agent workflows for your terminal.
+#[derive(Parser, Debug)]
+#[command(
+    name = "synthdev",
+    version,
+    about = "Declared multi-agent workflows for your terminal",
+    after_help = "Without a command the terminal interface starts.\n\
+                  Exit codes: 0 completed, 1 failed, 2 usage or configuration, 3 paused or input required,\n\
+                  4 limit or budget, 5 approval denied, 130 cancelled."
+)]
+pub struct Cli {
+    /// Work as if started in this directory
+    #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
+    pub directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub settings: SettingFlags,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Settings for this one start; they win over files and environment.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Settings for this start")]
+pub struct SettingFlags {
+    /// Key of the base level (better: the environment, SYNTHDEV_API_KEY)
+    #[arg(long, value_name = "KEY", global = true, hide_env_values = true)]
+    pub api_key: Option<String>,
+    /// Base URL of the base level, for example http://127.0.0.1:11434/v1
+    #[arg(long, alias = "url", value_name = "URL", global = true)]
+    pub base_url: Option<String>,
+    /// Model of the base level
+    #[arg(long, value_name = "MODEL", global = true)]
+    pub base_model: Option<String>,
+    /// Key of the smart level
+    #[arg(long, value_name = "KEY", global = true)]
+    pub smart_api_key: Option<String>,
+    /// Base URL of the smart level
+    #[arg(long, value_name = "URL", global = true)]
+    pub smart_url: Option<String>,
+    /// Model of the smart level
+    #[arg(long, value_name = "MODEL", global = true)]
+    pub smart_model: Option<String>,
+    /// Key of the fast level
+    #[arg(long, value_name = "KEY", global = true)]
+    pub fast_api_key: Option<String>,
+    /// Base URL of the fast level
+    #[arg(long, value_name = "URL", global = true)]
+    pub fast_url: Option<String>,
+    /// Model of the fast level
+    #[arg(long, value_name = "MODEL", global = true)]
+    pub fast_model: Option<String>,
+    /// Role of the single-agent mode
+    #[arg(long, value_name = "ROLE", global = true)]
+    pub role: Option<String>,
+    /// How much is logged, 0 to 5
+    #[arg(long, value_name = "0-5", global = true)]
+    pub verbosity: Option<u8>,
+    /// A settings file used on top of the others
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// Use the project layer (.synthdev, .env) of this directory, and remember that
+    #[arg(long, global = true)]
+    pub trust: bool,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run a workflow without a screen
+    Run(RunArgs),
+    /// Check workflows, roles and settings; nothing is run or sent
+    Check {
+        /// Workflow files to check; without any, everything that is configured
+        paths: Vec<PathBuf>,
+        /// Findings as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Past runs
+    #[command(subcommand)]
+    Runs(RunsCommand),
+    /// Stored states of the project's files
+    #[command(subcommand)]
+    Snapshot(SnapshotCommand),
+    /// List workflows
+    Workflows {
+        #[arg(long)]
+        json: bool,
+    },
+    /// List roles
+    Roles {
+        #[arg(long)]
+        json: bool,
+    },
+    /// List tools, with what needs approval
+    Tools {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Settings
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// See it work: a sample project and a scripted model, everything else real
+    Demo {
+        /// Without a screen
+        #[arg(long)]
+        headless: bool,
+    },
+    /// Print a completion script for your shell
+    Completions { shell: Shell },
+}
+
+#[derive(Args, Debug, Default)]
+pub struct RunArgs {
+    /// Name of the workflow
+    pub name: Option<String>,
+    /// Its input as text
+    pub input: Option<String>,
+    /// Take the workflow from this file
+    #[arg(long, value_name = "FILE")]
+    pub workflow_file: Option<PathBuf>,
+    /// One input by name; repeat for several
+    #[arg(long = "input", value_name = "NAME=VALUE")]
+    pub inputs: Vec<String>,
+    /// Read the input from a file, or `-` for standard input
+    #[arg(long, value_name = "FILE|-")]
+    pub input_file: Option<PathBuf>,
+    /// Approve every tool that would be asked about
+    #[arg(long)]
+    pub yes: bool,
+    /// One final JSON object on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// One JSON event a line on stdout, while it runs
+    #[arg(long)]
+    pub events: bool,
+    /// Answer with this file of scripted replies instead of a model
+    #[arg(long, value_name = "FILE")]
+    pub replies: Option<PathBuf>,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum RunsCommand {
+    /// Newest first
+    List {
+        /// How many; 0 for all
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+        #[arg(long)]
+        json: bool,
+    },
+    /// One run in full
+    Show {
+        /// Its id, or a beginning of it
+        id: String,
+        /// Every event as a JSON line
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Subcommand, Debug)]
+pub enum SnapshotCommand {
+    /// Store the files as they are now
+    Create {
+        /// A name to find it by
+        label: Vec<String>,
+    },
+    /// Newest first
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// What it holds, and what differs now
+    Show { id: String },
+    /// Differences from the snapshot to now
+    Diff { id: String },
+    /// Make the files as they were; the present is stored first
+    Restore {
+        id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Forget it
+    Delete { id: String },
+}
+
+#[derive(Subcommand, Debug)]
+pub enum ConfigCommand {
+    /// Effective settings
+    Show {
+        /// With the layer and place each value comes from
+        #[arg(long)]
+        origin: bool,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    #[value(name = "powershell")]
+    PowerShell,
+    Zsh,
+}
+
+/// Writes the completion script of `shell`.
+pub fn completions(shell: Shell, out: &mut dyn std::io::Write) {
+    use clap::CommandFactory;
+    use clap_complete::Shell as Kind;
+    let kind = match shell {
+        Shell::Bash => Kind::Bash,
+        Shell::Elvish => Kind::Elvish,
+        Shell::Fish => Kind::Fish,
+        Shell::PowerShell => Kind::PowerShell,
+        Shell::Zsh => Kind::Zsh,
+    };
+    clap_complete::generate(kind, &mut Cli::command(), "synthdev", &mut Box::new(out));
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_argument_of_every_command_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,53 @@
+//! Exit codes: part of the contract with scripts.
+
+use crate::domain::failure::Failure;
+use crate::domain::journal::RunStatus;
+
+pub const COMPLETED: u8 = 0;
+pub const FAILED: u8 = 1;
+/// Wrong arguments, broken settings or workflows.
+pub const USAGE: u8 = 2;
+/// Paused, or a person's input is required.
+pub const PAUSED: u8 = 3;
+pub const LIMIT: u8 = 4;
+/// A tool needed approval and got none.
+pub const DENIED: u8 = 5;
+pub const CANCELLED: u8 = 130;
+
+/// The code of a finished run. What really went wrong decides, also inside a child workflow.
+pub fn of(status: RunStatus, error: Option<&Failure>) -> u8 {
+    let code = error.map_or("", |error| error.root().code.as_str());
+    match status {
+        RunStatus::Completed => COMPLETED,
+        RunStatus::Cancelled => CANCELLED,
+        _ if code == "limit" || code == "budget_exceeded" => LIMIT,
+        _ if code == "tool.denied" => DENIED,
+        RunStatus::Paused | RunStatus::Running => PAUSED,
+        RunStatus::Failed | RunStatus::Interrupted => FAILED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_end_has_its_code() {
+        let error = |code: &str| Failure::new(code, "", "");
+        let mut child = error("sub_workflow_failed");
+        child.cause = Some(Box::new(error("tool.denied")));
+        let rows = [
+            (RunStatus::Completed, None, 0),
+            (RunStatus::Failed, Some(error("model.auth")), 1),
+            (RunStatus::Paused, None, 3),
+            (RunStatus::Paused, Some(error("limit")), 4),
+            (RunStatus::Failed, Some(error("limit")), 4),
+            (RunStatus::Failed, Some(error("tool.denied")), 5),
+            (RunStatus::Failed, Some(child), 5),
+            (RunStatus::Cancelled, None, 130),
+        ];
+        for (status, error, code) in rows {
+            assert_eq!(of(status, error.as_ref()), code, "{status:?} {error:?}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A run without a screen: events while it runs, one object at the end, an exit code.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::exit;
+use super::words::{cost, one_line, safe, tokens};
+use crate::domain::cost::Usage;
+use crate::domain::failure::Failure;
+use crate::domain::ids::{RunId, SnapshotId};
+use crate::domain::journal::RunStatus;
+use crate::domain::workflow::plain_text;
+use crate::engine::event::{Published, RunEvent};
+use crate::engine::spec::RunSpec;
+use crate::runtime::command::Command;
+use crate::runtime::handle::Handle;
+
+/// What is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Show {
+    /// One final JSON object.
+    pub json: bool,
+    /// One JSON event a line.
+    pub events: bool,
+    /// Progress for people, on stderr.
+    pub progress: bool,
+}
+
+/// The final object of `run --json`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FinalReport {
+    pub run_id: RunId,
+    pub workflow: String,
+    pub status: RunStatus,
+    pub output: Option<Value>,
+    pub path: Vec<String>,
+    pub snapshot: Option<SnapshotId>,
+    pub usage: Usage,
+    pub cost_usd: Option<f64>,
+    pub warnings: Vec<Value>,
+    pub error: Option<Failure>,
+}
+
+/// Resolves when the person or the system wants the program to stop.
+pub type Interrupts = UnboundedReceiver<()>;
+
+/// Starts the run and stays with it to its end. `leftovers` is asked at the end for warnings of the model
+/// (unused scripted replies).
+///
+/// # Errors
+/// stdout cannot be written, or the run cannot be recorded.
+pub async fn run(
+    handle: &Handle,
+    spec: RunSpec,
+    show: Show,
+    mut interrupts: Interrupts,
+    leftovers: &(dyn Fn() -> Vec<String> + Sync),
+) -> anyhow::Result<FinalReport> {
+    let mut events = handle.subscribe(show.events);
+    let run = handle.start(spec)?;
+    let mut report = FinalReport {
+        run_id: run.clone(),
+        workflow: String::new(),
+        status: RunStatus::Running,
+        output: None,
+        path: Vec::new(),
+        snapshot: None,
+        usage: Usage::default(),
+        cost_usd: None,
+        warnings: Vec::new(),
+        error: None,
+    };
+    loop {
+        tokio::select! {
+            biased;
+            Some(()) = interrupts.recv() => handle.send(&run, Command::Cancel),
+            event = events.recv() => {
+                let Some(published) = event else { break };
+                if published.run == run && take(&mut report, &published, show)? {
+                    break;
+                }
+            }
+        }
+    }
+    for text in leftovers() {
+        report.warnings.push(serde_json::json!({"code": "unused_reply", "text": text}));
+        if show.progress {
+            eprintln!("warning: {text}");
+        }
+    }
+    Ok(report)
+}
+
+/// Folds one event into the report and prints it; `true` at the end.
+fn take(report: &mut FinalReport, published: &Published, show: Show) -> io::Result<bool> {
+    if show.events {
+        let mut out = io::stdout().lock();
+        serde_json::to_writer(&mut out, published)?;
+        out.write_all(b"\n")?;
+    }
+    if show.progress {
+        progress(&published.event);
+    }
+    match &published.event {
+        RunEvent::RunStarted { workflow, .. } => report.workflow.clone_from(workflow),
+        RunEvent::Warning { code, text } => {
+            report.warnings.push(serde_json::json!({"code": code, "text": text}));
+        }
+        RunEvent::SnapshotFailed { reason } => {
+            report.warnings.push(serde_json::json!({"code": "snapshot_failed", "text": reason}));
+        }
+        RunEvent::Finished { status, output, error, path, snapshot, usage, cost_usd } => {
+            report.status = *status;
+            report.output.clone_from(output);
+            report.error.clone_from(error);
+            report.path.clone_from(path);
+            report.snapshot.clone_from(snapshot);
+            report.usage = *usage;
+            report.cost_usd = *cost_usd;
+            return Ok(true);
+        }
+        _ => {}
+    }
+    Ok(false)
+}
+
+fn progress(event: &RunEvent) {
+    match event {
+        RunEvent::StateEntered { state, agent, .. } => match agent {
+            Some(agent) => eprintln!("● {state} ({agent})"),
+            None => eprintln!("● {state}"),
+        },
+        RunEvent::ToolFinished { tool, ok, summary, .. } => {
+            eprintln!("    {} {tool}: {}", if *ok { "✓" } else { "✗" }, one_line(summary, 100));
+        }
+        RunEvent::ToolRefused { tool, reason, .. } => eprintln!("    ✗ {tool}: {}", one_line(reason, 100)),
+        RunEvent::Replied { agent, text, .. } if !text.trim().is_empty() => {
+            eprintln!("    {agent}: {}", one_line(text, 100));
+        }
+        RunEvent::Decided { tool, arguments, .. } => {
+            eprintln!("    → {tool} {}", one_line(&arguments.to_string(), 100));
+        }
+        RunEvent::ModelRetry { attempt, delay_ms, reason, .. } => {
+            eprintln!("    model: {}; attempt {attempt} in {delay_ms} ms", one_line(reason, 100));
+        }
+        RunEvent::Warning { text, .. } => eprintln!("warning: {}", safe(text)),
+        RunEvent::SnapshotFailed { reason } => eprintln!("warning: no snapshot: {}", safe(reason)),
+        _ => {}
+    }
+}
+
+/// Prints the end of a run and gives its exit code.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
+    let mut out = io::stdout().lock();
+    if show.json {
+        serde_json::to_writer(&mut out, report)?;
+        out.write_all(b"\n")?;
+    } else if !show.events
+        && let Some(output) = &report.output
+    {
+        writeln!(out, "{}", safe(&plain_text(output)))?;
+    }
+    if show.progress {
+        eprintln!("{}", ending(report));
+    }
+    Ok(exit::of(report.status, report.error.as_ref()))
+}
+
+/// The end of a run in words: status, path, tokens, cost, how to undo, what went wrong and what to do.
+pub fn ending(report: &FinalReport) -> String {
+    let mut lines = vec![format!("{}: {}", report.status.as_str(), report.path.join(" > "))];
+    lines.push(format!("{}, cost {}", tokens(&report.usage), cost(report.cost_usd)));
+    if let Some(error) = &report.error {
+        let place = error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        lines.push(format!("error[{}]: {}{place}", error.code, error.title));
+        let state = error.state.as_deref().unwrap_or("?");
+        let agent = error.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
+        lines.push(format!("  in state {state}{agent}: {}", safe(&error.detail)));
+        if let Some(hint) = &error.hint {
+            lines.push(format!("  hint: {hint}"));
+        }
+    }
+    lines.push(format!("run {}: synthdev runs show {}", report.run_id, report.run_id));
+    if let Some(snapshot) = &report.snapshot {
+        lines.push(format!("undo the file changes: synthdev snapshot restore {snapshot}"));
+    }
+    lines.join("\n")
+}

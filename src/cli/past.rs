@@ -1,0 +1,146 @@
+//! `runs list` and `runs show`.
+
+use std::io::{self, Write};
+
+use super::words::{cost, one_line, safe, time, tokens};
+use crate::domain::journal::RunSummary;
+use crate::domain::workflow::plain_text;
+use crate::engine::event::RunEvent;
+use crate::runtime::history::RunRecord;
+
+/// # Errors
+/// stdout cannot be written.
+pub fn list(runs: &[RunSummary], json: bool, out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        serde_json::to_writer_pretty(&mut *out, runs)?;
+        return writeln!(out);
+    }
+    if runs.is_empty() {
+        return writeln!(out, "no runs yet: synthdev run NAME \"task\", or synthdev demo");
+    }
+    for run in runs {
+        let status = run.progress.status.as_str();
+        let input = one_line(&run.input, 50);
+        writeln!(out, "{}  {}  {status:<11} {:<24} {input}", run.id, time(run.started), run.workflow)?;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// stdout cannot be written.
+pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        for (at, event) in &record.events {
+            let line = crate::engine::event::Published {
+                run: record.summary.id.clone(),
+                at: *at,
+                event: event.clone(),
+            };
+            serde_json::to_writer(&mut *out, &line)?;
+            writeln!(out)?;
+        }
+        return Ok(());
+    }
+    head(&record.summary, out)?;
+    writeln!(out)?;
+    for (at, event) in &record.events {
+        if let Some(line) = line(event) {
+            writeln!(out, "{}  {line}", &time(*at)[11..])?;
+        }
+    }
+    costs(record, out)?;
+    if !record.open.is_empty() {
+        writeln!(out, "\nthis run stopped in the middle; begun and never answered:")?;
+        for intent in &record.open {
+            writeln!(out, "  {}", one_line(intent, 160))?;
+        }
+    }
+    Ok(())
+}
+
+fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+    let progress = &run.progress;
+    writeln!(out, "run        {}", run.id)?;
+    writeln!(out, "workflow   {} ({})", run.workflow, run.definition_hash.get(..12).unwrap_or_default())?;
+    writeln!(out, "project    {}", run.project)?;
+    writeln!(out, "started    {} UTC", time(run.started))?;
+    writeln!(out, "status     {}", progress.status.as_str())?;
+    writeln!(out, "input      {}", one_line(&run.input, 200))?;
+    writeln!(out, "path       {}", progress.path.join(" > "))?;
+    writeln!(out, "usage      {}, cost {}", tokens(&progress.usage), cost(progress.cost_usd))?;
+    if let Some(snapshot) = &progress.snapshot {
+        writeln!(out, "snapshot   {snapshot}   (undo: synthdev snapshot restore {snapshot})")?;
+    }
+    if let Some(error) = &progress.error {
+        writeln!(out, "error      {}: {} {}", error.code, error.title, safe(&error.detail))?;
+    }
+    if let Some(output) = &progress.output {
+        writeln!(out, "output     {}", safe(&plain_text(output)))?;
+    }
+    Ok(())
+}
+
+fn costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    type Key = fn(&crate::domain::cost::CostEntry) -> &str;
+    let keys: [(&str, Key); 3] =
+        [("agent", |entry| &entry.agent), ("state", |entry| &entry.state), ("model", |entry| &entry.model)];
+    if record.ledger.entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\ncost")?;
+    for (title, key) in keys {
+        for (name, usage, usd) in record.ledger.grouped(key) {
+            writeln!(out, "  {title:<6} {name:<28} {:>9} tokens  {}", usage.total(), cost(usd))?;
+        }
+    }
+    Ok(())
+}
+
+/// One line of the timeline; `None` for what only a machine wants.
+fn line(event: &RunEvent) -> Option<String> {
+    Some(match event {
+        RunEvent::StateEntered { state, visit, agent, .. } => {
+            let agent = agent.as_ref().map(|agent| format!(" ({agent})")).unwrap_or_default();
+            format!("● {state} #{visit}{agent}")
+        }
+        RunEvent::Transitioned { from, to, .. } => format!("  {from} → {to}"),
+        RunEvent::MessageAdded { author, text, private, .. } => {
+            let kind = if *private { " (private)" } else { "" };
+            format!("  {author:?}{kind}: {}", one_line(text, 120))
+        }
+        RunEvent::ToolStarted { tool, arguments, .. } => {
+            format!("  tool {tool} {}", one_line(&arguments.to_string(), 100))
+        }
+        RunEvent::ToolFinished { tool, ok, summary, .. } => {
+            format!("  {} {tool}: {}", if *ok { "✓" } else { "✗" }, one_line(summary, 100))
+        }
+        RunEvent::ToolRefused { tool, reason, .. } => format!("  ✗ {tool} refused: {}", one_line(reason, 100)),
+        RunEvent::Decided { agent, tool, arguments } => {
+            format!("  {agent} decided {tool} {}", one_line(&arguments.to_string(), 120))
+        }
+        RunEvent::DataChanged { set, removed, .. } => {
+            let mut names: Vec<String> = set.keys().cloned().collect();
+            names.extend(removed.iter().map(|name| format!("-{name}")));
+            format!("  common_data: {}", names.join(", "))
+        }
+        RunEvent::Replied { agent, model, usage, duration_ms, .. } => {
+            format!("  {agent} answered ({model}, {} tokens, {duration_ms} ms)", usage.total())
+        }
+        RunEvent::ModelFailed { code, reason, .. } => format!("  model failed [{code}]: {}", one_line(reason, 120)),
+        RunEvent::Warning { text, .. } => format!("  warning: {}", one_line(text, 140)),
+        RunEvent::SnapshotTaken { id, label, .. } => format!("  snapshot {id}: {}", one_line(label, 80)),
+        RunEvent::SnapshotFailed { reason } => format!("  no snapshot: {}", one_line(reason, 120)),
+        RunEvent::ChildStarted { workflow, .. } => format!("  child {workflow} started"),
+        RunEvent::ChildFinished { workflow, .. } => format!("  child {workflow} finished"),
+        RunEvent::Finished { status, .. } => format!("■ {}", status.as_str()),
+        RunEvent::RunStarted { .. }
+        | RunEvent::ScriptLog { .. }
+        | RunEvent::ModelCalled { .. }
+        | RunEvent::Delta { .. }
+        | RunEvent::ModelRetry { .. }
+        | RunEvent::ApprovalAsked { .. }
+        | RunEvent::ApprovalAnswered { .. }
+        | RunEvent::PersonAsked { .. }
+        | RunEvent::PersonAnswered { .. } => return None,
+    })
+}

@@ -1,0 +1,68 @@
+//! `snapshot …`: the words around the snapshot port, shared with nothing else.
+
+use std::fmt::Write as _;
+
+use super::words::time;
+use crate::domain::snapshot::{ChangedFile, FileChange, Restored, SnapshotInfo};
+
+/// One line a snapshot.
+pub fn list(snapshots: &[SnapshotInfo]) -> String {
+    if snapshots.is_empty() {
+        return "no snapshots yet: one is taken before every run, or by synthdev snapshot create".to_owned();
+    }
+    let lines: Vec<String> = snapshots
+        .iter()
+        .map(|info| format!("{}  {}  {:>6} files  {}", info.id, time(info.created), info.files, info.label))
+        .collect();
+    lines.join("\n")
+}
+
+pub fn created(info: &SnapshotInfo) -> String {
+    let mut text = format!("snapshot {}: {} files", info.id, info.files);
+    for skipped in &info.skipped {
+        let _ = write!(text, "\n  not covered: {} ({})", skipped.path, skipped.reason);
+    }
+    text
+}
+
+pub fn show(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
+    let mut text = created(info);
+    let _ = write!(text, "\nlabel     {}\ntaken     {} UTC", info.label, time(info.created));
+    if let Some(run) = &info.run {
+        let _ = write!(text, "\nrun       {run}");
+    }
+    if changes.is_empty() {
+        text.push_str("\nnothing has changed since");
+    } else {
+        let _ = write!(text, "\nchanged since:\n{}", files(changes));
+    }
+    text
+}
+
+/// What a restore would do, from the reader's point of view.
+pub fn files(changes: &[ChangedFile]) -> String {
+    let lines: Vec<String> = changes
+        .iter()
+        .map(|file| {
+            let what = match file.change {
+                FileChange::Modified => "bring back",
+                FileChange::Added => "delete",
+                FileChange::Deleted => "create again",
+                FileChange::Mode => "set mode of",
+            };
+            format!("  {what:<12} {}", file.path)
+        })
+        .collect();
+    lines.join("\n")
+}
+
+pub fn restored(done: &Restored) -> String {
+    let mut text = format!("{} files restored", done.files.len());
+    if !done.files.is_empty() {
+        let _ = write!(text, "\n{}", files(&done.files));
+    }
+    if let Some(safety) = &done.safety {
+        let _ = write!(text, "\nundo this: synthdev snapshot restore {safety}");
+    }
+    text
+}
