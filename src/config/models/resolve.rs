@@ -68,7 +68,9 @@ impl Resolver<'_> {
             return Err(self.no_model(level, &pick));
         }
         let model_name = if model_name.is_empty() { SCRIPTED } else { model_name };
-        let known = pick.known.and_then(|provider| provider.model(model_name));
+        let listed = pick.known.and_then(|provider| provider.model(model_name));
+        // Behind another address a model keeps its window and its abilities, but not its price.
+        let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(model_name)));
         let base_url = if scripted { String::new() } else { self.base_url(level, &pick)? };
         let key = self.key(level, &pick, &base_url)?;
         let (parameters, dropped) = self.parameters(pick.known, known);
@@ -84,7 +86,7 @@ impl Resolver<'_> {
             key,
             parameters,
             context_size: known.and_then(|model| model.context_size),
-            price: pick.known.and_then(|provider| provider.price(known)),
+            price: pick.known.and_then(|provider| provider.price(listed)),
             provenance,
             provider: pick.name,
         })
@@ -135,6 +137,7 @@ impl Resolver<'_> {
             known.as_deref() == Some(url.as_str())
         };
         let known = self.models.providers.iter().find(matches);
+        let known = known.or_else(|| self.models.provider(CUSTOM));
         let name = known.map_or(CUSTOM, |provider| provider.name.as_str()).to_owned();
         Pick { name, known, why: format!("by URL, {}", setting.origin) }
     }
