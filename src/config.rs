@@ -1,4 +1,5 @@
 //! Users' files: text in, checked values and diagnostics out. Never reads a file.
 
 pub mod json;
+pub mod script_facts;
 pub mod source;
