@@ -3,3 +3,4 @@
 pub mod json;
 pub mod script_facts;
 pub mod source;
+pub mod workflow_file;

@@ -16,11 +16,7 @@ use crate::domain::script::{ScriptForm, ScriptKind};
 /// A parse error: message and offset in the text that was parsed.
 type Broken = (String, usize);
 
-pub(super) fn facts(
-    source: &str,
-    rewritten: &Rewritten<'_>,
-    kind: ScriptKind,
-) -> Result<Facts, SyntaxError> {
+pub(super) fn facts(source: &str, rewritten: &Rewritten<'_>, kind: ScriptKind) -> Result<Facts, SyntaxError> {
     let allocator = Allocator::default();
     let wrapped = format!("({}\n)", rewritten.text);
     let at = |offset: usize| rewritten.original(offset).min(source.len());

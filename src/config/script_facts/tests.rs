@@ -12,7 +12,11 @@ fn names(list: &[Name]) -> Vec<&str> {
 fn the_form_is_an_expression_if_it_parses_as_one() {
     let rows = [
         ("() => { this.common_data.x = 1; }", ScriptForm::Expression, None),
-        ("() => { this.common_data.x = 1; };", ScriptForm::Expression, Some("() => { this.common_data.x = 1; }")),
+        (
+            "() => { this.common_data.x = 1; };",
+            ScriptForm::Expression,
+            Some("() => { this.common_data.x = 1; }"),
+        ),
         ("() => 1; // done", ScriptForm::Expression, Some("() => 1")),
         ("function () { return 1 }", ScriptForm::Expression, None),
         ("function f() { return 1 }", ScriptForm::Expression, None),
@@ -144,17 +148,18 @@ fn agents_and_contexts_are_found_by_every_way_of_naming_them() {
 fn decisions_are_read_and_compared() {
     let read = |source: &str| of(source, ScriptKind::Condition).calls;
     let source = "!function.f && function.g.arguments.x > 1 && function.h['arguments']['y']";
-    let found: Vec<_> = read(source).into_iter().map(|call| (call.tool, call.argument, call.offset)).collect();
+    let found: Vec<_> =
+        read(source).into_iter().map(|call| (call.tool, call.argument, call.offset)).collect();
     assert_eq!(
         found,
-        [
-            ("f".into(), None, 1),
-            ("g".into(), Some("x".into()), 36),
-            ("h".into(), Some("y".into()), 69),
-        ]
+        [("f".into(), None, 1), ("g".into(), Some("x".into()), 36), ("h".into(), Some("y".into()), 69),]
     );
     let decision = |source: &str| of(source, ScriptKind::Condition).test.and_then(|test| test.decision);
-    for source in ["function.f.arguments.ok === true", "true === function.f.arguments.ok", "(function.f.arguments.ok == true)"] {
+    for source in [
+        "function.f.arguments.ok === true",
+        "true === function.f.arguments.ok",
+        "(function.f.arguments.ok == true)",
+    ] {
         assert_eq!(decision(source), Some(("f".into(), "ok".into(), true)), "{source}");
     }
     for source in ["function.f.arguments.ok", "function.f.arguments.ok !== true", "function.f.ok === true"] {
@@ -164,11 +169,7 @@ fn decisions_are_read_and_compared() {
 
 #[test]
 fn opposite_tests_have_one_text() {
-    let rows = [
-        ("common_data.ok", "!common_data.ok"),
-        ("a.b === 1", "a.b !== 1"),
-        ("!(a.b > 1)", "a.b > 1"),
-    ];
+    let rows = [("common_data.ok", "!common_data.ok"), ("a.b === 1", "a.b !== 1"), ("!(a.b > 1)", "a.b > 1")];
     for (one, other) in rows {
         let (one, other) = (of(one, ScriptKind::Condition).test, of(other, ScriptKind::Condition).test);
         let (one, other) = (one.unwrap(), other.unwrap());

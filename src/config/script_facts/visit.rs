@@ -313,7 +313,8 @@ fn call_arguments(object: &Expression<'_>) -> Option<String> {
 
 fn looked_up(call: &CallExpression<'_>) -> Option<String> {
     let Expression::Identifier(callee) = &call.callee else { return None };
-    let Some(Expression::StringLiteral(name)) = call.arguments.first().and_then(|first| first.as_expression())
+    let Some(Expression::StringLiteral(name)) =
+        call.arguments.first().and_then(|first| first.as_expression())
     else {
         return None;
     };
