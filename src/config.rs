@@ -1,4 +1,20 @@
 //! Users' files: text in, checked values and diagnostics out. Never reads a file.
 
+pub mod catalog;
+pub mod check;
+pub mod fields;
+pub mod inputs;
 pub mod json;
+pub mod lower;
+pub mod models;
+pub mod render;
+pub mod role_file;
+pub mod roles;
+pub mod script_facts;
+pub mod secret;
+pub mod settings;
 pub mod source;
+pub mod suggest;
+pub mod tool_patterns;
+pub mod trust;
+pub mod workflow_file;

@@ -38,10 +38,11 @@ impl Node {
     /// Parses a whole file; a syntax error or duplicate key becomes a finding (C01, C02).
     /// Comments and trailing commas are accepted.
     pub fn parse(file: &SourceFile, findings: &mut Findings<'_>) -> Option<Self> {
-        let options =
-            ParseOptions { allow_comments: true, allow_trailing_commas: true, ..ParseOptions::default() };
+        let options = strict_but_commented();
         let collect = CollectOptions::default();
-        match jsonc_parser::parse_to_ast(&file.text, &collect, &options) {
+        // A byte order mark becomes blanks, so that every offset stays what it is in the file.
+        let unmarked = file.text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
+        match jsonc_parser::parse_to_ast(unmarked.as_deref().unwrap_or(&file.text), &collect, &options) {
             Ok(parsed) => match parsed.value {
                 Some(value) => Some(convert(&value, findings)),
                 None => {
@@ -104,6 +105,22 @@ impl Node {
     }
 }
 
+/// Comments and trailing commas, nothing else: other looseness would hide slips (CFG-6, C12).
+fn strict_but_commented() -> ParseOptions {
+    ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
 fn convert(value: &ast::Value<'_>, findings: &mut Findings<'_>) -> Node {
     let range = value.range();
     let kind = match value {
@@ -136,4 +153,39 @@ fn members(object: &ast::Object<'_>, findings: &mut Findings<'_>) -> Vec<Member>
         });
     }
     members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::place::Layer;
+
+    fn codes(text: &str) -> Vec<String> {
+        let file = SourceFile::new(Layer::User, "x.json", text);
+        let mut findings = Findings::new(&file);
+        Node::parse(&file, &mut findings);
+        findings.list.into_iter().map(|finding| finding.code).collect()
+    }
+
+    #[test]
+    fn comments_and_trailing_commas_are_welcome_and_nothing_else() {
+        for good in ["{\"a\": [1, 2,], // why\n /* x */ \"b\": -1.5e3,}", "[]", "\u{feff}{}"] {
+            assert_eq!(codes(good), Vec::<String>::new(), "{good}");
+        }
+        for bad in [
+            "{a: 1}",
+            "{'a': 1}",
+            "{\"a\": 1 \"b\": 2}",
+            "{\"a\": 0x10}",
+            "[+1]",
+            "[NaN]",
+            "",
+            "// x",
+            "{\"a\": ",
+        ] {
+            assert_eq!(codes(bad), ["C01"], "{bad}");
+        }
+        assert_eq!(codes("{\"a\": 1, \"a\": 2}"), ["C02"]);
+        assert_eq!(codes(&"[".repeat(100_000)), ["C01"]);
+    }
 }

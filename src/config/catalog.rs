@@ -1,0 +1,137 @@
+//! What everybody uses: all files of all layers as one value, with everything that is wrong with them.
+//! Loading is cheap (no script is parsed); a workflow is checked when it is asked for. Never reads a file.
+
+pub mod overview;
+pub mod programs;
+
+use std::collections::BTreeMap;
+
+use self::overview::{WorkflowEntry, index_workflows};
+use super::models::catalogue::Models;
+use super::models::read as read_models;
+use super::models::resolve::{Resolver, key_ring};
+use super::roles::RoleSet;
+use super::secret::{KeyRing, mask_dotenv, mask_settings};
+use super::settings::Settings;
+use super::settings::environment::Environment;
+use super::settings::layers::Overrides;
+use super::settings::rules::is_harmless;
+use super::source::SourceFile;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::model::ModelChoice;
+use crate::domain::tool::ToolSpec;
+
+/// Everything that the caller read. Files may come in any order: each knows its layer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sources {
+    pub settings: Vec<SourceFile>,
+    pub models: Vec<SourceFile>,
+    pub roles: Vec<SourceFile>,
+    pub workflows: Vec<SourceFile>,
+    /// The process environment.
+    pub environment: BTreeMap<String, String>,
+    /// `.env` texts of the user's directory and the project (CFG-4).
+    pub dotenv: Vec<SourceFile>,
+    pub command_line: Overrides,
+}
+
+/// The loaded configuration. A running run keeps the one it was started with (CFG-18).
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    settings: Settings,
+    environment: Environment,
+    models: Models,
+    roles: RoleSet,
+    keys: KeyRing,
+    tools: Vec<ToolSpec>,
+    workflows: Vec<WorkflowEntry>,
+    files: Sources,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Catalog {
+    /// Reads every text. Problems never hide what is sound: see [`Catalog::diagnostics`].
+    /// `tools` are all tools of the product.
+    pub fn load(sources: Sources, tools: Vec<ToolSpec>) -> Self {
+        let (environment, mut diagnostics) = Environment::load(&sources.environment, &sources.dotenv);
+        let (settings, mut found) = Settings::load(&sources.settings, &environment, &sources.command_line);
+        diagnostics.append(&mut found);
+        let (models, mut found) = read_models::load(&sources.models);
+        diagnostics.append(&mut found);
+        let (roles, mut found) = RoleSet::load(&sources.roles, &tools);
+        diagnostics.append(&mut found);
+        let (workflows, mut found) = index_workflows(&sources.workflows);
+        diagnostics.append(&mut found);
+        let keys = key_ring(&settings, &models, &environment);
+        Self { settings, environment, models, roles, keys, tools, workflows, files: sources, diagnostics }
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub fn models(&self) -> &Models {
+        &self.models
+    }
+
+    pub fn roles(&self) -> &RoleSet {
+        &self.roles
+    }
+
+    /// Keys by name, for the provider adapters only (CFG-20).
+    pub fn key_ring(&self) -> &KeyRing {
+        &self.keys
+    }
+
+    pub fn tools(&self) -> &[ToolSpec] {
+        &self.tools
+    }
+
+    /// Known workflows by name; where a name is defined in several layers, the highest counts.
+    pub fn workflows(&self) -> &[WorkflowEntry] {
+        &self.workflows
+    }
+
+    pub fn workflow(&self, name: &str) -> Option<&WorkflowEntry> {
+        self.workflows.iter().find(|entry| entry.name == name)
+    }
+
+    /// Workflow files as they were given, for `check` of whole files.
+    pub fn workflow_files(&self) -> &[SourceFile] {
+        &self.files.workflows
+    }
+
+    /// Everything found while loading. Workflows are checked deeper by [`Catalog::program`].
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|finding| finding.severity == Severity::Error)
+    }
+
+    /// The model of a level: base, smart or fast (MODEL-4).
+    pub fn choice(&self, level: &str) -> Result<ModelChoice, Diagnostic> {
+        let resolver = Resolver {
+            settings: &self.settings,
+            models: &self.models,
+            environment: &self.environment,
+            keys: &self.keys,
+        };
+        resolver.resolve(level)
+    }
+
+    /// A file's text by the name in a diagnostic, fit to be printed: keys are blotted out (CFG-20).
+    pub fn printable(&self, file: &str) -> Option<String> {
+        let named =
+            |list: &[SourceFile]| list.iter().find(|one| one.name == file).map(|one| one.text.clone());
+        if let Some(text) = named(&self.files.settings) {
+            return Some(mask_settings(&text, &is_harmless));
+        }
+        if let Some(text) = named(&self.files.dotenv) {
+            return Some(mask_dotenv(&text));
+        }
+        let others = [&self.files.workflows, &self.files.roles, &self.files.models];
+        others.into_iter().find_map(|list| named(list)).map(|text| text.to_string())
+    }
+}

@@ -1,0 +1,96 @@
+//! From a name to something that runs: the seam between the catalogue and lowering.
+
+use std::sync::Arc;
+
+use super::Catalog;
+use crate::config::lower::{Missing, Surroundings, chat, lower, lower_file};
+use crate::config::roles::tools_for;
+use crate::config::source::SourceFile;
+use crate::domain::context::DEFAULT_MAX_LENGTH;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::model::ModelChoice;
+use crate::domain::place::Place;
+use crate::domain::role::Role;
+use crate::domain::tool::ToolSpec;
+use crate::domain::workflow::Program;
+
+/// A program with its warnings and notes, or everything that stands in its way.
+pub type Checked = Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>>;
+
+impl Catalog {
+    /// The workflow with everything it calls, ready to run.
+    ///
+    /// # Errors
+    /// All findings, if one of them is an error.
+    pub fn program(&self, name: &str) -> Result<Program, Vec<Diagnostic>> {
+        self.check(name).map(|(program, _)| program)
+    }
+
+    /// As [`Catalog::program`], with warnings and notes kept (`synthdev check`).
+    ///
+    /// # Errors
+    /// All findings, if one of them is an error.
+    pub fn check(&self, name: &str) -> Checked {
+        self.surrounded(&self.files.workflows, |surroundings| lower(name, surroundings))
+    }
+
+    /// Every workflow of one file, in the file's order; it may call workflows of the catalogue.
+    ///
+    /// # Errors
+    /// All findings, if one of them is an error.
+    pub fn check_file(&self, file: &SourceFile) -> Result<(Vec<Program>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        self.surrounded(&self.files.workflows, |surroundings| lower_file(file, surroundings))
+    }
+
+    /// Single-agent mode with a role. Tool rounds follow `max_tool_calls`; the conversation may fill the
+    /// model's window instead of a workflow's default length.
+    ///
+    /// # Errors
+    /// What is wrong with the role or with its level's model.
+    pub fn chat_program(&self, role: &str) -> Result<Program, Vec<Diagnostic>> {
+        let role = self.role(role).map_err(|missing| vec![problem("C17", missing)])?;
+        let choice = self.choice(&role.level).map_err(|found| vec![found])?;
+        let (tools, _) = tools_for(&role, &self.tools);
+        let length = conversation_length(&choice);
+        let mut program = chat(role, choice, tools);
+        if let Some(workflow) = program.workflows.first_mut() {
+            let workflow = Arc::make_mut(workflow);
+            for agent in &mut workflow.agents {
+                agent.max_tool_rounds = self.settings.max_tool_calls();
+            }
+            for context in &mut workflow.contexts {
+                context.max_length = length;
+            }
+        }
+        Ok(program)
+    }
+
+    fn surrounded<T>(&self, files: &[SourceFile], work: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+        let role = |name: &str| self.role(name);
+        let choice = |role: &Role| self.choice(&role.level).map_err(|found| (found.message, found.hint));
+        let given = |role: &Role, tools: &[ToolSpec]| tools_for(role, tools);
+        work(&Surroundings { files, role: &role, choice: &choice, tools: &self.tools, tools_for: &given })
+    }
+
+    fn role(&self, name: &str) -> Result<Role, Missing> {
+        self.roles.find(name).cloned().map_err(|lookup| (lookup.message(), lookup.hint()))
+    }
+}
+
+/// Characters: two for each token of the window, so that prompt, tools and answer still fit; the default
+/// where the window is unknown.
+fn conversation_length(choice: &ModelChoice) -> usize {
+    let tokens = choice.context_size.and_then(|tokens| usize::try_from(tokens).ok());
+    tokens.map_or(DEFAULT_MAX_LENGTH, |tokens| tokens.saturating_mul(2))
+}
+
+fn problem(code: &str, (message, hint): Missing) -> Diagnostic {
+    Diagnostic {
+        code: code.to_owned(),
+        severity: Severity::Error,
+        message,
+        place: Place { file: "roles".to_owned(), line: 0, column: 0 },
+        span: 0..0,
+        hint,
+    }
+}

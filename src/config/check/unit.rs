@@ -1,0 +1,102 @@
+//! One workflow while it is being loaded: its file form, its scripts, its cast.
+
+use super::super::script_facts::Facts;
+use super::super::workflow_file::{AgentForm, FunctionForm, StateForm, Text, WorkflowForm};
+use crate::domain::model::ModelChoice;
+use crate::domain::role::Role;
+use crate::domain::script::ScriptKind;
+use crate::domain::tool::ToolSpec;
+use crate::domain::workflow::AgentFunction;
+
+pub struct Unit {
+    pub form: WorkflowForm,
+    /// As `form.states`.
+    pub states: Vec<StateScripts>,
+    /// As `form.agents`; `None` where the role or its model is missing.
+    pub cast: Vec<Option<Cast>>,
+}
+
+/// Who plays an agent: its role with its model and tools resolved.
+#[derive(Clone)]
+pub struct Cast {
+    pub role: Role,
+    pub choice: ModelChoice,
+    pub tools: Vec<ToolSpec>,
+}
+
+/// A script that parses.
+pub struct Compiled {
+    pub kind: ScriptKind,
+    pub text: Text,
+    pub facts: Facts,
+}
+
+pub enum InputScript {
+    Absent,
+    Text(String),
+    Script(Compiled),
+}
+
+#[derive(Default)]
+pub struct StateScripts {
+    pub script: Option<Compiled>,
+    pub input: InputScript,
+    /// As `StateForm::sub_inputs`.
+    pub sub_inputs: Vec<InputScript>,
+    /// As `StateForm::transitions`.
+    pub transitions: Vec<TransitionScripts>,
+}
+
+#[derive(Default)]
+pub struct TransitionScripts {
+    /// `None` holds always.
+    pub condition: Option<Compiled>,
+    pub before: Option<Compiled>,
+}
+
+impl Default for InputScript {
+    fn default() -> Self {
+        Self::Absent
+    }
+}
+
+impl InputScript {
+    pub fn script(&self) -> Option<&Compiled> {
+        if let Self::Script(script) = self { Some(script) } else { None }
+    }
+}
+
+impl StateScripts {
+    /// Scripts that run when the state is entered, before its work.
+    pub fn entering(&self) -> impl Iterator<Item = &Compiled> {
+        let inputs = std::iter::once(&self.input).chain(&self.sub_inputs);
+        self.script.iter().chain(inputs.filter_map(InputScript::script))
+    }
+
+    /// Scripts that run when the state is left.
+    pub fn leaving(&self) -> impl Iterator<Item = &Compiled> {
+        self.transitions.iter().flat_map(|one| one.condition.iter().chain(&one.before))
+    }
+}
+
+impl Unit {
+    /// The agent that a state names.
+    pub fn agent_of(&self, state: &StateForm) -> Option<(usize, &AgentForm)> {
+        let name = state.agent.as_ref()?;
+        self.form.agents.iter().enumerate().find(|(_, agent)| agent.id.value == name.value)
+    }
+
+    /// The agent whose model answers in a state: it is then the one that spoke last.
+    pub fn speaker(&self, state: &StateForm) -> Option<usize> {
+        let sends = match &state.function {
+            None => true,
+            Some(function) => function.value == FunctionForm::Agent(AgentFunction::SendUserMessage),
+        };
+        if sends { self.agent_of(state).map(|(at, _)| at) } else { None }
+    }
+
+    /// Every script, state by state.
+    pub fn scripts(&self) -> impl Iterator<Item = &Compiled> {
+        self.states.iter().flat_map(|state| state.entering().chain(state.leaving()))
+    }
+}

@@ -1,0 +1,141 @@
+//! Reading one object of a file: known keys, right types, every problem with its place.
+
+use std::ops::Range;
+
+use super::json::{Kind, Member, Node};
+use super::source::Findings;
+use super::suggest;
+
+/// A value with the bytes it stands at.
+#[derive(Clone, PartialEq, Debug)]
+pub struct At<T> {
+    pub value: T,
+    pub span: Range<usize>,
+}
+
+/// The members of one object. `null` counts as absent.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields<'n> {
+    pub members: &'n [Member],
+    noun: &'n str,
+}
+
+impl<'n> Fields<'n> {
+    /// `noun` names the thing in messages: `a role`. Not an object → C03.
+    pub fn of(node: &'n Node, noun: &'n str, findings: &mut Findings<'_>) -> Option<Self> {
+        let Some(members) = node.members() else {
+            let message = format!("{noun} must be an object, found {}", node.kind_name());
+            findings.error("C03", node.span.clone(), message, None);
+            return None;
+        };
+        Some(Self { members, noun })
+    }
+
+    /// Keys that are not in `known` are errors (C04), except `$schema` and those that begin with `x_`.
+    pub fn allow(&self, known: &[&str], findings: &mut Findings<'_>) {
+        for member in self.members {
+            if !known.contains(&member.key.as_str()) && !is_free(&member.key) {
+                let hint = suggest::or_list(&member.key, "known keys", known);
+                let message = format!("unknown key `{}` in {}", member.key, self.noun);
+                findings.error("C04", member.key_span.clone(), message, hint);
+            }
+        }
+    }
+
+    /// The first of several spellings. Two spellings at once → C07.
+    pub fn get(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<&'n Node> {
+        let mut found = self
+            .members
+            .iter()
+            .filter(|member| names.contains(&member.key.as_str()) && member.value.kind != Kind::Null);
+        let first = found.next()?;
+        if let Some(second) = found.next() {
+            let message = format!("`{}` and `{}` are two names of one field", first.key, second.key);
+            findings.error("C07", second.key_span.clone(), message, Some("keep one of the two".to_owned()));
+        }
+        Some(&first.value)
+    }
+
+    pub fn text(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<At<String>> {
+        let node = self.get(names, findings)?;
+        if let Some(text) = node.as_str() {
+            return Some(At { value: text.to_owned(), span: node.span.clone() });
+        }
+        wrong(names[0], "a string", node, findings);
+        None
+    }
+
+    pub fn flag(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<bool> {
+        let node = self.get(names, findings)?;
+        if let Kind::Bool(flag) = node.kind {
+            return Some(flag);
+        }
+        wrong(names[0], "true or false", node, findings);
+        None
+    }
+
+    /// A whole number from 1.
+    pub fn count(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<u64> {
+        let node = self.get(names, findings)?;
+        match node.to_value().as_u64() {
+            Some(number) if number > 0 => Some(number),
+            _ => {
+                wrong(names[0], "a whole number from 1", node, findings);
+                None
+            }
+        }
+    }
+
+    /// A number from 0.
+    pub fn amount(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<f64> {
+        let node = self.get(names, findings)?;
+        match node.to_value().as_f64() {
+            Some(number) if number >= 0.0 => Some(number),
+            _ => {
+                wrong(names[0], "a number from 0", node, findings);
+                None
+            }
+        }
+    }
+
+    /// A list of strings, or one string in its place.
+    pub fn texts(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<Vec<At<String>>> {
+        let node = self.get(names, findings)?;
+        let items = match &node.kind {
+            Kind::Array(items) => items.as_slice(),
+            Kind::String(_) => std::slice::from_ref(node),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Object(_) => {
+                wrong(names[0], "a list of strings", node, findings);
+                return None;
+            }
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items {
+            match item.as_str() {
+                Some(text) => texts.push(At { value: text.to_owned(), span: item.span.clone() }),
+                None => wrong(names[0], "a list of strings", item, findings),
+            }
+        }
+        Some(texts)
+    }
+
+    /// The items of a list.
+    pub fn list(&self, names: &[&str], findings: &mut Findings<'_>) -> Option<&'n [Node]> {
+        let node = self.get(names, findings)?;
+        let items = node.items();
+        if items.is_none() {
+            wrong(names[0], "a list", node, findings);
+        }
+        items
+    }
+}
+
+/// Keys that everybody may add: `$schema` and `x_…`.
+pub fn is_free(key: &str) -> bool {
+    key == "$schema" || key.starts_with("x_")
+}
+
+fn wrong(name: &str, expected: &str, node: &Node, findings: &mut Findings<'_>) {
+    let message = format!("`{name}` must be {expected}, found {}", node.kind_name());
+    findings.error("C03", node.span.clone(), message, None);
+}

@@ -1,0 +1,206 @@
+//! What a person or caller gives a workflow, checked against its declared inputs and converted (A45, A46).
+
+use serde_json::{Map, Value};
+
+use super::json::Node;
+use super::source::{Findings, SourceFile};
+use super::suggest;
+use crate::domain::place::Layer;
+use crate::domain::workflow::{Parameter, ParameterType};
+
+/// Why an input was refused; names the field.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct InputError {
+    /// The field; empty if the whole is meant.
+    pub parameter: String,
+    pub message: String,
+    pub hint: String,
+    /// Nothing was given: ask for it, or wait if the workflow starts on user input (A46).
+    pub missing: bool,
+}
+
+/// The rest of a command line. With one declared input the text is its value; with several it must be a
+/// JSON object. One matching outer pair of quotes is removed.
+pub fn from_text(parameters: &[Parameter], text: &str) -> Result<Map<String, Value>, InputError> {
+    let text = unquoted(text.trim());
+    match parameters {
+        [] if text.is_empty() => Ok(Map::new()),
+        [] => Err(refuse("", "this workflow takes no input".to_owned(), "leave the text out")),
+        [only] if text.is_empty() && only.required => Err(absent(only)),
+        [_] if text.is_empty() => Ok(Map::new()),
+        [only] => {
+            let value = convert(only, &Value::from(text))?;
+            Ok(Map::from_iter([(only.name.clone(), value)]))
+        }
+        many if text.is_empty() => from_values(many, &Map::new()),
+        many => match parse(text) {
+            Some(Value::Object(values)) => from_values(many, &values),
+            _ => {
+                let names: Vec<&str> = many.iter().map(|one| one.name.as_str()).collect();
+                let message = format!("this workflow takes several inputs: {}", names.join(", "));
+                Err(refuse("", message, "give them as a JSON object: {\"name\": value, …}"))
+            }
+        },
+    }
+}
+
+/// Named values, for callers that have them. Unknown names are refused.
+pub fn from_values(
+    parameters: &[Parameter],
+    values: &Map<String, Value>,
+) -> Result<Map<String, Value>, InputError> {
+    for name in values.keys() {
+        if !parameters.iter().any(|parameter| parameter.name == *name) {
+            let names: Vec<&str> = parameters.iter().map(|one| one.name.as_str()).collect();
+            let hint = suggest::or_list(name, "inputs", &names);
+            let hint = hint.unwrap_or_else(|| "this workflow takes no input".to_owned());
+            return Err(refuse(name, format!("there is no input `{name}`"), &hint));
+        }
+    }
+    let mut checked = Map::new();
+    for parameter in parameters {
+        match values.get(&parameter.name) {
+            None | Some(Value::Null) if parameter.required => return Err(absent(parameter)),
+            None | Some(Value::Null) => {}
+            Some(value) => {
+                checked.insert(parameter.name.clone(), convert(parameter, value)?);
+            }
+        }
+    }
+    Ok(checked)
+}
+
+/// One value to its declared type: text becomes a number, a boolean, or JSON with comments; a number or
+/// boolean becomes text where text is declared. The same border holds for outputs (A45).
+pub fn convert(parameter: &Parameter, value: &Value) -> Result<Value, InputError> {
+    let text = value.as_str().map(str::trim);
+    let converted = match (parameter.kind, value) {
+        (ParameterType::String, Value::String(_))
+        | (ParameterType::Number, Value::Number(_))
+        | (ParameterType::Boolean, Value::Bool(_))
+        | (ParameterType::Object, Value::Object(_))
+        | (ParameterType::Array, Value::Array(_)) => Some(value.clone()),
+        (ParameterType::String, Value::Number(_) | Value::Bool(_)) => Some(Value::from(value.to_string())),
+        (ParameterType::Number, _) => text.and_then(|text| parse(text).filter(Value::is_number)),
+        (ParameterType::Boolean, _) => text.and_then(|text| parse(text).filter(Value::is_boolean)),
+        (ParameterType::Object, _) => text.and_then(|text| parse(text).filter(Value::is_object)),
+        (ParameterType::Array, _) => text.and_then(|text| parse(text).filter(Value::is_array)),
+        (ParameterType::String, _) => None,
+    };
+    converted.ok_or_else(|| {
+        let kind = parameter.kind.as_str();
+        let message = format!("`{}` must be of type {kind}, found {}", parameter.name, brief(value));
+        refuse(&parameter.name, message, example(parameter.kind))
+    })
+}
+
+fn parse(text: &str) -> Option<Value> {
+    let file = SourceFile::new(Layer::CommandLine, "input", text);
+    let mut findings = Findings::new(&file);
+    let node = Node::parse(&file, &mut findings)?;
+    (!findings.has_errors()).then(|| node.to_value())
+}
+
+/// Removes one pair of quotes that surrounds everything and does not end earlier (A46).
+fn unquoted(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        let inner = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        if let Some(inner) = inner.filter(|inner| !inner.contains(quote)) {
+            return inner;
+        }
+    }
+    text
+}
+
+fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= 60 {
+        text
+    } else {
+        format!("{}…", text.chars().take(59).collect::<String>())
+    }
+}
+
+fn example(kind: ParameterType) -> &'static str {
+    match kind {
+        ParameterType::String => "give a text",
+        ParameterType::Number => "give a number, for example 3 or 0.5",
+        ParameterType::Boolean => "give true or false",
+        ParameterType::Object => "give a JSON object: {\"name\": value}",
+        ParameterType::Array => "give a JSON list: [1, 2]",
+    }
+}
+
+fn absent(parameter: &Parameter) -> InputError {
+    let about =
+        if parameter.description.is_empty() { String::new() } else { format!(": {}", parameter.description) };
+    InputError {
+        parameter: parameter.name.clone(),
+        message: format!("the input `{}` is missing", parameter.name),
+        hint: format!("give `{}` ({}){about}", parameter.name, parameter.kind.as_str()),
+        missing: true,
+    }
+}
+
+fn refuse(parameter: &str, message: String, hint: &str) -> InputError {
+    InputError { parameter: parameter.to_owned(), message, hint: hint.to_owned(), missing: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parameter(name: &str, kind: ParameterType) -> Parameter {
+        Parameter { name: name.into(), kind, description: String::new(), required: true }
+    }
+
+    #[test]
+    fn one_input_takes_the_rest_of_the_line() {
+        use ParameterType::{Array, Boolean, Number, Object, String};
+        let rows = [
+            (String, "fix it", Ok(json!("fix it"))),
+            (String, "\"fix it\"", Ok(json!("fix it"))),
+            (String, "'fix it'", Ok(json!("fix it"))),
+            (String, "\"a\" and \"b\"", Ok(json!("\"a\" and \"b\""))),
+            (String, "42", Ok(json!("42"))),
+            (Number, " 42 ", Ok(json!(42))),
+            (Number, "\"0.5\"", Ok(json!(0.5))),
+            (Number, "4x", Err("`x` must be of type number, found \"4x\"")),
+            (Boolean, "true", Ok(json!(true))),
+            (Boolean, "yes", Err("`x` must be of type boolean, found \"yes\"")),
+            (Object, "{\"a\": 1, /* c */ }", Ok(json!({"a": 1}))),
+            (Object, "[1]", Err("`x` must be of type object, found \"[1]\"")),
+            (Array, "[1, 2,]", Ok(json!([1, 2]))),
+            (String, "", Err("the input `x` is missing")),
+            (String, "\"\"", Err("the input `x` is missing")),
+        ];
+        for (kind, text, expected) in rows {
+            let found = from_text(&[parameter("x", kind)], text);
+            let found = found.map(|map| map["x"].clone()).map_err(|error| error.message);
+            assert_eq!(found, expected.map_err(str::to_owned), "{kind:?} {text}");
+        }
+        assert!(from_text(&[parameter("x", String)], "").unwrap_err().missing);
+    }
+
+    #[test]
+    fn several_inputs_come_as_an_object() {
+        let mut many = [parameter("a", ParameterType::Number), parameter("b", ParameterType::String)];
+        many[1].required = false;
+        assert_eq!(from_text(&many, "{\"a\": \"3\"}").unwrap(), *json!({"a": 3}).as_object().unwrap());
+        let rows = [
+            ("{\"a\": 1, \"c\": 2}", "c", "there is no input `c`"),
+            ("{\"b\": \"x\"}", "a", "the input `a` is missing"),
+            ("", "a", "the input `a` is missing"),
+            ("just text", "", "this workflow takes several inputs: a, b"),
+            ("{\"a\": []}", "a", "`a` must be of type number, found []"),
+        ];
+        for (text, field, message) in rows {
+            let error = from_text(&many, text).unwrap_err();
+            assert_eq!((error.parameter.as_str(), error.message.as_str()), (field, message), "{text}");
+        }
+        assert!(from_text(&[], "x").is_err() && from_text(&[], "").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,138 @@
+//! From files to a program that can run: finds a workflow and everything it calls, checks it, resolves names to
+//! indices. Either everything is sound, or nothing is returned but findings.
+
+mod build;
+mod chat;
+mod gather;
+mod library;
+mod places;
+
+use sha2::{Digest, Sha256};
+
+use super::source::SourceFile;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::model::ModelChoice;
+use crate::domain::place::Place;
+use crate::domain::role::Role;
+use crate::domain::tool::ToolSpec;
+use crate::domain::workflow::{Program, Workflow};
+
+pub use chat::chat;
+
+use gather::Gathered;
+use library::Library;
+
+/// A failed look-up: what is wrong, and a hint.
+pub type Missing = (String, Option<String>);
+
+/// What a workflow is resolved against.
+pub struct Surroundings<'a> {
+    /// Workflow files of all layers; a name in a later layer hides the same name in an earlier one.
+    pub files: &'a [SourceFile],
+    pub role: &'a dyn Fn(&str) -> Result<Role, Missing>,
+    pub choice: &'a dyn Fn(&Role) -> Result<ModelChoice, Missing>,
+    pub tools: &'a [ToolSpec],
+    /// The tools that a role may use, and the patterns of the role that match none (W09).
+    pub tools_for: &'a dyn Fn(&Role, &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>),
+}
+
+/// Lowers the workflow `root` with every workflow that it can reach. Also returns warnings and notes.
+///
+/// # Errors
+/// Every finding of all these workflows, if one of them is an error.
+pub fn lower(
+    root: &str,
+    surroundings: &Surroundings<'_>,
+) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let library = Library::new(surroundings.files, None);
+    let Some(at) = library.find(root) else {
+        let mut list = library.broken();
+        list.push(unknown_root(root, &library));
+        return Err(list);
+    };
+    let gathered = Gathered::new(at, &library, surroundings);
+    finish(gathered)
+}
+
+/// Lowers every workflow of one file, in the file's order: the first one is what `run --workflow-file` starts.
+/// Workflows that they call are looked up in the file first.
+///
+/// # Errors
+/// Every finding, if one of them is an error or the file holds no workflow.
+pub fn lower_file(
+    file: &SourceFile,
+    surroundings: &Surroundings<'_>,
+) -> Result<(Vec<Program>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let library = Library::new(surroundings.files, Some(file));
+    let mut all = library.findings_of(file);
+    let mut programs = Vec::new();
+    let mut sound = all.iter().all(|finding| finding.severity < Severity::Error);
+    for at in library.in_file(file) {
+        let found = match finish(Gathered::new(at, &library, surroundings)) {
+            Ok((program, found)) => {
+                programs.push(program);
+                found
+            }
+            Err(found) => {
+                sound = false;
+                found
+            }
+        };
+        // a workflow that several others call is judged with each of them
+        for finding in found {
+            if !all.contains(&finding) {
+                all.push(finding);
+            }
+        }
+    }
+    if sound && !programs.is_empty() { Ok((programs, all)) } else { Err(all) }
+}
+
+fn finish(gathered: Gathered<'_>) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let findings = gathered.findings();
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        return Err(findings);
+    }
+    let workflows = gathered.build();
+    Ok((program(workflows), findings))
+}
+
+/// Pins a list of workflows by what they say: places, layers and where a model was chosen do not count.
+fn program(workflows: Vec<Workflow>) -> Program {
+    let mut digest = Sha256::new();
+    for workflow in &workflows {
+        let mut bare = workflow.clone();
+        bare.place = Place::default();
+        bare.layer = crate::domain::place::Layer::default();
+        for state in &mut bare.states {
+            state.place = Place::default();
+        }
+        for agent in &mut bare.agents {
+            agent.choice.provenance.clear();
+        }
+        let mut scripts = (*bare.scripts).clone();
+        for script in &mut scripts {
+            script.place = Place::default();
+        }
+        bare.scripts = scripts.into();
+        // plain data without map keys other than text: serialising it cannot fail
+        digest.update(serde_json::to_vec(&bare).unwrap_or_default());
+        digest.update([0]);
+    }
+    let hash = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Program { workflows: workflows.into_iter().map(Into::into).collect(), hash }
+}
+
+fn unknown_root(root: &str, library: &Library<'_>) -> Diagnostic {
+    let names = library.names();
+    let hint = super::workflow_file::did_you_mean(root, names.iter().map(String::as_str))
+        .unwrap_or_else(|| format!("known: {}", names.join(", ")));
+    Diagnostic {
+        code: "E08".to_owned(),
+        severity: Severity::Error,
+        message: format!("there is no workflow `{root}`"),
+        place: Place { file: "command line".to_owned(), line: 1, column: 1 },
+        span: 0..0,
+        hint: Some(hint),
+    }
+}

@@ -1,0 +1,208 @@
+//! Builds the checked workflow: names become indices. Everything that can be wrong has been found before.
+
+use super::super::check::{Cast, Compiled, InputScript, StateScripts, Unit};
+use super::super::source::SourceFile;
+use super::super::workflow_file::{
+    AgentForm, ContextForm, FunctionForm, ParameterForm, StateForm, WorkflowForm,
+};
+use super::places::Places;
+use crate::domain::agent::AgentSpec;
+use crate::domain::context::{Author, ContextSpec, Entry};
+use crate::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
+use crate::domain::message::ChatRole;
+use crate::domain::script::Script;
+use crate::domain::workflow::{AgentFunction, Input, Limits, State, Transition, Work, Workflow};
+
+/// `index` finds another workflow of the program by name.
+pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Option<usize>) -> Workflow {
+    let form = &unit.form;
+    let places = Places::new(file);
+    let mut builder = Builder { unit, places, index, scripts: Vec::new() };
+    let mut states: Vec<State> =
+        form.states.iter().zip(&unit.states).map(|(state, scripts)| builder.state(state, scripts)).collect();
+    let place = builder.places.of(form.name.span.start);
+    let stop = match form.states.iter().position(|state| state.name.value == "stop") {
+        Some(at) => at,
+        None => {
+            states.push(terminal(&place));
+            states.len() - 1
+        }
+    };
+    Workflow {
+        name: form.name.value.clone(),
+        description: form.description.clone(),
+        inputs: form.inputs.iter().map(ParameterForm::parameter).collect(),
+        output: form.output.as_ref().map(ParameterForm::parameter),
+        variables: form.variable_values(),
+        contexts: form.contexts.iter().map(context).collect(),
+        agents: form
+            .agents
+            .iter()
+            .zip(&unit.cast)
+            .filter_map(|(agent, cast)| agent_spec(form, agent, cast.as_ref()?))
+            .collect(),
+        states,
+        scripts: builder.scripts.into(),
+        start: StateIx(form.states.iter().position(|state| state.name.value == "start").unwrap_or(stop)),
+        stop: StateIx(stop),
+        limits: limits(unit),
+        no_match: form.no_match,
+        condition_errors_are_false: form.condition_errors_are_false,
+        snapshot: form.snapshot,
+        conversational: false,
+        layer: file.layer,
+        place,
+    }
+}
+
+/// The implicit `stop` (A53).
+fn terminal(place: &crate::domain::place::Place) -> State {
+    State {
+        name: "stop".to_owned(),
+        script: None,
+        work: Work::None,
+        transitions: Vec::new(),
+        terminal: true,
+        output: Input::Absent,
+        expects: Vec::new(),
+        place: place.clone(),
+    }
+}
+
+fn limits(unit: &Unit) -> Limits {
+    let (form, default) = (unit.form.limits, Limits::default());
+    Limits {
+        max_steps: form.max_steps.unwrap_or(default.max_steps),
+        max_visits: form.max_visits.or_else(|| unit.counted_rounds()).unwrap_or(default.max_visits),
+        max_depth: form.max_depth.unwrap_or(default.max_depth),
+    }
+}
+
+fn context(form: &ContextForm) -> ContextSpec {
+    let shared = form.messages.iter().filter(|(role, _)| *role != ChatRole::System);
+    let starting_messages = shared
+        .map(|(role, text)| Entry { pinned: true, ..Entry::text(Author::Start, *role, text.as_str()) })
+        .collect();
+    ContextSpec { name: form.name.value.clone(), starting_messages, max_length: form.max_length }
+}
+
+/// The context's `system` messages belong to every agent's system text (A39, A42).
+fn agent_spec(form: &WorkflowForm, agent: &AgentForm, cast: &Cast) -> Option<AgentSpec> {
+    let at = form.contexts.iter().position(|context| context.name.value == agent.context.value)?;
+    let system = form.contexts[at].messages.iter().filter(|(role, _)| *role == ChatRole::System);
+    let parts =
+        std::iter::once(cast.role.system_message.as_str()).chain(system.map(|(_, text)| text.as_str()));
+    let system_prompt = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    Some(AgentSpec {
+        id: agent.id.value.clone(),
+        role: cast.role.name.clone(),
+        side: agent.side,
+        context: ContextIx(at),
+        system_prompt,
+        examples: cast.role.examples.clone(),
+        choice: cast.choice.clone(),
+        tools: cast.tools.clone(),
+        parsing_tools: cast.role.parsing_tools.clone(),
+        max_tool_rounds: agent.max_tool_rounds,
+        reminder: cast.role.reminder.clone(),
+    })
+}
+
+struct Builder<'b> {
+    unit: &'b Unit,
+    places: Places<'b>,
+    index: &'b dyn Fn(&str) -> Option<usize>,
+    scripts: Vec<Script>,
+}
+
+impl Builder<'_> {
+    fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> State {
+        let terminal = form.name.value == "stop";
+        let script = scripts.script.as_ref().map(|script| self.script(script));
+        let input = self.input(&scripts.input);
+        let (work, output) =
+            if terminal { (Work::None, input) } else { (self.work(form, scripts, input), Input::Absent) };
+        State {
+            name: form.name.value.clone(),
+            script,
+            work,
+            transitions: if terminal { Vec::new() } else { self.transitions(form, scripts) },
+            terminal,
+            output,
+            expects: self.expects(form, scripts),
+            place: self.places.of(form.name.span.start),
+        }
+    }
+
+    fn work(&mut self, form: &StateForm, scripts: &StateScripts, input: Input) -> Work {
+        if let Some(called) = &form.sub_workflow
+            && let Some(workflow) = (self.index)(&called.value)
+        {
+            let inputs = form.sub_inputs.iter().zip(&scripts.sub_inputs);
+            let inputs = inputs.map(|((key, _), input)| (key.value.clone(), self.input(input))).collect();
+            return Work::Child { workflow: WorkflowIx(workflow), inputs };
+        }
+        let function = match form.function.as_ref().map(|function| function.value) {
+            // script only (A17)
+            Some(FunctionForm::Script) => return Work::None,
+            Some(FunctionForm::Agent(function)) => function,
+            // A16
+            None => AgentFunction::SendUserMessage,
+        };
+        match self.unit.agent_of(form) {
+            Some((agent, _)) => Work::Agent { agent: AgentIx(agent), function, input },
+            None => Work::None,
+        }
+    }
+
+    fn transitions(&mut self, form: &StateForm, scripts: &StateScripts) -> Vec<Transition> {
+        let states = &self.unit.form.states;
+        let find = |name: &str| {
+            StateIx(states.iter().position(|state| state.name.value == name).unwrap_or(states.len()))
+        };
+        // no list at all ends the workflow (A14)
+        let Some(transitions) = &form.transitions else {
+            return vec![Transition { target: find("stop"), condition: None, before: None }];
+        };
+        let mut all = Vec::with_capacity(transitions.len());
+        for (one, script) in transitions.iter().zip(&scripts.transitions) {
+            let condition = script.condition.as_ref().map(|condition| self.script(condition));
+            let before = script.before.as_ref().map(|before| self.script(before));
+            all.push(Transition { target: find(&one.target.value), condition, before });
+        }
+        all
+    }
+
+    /// Tools that the transitions read and the state's own agent offers: it is asked again until it decides (A34).
+    fn expects(&self, form: &StateForm, scripts: &StateScripts) -> Vec<String> {
+        let cast = self.unit.speaker(form).and_then(|agent| self.unit.cast.get(agent)?.as_ref());
+        let Some(cast) = cast else { return Vec::new() };
+        let mut names: Vec<String> = Vec::new();
+        for call in scripts.leaving().flat_map(|script| &script.facts.calls) {
+            let offered = cast.role.parsing_tools.iter().any(|tool| tool.name == call.tool);
+            if offered && !names.contains(&call.tool) {
+                names.push(call.tool.clone());
+            }
+        }
+        names
+    }
+
+    fn input(&mut self, input: &InputScript) -> Input {
+        match input {
+            InputScript::Absent => Input::Absent,
+            InputScript::Text(text) => Input::Text(text.clone()),
+            InputScript::Script(script) => Input::Script(self.script(script)),
+        }
+    }
+
+    fn script(&mut self, compiled: &Compiled) -> ScriptIx {
+        self.scripts.push(Script {
+            kind: compiled.kind,
+            form: compiled.facts.form,
+            source: compiled.text.value.clone(),
+            prepared: compiled.facts.prepared.clone(),
+            place: self.places.of(compiled.text.span.start + 1),
+        });
+        ScriptIx(self.scripts.len() - 1)
+    }
+}

@@ -1,0 +1,187 @@
+//! Reads a workflow and everything that it can call, casts the agents, and has all of it checked.
+
+use super::super::check::{Cast, Unit, check, compile};
+use super::super::source::{Findings, SourceFile};
+use super::super::workflow_file::{AgentForm, Text, WorkflowForm, did_you_mean, read};
+use super::build::build;
+use super::library::{Found, Library};
+use super::{Missing, Surroundings};
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::workflow::Workflow;
+
+/// A root workflow (first) with everything that it reaches, checked.
+pub(super) struct Gathered<'a> {
+    parts: Vec<Part<'a>>,
+}
+
+/// One workflow on its way. `unit` is absent if the object could not be read at all.
+pub(super) struct Part<'a> {
+    pub(super) found: Found,
+    pub(super) file: &'a SourceFile,
+    pub(super) unit: Option<Unit>,
+    findings: Vec<Diagnostic>,
+}
+
+impl<'a> Gathered<'a> {
+    pub(super) fn new(root: Found, library: &Library<'a>, surroundings: &Surroundings<'_>) -> Self {
+        let mut gathered = Self { parts: Vec::new() };
+        gathered.add(root, library, surroundings);
+        let mut at = 0;
+        while at < gathered.parts.len() {
+            gathered.follow(at, library, surroundings);
+            at += 1;
+        }
+        for at in 0..gathered.parts.len() {
+            let found = gathered.judge(at, library);
+            gathered.parts[at].findings.extend(found);
+        }
+        gathered
+    }
+
+    fn add(&mut self, found: Found, library: &Library<'a>, surroundings: &Surroundings<'_>) {
+        let file = library.file(found);
+        let mut findings = Findings::new(file);
+        findings.list.extend_from_slice(library.findings_at(found));
+        rivals(found, library, &mut findings);
+        let unit = read(library.node(found), &mut findings).map(|form| {
+            let states = compile(&form, &mut findings);
+            let cast = form.agents.iter().map(|agent| cast(agent, surroundings, &mut findings)).collect();
+            Unit { form, states, cast }
+        });
+        self.parts.push(Part { found, file, unit, findings: findings.list });
+    }
+
+    /// Adds the workflows that one calls.
+    fn follow(&mut self, at: usize, library: &Library<'a>, surroundings: &Surroundings<'_>) {
+        let calls: Vec<Text> =
+            self.parts[at].unit.iter().flat_map(|unit| called(&unit.form)).cloned().collect();
+        for call in calls {
+            match library.find(&call.value) {
+                Some(found) if self.parts.iter().any(|part| part.found == found) => {}
+                Some(found) => self.add(found, library, surroundings),
+                None => {
+                    let names = library.names();
+                    let hint = did_you_mean(&call.value, names.iter().map(String::as_str))
+                        .unwrap_or_else(|| format!("known: {}", names.join(", ")));
+                    let mut findings = Findings::new(self.parts[at].file);
+                    let message = format!("there is no workflow `{}`", call.value);
+                    findings.error("E08", call.span, message, Some(hint));
+                    self.parts[at].findings.append(&mut findings.list);
+                }
+            }
+        }
+    }
+
+    fn judge(&self, at: usize, library: &Library<'a>) -> Vec<Diagnostic> {
+        let part = &self.parts[at];
+        let Some(unit) = &part.unit else { return Vec::new() };
+        let mut findings = Findings::new(part.file);
+        for call in called(&unit.form) {
+            if self.comes_back(call, part.found, library) && !self.bounded(part.found, library) {
+                let message = format!("`{}` leads back to `{}`", call.value, unit.form.name.value);
+                let hint = "set \"limits\": { \"max_depth\": … } if the recursion is meant";
+                findings.error("E08", call.span.clone(), message, Some(hint.to_owned()));
+            }
+        }
+        // earlier errors silence the judgement of the graph, which would only repeat them
+        findings.list.extend(part.findings.iter().cloned());
+        let known = findings.list.len();
+        check(unit, &|name| self.form(name, library), &mut findings);
+        let first = known - part.findings.len();
+        findings.list.drain(first..known);
+        findings.list
+    }
+
+    fn form(&self, name: &str, library: &Library<'a>) -> Option<&WorkflowForm> {
+        self.part(library.find(name)?).map(|(_, unit)| &unit.form)
+    }
+
+    fn part(&self, found: Found) -> Option<(usize, &Unit)> {
+        let at = self.parts.iter().position(|part| part.found == found)?;
+        Some((at, self.parts[at].unit.as_ref()?))
+    }
+
+    /// Whether a call can lead to `home` again.
+    fn comes_back(&self, call: &Text, home: Found, library: &Library<'a>) -> bool {
+        library.find(&call.value).is_some_and(|first| self.reach(first, library).contains(&home))
+    }
+
+    /// Whether a workflow on the way from `home` to itself limits the depth.
+    fn bounded(&self, home: Found, library: &Library<'a>) -> bool {
+        self.reach(home, library).into_iter().any(|one| {
+            self.part(one).is_some_and(|(_, unit)| unit.form.limits.max_depth.is_some())
+                && self.reach(one, library).contains(&home)
+        })
+    }
+
+    fn reach(&self, from: Found, library: &Library<'a>) -> Vec<Found> {
+        let mut seen = vec![from];
+        let mut at = 0;
+        while at < seen.len() {
+            let next: Vec<Found> = self
+                .part(seen[at])
+                .into_iter()
+                .flat_map(|(_, unit)| called(&unit.form))
+                .filter_map(|call| library.find(&call.value))
+                .collect();
+            for found in next {
+                if !seen.contains(&found) {
+                    seen.push(found);
+                }
+            }
+            at += 1;
+        }
+        seen
+    }
+
+    /// All findings: the root's first, each workflow's in the order of its text.
+    pub(super) fn findings(&self) -> Vec<Diagnostic> {
+        let mut all: Vec<Diagnostic> = Vec::new();
+        for part in &self.parts {
+            let mut own = part.findings.clone();
+            own.sort_by_key(|finding| (finding.span.start, finding.code.clone()));
+            for finding in own {
+                if !all.contains(&finding) {
+                    all.push(finding);
+                }
+            }
+        }
+        all
+    }
+
+    /// Only called when nothing is wrong.
+    pub(super) fn build(&self) -> Vec<Workflow> {
+        let name = |at: usize| self.parts[at].unit.as_ref().map(|unit| unit.form.name.value.as_str());
+        // names are unique here: the library gives one definition per name
+        let index = |wanted: &str| (0..self.parts.len()).find(|at| name(*at) == Some(wanted));
+        self.parts.iter().filter_map(|part| Some(build(part.unit.as_ref()?, part.file, &index))).collect()
+    }
+}
+
+fn called(form: &WorkflowForm) -> impl Iterator<Item = &Text> {
+    form.states.iter().filter_map(|state| state.sub_workflow.as_ref())
+}
+
+/// A60: two definitions of one name in one layer.
+fn rivals(found: Found, library: &Library<'_>, findings: &mut Findings<'_>) {
+    for rival in library.rivals(found) {
+        let (Some(own), Some(other)) = (library.name(found), library.name(rival)) else { continue };
+        let place = library.file(rival).place(other.span.start);
+        let message = format!("the workflow `{}` is also defined at {place}", own.value);
+        findings.error("E03", own.span.clone(), message, Some("rename or remove one of the two".to_owned()));
+    }
+}
+
+fn cast(agent: &AgentForm, surroundings: &Surroundings<'_>, findings: &mut Findings<'_>) -> Option<Cast> {
+    let span = agent.role.span.clone();
+    let mut missing = |(message, hint): Missing| findings.error("E05", span.clone(), message, hint);
+    let role = (surroundings.role)(&agent.role.value).map_err(&mut missing).ok()?;
+    let choice = (surroundings.choice)(&role).map_err(&mut missing).ok()?;
+    let (tools, unmatched) = (surroundings.tools_for)(&role, surroundings.tools);
+    for pattern in unmatched {
+        let message = format!("the role `{}` names the tool `{pattern}`, which does not exist", role.name);
+        let hint = role.places.last().map(|place| format!("correct it in {}", place.file));
+        findings.warning("W09", agent.role.span.clone(), message, hint);
+    }
+    Some(Cast { role, choice, tools })
+}

@@ -1,0 +1,293 @@
+//! Level → provider, URL, model, key name, parameters, price: decided once, with its reasons (MODEL-4).
+
+use super::address::{authority, complete, is_loopback};
+use super::catalogue::{Model, Models, Provider};
+use super::read::PARAMETERS;
+use crate::config::secret::{KeyRing, Secret};
+use crate::config::settings::environment::Environment;
+use crate::config::settings::rules::LEVELS;
+use crate::config::settings::{Setting, Settings, foreign};
+use crate::config::suggest;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::model::{ModelChoice, ModelParameters};
+use crate::domain::place::Place;
+
+/// The provider that answers from a script instead of a server.
+pub const SCRIPTED: &str = "scripted";
+/// A server that the catalogue does not know.
+pub const CUSTOM: &str = "custom";
+
+/// Everything that the decision rests on.
+#[derive(Clone, Copy, Debug)]
+pub struct Resolver<'a> {
+    pub settings: &'a Settings,
+    pub models: &'a Models,
+    pub environment: &'a Environment,
+    pub keys: &'a KeyRing,
+}
+
+/// All keys by name. A key of ours beats a provider's usual environment name.
+pub fn key_ring(settings: &Settings, models: &Models, environment: &Environment) -> KeyRing {
+    let mut ring = KeyRing::new();
+    for provider in &models.providers {
+        let names = provider.key_env.iter().flatten();
+        if let Some((key, _)) = names.filter_map(|name| environment.get(name)).next() {
+            ring.insert(provider_key(&provider.name), Secret::new(key.trim()));
+        }
+    }
+    for (provider, secret) in settings.provider_keys() {
+        ring.insert(provider_key(provider), secret.clone());
+    }
+    for level in LEVELS {
+        if let Some(secret) = settings.own(level, "api_key").and_then(Setting::secret) {
+            ring.insert(level.to_owned(), secret.clone());
+        }
+    }
+    ring
+}
+
+/// Which provider, and why.
+struct Pick<'a> {
+    name: String,
+    known: Option<&'a Provider>,
+    why: String,
+}
+
+impl Resolver<'_> {
+    /// The model of a level (base, smart, fast). What is missing is named, with how to set it.
+    pub fn resolve(&self, level: &str) -> Result<ModelChoice, Diagnostic> {
+        if !LEVELS.contains(&level) {
+            let hint = suggest::or_list(level, "levels", &LEVELS);
+            return Err(problem(format!("there is no level `{level}`"), hint));
+        }
+        let model = self.settings.of_level(level, "model");
+        let model_name = model.and_then(Setting::as_str).unwrap_or_default();
+        let pick = self.pick(level, model_name)?;
+        let scripted = pick.name == SCRIPTED;
+        if model_name.is_empty() && !scripted {
+            return Err(self.no_model(level, &pick));
+        }
+        let model_name = if model_name.is_empty() { SCRIPTED } else { model_name };
+        let listed = pick.known.and_then(|provider| provider.model(model_name));
+        // Behind another address a model keeps its window and its abilities, but not its price.
+        let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(model_name)));
+        let base_url = if scripted { String::new() } else { self.base_url(level, &pick)? };
+        let key = self.key(level, &pick, &base_url)?;
+        let (parameters, dropped) = self.parameters(pick.known, known);
+        let from = model.map_or_else(|| "scripted".to_owned(), |setting| setting.origin.to_string());
+        let mut provenance = format!("level {level}: {from}; provider {}: {}", pick.name, pick.why);
+        if !dropped.is_empty() {
+            provenance.push_str(&format!("; not accepted by the model, not sent: {}", dropped.join(", ")));
+        }
+        Ok(ModelChoice {
+            level: level.to_owned(),
+            base_url,
+            model: model_name.to_owned(),
+            key,
+            parameters,
+            context_size: known.and_then(|model| model.context_size),
+            price: pick.known.and_then(|provider| provider.price(listed)),
+            provenance,
+            provider: pick.name,
+        })
+    }
+
+    /// Provider: as set; else by the base URL; else by the model's name; else the only one with a key.
+    fn pick(&self, level: &str, model: &str) -> Result<Pick<'_>, Diagnostic> {
+        let own_url = self.settings.own(level, "base_url").and_then(Setting::as_str);
+        let own_provider = self.settings.own(level, "provider");
+        let inherited =
+            if own_url.is_some() { own_provider } else { self.settings.of_level(level, "provider") };
+        if let Some(setting) = inherited {
+            return self.named(setting);
+        }
+        if let Some(setting) = self.settings.of_level(level, "base_url") {
+            return Ok(self.by_url(setting));
+        }
+        if let Some(found) = self.by_model(model) {
+            return Ok(found);
+        }
+        let mut with_key = self.models.providers.iter().filter(|provider| self.has_key(provider));
+        match (with_key.next(), with_key.next()) {
+            (Some(only), None) => {
+                let why = "the only one with a key".to_owned();
+                Ok(Pick { name: only.name.clone(), known: Some(only), why })
+            }
+            _ => Err(self.no_provider(level, model)),
+        }
+    }
+
+    fn named(&self, setting: &Setting) -> Result<Pick<'_>, Diagnostic> {
+        let name = setting.as_str().unwrap_or_default();
+        let known = self.models.provider(name);
+        if known.is_none() && name != SCRIPTED && name != CUSTOM {
+            let names: Vec<&str> = self.models.providers.iter().map(|one| one.name.as_str()).collect();
+            let hint = suggest::or_list(name, "known providers", &names);
+            let mut found = problem(format!("there is no provider `{name}`"), hint);
+            at(&mut found, setting);
+            return Err(found);
+        }
+        Ok(Pick { name: name.to_owned(), known, why: setting.origin.to_string() })
+    }
+
+    fn by_url(&self, setting: &Setting) -> Pick<'_> {
+        let url = authority(setting.as_str().unwrap_or_default());
+        let matches = |provider: &&Provider| {
+            let known = provider.base_url.as_deref().map(authority);
+            known.as_deref() == Some(url.as_str())
+        };
+        let known = self.models.providers.iter().find(matches);
+        let known = known.or_else(|| self.models.provider(CUSTOM));
+        let name = known.map_or(CUSTOM, |provider| provider.name.as_str()).to_owned();
+        Pick { name, known, why: format!("by URL, {}", setting.origin) }
+    }
+
+    fn by_model(&self, model: &str) -> Option<Pick<'_>> {
+        if model.is_empty() {
+            return None;
+        }
+        let all = &self.models.providers;
+        let listed: Vec<&Provider> = all.iter().filter(|one| one.model(model).is_some()).collect();
+        let prefixed = |one: &&Provider| {
+            one.model_prefixes.iter().flatten().any(|prefix| model.starts_with(prefix.as_str()))
+        };
+        let found = listed
+            .iter()
+            .find(|one| self.has_key(one))
+            .or_else(|| listed.first())
+            .copied()
+            .or_else(|| all.iter().find(prefixed))?;
+        Some(Pick { name: found.name.clone(), known: Some(found), why: format!("by model name {model}") })
+    }
+
+    fn base_url(&self, level: &str, pick: &Pick<'_>) -> Result<String, Diagnostic> {
+        let own = self.settings.own(level, "base_url");
+        let set = if foreign(self.settings, level) { own } else { self.settings.of_level(level, "base_url") };
+        if let Some(url) = set.and_then(Setting::as_str) {
+            return Ok(url.to_owned());
+        }
+        let default = pick.known.and_then(|provider| provider.base_url.as_deref());
+        let names = pick.known.and_then(|provider| provider.url_env.as_ref());
+        let given = names.into_iter().flatten().find_map(|name| self.environment.get(name));
+        if let Some((text, _)) = given {
+            return Ok(complete(text, default));
+        }
+        default.map(str::to_owned).ok_or_else(|| {
+            let name = level_name(level);
+            let hint = format!("set SYNTHDEV_{name}_BASE_URL, or `levels.{level}.base_url` in settings.json");
+            problem(format!("level {level}: no base URL is set for provider `{}`", pick.name), Some(hint))
+        })
+    }
+
+    /// The name of the key. Base's key goes only where base goes, or where a level sets a URL but no key (CFG-2).
+    fn key(&self, level: &str, pick: &Pick<'_>, base_url: &str) -> Result<Option<String>, Diagnostic> {
+        if pick.name == SCRIPTED {
+            return Ok(None);
+        }
+        let of_provider = provider_key(&pick.name);
+        let elsewhere = self.settings.own(level, "base_url").is_some();
+        let base = (!foreign(self.settings, level)).then(|| "base".to_owned());
+        let own = Some(level.to_owned());
+        let order = if elsewhere { [own, Some(of_provider), base] } else { [own, base, Some(of_provider)] };
+        if let Some(name) = order.into_iter().flatten().find(|name| self.keys.contains_key(name)) {
+            return Ok(Some(name));
+        }
+        let needed = pick.known.and_then(|provider| provider.needs_key).unwrap_or(true);
+        if !needed || is_loopback(base_url) {
+            return Ok(None);
+        }
+        let usual = pick.known.and_then(|provider| provider.key_env.as_ref()?.first());
+        let usual = usual.map(|name| format!(" or {name}")).unwrap_or_default();
+        let name = if level == "base" { String::new() } else { format!("{}_", level_name(level)) };
+        let hint = format!("set SYNTHDEV_{name}API_KEY{usual}");
+        Err(problem(format!("level {level}: no key is set for {base_url}"), Some(hint)))
+    }
+
+    /// Catalogue defaults, then settings; only what the model accepts. Also the names that were dropped.
+    fn parameters(
+        &self,
+        provider: Option<&Provider>,
+        model: Option<&Model>,
+    ) -> (ModelParameters, Vec<String>) {
+        let accepted = accepted(provider, model);
+        let mut merged = model.map(|model| model.parameters.clone()).unwrap_or_default();
+        if let Ok(serde_json::Value::Object(set)) = serde_json::to_value(self.settings.parameters()) {
+            merged.extend(set);
+        }
+        let mut dropped = Vec::new();
+        merged.retain(|name, _| {
+            let keep = accepted.contains(&name.as_str());
+            if !keep {
+                dropped.push(name.clone());
+            }
+            keep
+        });
+        let parameters = serde_json::from_value(serde_json::Value::Object(merged)).unwrap_or_default();
+        (parameters, dropped)
+    }
+
+    fn has_key(&self, provider: &Provider) -> bool {
+        self.keys.contains_key(&provider_key(&provider.name))
+    }
+
+    fn no_model(&self, level: &str, pick: &Pick<'_>) -> Diagnostic {
+        let example = pick.known.and_then(|provider| provider.models.first());
+        let example = example.map(|model| format!(", for example to {}", model.name)).unwrap_or_default();
+        let hint = format!(
+            "set SYNTHDEV_BASE_MODEL, or `levels.base.model` in settings.json{example}; `/configure` asks for it"
+        );
+        problem(format!("no model is set for level {level}"), Some(hint))
+    }
+
+    fn no_provider(&self, level: &str, model: &str) -> Diagnostic {
+        if model.is_empty() {
+            let hint = "set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of \
+                        your own), or run `/configure`";
+            return problem(format!("no model is set for level {level}"), Some(hint.to_owned()));
+        }
+        let hint = "set SYNTHDEV_BASE_URL to the server's address, or SYNTHDEV_PROVIDER to a provider of the \
+                    catalogue";
+        problem(format!("level {level}: no provider is known for model `{model}`"), Some(hint.to_owned()))
+    }
+}
+
+/// A model's own list; nothing but length and effort for a reasoning model; the provider's list; everything
+/// for a server that nobody described.
+fn accepted<'a>(provider: Option<&'a Provider>, model: Option<&'a Model>) -> Vec<&'a str> {
+    if let Some(own) = model.and_then(|model| model.accepts.as_ref()) {
+        return own.iter().map(String::as_str).collect();
+    }
+    if model.and_then(|model| model.reasoning).unwrap_or(false) {
+        return vec!["max_output_tokens", "reasoning_effort"];
+    }
+    match provider.and_then(|provider| provider.accepts.as_ref()) {
+        Some(list) => list.iter().map(String::as_str).collect(),
+        None => PARAMETERS.to_vec(),
+    }
+}
+
+fn provider_key(provider: &str) -> String {
+    format!("provider:{provider}")
+}
+
+fn level_name(level: &str) -> String {
+    level.to_ascii_uppercase()
+}
+
+fn problem(message: String, hint: Option<String>) -> Diagnostic {
+    Diagnostic {
+        code: "C10".to_owned(),
+        severity: Severity::Error,
+        message,
+        place: Place { file: "settings".to_owned(), line: 0, column: 0 },
+        span: 0..0,
+        hint,
+    }
+}
+
+fn at(diagnostic: &mut Diagnostic, setting: &Setting) {
+    let origin = &setting.origin;
+    diagnostic.span = origin.span.clone();
+    diagnostic.place =
+        origin.place.clone().unwrap_or_else(|| Place { file: origin.to_string(), line: 0, column: 0 });
+}

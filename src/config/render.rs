@@ -1,0 +1,179 @@
+//! Diagnostics as a compiler prints them: message, place, the source line with a caret, what to do.
+//!
+//! Never reads a file: the caller hands over the text, already free of secrets (`secret::mask_*`).
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+use crate::domain::diagnostic::{Diagnostic, Severity};
+
+/// Whether the reader understands ANSI colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Paint {
+    #[default]
+    Plain,
+    Ansi,
+}
+
+/// All findings in their order, a blank line between two. `text_of` gives a file's text by its name.
+pub fn render(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<String>, paint: Paint) -> String {
+    let parts: Vec<String> = diagnostics
+        .iter()
+        .map(|finding| render_one(finding, text_of(&finding.place.file).as_deref(), paint))
+        .collect();
+    parts.join("\n\n")
+}
+
+/// One finding. Without its text, or for a finding outside any file, only the place is named.
+pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Paint) -> String {
+    let title =
+        level(diagnostic.severity).primary_title(diagnostic.message.as_str()).id(diagnostic.code.as_str());
+    let line = text.filter(|_| diagnostic.place.line > 0).map(|text| line_of(text, &diagnostic.span));
+    let mut group = match &line {
+        Some((line, span)) => title.element(
+            Snippet::source(*line)
+                .path(diagnostic.place.file.as_str())
+                .line_start(diagnostic.place.line)
+                .annotation(AnnotationKind::Primary.span(span.clone())),
+        ),
+        None => bare(title, diagnostic),
+    };
+    if let Some(hint) = &diagnostic.hint {
+        group = group.element(Level::HELP.message(hint.as_str()));
+    }
+    let renderer = match paint {
+        Paint::Plain => Renderer::plain(),
+        Paint::Ansi => Renderer::styled(),
+    };
+    renderer.render(&[group])
+}
+
+/// One line: `file:line:col: error[E02]: message (hint)`.
+pub fn compact(diagnostic: &Diagnostic) -> String {
+    let place = &diagnostic.place;
+    let at = if place.line == 0 { place.file.clone() } else { place.to_string() };
+    let hint = diagnostic.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let word = severity_word(diagnostic.severity);
+    format!("{at}: {word}[{}]: {}{hint}", diagnostic.code, diagnostic.message)
+}
+
+/// `2 errors, 1 warning`; `nothing found` if there is nothing. Notes count only when alone.
+pub fn summary(diagnostics: &[Diagnostic]) -> String {
+    let count = |severity| diagnostics.iter().filter(|finding| finding.severity == severity).count();
+    let parts: Vec<String> = [
+        (count(Severity::Error), "error"),
+        (count(Severity::Warning), "warning"),
+        (count(Severity::Info), "note"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, word)| format!("{number} {word}{}", if number == 1 { "" } else { "s" }))
+    .collect();
+    if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") }
+}
+
+fn bare<'a>(title: annotate_snippets::Title<'a>, diagnostic: &'a Diagnostic) -> Group<'a> {
+    let origin = Origin::path(diagnostic.place.file.as_str());
+    if diagnostic.place.line == 0 {
+        return title.element(origin);
+    }
+    title.element(origin.line(diagnostic.place.line).char_column(diagnostic.place.column))
+}
+
+fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Info => Level::INFO,
+        Severity::Warning => Level::WARNING,
+        Severity::Error => Level::ERROR,
+    }
+}
+
+fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}
+
+/// The line in which the span begins, and the span inside it, cut at the line's end:
+/// a finding about a whole object should not print the object.
+fn line_of<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, Range<usize>) {
+    let start = boundary(text, span.start);
+    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+    let line = text[line_start..line_end].trim_end_matches('\r');
+    let end = boundary(text, span.end.max(span.start))
+        .clamp(start, line_start + line.len().max(start - line_start));
+    let from = (start - line_start).min(line.len());
+    (line, from..(end - line_start).clamp(from, line.len()))
+}
+
+fn boundary(text: &str, offset: usize) -> usize {
+    let mut at = offset.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::source::{Findings, SourceFile};
+    use crate::domain::place::{Layer, Place};
+
+    fn finding(text: &str, needle: &str, hint: Option<&str>) -> (SourceFile, Diagnostic) {
+        let file = SourceFile::new(Layer::User, "a/settings.json", text);
+        let mut findings = Findings::new(&file);
+        let at = text.find(needle).unwrap();
+        findings.error("C04", at..at + needle.len(), "unknown key `modle`", hint.map(str::to_owned));
+        let one = findings.list.remove(0);
+        (file, one)
+    }
+
+    #[test]
+    fn a_finding_shows_line_caret_and_hint() {
+        let (file, one) = finding("{\n  \"modle\": \"x\"\n}\n", "\"modle\"", Some("did you mean `model`?"));
+        let expected = "\
+error[C04]: unknown key `modle`
+ --> a/settings.json:2:3
+  |
+2 |   \"modle\": \"x\"
+  |   ^^^^^^^
+  |
+  = help: did you mean `model`?";
+        assert_eq!(render_one(&one, Some(&file.text), Paint::Plain), expected);
+        assert_eq!(
+            compact(&one),
+            "a/settings.json:2:3: error[C04]: unknown key `modle` (did you mean `model`?)"
+        );
+        let ansi = render_one(&one, Some(&file.text), Paint::Ansi);
+        assert!(ansi.contains("\u{1b}[") && ansi.contains("modle"), "{ansi}");
+    }
+
+    #[test]
+    fn odd_spans_and_missing_texts_never_panic() {
+        let (file, mut one) = finding("ä\"modle\"\r\nb", "\"modle\"", None);
+        for span in [0..0, 1..1, 0..999, 999..1000, 3..2, 11..12] {
+            one.span = span;
+            assert!(render_one(&one, Some(&file.text), Paint::Plain).contains("C04"));
+        }
+        let gone = render_one(&one, None, Paint::Plain);
+        assert_eq!(gone, "error[C04]: unknown key `modle`\n--> a/settings.json:1:2");
+        one.place = Place { file: "SYNTHDEV_X".into(), line: 0, column: 0 };
+        assert_eq!(compact(&one), "SYNTHDEV_X: error[C04]: unknown key `modle`");
+        assert!(render_one(&one, None, Paint::Plain).ends_with("--> SYNTHDEV_X"));
+        assert_eq!(summary(&[one]), "1 error");
+    }
+
+    #[test]
+    fn several_keep_their_order() {
+        let (file, one) = finding("{\"modle\": 1}", "\"modle\"", None);
+        let mut two = one.clone();
+        two.message = "second".into();
+        let text = render(&[one, two], &|_| Some(file.text.to_string()), Paint::Plain);
+        assert!(text.find("modle").unwrap() < text.find("second").unwrap(), "{text}");
+    }
+}

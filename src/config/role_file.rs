@@ -1,0 +1,172 @@
+//! One role file → what it says about each role, with places (CFG-9..11). Refuses to decide what a role is:
+//! merging over files is `roles`' work.
+
+pub mod examples;
+pub mod parsing_tools;
+
+use self::examples::read_examples;
+use self::parsing_tools::read_parsing_tools;
+use super::fields::{At, Fields, is_free};
+use super::json::{Member, Node};
+use super::settings::rules::LEVELS;
+use super::source::{Findings, SourceFile};
+use super::suggest;
+use super::tool_patterns::Pattern;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::message::ChatMessage;
+use crate::domain::place::Place;
+use crate::domain::tool::ParsingTool;
+
+/// What one file says about one role. `None` means that the file is silent about the field.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RolePart {
+    pub name: String,
+    pub group: String,
+    pub level: Option<String>,
+    pub system_message: Option<String>,
+    pub description: Option<String>,
+    pub reminder: Option<String>,
+    pub included_tools: Option<Vec<At<String>>>,
+    pub excluded_tools: Option<Vec<At<String>>>,
+    pub parsing_tools: Option<Vec<ParsingTool>>,
+    pub examples: Option<Vec<ChatMessage>>,
+    pub enabled_agents: Option<Vec<At<String>>>,
+    pub can_create_tasks_for: Option<Vec<At<String>>>,
+    pub place: Place,
+    /// Bytes of the role's name in its file.
+    pub span: std::ops::Range<usize>,
+    pub source: SourceFile,
+    /// Errors inside this part: the role cannot be used, other roles can.
+    pub errors: Vec<Diagnostic>,
+}
+
+const KEYS: &[&str] = &[
+    "level",
+    "systemMessage",
+    "system_message",
+    "description",
+    "agent_description",
+    "agentDescription",
+    "reminder",
+    "includedTools",
+    "included_tools",
+    "excludedTools",
+    "excluded_tools",
+    "parsingTools",
+    "parsing_tools",
+    "examples",
+    "enabled_agents",
+    "enabledAgents",
+    "can_create_tasks_for",
+    "canCreateTasksFor",
+];
+
+/// The group in a file's name: `agile.testing.json` → `testing`; empty for `core.json` (CFG-10).
+pub fn group_of(file_name: &str) -> String {
+    let last = file_name.rsplit(['/', '\\', ':']).next().unwrap_or(file_name);
+    let stem = last.strip_suffix(".jsonc").or_else(|| last.strip_suffix(".json")).unwrap_or(last);
+    match stem.rsplit_once('.') {
+        Some((name, group)) if !name.is_empty() => group.to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// All roles of a file. A syntax error gives none; an error inside one role stays with that role.
+pub fn read_roles(file: &SourceFile) -> (Vec<RolePart>, Vec<Diagnostic>) {
+    let mut findings = Findings::new(file);
+    let mut parts = Vec::new();
+    if let Some(root) = Node::parse(file, &mut findings)
+        && let Some(fields) = Fields::of(&root, "a role file", &mut findings)
+    {
+        let group = group_of(&file.name);
+        for member in fields.members.iter().filter(|member| !is_free(&member.key)) {
+            let before = findings.list.len();
+            let mut part = read_role(member, &group, &mut findings);
+            part.errors = findings.list[before..]
+                .iter()
+                .filter(|finding| finding.severity == Severity::Error)
+                .cloned()
+                .collect();
+            parts.push(part);
+        }
+    }
+    (parts, findings.list)
+}
+
+fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RolePart {
+    let mut part = silent(member, group, findings.file);
+    check_name(member, findings);
+    let Some(fields) = Fields::of(&member.value, "a role", findings) else { return part };
+    fields.allow(KEYS, findings);
+    part.level = fields.text(&["level"], findings).and_then(|level| check_level(level, findings));
+    part.system_message = fields.text(&["systemMessage", "system_message"], findings).map(|text| text.value);
+    part.description = fields
+        .text(&["description", "agent_description", "agentDescription"], findings)
+        .map(|text| text.value);
+    part.reminder = fields.text(&["reminder"], findings).map(|text| text.value);
+    read_tools(&fields, &mut part, findings);
+    part.parsing_tools = read_parsing_tools(&fields, findings);
+    part.examples = read_examples(&fields, findings);
+    part.enabled_agents = fields.texts(&["enabled_agents", "enabledAgents"], findings);
+    part.can_create_tasks_for = fields.texts(&["can_create_tasks_for", "canCreateTasksFor"], findings);
+    part
+}
+
+/// A part that says nothing yet.
+fn silent(member: &Member, group: &str, file: &SourceFile) -> RolePart {
+    RolePart {
+        name: member.key.clone(),
+        group: group.to_owned(),
+        level: None,
+        system_message: None,
+        description: None,
+        reminder: None,
+        included_tools: None,
+        excluded_tools: None,
+        parsing_tools: None,
+        examples: None,
+        enabled_agents: None,
+        can_create_tasks_for: None,
+        place: file.place(member.key_span.start),
+        span: member.key_span.clone(),
+        source: file.clone(),
+        errors: Vec::new(),
+    }
+}
+
+/// Included and excluded exclude each other; patterns must be readable (CFG-12).
+fn read_tools(fields: &Fields<'_>, part: &mut RolePart, findings: &mut Findings<'_>) {
+    part.included_tools = fields.texts(&["includedTools", "included_tools"], findings);
+    part.excluded_tools = fields.texts(&["excludedTools", "excluded_tools"], findings);
+    let both = part.included_tools.is_some() && part.excluded_tools.is_some();
+    if let Some(node) = both.then(|| fields.get(&["excludedTools", "excluded_tools"], findings)).flatten() {
+        let hint = "keep the one that says what you mean; excludedTools means every other tool".to_owned();
+        let message = format!("role `{}` has both includedTools and excludedTools", part.name);
+        findings.error("C07", node.span.clone(), message, Some(hint));
+    }
+    for pattern in part.included_tools.iter().chain(&part.excluded_tools).flatten() {
+        if let Err(why) = Pattern::parse(&pattern.value) {
+            let message = format!("the tool pattern `{}` {why}", pattern.value);
+            let hint = "write an exact name, a name with *, or /regex/flags".to_owned();
+            findings.error("C06", pattern.span.clone(), message, Some(hint));
+        }
+    }
+}
+
+fn check_level(level: At<String>, findings: &mut Findings<'_>) -> Option<String> {
+    if LEVELS.contains(&level.value.as_str()) {
+        return Some(level.value);
+    }
+    let hint = suggest::or_list(&level.value, "levels", &LEVELS);
+    findings.error("C06", level.span, format!("there is no level `{}`", level.value), hint);
+    None
+}
+
+fn check_name(member: &Member, findings: &mut Findings<'_>) {
+    let bad = member.key.is_empty() || member.key.contains(|c: char| c == '.' || c.is_whitespace());
+    if bad {
+        let message = format!("`{}` cannot be a role's name", member.key);
+        let hint = "a name has no dots and no blanks; a group comes from the file's name: name.group.json";
+        findings.error("C06", member.key_span.clone(), message, Some(hint.to_owned()));
+    }
+}

@@ -1,0 +1,130 @@
+//! Few-shot examples of a role as messages that every provider accepts: each tool result directly behind
+//! its call, legacy `function` messages turned into calls and results (CFG-14).
+
+use crate::config::fields::Fields;
+use crate::config::json::Node;
+use crate::config::source::Findings;
+use crate::config::suggest;
+use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
+
+const KEYS: &[&str] = &["role", "content", "name", "tool_calls", "tool_call_id", "function_call"];
+const ROLES: &[&str] = &["user", "assistant", "tool", "function"];
+
+/// `None` if the role has no `examples`.
+pub fn read_examples(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Vec<ChatMessage>> {
+    let items = fields.list(&["examples"], findings)?;
+    let mut messages: Vec<ChatMessage> = Vec::with_capacity(items.len());
+    let mut open: Vec<String> = Vec::new();
+    for item in items {
+        let Some(message) = Fields::of(item, "an example", findings) else { continue };
+        message.allow(KEYS, findings);
+        let content = message.text(&["content"], findings).map(|text| text.value).unwrap_or_default();
+        let Some(role) = message.text(&["role"], findings) else {
+            findings.error("C06", item.span.clone(), "an example needs a role", None);
+            continue;
+        };
+        if matches!(role.value.as_str(), "user" | "assistant") {
+            unanswered(&mut open, item, findings);
+        }
+        match role.value.as_str() {
+            "user" => messages.push(ChatMessage::text(ChatRole::User, content)),
+            "assistant" => {
+                let calls = calls(&message, messages.len(), findings);
+                open = calls.iter().map(|call| call.id.clone()).collect();
+                let mut spoken = ChatMessage::text(ChatRole::Assistant, content);
+                spoken.tool_calls = calls;
+                messages.push(spoken);
+            }
+            "tool" => answer(&message, content, item, &mut open, &mut messages, findings),
+            "function" => legacy(&message, content, &mut open, &mut messages, findings),
+            other => {
+                let hint = suggest::or_list(other, "roles of examples", ROLES);
+                findings.error("C06", role.span, format!("an example cannot have the role `{other}`"), hint);
+            }
+        }
+    }
+    if let Some(last) = items.last() {
+        unanswered(&mut open, last, findings);
+    }
+    Some(messages)
+}
+
+/// The calls of an assistant message, the legacy `function_call` included.
+fn calls(message: &Fields<'_>, position: usize, findings: &mut Findings<'_>) -> Vec<ToolCall> {
+    let mut calls = Vec::new();
+    let old = message.get(&["function_call"], findings);
+    let new = message.list(&["tool_calls"], findings).unwrap_or_default();
+    for node in new.iter().chain(old) {
+        let id = node.get("id").and_then(Node::as_str).map(str::to_owned);
+        let body = node.get("function").unwrap_or(node);
+        let Some(name) = body.get("name").and_then(Node::as_str) else {
+            findings.error("C06", node.span.clone(), "a call in an example needs a function name", None);
+            continue;
+        };
+        let arguments = body.get("arguments").map_or_else(
+            || "{}".to_owned(),
+            |node| node.as_str().map_or_else(|| node.to_value().to_string(), str::to_owned),
+        );
+        let id = id.unwrap_or_else(|| format!("example_{position}_{}", calls.len()));
+        calls.push(ToolCall { id, name: name.to_owned(), arguments });
+    }
+    calls
+}
+
+/// A `tool` message: answers the call it names, or the oldest open one.
+fn answer(
+    message: &Fields<'_>,
+    content: String,
+    item: &Node,
+    open: &mut Vec<String>,
+    messages: &mut Vec<ChatMessage>,
+    findings: &mut Findings<'_>,
+) {
+    let named = message.text(&["tool_call_id"], findings).map(|id| id.value);
+    let id = named.or_else(|| open.first().cloned());
+    match id.filter(|id| open.contains(id)) {
+        Some(id) => {
+            open.retain(|known| *known != id);
+            messages.push(ChatMessage::tool_result(id, content));
+        }
+        None => {
+            let hint = "put it directly behind the assistant message that calls the tool".to_owned();
+            findings.error("C06", item.span.clone(), "this tool result answers no open call", Some(hint));
+        }
+    }
+}
+
+/// A `function` message: a result. Without a call before it, the call is added.
+fn legacy(
+    message: &Fields<'_>,
+    content: String,
+    open: &mut Vec<String>,
+    messages: &mut Vec<ChatMessage>,
+    findings: &mut Findings<'_>,
+) {
+    if open.is_empty() {
+        let name = message.text(&["name"], findings).map_or_else(|| "function".to_owned(), |name| name.value);
+        let id = format!("example_{}_0", messages.len());
+        let call = ToolCall { id: id.clone(), name, arguments: "{}".to_owned() };
+        match messages.last_mut().filter(|last| last.role == ChatRole::Assistant) {
+            Some(spoken) => spoken.tool_calls.push(call),
+            None => {
+                let mut spoken = ChatMessage::text(ChatRole::Assistant, "");
+                spoken.tool_calls.push(call);
+                messages.push(spoken);
+            }
+        }
+        open.push(id);
+    }
+    let id = open.remove(0);
+    messages.push(ChatMessage::tool_result(id, content));
+}
+
+fn unanswered(open: &mut Vec<String>, item: &Node, findings: &mut Findings<'_>) {
+    if !open.is_empty() {
+        let hint = "every call of an example needs its tool message directly behind it".to_owned();
+        let message = format!("the call `{}` before this is not answered", open.join("`, `"));
+        findings.error("C06", item.span.clone(), message, Some(hint));
+        open.clear();
+    }
+}

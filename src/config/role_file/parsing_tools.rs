@@ -1,0 +1,92 @@
+//! `parsingTools` of a role: OpenAI's function form or the plain one, `parsingOnly` beside or inside.
+
+use serde_json::{Value, json};
+
+use crate::config::fields::Fields;
+use crate::config::json::Node;
+use crate::config::source::Findings;
+use crate::domain::tool::ParsingTool;
+
+const KEYS: &[&str] = &["name", "description", "parameters", "parsingOnly", "parsing_only", "strict"];
+const OUTER: &[&str] = &["type", "function", "parsingOnly", "parsing_only"];
+
+/// `None` if the role is silent about them. A broken tool is reported and left out.
+pub fn read_parsing_tools(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Vec<ParsingTool>> {
+    let items = fields.list(&["parsingTools", "parsing_tools"], findings)?;
+    let mut tools: Vec<ParsingTool> = Vec::with_capacity(items.len());
+    for item in items {
+        let Some(tool) = read(item, findings) else { continue };
+        if tools.iter().any(|earlier| earlier.name == tool.name) {
+            let message = format!("the parsing tool `{}` stands here twice", tool.name);
+            findings.error("C07", item.span.clone(), message, Some("rename or remove one".to_owned()));
+            continue;
+        }
+        tools.push(tool);
+    }
+    Some(tools)
+}
+
+fn read(node: &Node, findings: &mut Findings<'_>) -> Option<ParsingTool> {
+    let outer = Fields::of(node, "a parsing tool", findings)?;
+    let Some(function) = node.get("function") else {
+        let allowed: Vec<&str> = KEYS.iter().copied().chain(["type"]).collect();
+        outer.allow(&allowed, findings);
+        return tool(node, &outer, false, findings);
+    };
+    outer.allow(OUTER, findings);
+    let forced = only(&outer, findings);
+    let inner = Fields::of(function, "`function`", findings)?;
+    inner.allow(KEYS, findings);
+    tool(function, &inner, forced, findings)
+}
+
+fn tool(node: &Node, fields: &Fields<'_>, forced: bool, findings: &mut Findings<'_>) -> Option<ParsingTool> {
+    let parsing_only = only(fields, findings) || forced;
+    let description = fields.text(&["description"], findings).map(|text| text.value).unwrap_or_default();
+    let parameters = parameters(fields, findings);
+    let Some(name) = fields.text(&["name"], findings) else {
+        let hint =
+            "write {\"type\": \"function\", \"function\": {\"name\": …, \"parameters\": …}}".to_owned();
+        findings.error("C06", node.span.clone(), "a parsing tool needs a name", Some(hint));
+        return None;
+    };
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.value.is_empty() || name.value.len() > 64 || !name.value.chars().all(fits) {
+        let message = format!("`{}` cannot be a tool's name", name.value);
+        let hint = "up to 64 letters, digits, _ and -: providers refuse anything else".to_owned();
+        findings.error("C06", name.span, message, Some(hint));
+        return None;
+    }
+    Some(ParsingTool { name: name.value, description, parameters: parameters?, parsing_only })
+}
+
+fn only(fields: &Fields<'_>, findings: &mut Findings<'_>) -> bool {
+    fields.flag(&["parsingOnly", "parsing_only"], findings).unwrap_or(false)
+}
+
+/// The schema of the arguments; without one the tool takes none.
+fn parameters(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Value> {
+    let Some(node) = fields.get(&["parameters"], findings) else {
+        return Some(json!({ "type": "object", "properties": {} }));
+    };
+    let schema = Fields::of(node, "`parameters`", findings)?;
+    if let Some(kind) = schema.get(&["type"], findings).filter(|kind| kind.as_str() != Some("object")) {
+        findings.error("C06", kind.span.clone(), "`parameters` must describe an object", None);
+        return None;
+    }
+    let properties = schema.get(&["properties"], findings);
+    for name in schema.texts(&["required"], findings).unwrap_or_default() {
+        if properties.is_none_or(|known| known.get(&name.value).is_none()) {
+            let known = properties.and_then(Node::members).unwrap_or_default();
+            let known = known.iter().map(|member| member.key.as_str());
+            let hint = crate::config::suggest::did_you_mean(&name.value, known);
+            let message = format!("`{}` is required but not among the properties", name.value);
+            findings.warning("C11", name.span, message, hint);
+        }
+    }
+    let mut value = node.to_value();
+    if let Some(object) = value.as_object_mut() {
+        object.entry("type").or_insert_with(|| Value::from("object"));
+    }
+    Some(value)
+}

@@ -1,0 +1,176 @@
+//! All roles: merged field by field over the files (CFG-13), found by name (CFG-10), with the tools they
+//! may use (CFG-12). A role whose file has an error cannot be used; every other role can.
+
+pub mod merge;
+
+use std::collections::BTreeMap;
+
+use super::role_file::read_roles;
+use super::source::SourceFile;
+use super::suggest;
+use super::tool_patterns::{Pattern, unknown_tool};
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::role::Role;
+use crate::domain::tool::ToolSpec;
+
+/// Roles by (group, name).
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RoleSet {
+    roles: BTreeMap<(String, String), Role>,
+    broken: BTreeMap<(String, String), Vec<Diagnostic>>,
+}
+
+/// Why a name gives no role.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RoleLookup {
+    Unknown {
+        name: String,
+        suggestion: Option<String>,
+        known: Vec<String>,
+    },
+    /// Full names that fit.
+    Ambiguous {
+        name: String,
+        full_names: Vec<String>,
+    },
+    /// There is one, but its file has errors.
+    Broken {
+        name: String,
+        diagnostics: Vec<Diagnostic>,
+    },
+}
+
+impl RoleSet {
+    /// Reads and merges all files: lower layers first, inside a layer by file name (CFG-9). `tools` are all
+    /// tools there are, for W09.
+    pub fn load(files: &[SourceFile], tools: &[ToolSpec]) -> (Self, Vec<Diagnostic>) {
+        let mut ordered: Vec<&SourceFile> = files.iter().collect();
+        ordered.sort_by(|a, b| a.layer.cmp(&b.layer).then_with(|| a.name.cmp(&b.name)));
+        let mut diagnostics = Vec::new();
+        let mut parts = Vec::new();
+        for file in ordered {
+            let (mut read, mut found) = read_roles(file);
+            parts.append(&mut read);
+            diagnostics.append(&mut found);
+        }
+        let merged = merge::merge(parts, tools, &mut diagnostics);
+        (Self { roles: merged.roles, broken: merged.broken }, diagnostics)
+    }
+
+    /// Usable roles, by full name.
+    pub fn iter(&self) -> impl Iterator<Item = &Role> {
+        self.roles.iter().filter(|(key, _)| !self.broken.contains_key(*key)).map(|(_, role)| role)
+    }
+
+    /// All group names; the empty one is the group of plain files.
+    pub fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = self.roles.keys().map(|(group, _)| group.as_str()).collect();
+        groups.dedup();
+        groups
+    }
+
+    /// By full name (`group.name`), or by plain name where that is unambiguous.
+    pub fn find(&self, name: &str) -> Result<&Role, RoleLookup> {
+        let exact = match name.split_once('.') {
+            Some((group, plain)) => (group.to_owned(), plain.to_owned()),
+            None => (String::new(), name.to_owned()),
+        };
+        if self.roles.contains_key(&exact) {
+            return self.usable(&exact);
+        }
+        let fits: Vec<&(String, String)> = self.roles.keys().filter(|(_, plain)| plain == name).collect();
+        match fits.as_slice() {
+            [] => Err(self.unknown(name)),
+            [only] => self.usable(only),
+            many => {
+                let full_names = many.iter().map(|(group, plain)| format!("{group}.{plain}")).collect();
+                Err(RoleLookup::Ambiguous { name: name.to_owned(), full_names })
+            }
+        }
+    }
+
+    fn usable(&self, key: &(String, String)) -> Result<&Role, RoleLookup> {
+        let broken = |diagnostics: &Vec<Diagnostic>| RoleLookup::Broken {
+            name: key.1.clone(),
+            diagnostics: diagnostics.clone(),
+        };
+        match (self.broken.get(key), self.roles.get(key)) {
+            (Some(diagnostics), _) => Err(broken(diagnostics)),
+            (None, Some(role)) => Ok(role),
+            (None, None) => Err(self.unknown(&key.1)),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> RoleLookup {
+        let known: Vec<String> = self.iter().map(Role::full_name).collect();
+        let plain = self.roles.keys().map(|(_, plain)| plain.as_str());
+        let names = known.iter().map(String::as_str).chain(plain);
+        let suggestion = suggest::closest(name, names).map(str::to_owned);
+        RoleLookup::Unknown { name: name.to_owned(), suggestion, known }
+    }
+}
+
+impl RoleLookup {
+    pub fn message(&self) -> String {
+        match self {
+            Self::Unknown { name, .. } => format!("there is no role `{name}`"),
+            Self::Ambiguous { name, full_names } => {
+                format!("the role `{name}` is in several groups: {}", full_names.join(", "))
+            }
+            Self::Broken { name, diagnostics } => {
+                let first = diagnostics.first().map(|one| format!(": {}: {}", one.place, one.message));
+                format!("the role `{name}` has errors in its file{}", first.unwrap_or_default())
+            }
+        }
+    }
+
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { suggestion: Some(close), .. } => Some(format!("did you mean `{close}`?")),
+            Self::Unknown { known, .. } if known.is_empty() => None,
+            Self::Unknown { known, .. } => Some(format!("known roles: {}", known.join(", "))),
+            Self::Ambiguous { full_names, .. } => {
+                full_names.first().map(|first| format!("write the group too, for example `{first}`"))
+            }
+            Self::Broken { .. } => Some("`synthdev check` shows every problem with its line".to_owned()),
+        }
+    }
+}
+
+/// The tools of a role, in the order of `tools`, and warnings for people: no list at all means no tools;
+/// a name that no tool has (W09).
+pub fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>) {
+    let (texts, include) = match (&role.included_tools, &role.excluded_tools) {
+        (Some(included), _) => (included, true),
+        (None, Some(excluded)) => (excluded, false),
+        (None, None) => {
+            let warning = format!(
+                "role `{}` has neither includedTools nor excludedTools: it gets no tools",
+                role.full_name()
+            );
+            return (Vec::new(), vec![warning]);
+        }
+    };
+    let mut warnings = Vec::new();
+    let mut patterns = Vec::new();
+    for text in texts {
+        match Pattern::parse(text) {
+            Ok(pattern) => {
+                warnings.extend(unknown_tool(text, &pattern, tools).map(|(message, hint)| {
+                    let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                    format!("role `{}`: {message}{hint}", role.full_name())
+                }));
+                patterns.push(pattern);
+            }
+            Err(why) => {
+                warnings.push(format!("role `{}`: the tool pattern `{text}` {why}", role.full_name()))
+            }
+        }
+    }
+    // An unreadable pattern in an exclusion could let a forbidden tool through: then nothing is given.
+    if !include && patterns.len() < texts.len() {
+        return (Vec::new(), warnings);
+    }
+    let matched = |tool: &&ToolSpec| patterns.iter().any(|pattern| pattern.matches(&tool.name)) == include;
+    (tools.iter().filter(matched).cloned().collect(), warnings)
+}

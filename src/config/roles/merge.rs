@@ -1,0 +1,183 @@
+//! Later parts of a role over earlier ones, field by field, and what is worth a warning afterwards.
+
+use std::collections::BTreeMap;
+
+use crate::config::fields::At;
+use crate::config::role_file::RolePart;
+use crate::config::suggest;
+use crate::config::tool_patterns::{Pattern, unknown_tool};
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::role::Role;
+use crate::domain::tool::ToolSpec;
+
+/// (group, name).
+type Key = (String, String);
+
+/// The result of merging.
+#[derive(Debug, Default)]
+pub struct Merged {
+    pub roles: BTreeMap<Key, Role>,
+    pub broken: BTreeMap<Key, Vec<Diagnostic>>,
+}
+
+/// `parts` in order of strength, weakest first.
+pub fn merge(parts: Vec<RolePart>, tools: &[ToolSpec], diagnostics: &mut Vec<Diagnostic>) -> Merged {
+    let mut by_role: BTreeMap<Key, Vec<RolePart>> = BTreeMap::new();
+    for part in parts {
+        by_role.entry((part.group.clone(), part.name.clone())).or_default().push(part);
+    }
+    let mut merged = Merged::default();
+    for (key, parts) in &by_role {
+        let errors: Vec<Diagnostic> = parts.iter().flat_map(|part| part.errors.clone()).collect();
+        for pair in parts.windows(2) {
+            conflicts(&pair[0], &pair[1], diagnostics);
+        }
+        let role = combine(parts);
+        if errors.is_empty() {
+            remarks(&role, parts, tools, diagnostics);
+        } else {
+            merged.broken.insert(key.clone(), errors);
+        }
+        merged.roles.insert(key.clone(), role);
+    }
+    for parts in by_role.values() {
+        references(parts, &merged.roles, diagnostics);
+    }
+    merged
+}
+
+fn combine(parts: &[RolePart]) -> Role {
+    let mut role = Role { level: "base".to_owned(), ..Role::default() };
+    for part in parts {
+        role.name.clone_from(&part.name);
+        role.group.clone_from(&part.group);
+        role.layer = part.source.layer;
+        role.places.push(part.place.clone());
+        set(&mut role.level, &part.level);
+        set(&mut role.system_message, &part.system_message);
+        set(&mut role.description, &part.description);
+        set(&mut role.parsing_tools, &part.parsing_tools);
+        set(&mut role.examples, &part.examples);
+        if part.reminder.is_some() {
+            role.reminder.clone_from(&part.reminder);
+        }
+        if let Some(included) = &part.included_tools {
+            role.included_tools = Some(plain(included));
+            role.excluded_tools = None;
+        }
+        if let Some(excluded) = &part.excluded_tools {
+            role.excluded_tools = Some(plain(excluded));
+            role.included_tools = None;
+        }
+        if let Some(agents) = &part.enabled_agents {
+            role.enabled_agents = plain(agents);
+        }
+        if let Some(roles) = &part.can_create_tasks_for {
+            role.can_create_tasks_for = plain(roles);
+        }
+    }
+    role
+}
+
+/// Two files of one layer that set the same field: the later file name wins, and that is said (CFG-13).
+fn conflicts(earlier: &RolePart, later: &RolePart, diagnostics: &mut Vec<Diagnostic>) {
+    if earlier.source.layer != later.source.layer {
+        return;
+    }
+    let fields = [
+        ("level", earlier.level.is_some() && later.level.is_some()),
+        ("systemMessage", earlier.system_message.is_some() && later.system_message.is_some()),
+        ("description", earlier.description.is_some() && later.description.is_some()),
+        ("reminder", earlier.reminder.is_some() && later.reminder.is_some()),
+        ("tools", lists_tools(earlier) && lists_tools(later)),
+        ("parsingTools", earlier.parsing_tools.is_some() && later.parsing_tools.is_some()),
+        ("examples", earlier.examples.is_some() && later.examples.is_some()),
+        ("enabled_agents", earlier.enabled_agents.is_some() && later.enabled_agents.is_some()),
+        (
+            "can_create_tasks_for",
+            earlier.can_create_tasks_for.is_some() && later.can_create_tasks_for.is_some(),
+        ),
+    ];
+    let both: Vec<&str> = fields.iter().filter(|(_, twice)| *twice).map(|(name, _)| *name).collect();
+    if !both.is_empty() {
+        let message = format!(
+            "role `{}`: {} already set in {}; the values here win",
+            later.name,
+            both.join(", "),
+            earlier.place
+        );
+        let hint = "keep the role in one file of this layer, or give the files groups: name.group.json";
+        diagnostics.push(about(later, "C12", message, Some(hint.to_owned())));
+    }
+}
+
+fn remarks(role: &Role, parts: &[RolePart], tools: &[ToolSpec], diagnostics: &mut Vec<Diagnostic>) {
+    let Some(last) = parts.last() else { return };
+    let name = role.full_name();
+    if role.system_message.trim().is_empty() {
+        let message = format!("role `{name}` has no systemMessage in any file");
+        diagnostics.push(about(last, "C13", message, Some("add one, or correct the role's name".to_owned())));
+    }
+    if role.included_tools.is_none() && role.excluded_tools.is_none() {
+        let message = format!("role `{name}` has neither includedTools nor excludedTools: it gets no tools");
+        let hint = "write \"includedTools\": [] if that is meant, [\"*\"] for all".to_owned();
+        diagnostics.push(about(last, "C14", message, Some(hint)));
+    }
+    for part in parts {
+        for text in part.included_tools.iter().chain(&part.excluded_tools).flatten() {
+            let Ok(pattern) = Pattern::parse(&text.value) else { continue };
+            if let Some((message, hint)) = unknown_tool(&text.value, &pattern, tools) {
+                let finding = about(part, "W09", format!("role `{name}`: {message}"), hint);
+                diagnostics.push(moved(finding, part, text));
+            }
+        }
+    }
+}
+
+/// `enabled_agents` and `can_create_tasks_for` should name roles that exist.
+fn references(parts: &[RolePart], roles: &BTreeMap<Key, Role>, diagnostics: &mut Vec<Diagnostic>) {
+    for part in parts {
+        for name in part.enabled_agents.iter().chain(&part.can_create_tasks_for).flatten() {
+            let exists = |role: &Role| role.name == name.value || role.full_name() == name.value;
+            if !roles.values().any(exists) {
+                let hint = suggest::did_you_mean(&name.value, roles.keys().map(|(_, plain)| plain.as_str()));
+                let message =
+                    format!("role `{}` names the role `{}`, which does not exist", part.name, name.value);
+                diagnostics.push(moved(about(part, "C15", message, hint), part, name));
+            }
+        }
+    }
+}
+
+/// A warning at a role's name.
+fn about(part: &RolePart, code: &str, message: String, hint: Option<String>) -> Diagnostic {
+    Diagnostic {
+        code: code.to_owned(),
+        severity: Severity::Warning,
+        message,
+        place: part.place.clone(),
+        span: part.span.clone(),
+        hint,
+    }
+}
+
+/// The same warning at one text inside the role.
+fn moved(mut finding: Diagnostic, part: &RolePart, text: &At<String>) -> Diagnostic {
+    finding.place = part.source.place(text.span.start);
+    finding.span = text.span.clone();
+    finding
+}
+
+fn lists_tools(part: &RolePart) -> bool {
+    part.included_tools.is_some() || part.excluded_tools.is_some()
+}
+
+fn set<T: Clone>(field: &mut T, later: &Option<T>) {
+    if let Some(value) = later {
+        field.clone_from(value);
+    }
+}
+
+fn plain(texts: &[At<String>]) -> Vec<String> {
+    texts.iter().map(|text| text.value.clone()).collect()
+}

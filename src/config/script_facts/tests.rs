@@ -1,0 +1,181 @@
+use super::*;
+
+fn of(source: &str, kind: ScriptKind) -> Facts {
+    facts(source, kind).unwrap_or_else(|error| panic!("{source}: {error:?}"))
+}
+
+fn names(list: &[Name]) -> Vec<&str> {
+    list.iter().map(|name| name.name.as_str()).collect()
+}
+
+#[test]
+fn the_form_is_an_expression_if_it_parses_as_one() {
+    let rows = [
+        ("() => { this.common_data.x = 1; }", ScriptForm::Expression, None),
+        (
+            "() => { this.common_data.x = 1; };",
+            ScriptForm::Expression,
+            Some("() => { this.common_data.x = 1; }"),
+        ),
+        ("() => 1; // done", ScriptForm::Expression, Some("() => 1")),
+        ("function () { return 1 }", ScriptForm::Expression, None),
+        ("function f() { return 1 }", ScriptForm::Expression, None),
+        ("executionContext => { executionContext.common_data.x = 1 }", ScriptForm::Expression, None),
+        ("this.common_data.x = 1", ScriptForm::Expression, None),
+        ("common_data.x = 1;", ScriptForm::Expression, Some("common_data.x = 1")),
+        ("common_data.x = 1; common_data.y = 2;", ScriptForm::Statements, None),
+        ("const a = 1; return a", ScriptForm::Statements, None),
+        ("if (common_data.x) { common_data.y = 1 }", ScriptForm::Statements, None),
+        ("a) + (1", ScriptForm::Statements, Some("refused")),
+        ("", ScriptForm::Statements, None),
+        ("// nothing", ScriptForm::Statements, None),
+        ("{ common_data.x = 1; }", ScriptForm::Statements, None),
+    ];
+    for (source, form, prepared) in rows {
+        if prepared == Some("refused") {
+            assert!(facts(source, ScriptKind::Action).is_err(), "{source}");
+            continue;
+        }
+        let found = of(source, ScriptKind::Action);
+        assert_eq!(found.form, form, "{source}");
+        assert_eq!(found.prepared, prepared.unwrap_or(source), "{source}");
+    }
+}
+
+#[test]
+fn syntax_errors_point_into_the_source() {
+    let rows = [
+        ("this.common_data.count <", ScriptKind::Condition, 24),
+        ("a +* b", ScriptKind::Condition, 3),
+        ("return 1", ScriptKind::Condition, 0),
+        ("function.f.arguments.x === === 1", ScriptKind::Condition, 27),
+        ("() => { this.common_data.x = ; }", ScriptKind::Before, 29),
+        ("async () => 1", ScriptKind::Action, 0),
+        ("let a = 1; let a = 2;", ScriptKind::Action, 4),
+        ("function.f.arguments.x = 1", ScriptKind::Action, 0),
+    ];
+    for (source, kind, offset) in rows {
+        let error = facts(source, kind).expect_err(source);
+        assert_eq!(error.offset, offset, "{source}: {error:?}");
+        assert!(!error.message.is_empty());
+    }
+}
+
+#[test]
+fn unknown_names_are_found_with_their_place() {
+    let rows: [(&str, &[(&str, usize)]); 14] = [
+        ("commn_data.x", &[("commn_data", 0)]),
+        ("function.f.arguments.x && foo", &[("foo", 26)]),
+        ("require('fs')", &[("require", 0)]),
+        ("process.env.X + fetch('x')", &[("process", 0), ("fetch", 16)]),
+        ("setTimeout(() => {}, 1)", &[("setTimeout", 0)]),
+        ("() => { const a = 1; return a + b; }", &[("b", 32)]),
+        ("Math.max(1, parseInt('2')) + JSON.stringify(new Map())", &[]),
+        ("[1, 2].map(item => item * 2).filter(Boolean)", &[]),
+        ("getAgent('a').getLastResponse() + last_agent_response", &[]),
+        ("context.success && context.toolCalls.length", &[]),
+        ("console.log(sub_workflow_result, evaluateExpression('1'))", &[]),
+        ("`a ${undefined ?? NaN}` + /x/.test(last_tool_calls)", &[]),
+        ("eval('1')", &[("eval", 0)]),
+        ("typeof x", &[("x", 7)]),
+    ];
+    for (source, expected) in rows {
+        let found = of(source, ScriptKind::Condition);
+        let found: Vec<_> = found.unknown.iter().map(|name| (name.name.as_str(), name.offset)).collect();
+        assert_eq!(found, expected, "{source}");
+    }
+}
+
+#[test]
+fn members_of_this_must_be_the_hosts() {
+    assert_eq!(names(&of("this.comon_data.x", ScriptKind::Condition).unknown_members), ["comon_data"]);
+    assert_eq!(names(&of("(w) => w.agentz.x", ScriptKind::Before).unknown_members), ["agentz"]);
+    let inner = of("() => [1].map(function () { return this.anything })", ScriptKind::Before);
+    assert!(inner.unknown_members.is_empty());
+    assert!(of("this.getToolCalls('coder').length > 0", ScriptKind::Condition).unknown_members.is_empty());
+}
+
+#[test]
+fn data_is_followed_through_all_four_spellings() {
+    for source in [
+        "this.common_data.a = this.common_data.b",
+        "common_data.a = common_data.b",
+        "variables.a = variables.b",
+        "common_data.variables.a = this.common_data.variables.b",
+        "(h) => { h.common_data['a'] = h.variables.b.c.d }",
+        "function (h) { this.common_data.a = h.common_data?.b }",
+        "common_data.a = `${common_data.b}`",
+    ] {
+        let found = of(source, ScriptKind::Before);
+        assert_eq!((names(&found.writes), names(&found.reads)), (vec!["a"], vec!["b"]), "{source}");
+        assert!(!found.opaque, "{source}");
+    }
+    for source in [
+        "Object.assign(this.common_data, { a: 1 })",
+        "common_data[key()] = 1",
+        "const d = common_data; d.a = 1;",
+        "({ a: common_data.a } = { a: 1 })",
+        "for (const key in variables) {}",
+    ] {
+        assert!(of(source, ScriptKind::Before).opaque, "{source}");
+    }
+    let counted = of("common_data.n++, common_data.m += 1", ScriptKind::Before);
+    assert_eq!((names(&counted.writes), names(&counted.reads)), (vec!["n", "m"], vec!["n", "m"]));
+    let plain = of(" common_data.variables.max_iterations ", ScriptKind::Input);
+    assert_eq!(plain.reads, [Name { name: "max_iterations".into(), offset: 23 }]);
+}
+
+#[test]
+fn agents_and_contexts_are_found_by_every_way_of_naming_them() {
+    for source in [
+        "agents.coder.getLastResponse()",
+        "this.agents['coder']",
+        "this.agents.get('coder')",
+        "this.getAgent('coder')?.getLastResponse()",
+        "getToolCalls('coder').length > 0",
+        "w => w.getAgent('coder')",
+    ] {
+        assert_eq!(names(&of(source, ScriptKind::Before).agents), ["coder"], "{source}");
+    }
+    for source in ["contexts.log.messages", "this.contexts.get('log')", "getContext('log')"] {
+        assert_eq!(names(&of(source, ScriptKind::Before).contexts), ["log"], "{source}");
+    }
+    let none = of("agents.has('x') && contexts.size > agents.keys().length", ScriptKind::Condition);
+    assert!(none.agents.is_empty() && none.contexts.is_empty());
+}
+
+#[test]
+fn decisions_are_read_and_compared() {
+    let read = |source: &str| of(source, ScriptKind::Condition).calls;
+    let source = "!function.f && function.g.arguments.x > 1 && function.h['arguments']['y']";
+    let found: Vec<_> =
+        read(source).into_iter().map(|call| (call.tool, call.argument, call.offset)).collect();
+    assert_eq!(
+        found,
+        [("f".into(), None, 1), ("g".into(), Some("x".into()), 36), ("h".into(), Some("y".into()), 69),]
+    );
+    let decision = |source: &str| of(source, ScriptKind::Condition).test.and_then(|test| test.decision);
+    for source in [
+        "function.f.arguments.ok === true",
+        "true === function.f.arguments.ok",
+        "(function.f.arguments.ok == true)",
+    ] {
+        assert_eq!(decision(source), Some(("f".into(), "ok".into(), true)), "{source}");
+    }
+    for source in ["function.f.arguments.ok", "function.f.arguments.ok !== true", "function.f.ok === true"] {
+        assert_eq!(decision(source), None, "{source}");
+    }
+}
+
+#[test]
+fn opposite_tests_have_one_text() {
+    let rows = [("common_data.ok", "!common_data.ok"), ("a.b === 1", "a.b !== 1"), ("!(a.b > 1)", "a.b > 1")];
+    for (one, other) in rows {
+        let (one, other) = (of(one, ScriptKind::Condition).test, of(other, ScriptKind::Condition).test);
+        let (one, other) = (one.unwrap(), other.unwrap());
+        assert_eq!(one.text, other.text);
+        assert_ne!(one.holds, other.holds);
+    }
+    assert_eq!(of(" true ", ScriptKind::Condition).constant, Some(true));
+    assert_eq!(of("(false)", ScriptKind::Condition).constant, Some(false));
+}

@@ -1,0 +1,329 @@
+//! Walks a parsed script and notes what it reads, writes and names.
+
+use oxc_ast::ast::{
+    ArrayAssignmentTarget, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, BindingPattern,
+    CallExpression, ChainElement, ComputedMemberExpression, Expression, FormalParameters, Function,
+    IdentifierReference, ObjectAssignmentTarget, SimpleAssignmentTarget, StaticMemberExpression,
+    UpdateExpression,
+};
+use oxc_ast_visit::{Visit, walk};
+use oxc_span::GetSpan;
+use oxc_syntax::operator::AssignmentOperator;
+use oxc_syntax::scope::ScopeFlags;
+
+use super::{CallRead, Facts, HOST_NAMES, Name};
+use crate::domain::script::shorthand::LOOKUP;
+
+/// Members of `agents` and `contexts` that are not an agent's or a context's name (A6).
+const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];
+
+/// What an expression stands for, as far as it can be seen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// `this`, or the first parameter of the script's own function (A1).
+    Host,
+    /// `common_data` in any of its four spellings (A4).
+    Data,
+    Agents,
+    Contexts,
+}
+
+pub(super) struct Visitor<'v> {
+    facts: &'v mut Facts,
+    back: &'v dyn Fn(u32) -> usize,
+    /// The first parameter of the script's own function.
+    host_alias: Option<String>,
+    /// Position of the script's own function, whose `this` is the host.
+    own_function: Option<u32>,
+    /// Depth of functions with a `this` of their own.
+    foreign: usize,
+    pub(super) asynchronous: Option<usize>,
+}
+
+impl<'v> Visitor<'v> {
+    pub(super) fn new(
+        root: Option<&Expression<'_>>,
+        facts: &'v mut Facts,
+        back: &'v dyn Fn(u32) -> usize,
+    ) -> Self {
+        let (alias, own_function) = match root {
+            Some(Expression::ArrowFunctionExpression(arrow)) => (first_parameter(&arrow.params), None),
+            Some(Expression::FunctionExpression(function)) => {
+                (first_parameter(&function.params), Some(function.span.start))
+            }
+            _ => (None, None),
+        };
+        Self { facts, back, host_alias: alias, own_function, foreign: 0, asynchronous: None }
+    }
+
+    fn meaning(&self, expression: &Expression<'_>) -> Option<Meaning> {
+        match expression.get_inner_expression() {
+            Expression::ThisExpression(_) if self.foreign == 0 => Some(Meaning::Host),
+            Expression::Identifier(name) => self.named(name.name.as_str()),
+            Expression::StaticMemberExpression(member) => {
+                self.member_meaning(&member.object, member.property.name.as_str())
+            }
+            Expression::ComputedMemberExpression(member) => {
+                self.member_meaning(&member.object, member.static_property_name()?.as_str())
+            }
+            _ => None,
+        }
+    }
+
+    fn named(&self, name: &str) -> Option<Meaning> {
+        match name {
+            "common_data" | "variables" => Some(Meaning::Data),
+            "agents" => Some(Meaning::Agents),
+            "contexts" => Some(Meaning::Contexts),
+            "executionContext" => Some(Meaning::Host),
+            _ if self.host_alias.as_deref() == Some(name) => Some(Meaning::Host),
+            _ => None,
+        }
+    }
+
+    fn member_meaning(&self, object: &Expression<'_>, name: &str) -> Option<Meaning> {
+        match self.meaning(object)? {
+            Meaning::Host if name != "executionContext" => {
+                self.named(name).filter(|found| *found != Meaning::Host)
+            }
+            Meaning::Data if name == "variables" => Some(Meaning::Data),
+            _ => None,
+        }
+    }
+
+    fn name(&self, name: &str, offset: u32) -> Name {
+        Name { name: name.to_owned(), offset: (self.back)(offset) }
+    }
+
+    /// Notes `object.name`; `false` if the object has to be walked.
+    fn member(&mut self, object: &Expression<'_>, name: &str, offset: u32) -> bool {
+        if let Some(tool) = call_arguments(object) {
+            let offset = (self.back)(offset);
+            self.facts.calls.push(CallRead { tool, argument: Some(name.to_owned()), offset });
+            return true;
+        }
+        let Some(meaning) = self.meaning(object) else { return false };
+        let note = self.name(name, offset);
+        match meaning {
+            Meaning::Data if name == "variables" => self.facts.opaque = true,
+            Meaning::Data => self.facts.reads.push(note),
+            Meaning::Agents | Meaning::Contexts if MAP_MEMBERS.contains(&name) => {}
+            Meaning::Agents => self.facts.agents.push(note),
+            Meaning::Contexts => self.facts.contexts.push(note),
+            Meaning::Host if name == "common_data" || name == "variables" => self.facts.opaque = true,
+            Meaning::Host if HOST_NAMES.contains(&name) => {}
+            Meaning::Host => self.facts.unknown_members.push(note),
+        }
+        true
+    }
+
+    /// Notes a key of `common_data` that is assigned to; `false` if the target is something else.
+    fn write(&mut self, object: &Expression<'_>, key: Option<&str>, offset: u32, also_read: bool) -> bool {
+        if self.meaning(object) != Some(Meaning::Data) {
+            return false;
+        }
+        match key {
+            None => self.facts.opaque = true,
+            Some(key) => {
+                let note = self.name(key, offset);
+                if also_read {
+                    self.facts.reads.push(note.clone());
+                }
+                self.facts.writes.push(note);
+            }
+        }
+        true
+    }
+
+    fn note_asynchronous(&mut self, offset: u32) {
+        self.asynchronous.get_or_insert((self.back)(offset));
+    }
+}
+
+impl<'a> Visit<'a> for Visitor<'_> {
+    fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
+        if matches!(it.name.as_str(), "common_data" | "variables") {
+            self.facts.opaque = true;
+        }
+    }
+
+    fn visit_static_member_expression(&mut self, it: &StaticMemberExpression<'a>) {
+        if !self.member(&it.object, it.property.name.as_str(), it.property.span.start) {
+            walk::walk_static_member_expression(self, it);
+        }
+    }
+
+    fn visit_computed_member_expression(&mut self, it: &ComputedMemberExpression<'a>) {
+        match it.static_property_name() {
+            Some(name) => {
+                if !self.member(&it.object, name.as_str(), it.expression.span().start) {
+                    walk::walk_computed_member_expression(self, it);
+                }
+            }
+            None => {
+                if self.meaning(&it.object) == Some(Meaning::Data) {
+                    self.facts.opaque = true;
+                    self.visit_expression(&it.expression);
+                } else {
+                    walk::walk_computed_member_expression(self, it);
+                }
+            }
+        }
+    }
+
+    fn visit_assignment_expression(&mut self, it: &AssignmentExpression<'a>) {
+        let also_read = it.operator != AssignmentOperator::Assign;
+        let done = match &it.left {
+            AssignmentTarget::StaticMemberExpression(member) => {
+                let name = member.property.name.as_str();
+                self.write(&member.object, Some(name), member.property.span.start, also_read)
+            }
+            AssignmentTarget::ComputedMemberExpression(member) => {
+                let name = member.static_property_name();
+                let offset = member.expression.span().start;
+                self.visit_expression(&member.expression);
+                self.write(&member.object, name.as_ref().map(|name| name.as_str()), offset, also_read)
+            }
+            _ => false,
+        };
+        if !done {
+            self.visit_assignment_target(&it.left);
+        }
+        self.visit_expression(&it.right);
+    }
+
+    fn visit_update_expression(&mut self, it: &UpdateExpression<'a>) {
+        let done = match &it.argument {
+            SimpleAssignmentTarget::StaticMemberExpression(member) => {
+                let name = member.property.name.as_str();
+                self.write(&member.object, Some(name), member.property.span.start, true)
+            }
+            _ => false,
+        };
+        if !done {
+            walk::walk_update_expression(self, it);
+        }
+    }
+
+    fn visit_array_assignment_target(&mut self, it: &ArrayAssignmentTarget<'a>) {
+        self.facts.opaque = true;
+        walk::walk_array_assignment_target(self, it);
+    }
+
+    fn visit_object_assignment_target(&mut self, it: &ObjectAssignmentTarget<'a>) {
+        self.facts.opaque = true;
+        walk::walk_object_assignment_target(self, it);
+    }
+
+    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        if let Some(tool) = looked_up(it) {
+            let offset = (self.back)(it.span.start);
+            self.facts.calls.push(CallRead { tool, argument: None, offset });
+            return;
+        }
+        if let Some(Expression::StringLiteral(name)) =
+            it.arguments.first().and_then(|argument| argument.as_expression())
+        {
+            let note = self.name(name.value.as_str(), name.span.start);
+            match self.callee(&it.callee) {
+                Some("getAgent" | "getToolCalls" | "agents.get") => self.facts.agents.push(note),
+                Some("getContext" | "contexts.get") => self.facts.contexts.push(note),
+                _ => {}
+            }
+        }
+        if self.callee(&it.callee) == Some("evaluateExpression") {
+            self.facts.opaque = true;
+        }
+        walk::walk_call_expression(self, it);
+    }
+
+    fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
+        if it.r#async {
+            self.note_asynchronous(it.span.start);
+        }
+        let foreign = self.own_function != Some(it.span.start);
+        self.foreign += usize::from(foreign);
+        walk::walk_function(self, it, flags);
+        self.foreign -= usize::from(foreign);
+    }
+
+    fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
+        if it.r#async {
+            self.note_asynchronous(it.span.start);
+        }
+        walk::walk_arrow_function_expression(self, it);
+    }
+}
+
+impl Visitor<'_> {
+    /// The host function that is called, by its bare name.
+    fn callee(&self, callee: &Expression<'_>) -> Option<&'static str> {
+        const FUNCTIONS: [&str; 4] = ["getAgent", "getToolCalls", "getContext", "evaluateExpression"];
+        let host = |name: &str| FUNCTIONS.into_iter().find(|known| *known == name);
+        match callee.get_inner_expression() {
+            Expression::Identifier(name) => host(name.name.as_str()),
+            Expression::StaticMemberExpression(member) => {
+                let name = member.property.name.as_str();
+                match self.meaning(&member.object)? {
+                    Meaning::Host => host(name),
+                    Meaning::Agents if name == "get" => Some("agents.get"),
+                    Meaning::Contexts if name == "get" => Some("contexts.get"),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `function.TOOL.arguments.ARGUMENT` as a whole expression: tool and argument.
+pub(super) fn decision(expression: &Expression<'_>) -> Option<(String, String)> {
+    match expression.without_parentheses() {
+        Expression::ChainExpression(chain) => match &chain.expression {
+            ChainElement::StaticMemberExpression(member) => {
+                Some((call_arguments(&member.object)?, member.property.name.to_string()))
+            }
+            ChainElement::ComputedMemberExpression(member) => {
+                Some((call_arguments(&member.object)?, member.static_property_name()?.to_string()))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The tool of `__call("TOOL")?.arguments`.
+fn call_arguments(object: &Expression<'_>) -> Option<String> {
+    let (call, name) = match object.without_parentheses() {
+        Expression::StaticMemberExpression(member) => (&member.object, member.property.name.to_string()),
+        Expression::ComputedMemberExpression(member) => {
+            (&member.object, member.static_property_name()?.to_string())
+        }
+        Expression::ChainExpression(chain) => match &chain.expression {
+            ChainElement::StaticMemberExpression(member) => {
+                (&member.object, member.property.name.to_string())
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let Expression::CallExpression(call) = call else { return None };
+    if name == "arguments" { looked_up(call) } else { None }
+}
+
+fn looked_up(call: &CallExpression<'_>) -> Option<String> {
+    let Expression::Identifier(callee) = &call.callee else { return None };
+    let Some(Expression::StringLiteral(name)) =
+        call.arguments.first().and_then(|first| first.as_expression())
+    else {
+        return None;
+    };
+    (callee.name == LOOKUP).then(|| name.value.to_string())
+}
+
+fn first_parameter(parameters: &FormalParameters<'_>) -> Option<String> {
+    match &parameters.items.first()?.pattern {
+        BindingPattern::BindingIdentifier(name) => Some(name.name.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,155 @@
+//! Keys that never show themselves, and texts with their secrets blotted out (CFG-20).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// An API key. Debug, Display and Serialize print `***`; only [`Secret::expose`] gives the text,
+/// and only the provider adapter calls it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+/// Keys by their *name*: `base`, `smart`, `fast`, or `provider:openai`.
+pub type KeyRing = BTreeMap<String, Secret>;
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The key itself. Call this only where it is put into a request's header.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("***")
+    }
+}
+
+/// A settings file's text, safe to print beside a caret: every text value is blotted out unless its key is
+/// one of `harmless` or the value is a plain policy word. Works on broken files too, because it looks at
+/// quotes and colons only. Byte offsets stay as they were.
+pub fn mask_settings(text: &str, harmless: &dyn Fn(&str) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut key_is_harmless = true;
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if first == '"' {
+            let (inner, closed) = string_body(&rest[1..]);
+            let after = &rest[1 + inner.len() + usize::from(closed)..];
+            let is_key = after.trim_start().starts_with(':');
+            if is_key {
+                key_is_harmless = harmless(inner);
+            }
+            let safe = is_key || (key_is_harmless && !inner.contains('@')) || is_policy(inner);
+            out.push('"');
+            out.push_str(&if safe { inner.to_owned() } else { blot(inner) });
+            if closed {
+                out.push('"');
+            }
+            rest = after;
+        } else {
+            let run = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len()).max(first.len_utf8());
+            let bare = &rest[..run];
+            let hide = !key_is_harmless && run >= 8;
+            out.push_str(&if hide { blot(bare) } else { bare.to_owned() });
+            rest = &rest[run..];
+        }
+    }
+    out
+}
+
+/// A `.env` text, safe to print: everything behind the first `=` of a line is blotted out, and so are
+/// lines without one (they may continue a quoted value).
+pub fn mask_dotenv(text: &str) -> String {
+    let mask = |line: &str| match line.split_once('=') {
+        Some((name, value)) => format!("{name}={}", blot(value)),
+        None if line.trim_start().starts_with('#') => line.to_owned(),
+        None => blot(line),
+    };
+    text.split('\n').map(mask).collect::<Vec<_>>().join("\n")
+}
+
+/// Same length in bytes, so that carets stay in place.
+fn blot(text: &str) -> String {
+    text.chars()
+        .map(|c| if c == '\n' || c == '\r' { c.to_string() } else { "*".repeat(c.len_utf8()) })
+        .collect()
+}
+
+fn is_policy(text: &str) -> bool {
+    matches!(text, "allow" | "ask" | "deny" | "base" | "smart" | "fast" | "")
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+/// The inside of a string literal up to its closing quote or the line's end.
+fn string_body(text: &str) -> (&str, bool) {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '\n' => return (&text[..at], false),
+            '"' if !escaped => return (&text[..at], true),
+            _ => escaped = c == '\\' && !escaped,
+        }
+    }
+    (text, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_never_prints_itself() {
+        let secret = Secret::new("sk-hunter2");
+        let ring = KeyRing::from([("base".to_owned(), secret.clone())]);
+        let shown = format!("{secret} {secret:?} {ring:?} {}", serde_json::to_string(&ring).unwrap());
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert_eq!(secret.expose(), "sk-hunter2");
+    }
+
+    #[test]
+    fn masked_texts_keep_their_length_and_lose_their_keys() {
+        let harmless = |key: &str| matches!(key, "model" | "base_url");
+        let rows = [
+            r#"{"api_key": "sk-hunter2", "model": "gpt"}"#,
+            r#"{"api_kye": "sk-hunter2" "model": "gpt"}"#,
+            r#"{"keys": {"openai": ["sk-hunter2"]}, "model": "gpt"}"#,
+            "{\"model\": \"gpt\", \"api_key\": \"sk-hunter2\n}",
+            r#"{"model": "gpt", api_key: sk-hunter2}"#,
+            r#"{"model": "gpt", "api_key": sk-hunter2}"#,
+            r#"{"model": "gpt", "base_url": "https://me:hunter2@host/v1"}"#,
+        ];
+        for row in rows {
+            let masked = mask_settings(row, &harmless);
+            assert_eq!(masked.len(), row.len(), "{masked}");
+            assert!(masked.contains("gpt"), "{masked}");
+            if !row.contains("api_key:") {
+                assert!(!masked.contains("hunter2"), "{masked}");
+            }
+        }
+        let env = "A=sk-hunter2\nexport B='sk-\nhunter2'\n# note";
+        let masked = mask_dotenv(env);
+        assert!(!masked.contains("hunter2") && masked.ends_with("# note"), "{masked}");
+        assert_eq!(masked.len(), env.len());
+    }
+}

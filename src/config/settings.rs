@@ -1,0 +1,301 @@
+//! Layered settings: built-in < user < project < environment < command line (CFG-1), every effective value
+//! with its origin. Refuses to print a key, and to read anything but the texts it is given.
+
+pub mod environment;
+pub mod layers;
+pub mod origin;
+pub mod rules;
+pub mod shape;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use self::environment::Environment;
+use self::layers::{Overrides, read_environment, read_file, read_overrides};
+use self::origin::Origin;
+use self::rules::RULES;
+use self::shape::Datum;
+use super::secret::Secret;
+use super::source::SourceFile;
+use crate::domain::approval::{ApprovalPolicy, Permission};
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::model::ModelParameters;
+
+/// An effective value and where it was decided.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Setting {
+    pub datum: Datum,
+    pub origin: Origin,
+}
+
+/// All effective settings by dotted path.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Settings {
+    values: BTreeMap<String, Setting>,
+}
+
+/// One line of `config show`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    pub path: String,
+    /// JSON text, `not set`, or for a key `set (SYNTHDEV_API_KEY, environment)`.
+    pub value: String,
+    /// Empty where nothing is set.
+    pub origin: String,
+    pub about: String,
+}
+
+impl Settings {
+    /// Reads all layers. Files may come in any order; within a layer a later file wins.
+    /// A bad value is reported and leaves the value of the layer below.
+    pub fn load(
+        files: &[SourceFile],
+        environment: &Environment,
+        overrides: &Overrides,
+    ) -> (Self, Vec<Diagnostic>) {
+        let mut settings = Self { values: defaults() };
+        let mut diagnostics = Vec::new();
+        let mut ordered: Vec<&SourceFile> = files.iter().collect();
+        ordered.sort_by_key(|file| file.layer);
+        let mut given = Vec::new();
+        for file in ordered {
+            given.append(&mut read_file(file, &mut diagnostics));
+        }
+        given.append(&mut read_environment(environment, &mut diagnostics));
+        given.append(&mut read_overrides(overrides, &mut diagnostics));
+        for one in given {
+            settings.values.insert(one.path, Setting { datum: one.datum, origin: one.origin });
+        }
+        (settings, diagnostics)
+    }
+
+    /// The effective value of a path, if anything sets it.
+    pub fn get(&self, path: &str) -> Option<&Setting> {
+        self.values.get(path)
+    }
+
+    /// A field of a level as that level itself sets it: provider, base_url, model or api_key.
+    pub fn own(&self, level: &str, field: &str) -> Option<&Setting> {
+        self.get(&format!("levels.{level}.{field}"))
+    }
+
+    /// A field of a level, or of base where the level says nothing (CFG-2).
+    pub fn of_level(&self, level: &str, field: &str) -> Option<&Setting> {
+        self.own(level, field).or_else(|| self.own("base", field))
+    }
+
+    /// Tool rounds before a person is asked to go on (CFG-6), 1 to 200.
+    pub fn max_tool_calls(&self) -> u32 {
+        self.number("max_tool_calls")
+    }
+
+    /// 0 to 5.
+    pub fn verbosity(&self) -> u8 {
+        self.number("verbosity")
+    }
+
+    pub fn default_role(&self) -> &str {
+        self.text("default_role").unwrap_or_default()
+    }
+
+    pub fn prompt_enhancement(&self) -> bool {
+        self.value("prompt_enhancement").and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    pub fn connect_seconds(&self) -> u64 {
+        self.number("timeouts.connect_seconds")
+    }
+
+    pub fn idle_seconds(&self) -> u64 {
+        self.number("timeouts.idle_seconds")
+    }
+
+    pub fn terminal_timeout_seconds(&self) -> u64 {
+        self.number("tools.terminal_timeout_seconds")
+    }
+
+    /// Bytes of one tool answer (TOOL-18).
+    pub fn output_limit_bytes(&self) -> usize {
+        self.number("tools.output_limit_bytes")
+    }
+
+    /// Patterns that snapshots leave out, in the way of `.gitignore`.
+    pub fn snapshot_exclude(&self) -> Vec<String> {
+        let items = self.value("snapshots.exclude").and_then(Value::as_array);
+        items.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    pub fn approvals(&self) -> ApprovalPolicy {
+        let fallback = ApprovalPolicy::default();
+        let rule = |path: &str| self.text(path).and_then(permission);
+        let tools = self.below("approvals.tools.").filter_map(|(tool, setting)| match &setting.datum {
+            Datum::Plain(value) => Some((tool.to_owned(), permission(value.as_str()?)?)),
+            Datum::Secret(_) => None,
+        });
+        ApprovalPolicy {
+            read: rule("approvals.read").unwrap_or(fallback.read),
+            write: rule("approvals.write").unwrap_or(fallback.write),
+            execute: rule("approvals.execute").unwrap_or(fallback.execute),
+            tools: tools.collect(),
+        }
+    }
+
+    /// What is set; whether a model accepts it is decided by `models` (MODEL-6).
+    pub fn parameters(&self) -> ModelParameters {
+        let real = |name: &str| self.value(&format!("parameters.{name}")).and_then(Value::as_f64);
+        let whole = |name: &str| self.value(&format!("parameters.{name}")).and_then(Value::as_u64);
+        ModelParameters {
+            temperature: real("temperature"),
+            top_p: real("top_p"),
+            top_k: whole("top_k"),
+            frequency_penalty: real("frequency_penalty"),
+            presence_penalty: real("presence_penalty"),
+            repetition_penalty: real("repetition_penalty"),
+            max_output_tokens: whole("max_output_tokens"),
+            reasoning_effort: self.text("parameters.reasoning_effort").map(str::to_owned),
+        }
+    }
+
+    /// Keys of providers set in files: (provider, key).
+    pub fn provider_keys(&self) -> impl Iterator<Item = (&str, &Secret)> {
+        self.below("keys.").filter_map(|(provider, setting)| match &setting.datum {
+            Datum::Secret(secret) => Some((provider, secret)),
+            Datum::Plain(_) => None,
+        })
+    }
+
+    /// Every setting for `config show`, in the table's order; families after their prefix, levels with
+    /// what they inherit. Never a key.
+    pub fn show(&self) -> Vec<Shown> {
+        let mut lines = Vec::new();
+        for rule in RULES {
+            if let Some(prefix) = rule.path.strip_suffix('*') {
+                let members = self.below(prefix);
+                lines.extend(
+                    members.map(|(name, one)| shown(format!("{prefix}{name}"), Some(one), rule.about)),
+                );
+                continue;
+            }
+            let mut line = shown(rule.path.to_owned(), self.get(rule.path), rule.about);
+            if self.get(rule.path).is_none() {
+                self.show_inherited(&mut line);
+            }
+            lines.push(line);
+        }
+        lines
+    }
+
+    fn show_inherited(&self, line: &mut Shown) {
+        let field = line.path.strip_prefix("levels.").and_then(|rest| rest.split_once('.'));
+        let Some((level, field)) = field.filter(|(level, _)| *level != "base") else { return };
+        if foreign(self, level) && matches!(field, "base_url" | "api_key") {
+            return;
+        }
+        if let Some(base) = self.own("base", field) {
+            let inherited = shown(line.path.clone(), Some(base), &line.about);
+            line.value = inherited.value;
+            line.origin = format!("from base: {}", inherited.origin);
+        }
+    }
+
+    fn below<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s Setting)> {
+        self.values.iter().filter_map(move |(path, setting)| Some((path.strip_prefix(prefix)?, setting)))
+    }
+
+    fn value(&self, path: &str) -> Option<&Value> {
+        match &self.get(path)?.datum {
+            Datum::Plain(value) => Some(value),
+            Datum::Secret(_) => None,
+        }
+    }
+
+    fn text(&self, path: &str) -> Option<&str> {
+        self.value(path)?.as_str()
+    }
+
+    /// Numbers have defaults in the table and were range-checked, so the fallback is never met.
+    fn number<T: TryFrom<u64> + Default>(&self, path: &str) -> T {
+        self.value(path)
+            .and_then(Value::as_u64)
+            .and_then(|number| T::try_from(number).ok())
+            .unwrap_or_default()
+    }
+}
+
+impl Setting {
+    /// The text of a plain string.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.datum {
+            Datum::Plain(value) => value.as_str(),
+            Datum::Secret(_) => None,
+        }
+    }
+
+    pub fn secret(&self) -> Option<&Secret> {
+        match &self.datum {
+            Datum::Secret(secret) => Some(secret),
+            Datum::Plain(_) => None,
+        }
+    }
+}
+
+/// Whether a level names a provider of its own: then base's URL and key belong to somebody else.
+pub fn foreign(settings: &Settings, level: &str) -> bool {
+    let own = settings.own(level, "provider").and_then(Setting::as_str);
+    own.is_some() && own != settings.own("base", "provider").and_then(Setting::as_str)
+}
+
+/// `config show` as text: `path = value`, with `--origin` a third column.
+pub fn show_text(lines: &[Shown], with_origin: bool) -> String {
+    let path_width = lines.iter().map(|line| line.path.len()).max().unwrap_or(0);
+    let value_width = lines.iter().map(|line| line.value.chars().count()).max().unwrap_or(0).min(48);
+    let mut text = String::new();
+    for line in lines {
+        let row = if with_origin {
+            format!("{:path_width$}  {:value_width$}  {}", line.path, line.value, line.origin)
+        } else {
+            format!("{:path_width$}  {}", line.path, line.value)
+        };
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn defaults() -> BTreeMap<String, Setting> {
+    let known = RULES.iter().filter(|rule| !rule.default.is_empty());
+    known
+        .filter_map(|rule| {
+            let value = serde_json::from_str(rule.default).ok()?;
+            Some((rule.path.to_owned(), Setting { datum: Datum::Plain(value), origin: Origin::built_in() }))
+        })
+        .collect()
+}
+
+fn shown(path: String, setting: Option<&Setting>, about: &str) -> Shown {
+    let about = about.to_owned();
+    let Some(setting) = setting else {
+        return Shown { path, value: "not set".to_owned(), origin: String::new(), about };
+    };
+    let origin = setting.origin.to_string();
+    let value = match &setting.datum {
+        Datum::Plain(value) => value.to_string(),
+        Datum::Secret(_) => {
+            let name = setting.origin.name.clone();
+            let place = setting.origin.place.as_ref().map(|place| place.file.clone());
+            let from = name.or(place).unwrap_or_else(|| "built-in".to_owned());
+            format!("set ({from}, {})", setting.origin.layer)
+        }
+    };
+    Shown { path, value, origin, about }
+}
+
+fn permission(text: &str) -> Option<Permission> {
+    match text {
+        "allow" => Some(Permission::Allow),
+        "ask" => Some(Permission::Ask),
+        "deny" => Some(Permission::Deny),
+        _ => None,
+    }
+}

@@ -1,0 +1,176 @@
+//! The process environment and the `.env` texts as one map; the process wins (CFG-4).
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::origin::Origin;
+use crate::config::source::{Findings, SourceFile};
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::place::Layer;
+
+/// Names with their text and where it stands. Empty texts are kept out: `NAME=` means "not set".
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Environment {
+    entries: BTreeMap<String, (String, Origin)>,
+}
+
+impl Environment {
+    /// `dotenv` in any order; project beats user, the process beats both.
+    pub fn load(process: &BTreeMap<String, String>, dotenv: &[SourceFile]) -> (Self, Vec<Diagnostic>) {
+        let mut entries = BTreeMap::new();
+        let mut diagnostics = Vec::new();
+        let mut files: Vec<&SourceFile> = dotenv.iter().collect();
+        files.sort_by_key(|file| file.layer);
+        for file in files {
+            let mut findings = Findings::new(file);
+            for (name, value, span) in parse(&file.text, &mut findings) {
+                let origin = Origin::dotenv(&name, file.place(span.start), span);
+                entries.insert(name, (value, origin));
+            }
+            diagnostics.append(&mut findings.list);
+        }
+        for (name, value) in process {
+            if !value.trim().is_empty() {
+                entries.insert(name.clone(), (value.clone(), Origin::named(Layer::Environment, name)));
+            }
+        }
+        entries.retain(|_, (value, _)| !value.trim().is_empty());
+        (Self { entries }, diagnostics)
+    }
+
+    pub fn get(&self, name: &str) -> Option<(&str, &Origin)> {
+        self.entries.get(name).map(|(value, origin)| (value.as_str(), origin))
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+}
+
+/// One `NAME=value` of a `.env` text, with the bytes of the name.
+type Assignment = (String, String, Range<usize>);
+
+/// `export`, comments, single quotes (literal), double quotes (with `\n`, `\"`, `\\`) that may run over
+/// several lines. A line that is none of these is a warning: the file belongs to other programs too.
+fn parse(text: &str, findings: &mut Findings<'_>) -> Vec<Assignment> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let line_end = rest.find('\n').unwrap_or(rest.len());
+        let line = &rest[..line_end];
+        let next = at + line_end + 1;
+        let trimmed = line.trim_start_matches('\u{feff}').trim();
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            at = next;
+            continue;
+        }
+        let Some((left, _)) = line.split_once('=') else {
+            broken(at..at + line.len(), findings);
+            at = next;
+            continue;
+        };
+        let name = left.trim_start_matches('\u{feff}').trim();
+        let name = name.strip_prefix("export ").map_or(name, str::trim);
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+        {
+            broken(at..at + line.len(), findings);
+            at = next;
+            continue;
+        }
+        let name_at = at + line.find(name).unwrap_or(0);
+        let (value, used) = value(&rest[left.len() + 1..]);
+        found.push((name.to_owned(), value, name_at..name_at + name.len()));
+        let after = left.len() + 1 + used;
+        at += after + rest[after..].find('\n').map_or(rest.len() - after, |newline| newline + 1);
+    }
+    found
+}
+
+/// The value at the start of `text`, and how many bytes it took.
+fn value(text: &str) -> (String, usize) {
+    let lead = text.len() - text.trim_start_matches([' ', '\t']).len();
+    let body = &text[lead..];
+    match body.chars().next() {
+        Some('\'') => match body[1..].find('\'') {
+            Some(end) => (body[1..=end].to_owned(), lead + end + 2),
+            None => bare(text),
+        },
+        Some('"') => {
+            double_quoted(&body[1..]).map_or_else(|| bare(text), |(value, used)| (value, lead + 1 + used))
+        }
+        _ => bare(text),
+    }
+}
+
+fn bare(text: &str) -> (String, usize) {
+    let line = &text[..text.find('\n').unwrap_or(text.len())];
+    let end = line.find(" #").or_else(|| line.find("\t#")).unwrap_or(line.len());
+    (line[..end].trim().to_owned(), line.len())
+}
+
+fn double_quoted(text: &str) -> Option<(String, usize)> {
+    let mut out = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some((out, at + 1)),
+            '\\' => match chars.next()?.1 {
+                'n' => out.push('\n'),
+                'r' => out.push('\r'),
+                't' => out.push('\t'),
+                other => out.push(other),
+            },
+            _ => out.push(c),
+        }
+    }
+    None
+}
+
+fn broken(span: Range<usize>, findings: &mut Findings<'_>) {
+    let hint = Some("write NAME=value, or begin the line with #".to_owned());
+    findings.warning("C08", span, "this line is no assignment and is skipped", hint);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dotenv_texts_are_read_as_shells_write_them() {
+        let text = "# c\nA=1\nexport B = two # no\nC='a # b'\nD=\"x\\n\\\"y\\\" z\"\nE=\n\
+                    F=\"two\nlines\"\nnonsense\nG=a#b\nH='open\nI=last";
+        let file = SourceFile::new(Layer::Project, ".env", text);
+        let process =
+            BTreeMap::from([("A".to_owned(), "process".to_owned()), ("J".to_owned(), String::new())]);
+        let (environment, diagnostics) = Environment::load(&process, &[file]);
+        let rows = [
+            ("A", Some("process")),
+            ("B", Some("two")),
+            ("C", Some("a # b")),
+            ("D", Some("x\n\"y\" z")),
+            ("E", None),
+            ("F", Some("two\nlines")),
+            ("G", Some("a#b")),
+            ("H", Some("'open")),
+            ("I", Some("last")),
+            ("J", None),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(environment.get(name).map(|found| found.0), expected, "{name}");
+        }
+        assert_eq!(diagnostics.len(), 1);
+        assert_eq!((diagnostics[0].code.as_str(), diagnostics[0].place.line), ("C08", 9));
+    }
+
+    #[test]
+    fn the_project_beats_the_user_whatever_the_order() {
+        let files = [
+            SourceFile::new(Layer::Project, ".env", "A=project"),
+            SourceFile::new(Layer::User, "~/.env", "A=user\nB=user"),
+        ];
+        let (environment, _) = Environment::load(&BTreeMap::new(), &files);
+        assert_eq!(environment.get("A").map(|found| found.0), Some("project"));
+        assert_eq!(environment.get("B").map(|found| found.1.to_string()).as_deref(), Some("B (~/.env:2)"));
+    }
+}

@@ -1,0 +1,48 @@
+//! Where a value came from, for `config show --origin` and for provenance lines.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::domain::place::{Layer, Place};
+
+/// The layer, and inside it the environment name, flag or place in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    pub layer: Layer,
+    /// Environment name or flag.
+    pub name: Option<String>,
+    /// Position in a settings or `.env` file.
+    pub place: Option<Place>,
+    /// Bytes of the name in that file.
+    pub span: Range<usize>,
+}
+
+impl Origin {
+    pub fn built_in() -> Self {
+        Self { layer: Layer::BuiltIn, name: None, place: None, span: 0..0 }
+    }
+
+    pub fn file(layer: Layer, place: Place, span: Range<usize>) -> Self {
+        Self { layer, name: None, place: Some(place), span }
+    }
+
+    /// An environment name of the process, or a flag.
+    pub fn named(layer: Layer, name: &str) -> Self {
+        Self { layer, name: Some(name.to_owned()), place: None, span: 0..0 }
+    }
+
+    pub fn dotenv(name: &str, place: Place, span: Range<usize>) -> Self {
+        Self { layer: Layer::Environment, name: Some(name.to_owned()), place: Some(place), span }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.name, &self.place) {
+            (Some(name), Some(place)) => write!(f, "{name} ({}:{})", place.file, place.line),
+            (Some(name), None) => write!(f, "{name} ({})", self.layer),
+            (None, Some(place)) => write!(f, "{}:{} ({})", place.file, place.line, self.layer),
+            (None, None) => write!(f, "{}", self.layer),
+        }
+    }
+}

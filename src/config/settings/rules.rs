@@ -1,0 +1,343 @@
+//! The one table of settings: path in the file, shape, environment names, flags, default.
+//! Reading, `config show`, help texts and documentation are readers of it.
+
+use super::shape::Shape;
+
+/// One setting. A path ending in `.*` stands for a family with free last parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Dotted path in settings.json.
+    pub path: &'static str,
+    pub shape: Shape,
+    /// Environment names, the strongest first (SD.7 and our own).
+    pub env: &'static [&'static str],
+    /// Command line flags, our own spelling first (SD.7).
+    pub flags: &'static [&'static str],
+    /// JSON text; empty for "not set".
+    pub default: &'static str,
+    pub about: &'static str,
+}
+
+const fn rule(
+    path: &'static str,
+    shape: Shape,
+    env: &'static [&'static str],
+    flags: &'static [&'static str],
+    default: &'static str,
+    about: &'static str,
+) -> Rule {
+    Rule { path, shape, env, flags, default, about }
+}
+
+/// The three levels (CFG-2).
+pub const LEVELS: [&str; 3] = ["base", "smart", "fast"];
+
+/// Every setting, in the order in which `config show` prints them.
+pub const RULES: &[Rule] = &[
+    rule(
+        "levels.base.provider",
+        Shape::Text,
+        &["SYNTHDEV_PROVIDER", "SYNTHDEV_BASE_PROVIDER"],
+        &["--provider"],
+        "",
+        "provider of the base level",
+    ),
+    rule(
+        "levels.base.base_url",
+        Shape::Url,
+        &["SYNTHDEV_BASE_URL"],
+        &["--base-url", "--url"],
+        "",
+        "base URL of the base level",
+    ),
+    rule(
+        "levels.base.model",
+        Shape::Text,
+        &["SYNTHDEV_BASE_MODEL", "SYNTHDEV_MODEL"],
+        &["--base-model", "--model"],
+        "",
+        "model of the base level",
+    ),
+    rule(
+        "levels.base.api_key",
+        Shape::Secret,
+        &["SYNTHDEV_API_KEY", "SYNTHDEV_BASE_API_KEY"],
+        &["--api-key"],
+        "",
+        "key of the base level",
+    ),
+    rule(
+        "levels.smart.provider",
+        Shape::Text,
+        &["SYNTHDEV_SMART_PROVIDER"],
+        &["--smart-provider"],
+        "",
+        "provider of the smart level",
+    ),
+    rule(
+        "levels.smart.base_url",
+        Shape::Url,
+        &["SYNTHDEV_SMART_BASE_URL", "SYNTHDEV_SMART_URL"],
+        &["--smart-base-url", "--smart-url"],
+        "",
+        "base URL of the smart level",
+    ),
+    rule(
+        "levels.smart.model",
+        Shape::Text,
+        &["SYNTHDEV_SMART_MODEL"],
+        &["--smart-model"],
+        "",
+        "model of the smart level",
+    ),
+    rule(
+        "levels.smart.api_key",
+        Shape::Secret,
+        &["SYNTHDEV_SMART_API_KEY"],
+        &["--smart-api-key"],
+        "",
+        "key of the smart level",
+    ),
+    rule(
+        "levels.fast.provider",
+        Shape::Text,
+        &["SYNTHDEV_FAST_PROVIDER"],
+        &["--fast-provider"],
+        "",
+        "provider of the fast level",
+    ),
+    rule(
+        "levels.fast.base_url",
+        Shape::Url,
+        &["SYNTHDEV_FAST_BASE_URL", "SYNTHDEV_FAST_URL"],
+        &["--fast-base-url", "--fast-url"],
+        "",
+        "base URL of the fast level",
+    ),
+    rule(
+        "levels.fast.model",
+        Shape::Text,
+        &["SYNTHDEV_FAST_MODEL"],
+        &["--fast-model"],
+        "",
+        "model of the fast level",
+    ),
+    rule(
+        "levels.fast.api_key",
+        Shape::Secret,
+        &["SYNTHDEV_FAST_API_KEY"],
+        &["--fast-api-key"],
+        "",
+        "key of the fast level",
+    ),
+    rule("keys.*", Shape::Secret, &[], &[], "", "key of a provider, by the provider's name"),
+    rule(
+        "parameters.temperature",
+        Shape::Real { min: 0.0, max: 2.0 },
+        &["SYNTHDEV_TEMPERATURE"],
+        &["--temperature"],
+        "",
+        "sampling temperature",
+    ),
+    rule(
+        "parameters.top_p",
+        Shape::Real { min: 0.0, max: 1.0 },
+        &["SYNTHDEV_TOP_P"],
+        &[],
+        "",
+        "nucleus sampling",
+    ),
+    rule(
+        "parameters.top_k",
+        Shape::Integer { min: 0, max: 1_000_000 },
+        &["SYNTHDEV_TOP_K"],
+        &[],
+        "",
+        "sampling among the k likeliest tokens",
+    ),
+    rule(
+        "parameters.frequency_penalty",
+        Shape::Real { min: -2.0, max: 2.0 },
+        &["SYNTHDEV_FREQUENCY_PENALTY"],
+        &[],
+        "",
+        "penalty for frequent tokens",
+    ),
+    rule(
+        "parameters.presence_penalty",
+        Shape::Real { min: -2.0, max: 2.0 },
+        &["SYNTHDEV_PRESENCE_PENALTY"],
+        &[],
+        "",
+        "penalty for tokens already there",
+    ),
+    rule(
+        "parameters.repetition_penalty",
+        Shape::Real { min: 0.0, max: 2.0 },
+        &["SYNTHDEV_REPETITION_PENALTY"],
+        &[],
+        "",
+        "repetition penalty of local servers",
+    ),
+    rule(
+        "parameters.max_output_tokens",
+        Shape::Integer { min: 1, max: 10_000_000 },
+        &["SYNTHDEV_MAX_OUTPUT_TOKENS"],
+        &[],
+        "",
+        "limit of one answer",
+    ),
+    rule(
+        "parameters.reasoning_effort",
+        Shape::Text,
+        &["SYNTHDEV_REASONING_EFFORT"],
+        &[],
+        "",
+        "reasoning effort, in the provider's words",
+    ),
+    rule(
+        "max_tool_calls",
+        Shape::Integer { min: 1, max: 200 },
+        &["SYNTHDEV_MAX_TOOL_CALLS"],
+        &["--max-tool-calls"],
+        "50",
+        "tool rounds before asking to go on",
+    ),
+    rule(
+        "verbosity",
+        Shape::Integer { min: 0, max: 5 },
+        &["SYNTHDEV_VERBOSITY_LEVEL", "SYNTHDEV_VERBOSITY"],
+        &["--verbosity"],
+        "2",
+        "how much is logged, 0 to 5",
+    ),
+    rule(
+        "approvals.read",
+        Shape::Permission,
+        &["SYNTHDEV_APPROVE_READ"],
+        &[],
+        "\"allow\"",
+        "tools that only read",
+    ),
+    rule(
+        "approvals.write",
+        Shape::Permission,
+        &["SYNTHDEV_APPROVE_WRITE"],
+        &[],
+        "\"ask\"",
+        "tools that change files",
+    ),
+    rule(
+        "approvals.execute",
+        Shape::Permission,
+        &["SYNTHDEV_APPROVE_EXECUTE"],
+        &[],
+        "\"ask\"",
+        "tools that run commands",
+    ),
+    rule(
+        "approvals.tools.*",
+        Shape::Permission,
+        &[],
+        &[],
+        "",
+        "one tool, by name; wins over the three above",
+    ),
+    rule(
+        "default_role",
+        Shape::Text,
+        &["SYNTHDEV_DEFAULT_ROLE", "SYNTHDEV_ROLE"],
+        &["--role"],
+        "\"coder\"",
+        "role of the single-agent mode",
+    ),
+    rule(
+        "prompt_enhancement",
+        Shape::Flag,
+        &["SYNTHDEV_ENABLE_PROMPT_ENHANCEMENT"],
+        &[],
+        "false",
+        "let a model improve prompts first",
+    ),
+    rule(
+        "timeouts.connect_seconds",
+        Shape::Integer { min: 1, max: 3600 },
+        &["SYNTHDEV_CONNECT_SECONDS"],
+        &[],
+        "10",
+        "connecting to a provider",
+    ),
+    rule(
+        "timeouts.idle_seconds",
+        Shape::Integer { min: 1, max: 86_400 },
+        &["SYNTHDEV_IDLE_SECONDS"],
+        &[],
+        "120",
+        "silence of a provider during an answer",
+    ),
+    rule(
+        "tools.terminal_timeout_seconds",
+        Shape::Integer { min: 1, max: 86_400 },
+        &["SYNTHDEV_TERMINAL_TIMEOUT_SECONDS"],
+        &[],
+        "120",
+        "one terminal command",
+    ),
+    rule(
+        "tools.output_limit_bytes",
+        Shape::Integer { min: 256, max: 100_000_000 },
+        &["SYNTHDEV_TOOL_OUTPUT_LIMIT_BYTES"],
+        &[],
+        "65536",
+        "largest answer of a tool to a model",
+    ),
+    rule(
+        "snapshots.exclude",
+        Shape::TextList,
+        &["SYNTHDEV_SNAPSHOT_EXCLUDE"],
+        &[],
+        "[]",
+        "patterns that snapshots leave out",
+    ),
+];
+
+/// The rule for a dotted path, families included.
+pub fn rule_of(path: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| match rule.path.strip_suffix('*') {
+        Some(prefix) => path.strip_prefix(prefix).is_some_and(|last| !last.is_empty()),
+        None => rule.path == path,
+    })
+}
+
+/// The rule that a flag sets: `--base-model`.
+pub fn rule_of_flag(flag: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.flags.contains(&flag))
+}
+
+/// Names that may stand directly below a dotted prefix (empty: top level); none if it is no object.
+pub fn children(prefix: &str) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for rule in RULES {
+        let below = if prefix.is_empty() {
+            Some(rule.path)
+        } else {
+            rule.path.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('.'))
+        };
+        let name = below.and_then(|rest| rest.split('.').next());
+        if let Some(name) = name.filter(|name| !names.contains(name)) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Every environment name that sets something.
+pub fn environment_names() -> impl Iterator<Item = (&'static str, &'static Rule)> {
+    RULES.iter().flat_map(|rule| rule.env.iter().map(move |name| (*name, rule)))
+}
+
+/// Keys whose values may be printed beside a caret.
+pub fn is_harmless(key: &str) -> bool {
+    let named = |rule: &&Rule| rule.path.rsplit('.').next() == Some(key);
+    RULES.iter().find(named).is_some_and(|rule| rule.shape != Shape::Secret) || key == "$schema"
+}

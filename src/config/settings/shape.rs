@@ -1,0 +1,129 @@
+//! What a setting's value must look like, whether it came from a file or as text.
+
+use serde_json::Value;
+
+use crate::config::secret::Secret;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Shape {
+    /// Not empty.
+    Text,
+    /// http or https, with a host, without a password.
+    Url,
+    /// Never shown.
+    Secret,
+    Integer {
+        min: i64,
+        max: i64,
+    },
+    Real {
+        min: f64,
+        max: f64,
+    },
+    Flag,
+    /// allow, ask or deny.
+    Permission,
+    TextList,
+}
+
+/// A checked value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Datum {
+    Plain(Value),
+    Secret(Secret),
+}
+
+/// Why a value was refused: a code and a sentence without the setting's name in front.
+pub type Refusal = (&'static str, String);
+
+impl Shape {
+    /// Checks a value of a file. Zero is as good as any number in range (CFG-6).
+    pub fn check(self, value: &Value) -> Result<Datum, Refusal> {
+        match self {
+            Self::Text => text(value).map(|_| Datum::Plain(value.clone())),
+            Self::Url => text(value).and_then(url).map(|url| Datum::Plain(Value::from(url))),
+            Self::Secret => match value.as_str() {
+                Some(key) if !key.trim().is_empty() => Ok(Datum::Secret(Secret::new(key.trim()))),
+                Some(_) => Err(("C06", "must not be empty".to_owned())),
+                None => Err(("C03", "must be a string".to_owned())),
+            },
+            Self::Integer { min, max } => integer(value, min, max),
+            Self::Real { min, max } => real(value, min, max),
+            Self::Flag => match value {
+                Value::Bool(_) => Ok(Datum::Plain(value.clone())),
+                _ => Err(("C03", format!("must be true or false, found {value}"))),
+            },
+            Self::Permission => match value.as_str() {
+                Some("allow" | "ask" | "deny") => Ok(Datum::Plain(value.clone())),
+                _ => Err(("C06", format!("must be \"allow\", \"ask\" or \"deny\", found {value}"))),
+            },
+            Self::TextList => match value.as_array() {
+                Some(items) if items.iter().all(Value::is_string) => Ok(Datum::Plain(value.clone())),
+                _ => Err(("C03", format!("must be a list of strings, found {value}"))),
+            },
+        }
+    }
+
+    /// Checks a text of the environment or the command line.
+    pub fn check_text(self, text: &str) -> Result<Datum, Refusal> {
+        let text = text.trim();
+        let value = match self {
+            Self::Text | Self::Url | Self::Secret | Self::Permission => Value::from(text),
+            Self::Integer { .. } | Self::Real { .. } => match serde_json::from_str(text) {
+                Ok(number @ Value::Number(_)) => number,
+                _ => Value::from(text),
+            },
+            Self::Flag => match text.to_ascii_lowercase().as_str() {
+                "true" | "1" | "yes" | "on" => Value::Bool(true),
+                "false" | "0" | "no" | "off" => Value::Bool(false),
+                _ => Value::from(text),
+            },
+            Self::TextList => text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect(),
+        };
+        self.check(&value)
+    }
+}
+
+fn text(value: &Value) -> Result<&str, Refusal> {
+    match value.as_str() {
+        Some(text) if text.trim().is_empty() => Err(("C06", "must not be empty".to_owned())),
+        Some(text) => Ok(text),
+        None => Err(("C03", format!("must be a string, found {value}"))),
+    }
+}
+
+fn integer(value: &Value, min: i64, max: i64) -> Result<Datum, Refusal> {
+    let range = format!("must be a whole number from {min} to {max}, found {value}");
+    match value.as_i64() {
+        Some(number) if (min..=max).contains(&number) => Ok(Datum::Plain(value.clone())),
+        Some(_) => Err(("C05", range)),
+        None if value.is_number() => Err(("C05", range)),
+        None => Err(("C03", range)),
+    }
+}
+
+fn real(value: &Value, min: f64, max: f64) -> Result<Datum, Refusal> {
+    let range = format!("must be a number from {min} to {max}, found {value}");
+    match value.as_f64() {
+        Some(number) if (min..=max).contains(&number) => Ok(Datum::Plain(value.clone())),
+        Some(_) => Err(("C05", range)),
+        None => Err(("C03", range)),
+    }
+}
+
+/// Checks a base URL and drops the slash at its end.
+fn url(text: &str) -> Result<String, Refusal> {
+    let text = text.trim();
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let Some(rest) = rest else {
+        return Err(("C06", "must begin with http:// or https://".to_owned()));
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Err(("C06", "must not hold a user or password; put the key into `api_key`".to_owned()));
+    }
+    if authority.is_empty() || authority.starts_with(':') || text.contains(char::is_whitespace) {
+        return Err(("C06", "must name a host, for example https://api.openai.com/v1".to_owned()));
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}

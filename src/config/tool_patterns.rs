@@ -1,0 +1,123 @@
+//! Names of tools as patterns: exact, with `*`, or `/regex/flags` (CFG-12).
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::suggest;
+use crate::domain::tool::ToolSpec;
+
+/// A pattern that was understood.
+#[derive(Clone, Debug)]
+pub enum Pattern {
+    Exact(String),
+    /// The pieces between the stars.
+    Wildcard(Vec<String>),
+    Regex(Regex),
+}
+
+impl Pattern {
+    /// `Err` says why, to be read behind the pattern.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Err("is empty".to_owned());
+        }
+        if let Some(rest) = text.strip_prefix('/')
+            && let Some((body, flags)) = rest.rsplit_once('/')
+        {
+            return regex(body, flags).map(Self::Regex);
+        }
+        if text.contains('*') {
+            return Ok(Self::Wildcard(text.split('*').map(str::to_owned).collect()));
+        }
+        Ok(Self::Exact(text.to_owned()))
+    }
+
+    pub fn matches(&self, name: &str) -> bool {
+        match self {
+            Self::Exact(exact) => exact == name,
+            Self::Wildcard(pieces) => wildcard(pieces, name),
+            Self::Regex(regex) => regex.is_match(name.as_bytes()),
+        }
+    }
+}
+
+/// W09: a pattern that fits no tool. Message and hint.
+pub fn unknown_tool(text: &str, pattern: &Pattern, tools: &[ToolSpec]) -> Option<(String, Option<String>)> {
+    if matches!(pattern, Pattern::Wildcard(pieces) if pieces.iter().all(String::is_empty))
+        || tools.iter().any(|tool| pattern.matches(&tool.name))
+    {
+        return None;
+    }
+    if let Pattern::Exact(name) = pattern {
+        let hint = suggest::did_you_mean(name, tools.iter().map(|tool| tool.name.as_str()));
+        return Some((format!("there is no tool `{name}`"), hint));
+    }
+    Some((format!("the tool pattern `{text}` fits no tool"), None))
+}
+
+/// JavaScript's flags where they mean something for a name; `g`, `u`, `y`, `d`, `v` change nothing here.
+fn regex(body: &str, flags: &str) -> Result<Regex, String> {
+    let mut builder = RegexBuilder::new(body);
+    // Tool names are ASCII; without Unicode tables every build of the regex crate can ignore case.
+    builder.unicode(false).size_limit(1 << 20);
+    for flag in flags.chars() {
+        match flag {
+            'i' => builder.case_insensitive(true),
+            'm' => builder.multi_line(true),
+            's' => builder.dot_matches_new_line(true),
+            'g' | 'u' | 'y' | 'd' | 'v' => &mut builder,
+            other => return Err(format!("has the unknown flag `{other}`")),
+        };
+    }
+    builder.build().map_err(|error| {
+        let text = error.to_string();
+        let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        format!("is no regular expression: {last}")
+    })
+}
+
+fn wildcard(pieces: &[String], name: &str) -> bool {
+    let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return false };
+    let Some(rest) = name.strip_prefix(first.as_str()) else { return false };
+    let Some(mut rest) = rest.strip_suffix(last.as_str()) else { return false };
+    for piece in &pieces[1..pieces.len() - 1] {
+        match rest.find(piece.as_str()) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_names() {
+        let rows = [
+            ("read_files", "read_files", true),
+            ("read_files", "read_file", false),
+            ("*", "anything", true),
+            ("*_file", "write_file", true),
+            ("*_file", "read_files", false),
+            ("read*", "read_files", true),
+            ("e*_*l", "execute_terminal", true),
+            ("ab*ba", "aba", false),
+            ("a**b", "ab", true),
+            ("/^(read|list)_/", "list_directory", true),
+            ("/^(read|list)_/", "exact_search", false),
+            ("/^READ/i", "read_files", true),
+            ("/^READ/", "read_files", false),
+            ("/file/g", "write_file", true),
+        ];
+        for (pattern, name, expected) in rows {
+            assert_eq!(Pattern::parse(pattern).unwrap().matches(name), expected, "{pattern} {name}");
+        }
+        for (pattern, why) in
+            [("/(/", "is no regular expression"), ("/a/z", "unknown flag `z`"), (" ", "is empty")]
+        {
+            let error = Pattern::parse(pattern).unwrap_err();
+            assert!(error.contains(why), "{pattern}: {error}");
+        }
+    }
+}

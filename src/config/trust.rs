@@ -1,0 +1,146 @@
+//! Whether a project's own configuration may run: files of a cloned project are code. Decisions are kept
+//! outside the project, by content hash; any change asks again. Never reads or writes a file.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Decisions by project path, as stored in the user's data directory.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TrustBook {
+    pub projects: BTreeMap<String, Decision>,
+}
+
+/// What was looked at and allowed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Decision {
+    /// Over all files, see [`fingerprint`].
+    pub hash: String,
+    /// Hash of each file by relative path, to say later what changed.
+    pub files: BTreeMap<String, String>,
+}
+
+/// The answer for the files as they are now. Lists are sorted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// There is nothing to trust, or exactly this was allowed.
+    Trusted,
+    /// Never decided.
+    New { files: Vec<String> },
+    /// Decided for other content.
+    Changed { added: Vec<String>, removed: Vec<String>, changed: Vec<String> },
+}
+
+impl TrustBook {
+    /// Reads the stored text; an unreadable one is an empty book (everything asks again).
+    pub fn parse(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// The text to store.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// Records that exactly these files were allowed for this project.
+    pub fn allow(&mut self, project: &str, files: &[(String, String)]) {
+        self.projects.insert(project.to_owned(), fingerprint(files));
+    }
+
+    /// Forgets a project.
+    pub fn forget(&mut self, project: &str) -> bool {
+        self.projects.remove(project).is_some()
+    }
+
+    pub fn verdict(&self, project: &str, files: &[(String, String)]) -> Verdict {
+        verdict(self.projects.get(project), files)
+    }
+}
+
+/// Hashes of (relative path, text) pairs; their order does not matter, paths and texts do.
+pub fn fingerprint(files: &[(String, String)]) -> Decision {
+    let files: BTreeMap<String, String> =
+        files.iter().map(|(path, text)| (path.clone(), hex(text.as_bytes()))).collect();
+    // Lengths and fixed-size hashes keep (path, text) pairs from running into each other.
+    let mut all = String::new();
+    for (path, hash) in &files {
+        let _ = writeln!(all, "{} {path} {hash}", path.len());
+    }
+    Decision { hash: hex(all.as_bytes()), files }
+}
+
+pub fn verdict(stored: Option<&Decision>, files: &[(String, String)]) -> Verdict {
+    if files.is_empty() {
+        return Verdict::Trusted;
+    }
+    let now = fingerprint(files);
+    let Some(stored) = stored else {
+        return Verdict::New { files: now.files.into_keys().collect() };
+    };
+    if stored.hash == now.hash {
+        return Verdict::Trusted;
+    }
+    let only_in = |one: &BTreeMap<String, String>, other: &BTreeMap<String, String>| {
+        one.keys().filter(|path| !other.contains_key(*path)).cloned().collect::<Vec<_>>()
+    };
+    let differs = |(path, hash): &(&String, &String)| stored.files.get(*path).is_some_and(|old| old != *hash);
+    Verdict::Changed {
+        added: only_in(&now.files, &stored.files),
+        removed: only_in(&stored.files, &now.files),
+        changed: now.files.iter().filter(differs).map(|(path, _)| path.clone()).collect(),
+    }
+}
+
+/// Lower-case hex SHA-256.
+pub fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn only_exactly_what_was_allowed_is_trusted() {
+        let seen = files(&[("roles/a.json", "1"), ("workflows/b.json", "2")]);
+        let mut book = TrustBook::default();
+        let names = vec!["roles/a.json".to_owned(), "workflows/b.json".to_owned()];
+        assert_eq!(book.verdict("/p", &seen), Verdict::New { files: names });
+        book.allow("/p", &seen);
+        let book = TrustBook::parse(&book.to_text());
+        let reversed: Vec<_> = seen.iter().rev().cloned().collect();
+        assert_eq!(book.verdict("/p", &reversed), Verdict::Trusted);
+        assert!(matches!(book.verdict("/q", &seen), Verdict::New { .. }));
+        assert_eq!(book.verdict("/q", &[]), Verdict::Trusted);
+        let now = files(&[("roles/a.json", "1x"), ("settings.json", "3")]);
+        assert_eq!(
+            book.verdict("/p", &now),
+            Verdict::Changed {
+                added: vec!["settings.json".into()],
+                removed: vec!["workflows/b.json".into()],
+                changed: vec!["roles/a.json".into()],
+            }
+        );
+        assert!(matches!(TrustBook::parse("{broken").verdict("/p", &seen), Verdict::New { .. }));
+    }
+
+    #[test]
+    fn paths_and_texts_cannot_run_into_each_other() {
+        let one = fingerprint(&files(&[("a", "b"), ("c", "d")]));
+        let two = fingerprint(&files(&[("a", "bc"), ("", "d")]));
+        let three = fingerprint(&files(&[("a", "d"), ("c", "b")]));
+        assert!(one.hash != two.hash && one.hash != three.hash);
+        assert_eq!(hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

@@ -1,0 +1,189 @@
+//! Reading one field at a time: a wrong one becomes a finding and counts as absent, so that all are found at once.
+
+use std::ops::Range;
+
+use super::super::json::{Kind, Node};
+use super::super::source::{Findings, SourceFile};
+use super::keys::Keys;
+use super::{Spanned, Text};
+
+/// Checks that a node is an object and holds only known keys (E14). The object's members, or `None`.
+pub(super) fn object(node: &Node, keys: &Keys, findings: &mut Findings<'_>) -> Option<()> {
+    let Some(members) = node.members() else {
+        wrong(node, &format!("{} must be an object", keys.what), findings);
+        return None;
+    };
+    for member in members {
+        let key = member.key.as_str();
+        if keys.known.contains(&key) || key.starts_with("x_") || key == "$schema" {
+            continue;
+        }
+        let (message, hint) = if keys.later.contains(&key) {
+            let message = format!("`{key}` is not supported in this version");
+            (message, Some("remove it, or prefix it with `x_` to keep it as a note".to_owned()))
+        } else {
+            let message = format!("{} has no key `{key}`", keys.what);
+            let hint = did_you_mean(key, keys.known.iter().copied())
+                .unwrap_or_else(|| format!("its keys are {}", keys.known.join(", ")));
+            (message, Some(hint))
+        };
+        findings.error("E14", member.key_span.clone(), message, hint);
+    }
+    Some(())
+}
+
+/// A value of the wrong type (E10).
+pub(super) fn wrong(node: &Node, expected: &str, findings: &mut Findings<'_>) {
+    findings.error("E10", node.span.clone(), format!("{expected}, this is {}", node.kind_name()), None);
+}
+
+/// A text that may be absent; `null` counts as absent.
+pub(super) fn text(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<Text> {
+    let value = node.get(key)?;
+    match &value.kind {
+        Kind::String(text) => Some(Spanned { value: text.clone(), span: value.span.clone() }),
+        Kind::Null => None,
+        _ => {
+            wrong(value, &format!("`{key}` must be a string"), findings);
+            None
+        }
+    }
+}
+
+/// A text that must be there and must not be blank.
+pub(super) fn required_text(node: &Node, key: &str, what: &str, findings: &mut Findings<'_>) -> Option<Text> {
+    if node.get(key).is_none_or(|value| value.kind == Kind::Null) {
+        let span = node.span.start..node.span.start + 1;
+        findings.error("E10", span, format!("{what} has no `{key}`"), Some(format!("add \"{key}\": \"…\"")));
+        return None;
+    }
+    let found = text(node, key, findings)?;
+    if found.value.trim().is_empty() {
+        findings.error("E10", found.span, format!("`{key}` is blank"), None);
+        return None;
+    }
+    Some(found)
+}
+
+pub(super) fn flag(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<bool> {
+    let value = node.get(key)?;
+    match value.kind {
+        Kind::Bool(flag) => Some(flag),
+        _ => {
+            wrong(value, &format!("`{key}` must be true or false"), findings);
+            None
+        }
+    }
+}
+
+/// A whole number of at least one.
+pub(super) fn count(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<u32> {
+    let value = node.get(key)?;
+    let parsed = match &value.kind {
+        Kind::Number(text) => text.parse::<u32>().ok().filter(|number| *number > 0),
+        _ => None,
+    };
+    if parsed.is_none() {
+        let message = format!("`{key}` must be a whole number greater than 0");
+        findings.error("E10", value.span.clone(), message, None);
+    }
+    parsed
+}
+
+/// One of a few words.
+pub(super) fn choice<T: Copy>(
+    node: &Node,
+    key: &str,
+    words: &[(&str, T)],
+    findings: &mut Findings<'_>,
+) -> Option<Spanned<T>> {
+    let found = text(node, key, findings)?;
+    if let Some((_, value)) = words.iter().find(|(word, _)| *word == found.value) {
+        return Some(Spanned { value: *value, span: found.span });
+    }
+    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let hint = did_you_mean(&found.value, known.iter().copied())
+        .unwrap_or_else(|| format!("it is one of {}", known.join(", ")));
+    findings.error("E10", found.span, format!("`{key}` cannot be `{}`", found.value), Some(hint));
+    None
+}
+
+/// A list that may be absent; each item is read, bad ones are left out.
+pub(super) fn list<T>(
+    node: &Node,
+    key: &str,
+    findings: &mut Findings<'_>,
+    read: impl Fn(&Node, &mut Findings<'_>) -> Option<T>,
+) -> Vec<T> {
+    let Some(value) = node.get(key) else { return Vec::new() };
+    let Some(items) = value.items() else {
+        wrong(value, &format!("`{key}` must be an array"), findings);
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| read(item, findings)).collect()
+}
+
+/// "did you mean `x`?" if a known name is close enough.
+pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    closest(name, known).map(|found| format!("did you mean `{found}`?"))
+}
+
+/// The known name with the fewest edits from `name`, at most a third of its length (and never more than three).
+pub fn closest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let limit = (name.chars().count().div_ceil(3)).min(3);
+    known
+        .into_iter()
+        .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(edits, _)| *edits <= limit)
+        .min_by_key(|(edits, _)| *edits)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Edits from one text to the other; two neighbours swapped count as one.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let one: Vec<char> = one.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for i in 1..=one.len() {
+        let mut next = vec![i];
+        for j in 1..=other.len() {
+            let same = usize::from(one[i - 1] != other[j - 1]);
+            let mut best = (row[j] + 1).min(next[j - 1] + 1).min(row[j - 1] + same);
+            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// Bytes in the file of a place inside a JSON string: `offset` counts bytes of the decoded text, `span` is the
+/// string with its quotes. Escapes are followed.
+pub fn inside(file: &SourceFile, span: &Range<usize>, offset: usize) -> usize {
+    let raw = file.text.get(span.start + 1..span.end).unwrap_or_default();
+    let mut decoded = 0;
+    let mut chars = raw.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if decoded >= offset {
+            return span.start + 1 + at;
+        }
+        if c != '\\' {
+            decoded += c.len_utf8();
+            continue;
+        }
+        match chars.next() {
+            Some((at, 'u')) => {
+                let unit = raw.get(at + 1..at + 5).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                // half of a surrogate pair is half of a four-byte character
+                let length = unit.map_or(1, |unit| char::from_u32(unit).map_or(2, char::len_utf8));
+                decoded += length;
+                chars.by_ref().take(4).for_each(drop);
+            }
+            _ => decoded += 1,
+        }
+    }
+    span.end.saturating_sub(1).max(span.start)
+}

@@ -1,0 +1,147 @@
+//! Everything of a workflow but its states.
+
+use serde_json::Value;
+
+use super::super::json::{Kind, Node};
+use super::super::source::Findings;
+use super::fields::{choice, count, flag, list, object, required_text, text, wrong};
+use super::keys::{AGENT, CONTEXT, LIMITS, MESSAGE, PARAMETER};
+use super::{
+    AgentForm, ContextForm, DEFAULT_MAX_LENGTH, DEFAULT_TOOL_ROUNDS, LimitsForm, NoMatch, ParameterForm,
+    ParameterType, Side, SnapshotPolicy, Spanned, StartCondition, Text,
+};
+use crate::domain::message::ChatRole;
+
+pub(super) fn start_condition(node: &Node, findings: &mut Findings<'_>) -> StartCondition {
+    let words = [("immediate", StartCondition::Immediate), ("on_user_input", StartCondition::OnUserInput)];
+    choice(node, "start_condition", &words, findings)
+        .map_or_else(StartCondition::default, |found| found.value)
+}
+
+/// `input`: one parameter or several.
+pub(super) fn inputs(node: &Node, findings: &mut Findings<'_>) -> Vec<ParameterForm> {
+    let Some(value) = node.get("input") else { return Vec::new() };
+    match &value.kind {
+        Kind::Null => Vec::new(),
+        Kind::Array(items) => {
+            let mut all: Vec<ParameterForm> = Vec::new();
+            for item in items {
+                let Some(one) = parameter(item, findings) else { continue };
+                if all.iter().any(|other| other.name.value == one.name.value) {
+                    let message = format!("the input `{}` is declared twice", one.name.value);
+                    findings.error("E13", one.name.span, message, Some("rename one of the two".to_owned()));
+                } else {
+                    all.push(one);
+                }
+            }
+            all
+        }
+        _ => parameter(value, findings).into_iter().collect(),
+    }
+}
+
+pub(super) fn output(node: &Node, findings: &mut Findings<'_>) -> Option<ParameterForm> {
+    let value = node.get("output").filter(|value| value.kind != Kind::Null)?;
+    // whether an output must be there is a rule of its own (A44): by default it need not
+    let required = value.get("required").is_some();
+    parameter(value, findings).map(|one| ParameterForm { required: one.required && required, ..one })
+}
+
+fn parameter(node: &Node, findings: &mut Findings<'_>) -> Option<ParameterForm> {
+    object(node, &PARAMETER, findings)?;
+    let words = [
+        ("string", ParameterType::String),
+        ("number", ParameterType::Number),
+        ("boolean", ParameterType::Boolean),
+        ("object", ParameterType::Object),
+        ("array", ParameterType::Array),
+    ];
+    let kind = choice(node, "type", &words, findings).map_or(ParameterType::String, |found| found.value);
+    let description = text(node, "description", findings).map_or_else(String::new, |text| text.value);
+    let required = flag(node, "required", findings).unwrap_or(true);
+    let name = required_text(node, "name", "the parameter", findings)?;
+    Some(ParameterForm { name, kind, description, required })
+}
+
+pub(super) fn variables(node: &Node, findings: &mut Findings<'_>) -> Vec<(Text, Value)> {
+    let Some(value) = node.get("variables").filter(|value| value.kind != Kind::Null) else {
+        return Vec::new();
+    };
+    let Some(members) = value.members() else {
+        wrong(value, "`variables` must be an object", findings);
+        return Vec::new();
+    };
+    members
+        .iter()
+        .map(|member| {
+            let name = Spanned { value: member.key.clone(), span: member.key_span.clone() };
+            (name, member.value.to_value())
+        })
+        .collect()
+}
+
+pub(super) fn context(node: &Node, findings: &mut Findings<'_>) -> Option<ContextForm> {
+    object(node, &CONTEXT, findings)?;
+    let messages = list(node, "starting_messages", findings, message);
+    let max_length = count(node, "max_length", findings).map(|length| length as usize);
+    let name = required_text(node, "name", "the context", findings)?;
+    Some(ContextForm { name, messages, max_length: max_length.unwrap_or(DEFAULT_MAX_LENGTH) })
+}
+
+fn message(node: &Node, findings: &mut Findings<'_>) -> Option<(ChatRole, String)> {
+    object(node, &MESSAGE, findings)?;
+    let words = [("system", ChatRole::System), ("user", ChatRole::User), ("assistant", ChatRole::Assistant)];
+    let present = required_text(node, "role", "the starting message", findings).is_some();
+    let role = if present { choice(node, "role", &words, findings) } else { None };
+    let content = required_text(node, "content", "the starting message", findings)?;
+    Some((role?.value, content.value))
+}
+
+pub(super) fn agent(node: &Node, findings: &mut Findings<'_>) -> Option<AgentForm> {
+    object(node, &AGENT, findings)?;
+    let words = [("user", Side::User), ("assistant", Side::Assistant)];
+    let rounds = count(node, "max_tool_rounds", findings).unwrap_or(DEFAULT_TOOL_ROUNDS);
+    let present = required_text(node, "role", "the agent", findings).is_some();
+    let side = if present { choice(node, "role", &words, findings) } else { None };
+    let context = required_text(node, "context", "the agent", findings);
+    let name = text(node, "name", findings);
+    let role = required_text(node, "agent_role", "the agent", findings)?;
+    Some(AgentForm {
+        id: name.unwrap_or_else(|| role.clone()),
+        role,
+        context: context?,
+        side: side?.value,
+        max_tool_rounds: rounds,
+    })
+}
+
+pub(super) fn limits(node: &Node, findings: &mut Findings<'_>) -> LimitsForm {
+    let Some(value) = node.get("limits") else { return LimitsForm::default() };
+    if object(value, &LIMITS, findings).is_none() {
+        return LimitsForm::default();
+    }
+    LimitsForm {
+        max_steps: count(value, "max_steps", findings),
+        max_visits: count(value, "max_visits", findings),
+        max_depth: count(value, "max_depth", findings),
+    }
+}
+
+pub(super) fn no_match(node: &Node, findings: &mut Findings<'_>) -> NoMatch {
+    let words = [("error", NoMatch::Error), ("stop", NoMatch::Stop)];
+    choice(node, "on_no_match", &words, findings).map_or_else(NoMatch::default, |found| found.value)
+}
+
+pub(super) fn condition_errors(node: &Node, findings: &mut Findings<'_>) -> bool {
+    let words = [("error", false), ("false", true)];
+    choice(node, "on_condition_error", &words, findings).is_some_and(|found| found.value)
+}
+
+pub(super) fn snapshot(node: &Node, findings: &mut Findings<'_>) -> SnapshotPolicy {
+    let words = [
+        ("auto", SnapshotPolicy::Auto),
+        ("required", SnapshotPolicy::Required),
+        ("off", SnapshotPolicy::Off),
+    ];
+    choice(node, "snapshot", &words, findings).map_or_else(SnapshotPolicy::default, |found| found.value)
+}

@@ -1,0 +1,380 @@
+//! Just enough of JavaScript's lexer to tell code from text. Never fails: an unfinished token ends at the end.
+
+use std::borrow::Cow;
+
+use super::{Edit, FunctionRead, LOOKUP, Rewritten};
+
+/// What stood before, as far as it decides whether `/` divides and whether `{` opens a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Previous {
+    /// The beginning of a statement: after `;`, after a block, at the start, after `else` …
+    Statement,
+    /// A value: `/` divides.
+    Operand,
+    Operator,
+    Arrow,
+    Dot,
+    /// `if`, `while`, `for`, `with`: the parenthesis that follows is not a value.
+    Control,
+    /// `)`; `true` if it closed a control head.
+    CloseParen(bool),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Brace {
+    Block,
+    Object,
+    Template,
+}
+
+pub(super) struct Lexer<'s> {
+    source: &'s str,
+    at: usize,
+    previous: Previous,
+    braces: Vec<Brace>,
+    /// For each open parenthesis: does it belong to a control head?
+    parens: Vec<bool>,
+    out: String,
+    copied: usize,
+    reads: Vec<FunctionRead>,
+    edits: Vec<Edit>,
+}
+
+impl<'s> Lexer<'s> {
+    pub(super) fn new(source: &'s str) -> Self {
+        Self {
+            source,
+            at: 0,
+            previous: Previous::Statement,
+            braces: Vec::new(),
+            parens: Vec::new(),
+            out: String::new(),
+            copied: 0,
+            reads: Vec::new(),
+            edits: Vec::new(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Rewritten<'s> {
+        while let Some(next) = self.peek(self.at) {
+            self.token(next);
+        }
+        if self.edits.is_empty() {
+            return Rewritten { text: Cow::Borrowed(self.source), reads: self.reads, edits: self.edits };
+        }
+        self.out.push_str(&self.source[self.copied..]);
+        Rewritten { text: Cow::Owned(self.out), reads: self.reads, edits: self.edits }
+    }
+
+    fn token(&mut self, next: char) {
+        let after = skip_trivia(self.source, self.at);
+        if after > self.at {
+            self.at = after;
+            return;
+        }
+        match next {
+            '"' | '\'' => {
+                self.at = skip_string(self.source, self.at);
+                self.previous = Previous::Operand;
+            }
+            '`' => self.template(self.at + 1),
+            '/' if self.regex_may_begin() => self.regex(),
+            '{' | '}' | '(' | ')' | ']' => self.bracket(next),
+            '.' => self.dot(),
+            _ if is_word_start(next) => self.word(),
+            _ if next.is_ascii_digit() => {
+                self.at = skip_number(self.source, self.at);
+                self.previous = Previous::Operand;
+            }
+            _ => self.operator(next),
+        }
+    }
+
+    fn regex_may_begin(&self) -> bool {
+        !matches!(self.previous, Previous::Operand | Previous::CloseParen(false) | Previous::Dot)
+    }
+
+    fn bracket(&mut self, bracket: char) {
+        self.at += 1;
+        match bracket {
+            '{' => {
+                let opens_value = matches!(self.previous, Previous::Operator | Previous::Operand);
+                self.braces.push(if opens_value { Brace::Object } else { Brace::Block });
+                self.previous = if opens_value { Previous::Operator } else { Previous::Statement };
+            }
+            '}' => match self.braces.pop() {
+                Some(Brace::Template) => self.template(self.at),
+                Some(Brace::Object) => self.previous = Previous::Operand,
+                Some(Brace::Block) | None => self.previous = Previous::Statement,
+            },
+            '(' => {
+                self.parens.push(self.previous == Previous::Control);
+                self.previous = Previous::Operator;
+            }
+            ')' => self.previous = Previous::CloseParen(self.parens.pop().unwrap_or(false)),
+            _ => self.previous = Previous::Operand,
+        }
+    }
+
+    /// Reads template text from `from` to the closing backtick or the next `${`.
+    fn template(&mut self, from: usize) {
+        let bytes = self.source.as_bytes();
+        let mut at = from;
+        while at < bytes.len() {
+            match bytes[at] {
+                b'\\' => at += 1,
+                b'`' => {
+                    self.at = at + 1;
+                    self.previous = Previous::Operand;
+                    return;
+                }
+                b'$' if bytes.get(at + 1) == Some(&b'{') => {
+                    self.at = at + 2;
+                    self.braces.push(Brace::Template);
+                    self.previous = Previous::Operator;
+                    return;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.at = self.source.len();
+    }
+
+    fn regex(&mut self) {
+        let bytes = self.source.as_bytes();
+        let mut at = self.at + 1;
+        let mut in_class = false;
+        while at < bytes.len() {
+            match bytes[at] {
+                b'\\' => at += 1,
+                b'[' => in_class = true,
+                b']' => in_class = false,
+                b'\n' => break,
+                b'/' if !in_class => {
+                    at += 1;
+                    break;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.at = skip_word(self.source, floor(self.source, at));
+        self.previous = Previous::Operand;
+    }
+
+    fn dot(&mut self) {
+        let rest = &self.source[self.at..];
+        if rest.starts_with("...") {
+            self.at += 3;
+            self.previous = Previous::Operator;
+        } else if rest[1..].starts_with(|c: char| c.is_ascii_digit()) && self.previous != Previous::Operand {
+            self.at = skip_number(self.source, self.at + 1);
+            self.previous = Previous::Operand;
+        } else {
+            self.at += 1;
+            self.previous = Previous::Dot;
+        }
+    }
+
+    fn operator(&mut self, next: char) {
+        let rest = &self.source[self.at..];
+        if rest.starts_with("=>") {
+            self.at += 2;
+            self.previous = Previous::Arrow;
+        } else if optional_dot(rest) {
+            self.at += 2;
+            self.previous = Previous::Dot;
+        } else if rest.starts_with("++") || rest.starts_with("--") {
+            self.at += 2;
+            if self.regex_may_begin() {
+                self.previous = Previous::Operator;
+            }
+        } else {
+            self.at += next.len_utf8();
+            self.previous = if next == ';' { Previous::Statement } else { Previous::Operator };
+        }
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        let end = skip_word(self.source, start);
+        self.at = end;
+        if self.previous == Previous::Dot {
+            self.previous = Previous::Operand;
+            return;
+        }
+        self.previous = match &self.source[start..end] {
+            "function" => {
+                self.shorthand(start, end);
+                Previous::Operand
+            }
+            "if" | "while" | "for" | "with" => Previous::Control,
+            "else" | "do" | "try" | "finally" => Previous::Statement,
+            "return" | "typeof" | "instanceof" | "in" | "of" | "new" | "delete" | "void" | "throw"
+            | "case" | "yield" | "await" => Previous::Operator,
+            _ => Previous::Operand,
+        };
+    }
+
+    /// `function` stands at `start..end`; replaces it with its member if one follows.
+    fn shorthand(&mut self, start: usize, end: usize) {
+        let Some(member) = member(self.source, end) else { return };
+        let gaps = [&self.source[end..member.open], member.gaps.0, member.gaps.1];
+        let next = skip_trivia(self.source, member.end);
+        let rest = &self.source[next..];
+        let follows = if rest.starts_with('[') {
+            Some("?.")
+        } else if rest.starts_with('.') && !rest.starts_with("..") {
+            Some("?")
+        } else {
+            None
+        };
+        self.out.push_str(&self.source[self.copied..start]);
+        let new_start = self.out.len();
+        self.out.push_str(LOOKUP);
+        self.out.push_str("(\"");
+        self.out.push_str(member.name);
+        self.out.push_str("\")");
+        for gap in gaps {
+            self.out.push_str(gap);
+        }
+        let mut stop = member.end;
+        if let Some(optional) = follows {
+            self.out.push_str(&self.source[stop..next]);
+            self.out.push_str(optional);
+            stop = next;
+        }
+        self.edits.push(Edit { old: (start, stop), new: (new_start, self.out.len()) });
+        self.reads.push(FunctionRead {
+            name: member.name.to_owned(),
+            path: path(self.source, member.end),
+            offset: start,
+        });
+        self.copied = stop;
+        self.at = stop;
+    }
+
+    fn peek(&self, at: usize) -> Option<char> {
+        self.source.get(at..)?.chars().next()
+    }
+}
+
+/// A member access: `.name`, `?.name`, `["name"]`.
+struct Member<'s> {
+    name: &'s str,
+    /// Where the `.` or `[` stands.
+    open: usize,
+    /// Comments and line breaks inside, kept so that lines keep their numbers.
+    gaps: (&'s str, &'s str),
+    end: usize,
+}
+
+fn member(source: &str, from: usize) -> Option<Member<'_>> {
+    let open = skip_trivia(source, from);
+    let rest = &source[open..];
+    if let Some(quoted) = rest.strip_prefix('[').or_else(|| rest.strip_prefix("?.[")) {
+        let inside = source.len() - quoted.len();
+        let quote = skip_trivia(source, inside);
+        if !source[quote..].starts_with(['"', '\'']) {
+            return None;
+        }
+        let end = skip_string(source, quote);
+        let name = source.get(quote + 1..end.checked_sub(1)?)?;
+        let close = skip_trivia(source, end);
+        if !source[close..].starts_with(']') || name.is_empty() || name.contains(['\\', '"', '\n']) {
+            return None;
+        }
+        return Some(Member {
+            name,
+            open,
+            gaps: (&source[inside..quote], &source[end..close]),
+            end: close + 1,
+        });
+    }
+    let dots = if optional_dot(rest) {
+        2
+    } else if rest.starts_with('.') && !rest.starts_with("..") {
+        1
+    } else {
+        return None;
+    };
+    let start = skip_trivia(source, open + dots);
+    if !source[start..].starts_with(is_word_start) {
+        return None;
+    }
+    let end = skip_word(source, start);
+    Some(Member { name: &source[start..end], open, gaps: (&source[open + dots..start], ""), end })
+}
+
+fn path(source: &str, from: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut at = from;
+    while let Some(member) = member(source, at) {
+        names.push(member.name.to_owned());
+        at = member.end;
+    }
+    names
+}
+
+/// `?.` that is not the start of `? .5 : x`.
+fn optional_dot(rest: &str) -> bool {
+    rest.strip_prefix("?.").is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn is_word_start(c: char) -> bool {
+    c.is_alphabetic() || c == '_' || c == '$'
+}
+
+fn skip_word(source: &str, from: usize) -> usize {
+    let rest = &source[from..];
+    from + rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len())
+}
+
+fn skip_number(source: &str, from: usize) -> usize {
+    let rest = &source[from..];
+    from + rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '_')).unwrap_or(rest.len())
+}
+
+/// Skips white space and comments.
+fn skip_trivia(source: &str, from: usize) -> usize {
+    let mut at = from;
+    loop {
+        let rest = &source[at..];
+        let trimmed = rest.trim_start();
+        at += rest.len() - trimmed.len();
+        if trimmed.starts_with("//") {
+            at += trimmed.find('\n').unwrap_or(trimmed.len());
+        } else if let Some(body) = trimmed.strip_prefix("/*") {
+            at += body.find("*/").map_or(trimmed.len(), |close| close + 4);
+        } else {
+            return at;
+        }
+    }
+}
+
+/// From an opening quote to behind the closing one; a line break ends an unfinished string.
+fn skip_string(source: &str, from: usize) -> usize {
+    let bytes = source.as_bytes();
+    let quote = bytes[from];
+    let mut at = from + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'\n' => return at,
+            byte if byte == quote => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    source.len()
+}
+
+/// The nearest character boundary at or before `at`, inside the source.
+fn floor(source: &str, at: usize) -> usize {
+    let mut at = at.min(source.len());
+    while !source.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
