@@ -15,6 +15,7 @@ pub mod model;
 pub mod place;
 pub mod role;
 pub mod script;
+pub mod secret;
 pub mod snapshot;
 pub mod tool;
 pub mod workflow;

@@ -1,0 +1,88 @@
+//! Where a provider lives: its URL for the wire, and for people.
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+use crate::domain::model::ModelError;
+
+const PATH: &str = "/chat/completions";
+
+/// A base URL that has been read.
+#[derive(Clone, Debug)]
+pub struct Address {
+    /// Without a slash at its end.
+    pub base: String,
+    /// For error texts: without user, password and query, which may hold secrets.
+    pub shown: String,
+    pub secure: bool,
+    /// This machine.
+    pub loopback: bool,
+}
+
+impl Address {
+    /// # Errors
+    /// Not a URL with http or https.
+    pub fn parse(base_url: &str) -> Result<Self, ModelError> {
+        let base = base_url.trim().trim_end_matches('/');
+        let base = base.strip_suffix(PATH).unwrap_or(base);
+        let refuse = |why: &str| ModelError::Protocol {
+            detail: format!("the base URL `{}` {why}; it looks like http://localhost:11434/v1", hide(base)),
+        };
+        let mut url = Url::parse(base).map_err(|error| refuse(&format!("is not a URL ({error})")))?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(refuse("is neither http nor https"));
+        }
+        let (secure, loopback) = (url.scheme() == "https", is_loopback(&url));
+        url.set_query(None);
+        // Both can only fail for URLs without a host, which were refused above.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        let shown = url.as_str().trim_end_matches('/').to_owned();
+        Ok(Self { base: base.to_owned(), shown, secure, loopback })
+    }
+}
+
+/// Whether a base URL points at this machine or its private network, where small servers live.
+pub fn is_local(base_url: &str) -> bool {
+    let Ok(url) = Url::parse(base_url) else { return false };
+    is_loopback(&url)
+        || matches!(host_ip(&url), Some(IpAddr::V4(ip)) if ip.is_private() || ip.is_link_local())
+}
+
+fn is_loopback(url: &Url) -> bool {
+    host_ip(url).map_or_else(|| url.host_str() == Some("localhost"), |ip| ip.is_loopback())
+}
+
+fn host_ip(url: &Url) -> Option<IpAddr> {
+    url.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+/// A text that may hold `user:password@` or a query is cut before them.
+fn hide(text: &str) -> &str {
+    let text = text.split('?').next().unwrap_or_default();
+    text.rsplit('@').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_secrets() {
+        let rows = [
+            ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1", true),
+            ("https://me:pass@api.example.com/v1?key=abc", "https://api.example.com/v1", false),
+            ("http://localhost:11434/v1/chat/completions", "http://localhost:11434/v1", true),
+            ("http://[::1]:80/v1", "http://[::1]/v1", true),
+        ];
+        for (text, shown, loopback) in rows {
+            let address = Address::parse(text).unwrap();
+            assert_eq!((address.shown.as_str(), address.loopback), (shown, loopback), "{text}");
+        }
+        for bad in ["", "api.example.com", "ftp://x/v1", "http://"] {
+            assert_eq!(Address::parse(bad).unwrap_err().code(), "model.protocol", "{bad}");
+        }
+        assert!(is_local("http://192.168.1.7:8000/v1") && !is_local("https://api.openai.com/v1"));
+    }
+}

@@ -1,0 +1,290 @@
+//! One answer, put together from the chunks of a stream or from a whole completion. Lenient in everything that
+//! does not change what the model said; what is no answer becomes an error, never an empty text (MODEL-14).
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply};
+use crate::ports::model::DeltaSink;
+
+use super::calls::Calls;
+use super::errors;
+use super::usage::Reported;
+
+#[derive(Default, Debug)]
+pub struct Answer {
+    text: String,
+    reasoning: String,
+    refusal: String,
+    calls: Calls,
+    finish: Option<String>,
+    usage: Reported,
+    model: Option<String>,
+    /// `[DONE]` arrived.
+    pub done: bool,
+    /// Chunks that were understood.
+    pub chunks: usize,
+    told_text: usize,
+    told_reasoning: usize,
+}
+
+/// What almost every chunk of a stream is: a piece of text and nothing else. Anything that does not fit
+/// takes the slow, lenient way; so this one may be as strict as it likes.
+#[derive(Deserialize)]
+struct Quick {
+    choices: [QuickChoice; 1],
+    #[serde(default)]
+    usage: Option<IgnoredAny>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct QuickChoice {
+    delta: QuickDelta,
+    #[serde(default)]
+    finish_reason: Option<IgnoredAny>,
+    #[serde(default)]
+    usage: Option<IgnoredAny>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct QuickDelta {
+    content: String,
+    #[serde(default)]
+    tool_calls: Option<IgnoredAny>,
+    #[serde(default)]
+    reasoning_content: Option<IgnoredAny>,
+    #[serde(default)]
+    reasoning: Option<IgnoredAny>,
+    #[serde(default)]
+    refusal: Option<IgnoredAny>,
+}
+
+impl Answer {
+    /// Takes one event of a stream.
+    ///
+    /// # Errors
+    /// An error that the server reports; data that is no JSON.
+    pub fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
+        let data = data.trim();
+        if data.is_empty() {
+            return Ok(());
+        }
+        if data == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        // The first chunk goes the long way: it names the model.
+        if self.chunks > 0 && name.is_empty() && self.quick(data) {
+            return Ok(());
+        }
+        let Ok(value) = serde_json::from_str::<Value>(data) else {
+            let text = errors::one_line(data);
+            return Err(match name {
+                "error" => errors::of_object(&Value::String(text), shown),
+                _ => ModelError::Protocol {
+                    detail: format!("{shown} sent something in its stream that is not JSON: {text}"),
+                },
+            });
+        };
+        self.value(name, &value, shown)
+    }
+
+    /// Takes one chunk, or a whole completion.
+    ///
+    /// # Errors
+    /// An error that the server reports.
+    pub fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
+        if is_error(name, value) {
+            return Err(errors::of_object(value, shown));
+        }
+        let usages = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")];
+        let usages = usages.into_iter().flatten().filter(|usage| usage.is_object());
+        let mut known = false;
+        for usage in usages {
+            known = true;
+            self.usage.absorb(usage);
+        }
+        if let Some(Value::String(model)) = value.get("model")
+            && !model.is_empty()
+        {
+            self.model = Some(model.clone());
+        }
+        let choices = value.get("choices");
+        self.chunks += usize::from(known || choices.is_some());
+        if let Some(choice) = choices.and_then(|choices| choices.get(0)) {
+            self.choice(choice, shown)?;
+        }
+        Ok(())
+    }
+
+    /// Hands the pieces since the last time to the screen, one per kind: called once per network read.
+    pub fn tell(&mut self, sink: &dyn DeltaSink) {
+        if self.told_reasoning < self.reasoning.len() {
+            sink.delta(DeltaKind::Reasoning, &self.reasoning[self.told_reasoning..]);
+            self.told_reasoning = self.reasoning.len();
+        }
+        if self.told_text < self.text.len() {
+            sink.delta(DeltaKind::Text, &self.text[self.told_text..]);
+            self.told_text = self.text.len();
+        }
+    }
+
+    /// The server said that the model is finished; what may follow is only bookkeeping.
+    pub fn is_complete(&self) -> bool {
+        self.done || self.finish.is_some()
+    }
+
+    /// What had arrived, for the text of an error: ` after 120 characters`.
+    pub fn had(&self) -> String {
+        let characters = self.text.chars().count() + self.reasoning.chars().count();
+        match (characters, self.calls.is_empty()) {
+            (0, true) => " before anything of the answer had arrived".to_owned(),
+            (0, false) => " in the middle of a tool call".to_owned(),
+            (_, true) => format!(" after {characters} characters of the answer"),
+            (_, false) => format!(" after {characters} characters, in the middle of a tool call"),
+        }
+    }
+
+    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
+    ///
+    /// # Errors
+    /// A refusal, a failure in place of a reason to finish, an answer that holds nothing.
+    pub fn into_reply(self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
+        let said = self.finish.as_deref().unwrap_or_default();
+        let finish = reason(said, self.calls.is_empty());
+        let refused = |text: &str| ModelError::Refused { detail: errors::one_line(text) };
+        if !self.refusal.trim().is_empty() {
+            return Err(refused(&self.refusal));
+        }
+        if finish == FinishReason::ContentFilter {
+            return Err(refused(&format!("the provider's content filter stopped the answer{}", self.had())));
+        }
+        if matches!(said, "error" | "insufficient_system_resource") {
+            let detail = format!("the provider gave up{} (finish reason `{said}`)", self.had());
+            return Err(ModelError::Overloaded { retry_after_ms: None, detail });
+        }
+        if self.text.trim().is_empty() && self.calls.is_empty() {
+            return Err(nothing(finish, !self.reasoning.is_empty()));
+        }
+        let bytes = self.text.len() + self.reasoning.len() + self.calls.bytes();
+        let (usage, usage_estimated) = self.usage.complete(prompt_bytes, bytes);
+        Ok(ModelReply {
+            text: self.text,
+            reasoning: self.reasoning,
+            tool_calls: self.calls.finish(turn)?,
+            usage,
+            usage_estimated,
+            model: self.model,
+            finish,
+            duration_ms: 0,
+        })
+    }
+
+    fn quick(&mut self, data: &str) -> bool {
+        let Ok(Quick { choices: [choice], usage: None, error: None }) = serde_json::from_str(data) else {
+            return false;
+        };
+        let QuickChoice { delta, finish_reason: None, usage: None, error: None } = choice else {
+            return false;
+        };
+        let QuickDelta { content, tool_calls: None, reasoning_content: None, reasoning: None, refusal: None } =
+            delta
+        else {
+            return false;
+        };
+        self.text.push_str(&content);
+        self.chunks += 1;
+        true
+    }
+
+    fn choice(&mut self, choice: &Value, shown: &str) -> Result<(), ModelError> {
+        if choice.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(errors::of_object(choice, shown));
+        }
+        let body = ["delta", "message"].iter().find_map(|key| choice.get(*key).filter(|v| v.is_object()));
+        if let Some(body) = body {
+            let reasoning =
+                ["reasoning_content", "reasoning"].iter().find_map(|key| body.get(*key)?.as_str());
+            self.reasoning.push_str(reasoning.unwrap_or_default());
+            self.content(body.get("content").unwrap_or(&Value::Null));
+            self.refusal.push_str(body.get("refusal").and_then(Value::as_str).unwrap_or_default());
+            for piece in body.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+                self.calls.absorb(piece);
+            }
+        } else if let Some(Value::String(text)) = choice.get("text") {
+            self.text.push_str(text);
+        }
+        if let Some(Value::String(reason)) = choice.get("finish_reason")
+            && !reason.is_empty()
+        {
+            self.finish = Some(reason.to_ascii_lowercase());
+        }
+        Ok(())
+    }
+
+    /// Content as a text, or as parts of text and thinking.
+    fn content(&mut self, content: &Value) {
+        match content {
+            Value::String(text) => self.text.push_str(text),
+            Value::Array(parts) => {
+                for part in parts {
+                    match part.get("thinking") {
+                        Some(thinking) => flatten(thinking, &mut self.reasoning),
+                        None => flatten(part, &mut self.text),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Every `text` in a tree of parts.
+fn flatten(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => out.push_str(text),
+        Value::Array(parts) => parts.iter().for_each(|part| flatten(part, out)),
+        Value::Object(part) => part.get("text").into_iter().for_each(|text| flatten(text, out)),
+        _ => {}
+    }
+}
+
+fn is_error(name: &str, value: &Value) -> bool {
+    let has = |key: &str| value.get(key).is_some_and(|found| !found.is_null());
+    let wordy = !has("choices") && !has("usage") && (has("detail") || has("message"));
+    name == "error" || has("error") || value.get("object").is_some_and(|object| object == "error") || wordy
+}
+
+/// Servers use many more words than OpenAI's five.
+fn reason(said: &str, no_calls: bool) -> FinishReason {
+    match said {
+        "length" | "max_tokens" | "model_length" | "max_output_tokens" => FinishReason::Length,
+        "content_filter" | "content-filter" | "safety" | "refusal" | "prohibited_content" => {
+            FinishReason::ContentFilter
+        }
+        _ if !no_calls => FinishReason::ToolCalls,
+        "" | "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "complete" | "completed"
+        | "end" | "tool_calls" | "function_call" => FinishReason::Stop,
+        _ => FinishReason::Other,
+    }
+}
+
+fn nothing(finish: FinishReason, thought: bool) -> ModelError {
+    let detail = match (finish, thought) {
+        (FinishReason::Length, _) => {
+            "the model answered nothing before it reached its output limit; raise max_output_tokens"
+        }
+        (_, true) => "the model answered nothing: it only thought",
+        (_, false) => "the model answered nothing",
+    };
+    ModelError::Protocol { detail: detail.to_owned() }
+}
+
+#[cfg(test)]
+#[path = "decode/tests.rs"]
+mod tests;

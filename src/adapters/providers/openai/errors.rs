@@ -1,0 +1,215 @@
+//! From whatever a server, a proxy or the network says to one `ModelError` with one clear line (MODEL-14, ERR-13).
+//!
+//! Error bodies come as OpenAI's object, as bare objects, arrays, plain strings, `{"detail"}`, HTML or nothing.
+//! Refuses: showing a whole page, control characters, or a key.
+
+use std::error::Error as _;
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{HeaderMap, LOCATION};
+use serde_json::Value;
+
+use crate::domain::model::ModelError;
+use crate::domain::secret::Secret;
+
+use super::retry_after::retry_after_ms;
+
+/// Characters of a foreign text that are shown.
+const SHOWN: usize = 200;
+/// A shorter key cannot be told from ordinary words.
+const SCRUBBED: usize = 4;
+
+const TOO_LONG: [&str; 10] = [
+    "context_length",
+    "context length",
+    "context window",
+    "context size",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "too many tokens",
+    "input token count",
+    "reduce the length",
+];
+const REFUSED: [&str; 5] = [
+    "content_filter",
+    "content filter",
+    "content management policy",
+    "responsibleaipolicy",
+    "content_policy_violation",
+];
+const NO_CREDIT: [&str; 4] = ["insufficient_quota", "insufficient credit", "insufficient balance", "billing"];
+const RATE: [&str; 4] = ["rate_limit", "rate limit", "too many requests", "ratelimit"];
+const OVERLOADED: [&str; 8] = [
+    "overloaded",
+    "server_error",
+    "internal server",
+    "internalservererror",
+    "internal_error",
+    "unavailable",
+    "capacity",
+    "timed out",
+];
+const AUTH: [&str; 4] = ["invalid_api_key", "authentication", "unauthorized", "invalid api key"];
+
+/// An answer with a status other than 2xx. `now` is only used for dates in `Retry-After`.
+pub fn of_status(status: u16, headers: &HeaderMap, body: &[u8], shown: &str, now: SystemTime) -> ModelError {
+    let text = body_line(body);
+    let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
+    let detail = match target {
+        Some(target) if (300..400).contains(&status) => {
+            format!("{shown} answered {status} and points to {}; set that as the base URL", one_line(target))
+        }
+        _ if text.is_empty() => format!("{shown} answered {status} without a word"),
+        _ => format!("{shown} answered {status}: {text}"),
+    };
+    let words = String::from_utf8_lossy(&body[..body.len().min(4096)]).to_lowercase();
+    classify(Some(status), &words, retry_after_ms(headers, now), detail)
+}
+
+/// An error object inside an answer whose status was 200.
+pub fn of_object(value: &Value, shown: &str) -> ModelError {
+    let inner = value.get("error").filter(|inner| inner.is_object()).unwrap_or(value);
+    let status = ["code", "status", "status_code"].iter().find_map(|key| match inner.get(key)? {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    });
+    let status = status.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
+    let detail = format!("{shown} broke the answer off: {}", message_of(value));
+    classify(status, &value.to_string().to_lowercase(), None, detail)
+}
+
+/// A failure below HTTP. `had`: what had arrived of the answer, for the text.
+pub fn of_transport(error: reqwest::Error, shown: &str, connect: Duration, had: &str) -> ModelError {
+    let error = error.without_url();
+    let mut cause = error.to_string();
+    let mut next = error.source();
+    while let Some(inner) = next {
+        cause = inner.to_string();
+        next = inner.source();
+    }
+    let cause = one_line(&cause);
+    let detail = if error.is_connect() && error.is_timeout() {
+        format!("no connection to {shown} within {}", seconds(connect))
+    } else if error.is_connect() {
+        format!("cannot connect to {shown}: {cause}")
+    } else {
+        format!("the connection to {shown} broke{had}: {cause}")
+    };
+    ModelError::Transport { detail }
+}
+
+/// Nothing arrived for longer than the limit.
+pub fn silent(shown: &str, idle: Duration, had: &str) -> ModelError {
+    ModelError::Timeout { detail: format!("{shown} sent nothing for {}{had}", seconds(idle)) }
+}
+
+/// A body as one line: the message in its JSON, the title of its page, or its first characters.
+pub fn body_line(body: &[u8]) -> String {
+    if let Ok(value) = serde_json::from_slice::<Value>(body) {
+        return message_of(&value);
+    }
+    let text = String::from_utf8_lossy(body);
+    let lower = text.to_ascii_lowercase();
+    if let Some(start) = lower.find("<title") {
+        let open = lower[start..].find('>').map_or(text.len(), |at| start + at + 1);
+        let end = lower[open..].find("</title").map_or(text.len(), |at| open + at);
+        return format!("a web page, \"{}\"", one_line(&text[open..end]));
+    }
+    one_line(&text)
+}
+
+/// At most `SHOWN` characters, spaces for every run of white space, no control characters.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    let mut gap = false;
+    for (count, c) in text.trim_start().chars().enumerate() {
+        if c.is_whitespace() || c.is_control() {
+            gap = true;
+            continue;
+        }
+        if gap && !line.is_empty() {
+            line.push(' ');
+        }
+        gap = false;
+        if count >= SHOWN {
+            line.push('…');
+            break;
+        }
+        line.push(c);
+    }
+    line
+}
+
+/// The same error without the key, in case a server echoes it (CFG-20).
+pub fn scrub(mut error: ModelError, key: &Secret) -> ModelError {
+    let key = key.expose().trim();
+    if key.len() >= SCRUBBED {
+        let detail = detail_mut(&mut error);
+        if detail.contains(key) {
+            *detail = detail.replace(key, "***");
+        }
+    }
+    error
+}
+
+fn detail_mut(error: &mut ModelError) -> &mut String {
+    match error {
+        ModelError::RateLimited { detail, .. }
+        | ModelError::Overloaded { detail, .. }
+        | ModelError::Transport { detail }
+        | ModelError::Timeout { detail }
+        | ModelError::Auth { detail }
+        | ModelError::TooLong { detail }
+        | ModelError::Refused { detail }
+        | ModelError::Protocol { detail }
+        | ModelError::Drift { detail } => detail,
+    }
+}
+
+/// The class by status first, then by words; `words` in lower case.
+fn classify(status: Option<u16>, words: &str, retry_after_ms: Option<u64>, detail: String) -> ModelError {
+    let says = |list: &[&str]| list.iter().any(|word| words.contains(word));
+    match status {
+        Some(401..=403) => ModelError::Auth { detail },
+        // Asking again does not fill an empty account.
+        Some(429) if says(&NO_CREDIT) => ModelError::Auth { detail },
+        Some(429) => ModelError::RateLimited { retry_after_ms, detail },
+        Some(413) => ModelError::TooLong { detail },
+        _ if says(&TOO_LONG) => ModelError::TooLong { detail },
+        Some(408 | 409 | 425 | 500..=599) => ModelError::Overloaded { retry_after_ms, detail },
+        _ if says(&REFUSED) => ModelError::Refused { detail },
+        Some(_) => ModelError::Protocol { detail },
+        None if says(&RATE) => ModelError::RateLimited { retry_after_ms, detail },
+        None if says(&AUTH) => ModelError::Auth { detail },
+        None if says(&OVERLOADED) => ModelError::Overloaded { retry_after_ms, detail },
+        None => ModelError::Protocol { detail },
+    }
+}
+
+/// The sentence in an error value of any shape; the value itself where there is none.
+fn message_of(value: &Value) -> String {
+    sentence(value).map_or_else(|| one_line(&value.to_string()), |text| one_line(&text))
+}
+
+fn sentence(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Array(items) => items.iter().find_map(sentence),
+        Value::Object(members) => {
+            ["error", "message", "detail", "msg", "errors", "error_description", "title", "type", "code"]
+                .iter()
+                .find_map(|key| sentence(members.get(*key)?))
+        }
+        _ => None,
+    }
+}
+
+fn seconds(span: Duration) -> String {
+    format!("{} s", span.as_secs_f64())
+}
+
+#[cfg(test)]
+#[path = "errors/tests.rs"]
+mod tests;

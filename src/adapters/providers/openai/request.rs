@@ -1,0 +1,169 @@
+//! The body of a chat completions request: strict in what is sent, nothing in it that was not asked for (MODEL-6).
+//!
+//! Messages, tools and tool choice are made of async-openai's types, so that their shape is OpenAI's own;
+//! numbers are written as they are configured (its `f32` would turn 0.7 into 0.699999988).
+
+use std::collections::HashSet;
+
+use async_openai::types::chat::{
+    ChatCompletionMessageToolCall, ChatCompletionMessageToolCalls, ChatCompletionNamedToolChoice,
+    ChatCompletionRequestAssistantMessage, ChatCompletionRequestAssistantMessageContent,
+    ChatCompletionRequestMessage, ChatCompletionRequestSystemMessage, ChatCompletionRequestToolMessage,
+    ChatCompletionRequestUserMessage, ChatCompletionStreamOptions, ChatCompletionTool,
+    ChatCompletionToolChoiceOption, ChatCompletionTools, FunctionCall, FunctionName, FunctionObject,
+    ToolChoiceOptions,
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
+use crate::domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest, ToolChoice};
+
+use super::address::is_local;
+use super::conversation::normalise;
+
+/// Providers that take a *named* tool choice and then let the model do what it likes.
+const IGNORES_NAMED: [&str; 6] = ["llama.cpp", "llamacpp", "llama-cpp", "ollama", "lmstudio", "local"];
+
+/// The body of a request.
+///
+/// # Errors
+/// None that a user could cause: a value that JSON cannot hold.
+pub fn build(request: &ModelRequest) -> Result<Value, ModelError> {
+    let messages: Vec<_> = normalise(&request.messages).into_iter().map(message).collect();
+    let mut body = Map::new();
+    body.insert("model".to_owned(), Value::String(request.choice.model.clone()));
+    body.insert("messages".to_owned(), to_value(&messages)?);
+    let (offered, choice) = tools(request);
+    if !offered.is_empty() {
+        body.insert("tools".to_owned(), to_value(&offered)?);
+        body.insert("tool_choice".to_owned(), to_value(&choice)?);
+    }
+    parameters(&mut body, &request.choice);
+    body.insert("stream".to_owned(), Value::Bool(true));
+    let options = ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None };
+    body.insert("stream_options".to_owned(), to_value(&options)?);
+    Ok(Value::Object(body))
+}
+
+fn to_value<T: Serialize>(value: &T) -> Result<Value, ModelError> {
+    serde_json::to_value(value)
+        .map_err(|error| ModelError::Protocol { detail: format!("the request cannot be written: {error}") })
+}
+
+fn message(message: ChatMessage) -> ChatCompletionRequestMessage {
+    let content = message.content;
+    match message.role {
+        ChatRole::System => ChatCompletionRequestSystemMessage { content: content.into(), name: None }.into(),
+        ChatRole::User => ChatCompletionRequestUserMessage { content: content.into(), name: None }.into(),
+        ChatRole::Assistant => {
+            let calls: Vec<_> = message.tool_calls.into_iter().map(call).collect();
+            ChatCompletionRequestAssistantMessage {
+                content: (!content.is_empty())
+                    .then_some(ChatCompletionRequestAssistantMessageContent::Text(content)),
+                tool_calls: (!calls.is_empty()).then_some(calls),
+                ..ChatCompletionRequestAssistantMessage::default()
+            }
+            .into()
+        }
+        ChatRole::Tool => ChatCompletionRequestToolMessage {
+            content: content.into(),
+            tool_call_id: message.tool_call_id.unwrap_or_default(),
+        }
+        .into(),
+    }
+}
+
+fn call(call: ToolCall) -> ChatCompletionMessageToolCalls {
+    ChatCompletionMessageToolCalls::Function(ChatCompletionMessageToolCall {
+        id: call.id,
+        function: FunctionCall { name: call.name, arguments: call.arguments },
+    })
+}
+
+/// What is offered, and how binding that is. A server that ignores a named choice is offered nothing else and
+/// told `required`, which it does enforce; all others keep their list, and with it the cached prefix.
+fn tools(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToolChoiceOption) {
+    let specs = request.tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
+    let parsing = request.parsing_tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
+    let mut seen = HashSet::new();
+    let mut offered: Vec<_> = specs.chain(parsing).filter(|tool| seen.insert(tool.0)).collect();
+    let choice = match &request.tool_choice {
+        ToolChoice::Auto => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto),
+        ToolChoice::Required => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required),
+        ToolChoice::Named(name) if !seen.contains(name) => {
+            ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto)
+        }
+        ToolChoice::Named(name) if ignores_named(&request.choice) => {
+            offered.retain(|tool| tool.0 == name);
+            ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required)
+        }
+        ToolChoice::Named(name) => ChatCompletionToolChoiceOption::Function(ChatCompletionNamedToolChoice {
+            function: FunctionName { name: name.clone() },
+        }),
+    };
+    let offered = offered.into_iter().map(|(name, description, schema)| {
+        ChatCompletionTools::Function(ChatCompletionTool {
+            function: FunctionObject {
+                name: name.clone(),
+                description: (!description.is_empty()).then(|| description.clone()),
+                parameters: Some(object_schema(schema)),
+                strict: None,
+            },
+        })
+    });
+    (offered.collect(), choice)
+}
+
+fn ignores_named(choice: &ModelChoice) -> bool {
+    let provider = choice.provider.to_ascii_lowercase();
+    IGNORES_NAMED.contains(&provider.as_str()) || is_local(&choice.base_url)
+}
+
+/// A schema of an object with `properties`, which is the least that servers take.
+fn object_schema(schema: &Value) -> Value {
+    let Value::Object(members) = schema else { return json!({ "type": "object", "properties": {} }) };
+    let mut members = members.clone();
+    members.entry("type").or_insert_with(|| json!("object"));
+    members.entry("properties").or_insert_with(|| json!({}));
+    Value::Object(members)
+}
+
+fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice) {
+    let ModelParameters {
+        temperature,
+        top_p,
+        top_k,
+        frequency_penalty,
+        presence_penalty,
+        repetition_penalty,
+        max_output_tokens,
+        reasoning_effort,
+    } = &choice.parameters;
+    let rows: [(&str, Option<Value>); 8] = [
+        ("temperature", temperature.map(Value::from)),
+        ("top_p", top_p.map(Value::from)),
+        ("top_k", top_k.map(Value::from)),
+        ("frequency_penalty", frequency_penalty.map(Value::from)),
+        ("presence_penalty", presence_penalty.map(Value::from)),
+        ("repetition_penalty", repetition_penalty.map(Value::from)),
+        (limit_name(choice), max_output_tokens.map(Value::from)),
+        ("reasoning_effort", reasoning_effort.clone().map(Value::from)),
+    ];
+    for (name, value) in rows {
+        if let Some(value) = value {
+            body.insert(name.to_owned(), value);
+        }
+    }
+}
+
+/// OpenAI's newer models refuse `max_tokens`; most others know nothing else.
+fn limit_name(choice: &ModelChoice) -> &'static str {
+    let url = choice.base_url.as_str();
+    let theirs = url.contains("api.openai.com") || url.contains(".openai.azure.com");
+    if theirs { "max_completion_tokens" } else { "max_tokens" }
+}
+
+#[cfg(test)]
+#[path = "request/tests.rs"]
+mod tests;

@@ -1,0 +1,93 @@
+//! Token counts as servers report them, and an estimate where they do not.
+
+use serde_json::Value;
+
+use crate::domain::cost::Usage;
+
+/// Bytes of a usual text per token.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// What was reported; each part may be missing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Reported {
+    prompt: Option<u64>,
+    completion: Option<u64>,
+    cached: Option<u64>,
+    reasoning: Option<u64>,
+}
+
+impl Reported {
+    /// Takes what a usage object holds; later reports replace earlier ones, part by part.
+    pub fn absorb(&mut self, value: &Value) {
+        let count = |paths: &[&str]| {
+            paths.iter().find_map(|path| {
+                let found = value.pointer(path)?;
+                found.as_u64().or_else(|| whole(found.as_f64()?))
+            })
+        };
+        let cached = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
+        self.prompt = count(&["/prompt_tokens", "/input_tokens"]).or(self.prompt);
+        self.completion = count(&["/completion_tokens", "/output_tokens"]).or(self.completion);
+        self.cached = count(&cached).or(self.cached);
+        let reasoning = ["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"];
+        self.reasoning = count(&reasoning).or(self.reasoning);
+    }
+
+    /// The counts, and whether a part of them had to be estimated. A report of nothing but zeros is no report.
+    pub fn complete(self, prompt_bytes: usize, completion_bytes: usize) -> (Usage, bool) {
+        let prompt = self.prompt.filter(|count| *count > 0);
+        let completion = self.completion.filter(|count| *count > 0 || completion_bytes == 0);
+        let usage = Usage {
+            prompt: prompt.unwrap_or_else(|| estimate(prompt_bytes)),
+            completion: completion.unwrap_or_else(|| estimate(completion_bytes)),
+            cached: self.cached.unwrap_or(0),
+            reasoning: self.reasoning.unwrap_or(0),
+        };
+        (usage, prompt.is_none() || completion.is_none())
+    }
+}
+
+fn estimate(bytes: usize) -> u64 {
+    u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates here")]
+fn whole(number: f64) -> Option<u64> {
+    (number >= 0.0).then_some(number as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reports_of_every_dialect() {
+        let rows = [
+            (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}), (10, 5, 0, 0), false),
+            (
+                json!({"prompt_tokens": 10, "completion_tokens": 5,
+                    "prompt_tokens_details": {"cached_tokens": 8},
+                    "completion_tokens_details": {"reasoning_tokens": 3}}),
+                (10, 5, 8, 3),
+                false,
+            ),
+            (
+                json!({"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4}),
+                (9, 1, 4, 0),
+                false,
+            ),
+            (json!({"input_tokens": 7.0, "output_tokens": 2}), (7, 2, 0, 0), false),
+            (json!({"prompt_tokens": 10, "prompt_tokens_details": null}), (10, 2, 0, 0), true),
+            (json!({"prompt_tokens": 0, "completion_tokens": 0}), (25, 2, 0, 0), true),
+            (json!({}), (25, 2, 0, 0), true),
+        ];
+        for (report, (prompt, completion, cached, reasoning), estimated) in rows {
+            let mut reported = Reported::default();
+            reported.absorb(&report);
+            let expected = (Usage { prompt, completion, cached, reasoning }, estimated);
+            assert_eq!(reported.complete(100, 8), expected, "{report}");
+        }
+    }
+}

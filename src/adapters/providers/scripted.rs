@@ -1,0 +1,179 @@
+//! A model that answers from a file: for `simulate`, demonstrations and tests. Deterministic; the only clock is a
+//! reply's own `delay_ms`.
+//!
+//! The file (JSON with comments; the caller reads it):
+//! ```json
+//! { "model": "scripted",
+//!   "replies": {
+//!     "coder": [
+//!       { "text": "Done.", "chunk": 8, "delay_ms": 20, "reasoning": "…",
+//!         "usage": { "prompt": 120, "completion": 8, "cached": 0, "reasoning": 0 } },
+//!       { "tool_calls": [ { "name": "read_file", "arguments": { "path": "a.rs" } } ] },
+//!       { "text": "and", "tool_calls": [ { "name": "list", "arguments": "{bad json", "id": "call_9" } ] },
+//!       { "error": { "kind": "rate_limited", "retry_after_ms": 500, "message": "slow down" } },
+//!       { "match": "fix (it|them)", "reply": { "text": "Fixed." } }
+//!     ] } }
+//! ```
+//! `replies` holds a list per agent id, child workflows' agents included; each call takes the next one, a retry too.
+//! `match` is a regular expression or a plain part of the last message and must fit, else the run has drifted.
+//! Error kinds: rate_limited, overloaded, transport, timeout, auth, too_long, refused, protocol. `chunk`
+//! is the number of characters per streamed piece (default: all at once). Without `usage` it is estimated.
+//! Other keys at the top belong to other readers of the file; unknown keys inside a reply are refused.
+
+mod script;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::domain::cost::Usage;
+use crate::domain::message::{ChatMessage, ToolCall};
+use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply, ModelRequest};
+use crate::ports::model::DeltaSink;
+
+use script::{Outcome, Reply};
+
+/// What is wrong with a replies file; every problem on its own line, with its place in the file.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}", problems.join("\n"))]
+pub struct BadScript {
+    pub problems: Vec<String>,
+}
+
+/// The replies and how far each agent has come.
+#[derive(Debug)]
+pub struct ScriptedModel {
+    model: String,
+    replies: BTreeMap<String, Vec<Reply>>,
+    next: Mutex<BTreeMap<String, usize>>,
+}
+
+impl ScriptedModel {
+    /// Reads a replies file.
+    ///
+    /// # Errors
+    /// Every problem of the file at once.
+    pub fn from_value(file: &Value) -> Result<Self, BadScript> {
+        let (model, replies) = script::read(file)?;
+        Ok(Self { model, replies, next: Mutex::default() })
+    }
+
+    /// The replies that nobody asked for: agent and position from 0.
+    pub fn unused(&self) -> Vec<(String, usize)> {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let rest = |(agent, list): (&String, &Vec<Reply>)| {
+            let used = next.get(agent).copied().unwrap_or(0);
+            (used..list.len()).map(|index| (agent.clone(), index)).collect::<Vec<_>>()
+        };
+        self.replies.iter().flat_map(rest).collect()
+    }
+
+    /// Answers with the agent's next reply.
+    ///
+    /// # Errors
+    /// The scripted error; `Drift` where the script holds no fitting reply.
+    pub async fn call(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
+        let (index, reply) = self.take(request)?;
+        if reply.delay_ms > 0 {
+            tokio::time::sleep(Duration::from_millis(reply.delay_ms)).await;
+        }
+        let answer = match &reply.outcome {
+            Outcome::Error(error) => return Err(error.clone()),
+            Outcome::Answer(answer) => answer,
+        };
+        stream(sink, DeltaKind::Reasoning, &answer.reasoning, reply.chunk).await;
+        stream(sink, DeltaKind::Text, &answer.text, reply.chunk).await;
+        let call = |(number, call): (usize, &ToolCall)| {
+            let made = || format!("call_{}_{index}_{number}", request.agent);
+            ToolCall { id: if call.id.is_empty() { made() } else { call.id.clone() }, ..call.clone() }
+        };
+        let tool_calls: Vec<_> = answer.tool_calls.iter().enumerate().map(call).collect();
+        Ok(ModelReply {
+            text: answer.text.clone(),
+            reasoning: answer.reasoning.clone(),
+            finish: if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls },
+            usage: reply.usage.unwrap_or_else(|| estimate(request, &answer.text, &tool_calls)),
+            usage_estimated: reply.usage.is_none(),
+            tool_calls,
+            model: Some(self.model.clone()),
+            duration_ms: reply.delay_ms,
+        })
+    }
+
+    fn take(&self, request: &ModelRequest) -> Result<(usize, &Reply), ModelError> {
+        let agent = &request.agent;
+        let drift = |detail: String| ModelError::Drift { detail };
+        let asked = request.messages.last().map_or_else(|| "(nothing)".to_owned(), excerpt);
+        let Some(list) = self.replies.get(agent) else {
+            let known: Vec<_> = self.replies.keys().map(String::as_str).collect();
+            return Err(drift(format!(
+                "agent `{agent}` in state `{}` asked {asked}, but the script has no replies for it (it has: {})",
+                request.state,
+                known.join(", ")
+            )));
+        };
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = next.get(agent).copied().unwrap_or(0);
+        let Some(reply) = list.get(index) else {
+            return Err(drift(format!(
+                "agent `{agent}` in state `{}` asked {asked}, but all {} replies of its script are used",
+                request.state,
+                list.len()
+            )));
+        };
+        let last = request.messages.last().map_or("", |message| message.content.as_str());
+        if let Some(fit) = &reply.fit
+            && !fit.fits(last)
+        {
+            return Err(drift(format!(
+                "agent `{agent}` in state `{}` asked {asked}, but reply {} of its script expects `{}`",
+                request.state,
+                index + 1,
+                fit.text()
+            )));
+        }
+        next.insert(agent.clone(), index + 1);
+        Ok((index, reply))
+    }
+}
+
+async fn stream(sink: &dyn DeltaSink, kind: DeltaKind, text: &str, chunk: Option<usize>) {
+    let Some(chunk) = chunk.filter(|_| !text.is_empty()) else {
+        if !text.is_empty() {
+            sink.delta(kind, text);
+        }
+        return;
+    };
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.char_indices().nth(chunk).map_or(rest.len(), |(at, _)| at);
+        sink.delta(kind, &rest[..end]);
+        rest = &rest[end..];
+        // Lets a cancel in between two pieces.
+        tokio::task::yield_now().await;
+    }
+}
+
+fn excerpt(message: &ChatMessage) -> String {
+    let mut text: String = message.content.chars().take(120).collect();
+    if text.len() < message.content.len() {
+        text.push('…');
+    }
+    format!("({}) {text:?}", message.role.as_str())
+}
+
+/// Four bytes a token, as for servers that report nothing.
+fn estimate(request: &ModelRequest, text: &str, calls: &[ToolCall]) -> Usage {
+    let size = |message: &ChatMessage| {
+        message.content.len() + message.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+    };
+    let prompt: usize = request.messages.iter().map(size).sum();
+    let completion = text.len() + calls.iter().map(|c| c.name.len() + c.arguments.len()).sum::<usize>();
+    let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
+    Usage { prompt: tokens(prompt), completion: tokens(completion), cached: 0, reasoning: 0 }
+}
+
+#[cfg(test)]
+mod tests;
