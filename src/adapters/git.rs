@@ -1,1 +1,291 @@
-//! Snapshots in git.
+//! Snapshots in git: commits of our own beside the user's, from a private index (SNAP-1 to SNAP-10, SNAP-16).
+//!
+//! Objects go to the project's repository, refs to `refs/synthdev/snapshots/`; the user's index, HEAD, branches,
+//! stash, reflog, hooks and filters are never touched. Without a repository, or with one libgit2 cannot serve,
+//! a private one in the data directory is used. Bytes are stored and restored raw: no line-end conversion, no
+//! filter. The project is the directory given, even if the repository's work tree is larger.
+//! Covered: files that git tracks and files no ignore file names. Not covered, but listed: other repositories
+//! inside, submodules, pipes, what is over the limits. Of permissions, only the executable bit is kept.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::domain::ids::SnapshotId;
+use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest};
+use crate::ports::clock::Clock;
+use crate::ports::snapshot::{SnapshotError, SnapshotPort};
+
+mod apply;
+mod compare;
+mod entry;
+mod fault;
+mod place;
+mod record;
+mod rules;
+mod scan;
+mod seed;
+mod stat_cache;
+mod tree;
+mod walk;
+
+use apply::Restore;
+use compare::{Change, Pair};
+use entry::{RelPath, to_path};
+use fault::{Outcome, fault};
+use place::{Place, Store};
+use record::{Found, Record};
+use rules::Rules;
+use scan::{Blobs, Scan, Target};
+use stat_cache::StatCache;
+
+/// The snapshots of one project.
+pub struct GitSnapshots {
+    project: PathBuf,
+    data: PathBuf,
+    exclude: Vec<String>,
+    home: Option<PathBuf>,
+    clock: Arc<dyn Clock>,
+}
+
+impl GitSnapshots {
+    /// `data_dir` is the user's data directory; `exclude` holds lines as in an ignore file, and wins over git's
+    /// tracking. Touches nothing until used.
+    pub fn open(project: PathBuf, data_dir: PathBuf, exclude: Vec<String>, clock: Arc<dyn Clock>) -> Self {
+        Self { project, data: data_dir, exclude, home: std::env::home_dir(), clock }
+    }
+
+    /// Another home directory than the environment's.
+    #[must_use]
+    pub fn with_home(mut self, home: PathBuf) -> Self {
+        self.home = Some(home);
+        self
+    }
+
+    fn place(&self) -> Outcome<Place> {
+        Place::resolve(&self.project, &self.data, self.home.as_deref())
+    }
+
+    /// Scans, writes and records; call with the lock held.
+    fn record(
+        &self,
+        here: &Here,
+        scan: Scan,
+        since: (i64, u32),
+        request: &SnapshotRequest,
+    ) -> Outcome<SnapshotInfo> {
+        let store = &here.store;
+        let failed = |error: git2::Error| fault::git_write(store.location(), &error);
+        let odb = store.repo.odb().map_err(failed)?;
+        let tree = tree::write(&odb, &scan.entries).map_err(failed)?;
+        let text = |dir: RelPath| String::from_utf8(dir).ok();
+        let record = Record {
+            label: request.label.clone(),
+            note: request.note.clone(),
+            run: request.run.clone(),
+            created: self.clock.now(),
+            files: scan.entries.iter().filter(|entry| entry.stat.kind != entry::Kind::Submodule).count(),
+            skipped: scan.skipped,
+            scope: store.scope(),
+            empty_dirs: scan.empty_dirs.into_iter().filter_map(text).collect(),
+            exclude: self.exclude.clone(),
+            partial: scan.partial,
+        };
+        let id = record::create(store, tree, &record)?;
+        StatCache { entries: scan.entries, snapshot: id.0.clone() }.save(&here.place, store, since)?;
+        Ok(record::info(&id, &record))
+    }
+
+    fn here(&self, place: Place, store: Store) -> Here {
+        let rules = place.rules(&store, &self.exclude);
+        let cache = StatCache::load(&place, &store, record::reference);
+        Here { place, store, rules, cache }
+    }
+
+    /// Compares a snapshot with the present without storing anything of it.
+    fn compared<T>(
+        &self,
+        id: &SnapshotId,
+        blobs: Blobs,
+        use_it: impl FnOnce(&Here, &Found<'_>, &Scan, &[Change]) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let place = self.place()?;
+        let store = holding(&place, id.as_str())?;
+        let here = self.here(place, store);
+        let found = one(&here.store, id.as_str())?;
+        let stored = here.stored(&found)?;
+        let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
+        let memory = (blobs == Blobs::InMemory).then(|| odb.add_new_mempack_backend(1000));
+        let _memory = memory.transpose().map_err(|error| fault::git_read(here.store.location(), &error))?;
+        let scan = here.scan(&stored, blobs)?;
+        let changes = here.changes(&found, &stored, &scan);
+        use_it(&here, &found, &scan, &changes)
+    }
+}
+
+impl SnapshotPort for GitSnapshots {
+    fn take(&self, request: &SnapshotRequest) -> Result<SnapshotInfo, SnapshotError> {
+        let place = self.place()?;
+        let _lock = place.lock()?;
+        let store = place.store()?;
+        let here = self.here(place, store);
+        let since = stat_cache::disk_time(&here.place);
+        let scan = here.scan(&tree::Stored::new(), Blobs::Stored)?;
+        self.record(&here, scan, since, request)
+    }
+
+    fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+        let mut all = Vec::new();
+        for store in self.place()?.stores() {
+            all.extend(record::all(&store)?.iter().map(Found::info));
+        }
+        all.sort_by(|a, b| b.id.cmp(&a.id));
+        Ok(all)
+    }
+
+    fn find(&self, id: &str) -> Result<SnapshotInfo, SnapshotError> {
+        let mut fitting: Vec<SnapshotInfo> = self
+            .list()?
+            .into_iter()
+            .filter(|info| !id.is_empty() && info.id.as_str().starts_with(id))
+            .collect();
+        match fitting.len() {
+            1 => Ok(fitting.remove(0)),
+            0 => Err(unknown(id)),
+            count => {
+                let ids: Vec<&str> = fitting.iter().take(5).map(|info| info.id.as_str()).collect();
+                Err(fault(
+                    format!("`{id}` could be {count} snapshots: {}", ids.join(", ")),
+                    "Type more of the id.",
+                ))
+            }
+        }
+    }
+
+    fn changes(&self, id: &SnapshotId) -> Result<Vec<ChangedFile>, SnapshotError> {
+        self.compared(id, Blobs::Named, |_, _, _, changes| Ok(changes.iter().map(Change::shown).collect()))
+    }
+
+    fn diff(&self, id: &SnapshotId) -> Result<String, SnapshotError> {
+        self.compared(id, Blobs::InMemory, |here, found, scan, changes| {
+            here.diff(found, scan, changes).map_err(|error| fault::git_read(here.store.location(), &error))
+        })
+    }
+
+    fn restore(&self, id: &SnapshotId) -> Result<Restored, SnapshotError> {
+        let place = self.place()?;
+        let _lock = place.lock()?;
+        let store = holding(&place, id.as_str())?;
+        let here = self.here(place, store);
+        let since = stat_cache::disk_time(&here.place);
+        let found = one(&here.store, id.as_str())?;
+        let stored = here.stored(&found)?;
+        let scan = here.scan(&stored, Blobs::Stored)?;
+        let changes = here.changes(&found, &stored, &scan);
+        if changes.is_empty() {
+            return Ok(Restored { safety: None, files: Vec::new() });
+        }
+        if let Some(lost) = changes.iter().find(|change| scan.unreadable.contains(&change.path)) {
+            return Err(fault(
+                format!(
+                    "{} cannot be read, so it could not be saved; nothing was changed",
+                    lost.shown().path
+                ),
+                "Make it readable or move it away, then restore again.",
+            ));
+        }
+        let request = SnapshotRequest {
+            label: format!("Before restore of {id}"),
+            run: None,
+            note: format!("Restore this one to undo the restore of `{}`.", found.record.label),
+        };
+        let safety = self.record(&here, scan, since, &request)?.id;
+        let empty_dirs = found.record.empty_dirs.iter().map(|dir| dir.clone().into_bytes()).collect();
+        let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
+        let restore = Restore { root: &here.place.project, odb, empty_dirs: &empty_dirs };
+        restore.run(&changes).map_err(|error| SnapshotError {
+            hint: Some(format!(
+                "{} The state before is snapshot {safety}.",
+                error.hint.as_deref().unwrap_or_default()
+            )),
+            ..error
+        })?;
+        Ok(Restored { safety: Some(safety), files: changes.iter().map(Change::shown).collect() })
+    }
+
+    fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError> {
+        let place = self.place()?;
+        let store = holding(&place, id.as_str())?;
+        record::delete(&store, id)
+    }
+}
+
+/// All that one operation needs.
+struct Here {
+    place: Place,
+    store: Store,
+    rules: Rules,
+    cache: StatCache,
+}
+
+impl Here {
+    fn stored(&self, found: &Found<'_>) -> Outcome<tree::Stored> {
+        let tree = found.commit.tree().and_then(|tree| tree::read(&self.store.repo, &tree));
+        tree.map_err(|error| fault::git_read(self.store.location(), &error))
+    }
+
+    /// The present, with every path of `stored` covered.
+    fn scan(&self, stored: &tree::Stored, blobs: Blobs) -> Outcome<Scan> {
+        let files = stored.iter().filter(|(_, (kind, _))| *kind != entry::Kind::Submodule);
+        let wanted: BTreeSet<RelPath> = files.map(|(path, _)| path.clone()).collect();
+        let target = Target { place: &self.place, store: &self.store, rules: &self.rules, wanted: &wanted };
+        scan::scan(&target, &self.cache, blobs)
+    }
+
+    fn changes(&self, found: &Found<'_>, stored: &tree::Stored, now: &Scan) -> Vec<Change> {
+        let (repo, record, rules) = (&self.store.repo, &found.record, &self.rules);
+        compare::changes(&Pair { repo, record, stored, now, rules })
+    }
+
+    /// As `git diff` writes it; the present's objects are in memory only.
+    fn diff(&self, found: &Found<'_>, scan: &Scan, changes: &[Change]) -> Result<String, git2::Error> {
+        if changes.is_empty() {
+            return Ok(String::new());
+        }
+        let repo = &self.store.repo;
+        let now = repo.find_tree(tree::write(&repo.odb()?, &scan.entries)?)?;
+        let mut options = git2::DiffOptions::new();
+        options.disable_pathspec_match(true);
+        for change in changes {
+            options.pathspec(to_path(&change.path));
+        }
+        let diff = repo.diff_tree_to_tree(Some(&found.commit.tree()?), Some(&now), Some(&mut options))?;
+        let mut text = Vec::new();
+        diff.print(git2::DiffFormat::Patch, |_, _, line| {
+            if matches!(line.origin(), '+' | '-' | ' ') {
+                text.push(u8::try_from(line.origin()).unwrap_or(b' '));
+            }
+            text.extend_from_slice(line.content());
+            true
+        })?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+fn one<'repo>(store: &'repo Store, id: &str) -> Outcome<Found<'repo>> {
+    record::all(store)?.into_iter().find(|found| found.id.as_str() == id).ok_or_else(|| unknown(id))
+}
+
+/// The store that has a snapshot.
+fn holding(place: &Place, id: &str) -> Outcome<Store> {
+    for store in place.stores() {
+        if one(&store, id).is_ok() {
+            return Ok(store);
+        }
+    }
+    Err(unknown(id))
+}
+
+fn unknown(id: &str) -> SnapshotError {
+    fault(format!("no snapshot `{id}` of this project"), "List the snapshots to see their ids.")
+}

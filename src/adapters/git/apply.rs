@@ -1,0 +1,187 @@
+//! Makes the project equal to a snapshot: the only code here that changes the user's files.
+//! Writes beside and renames; never follows a symbolic link; checks for obstacles before the first change.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use git2::{Odb, Oid};
+
+use super::compare::Change;
+use super::entry::{Kind, RelPath, ancestors, to_bytes, to_path};
+use super::fault::{self, Outcome, fault};
+use crate::domain::snapshot::FileChange;
+
+/// Where to write and where the content comes from.
+pub struct Restore<'a> {
+    pub root: &'a Path,
+    pub odb: Odb<'a>,
+    /// Stay even when they become empty, and return when they are gone.
+    pub empty_dirs: &'a BTreeSet<RelPath>,
+}
+
+impl Restore<'_> {
+    /// # Errors
+    /// An obstacle (nothing was changed), a missing object (nothing was changed) or a failing disk.
+    pub fn run(&self, changes: &[Change]) -> Outcome<()> {
+        self.check(changes)?;
+        for change in changes.iter().filter(|change| change.change == FileChange::Added) {
+            self.remove(&change.path)?;
+        }
+        for change in changes {
+            if let Some((kind, blob)) = change.stored {
+                self.write(&change.path, kind, blob)?;
+            }
+        }
+        for dir in self.empty_dirs {
+            self.make_dirs(dir)?;
+        }
+        Ok(())
+    }
+
+    /// A directory in the place of a file must hold nothing but files that go anyway.
+    fn check(&self, changes: &[Change]) -> Outcome<()> {
+        let going: BTreeSet<&[u8]> = changes
+            .iter()
+            .filter(|change| change.change == FileChange::Added)
+            .map(|change| change.path.as_slice())
+            .collect();
+        for change in changes {
+            let Some((_, blob)) = change.stored else { continue };
+            if !self.odb.exists(blob) {
+                return Err(fault(
+                    format!("the snapshot lacks the content of {}; nothing was changed", shown(&change.path)),
+                    "Another program removed objects from the store; choose another snapshot.",
+                ));
+            }
+            if let Some(rest) = self.obstacle(&change.path, &going) {
+                let text = format!(
+                    "{} was a file and is a directory holding {}, which no snapshot covers; nothing was changed",
+                    shown(&change.path),
+                    shown(&rest)
+                );
+                return Err(fault(text, "Move that directory away, then restore again."));
+            }
+        }
+        Ok(())
+    }
+
+    fn obstacle(&self, path: &[u8], going: &BTreeSet<&[u8]>) -> Option<RelPath> {
+        let place = self.root.join(to_path(path));
+        if !fs::symlink_metadata(&place).ok()?.is_dir() {
+            return None;
+        }
+        for item in fs::read_dir(&place).ok()?.flatten() {
+            let mut inner = path.to_vec();
+            inner.push(b'/');
+            inner.extend_from_slice(item.file_name().as_bytes());
+            let found = match item.file_type() {
+                Ok(kind) if kind.is_dir() => self.obstacle(&inner, going),
+                _ => (!going.contains(inner.as_slice())).then_some(inner),
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    fn remove(&self, path: &RelPath) -> Outcome<()> {
+        let place = self.root.join(to_path(path));
+        match fs::remove_file(&place) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(fault::project(&place, &error)),
+            _ => {}
+        }
+        let mut dirs: Vec<&[u8]> = ancestors(path).collect();
+        while let Some(dir) = dirs.pop() {
+            if self.empty_dirs.contains(dir) || fs::remove_dir(self.root.join(to_path(dir))).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, path: &RelPath, kind: Kind, blob: Oid) -> Outcome<()> {
+        let place = self.root.join(to_path(path));
+        if let Some(dir) = ancestors(path).last() {
+            self.make_dirs(dir)?;
+        }
+        let before = fs::symlink_metadata(&place).ok();
+        if before.as_ref().is_some_and(fs::Metadata::is_dir) {
+            remove_empty_tree(&place).map_err(|error| fault::project(&place, &error))?;
+        }
+        let content = self.odb.read(blob).map_err(|error| fault::git_read(&place, &error))?;
+        let mode = before.filter(fs::Metadata::is_file).map(|meta| meta.permissions().mode());
+        let draft = Draft::beside(&place);
+        let done = if kind == Kind::Link {
+            std::os::unix::fs::symlink(to_path(content.data()), &draft.0)
+        } else {
+            write_file(&draft.0, content.data(), kind, mode)
+        };
+        done.and_then(|()| fs::rename(&draft.0, &place)).map_err(|error| fault::project(&place, &error))
+    }
+
+    /// Every step must be a real directory: a link here would lead out of the project (ERR-6).
+    fn make_dirs(&self, dir: &[u8]) -> Outcome<()> {
+        for step in ancestors(dir).chain([dir]) {
+            let place = self.root.join(to_path(step));
+            match fs::symlink_metadata(&place) {
+                Ok(meta) if meta.is_dir() => {}
+                Ok(_) => {
+                    return Err(fault(
+                        format!("{} is in the way: it is not a directory", place.display()),
+                        "Move it away, then restore again.",
+                    ));
+                }
+                Err(_) => fs::create_dir(&place).map_err(|error| fault::project(&place, &error))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file to be renamed; removed if that does not happen.
+struct Draft(PathBuf);
+
+impl Draft {
+    fn beside(place: &Path) -> Self {
+        let tag = uuid::Uuid::new_v4().simple().to_string();
+        Self(place.with_file_name(format!(".synthdev-{}", &tag[..16])))
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Keeps the permissions of the file it replaces, but for the executable bits.
+fn write_file(place: &Path, bytes: &[u8], kind: Kind, before: Option<u32>) -> std::io::Result<()> {
+    let fresh = if kind == Kind::Executable { 0o777 } else { 0o666 };
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(fresh).open(place)?;
+    file.write_all(bytes)?;
+    if let Some(before) = before {
+        let readable = (before & 0o444) >> 2;
+        let mode = if kind == Kind::Executable { before | readable | 0o100 } else { before & !0o111 };
+        file.set_permissions(fs::Permissions::from_mode(mode & 0o777))?;
+    }
+    Ok(())
+}
+
+fn remove_empty_tree(dir: &Path) -> std::io::Result<()> {
+    for item in fs::read_dir(dir)? {
+        let item = item?;
+        if item.file_type()?.is_dir() {
+            remove_empty_tree(&item.path())?;
+        }
+    }
+    fs::remove_dir(dir)
+}
+
+fn shown(path: &[u8]) -> String {
+    String::from_utf8_lossy(&to_bytes(&to_path(path))).into_owned()
+}

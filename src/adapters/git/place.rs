@@ -1,0 +1,164 @@
+//! Where a project's snapshots live: its own repository, or a private one in the data directory.
+//! Opens, never changes the user's repository; refuses the home directory and the filesystem root.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use git2::{Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use sha2::{Digest, Sha256};
+
+use super::entry::{RelPath, to_bytes};
+use super::fault::{self, Outcome, fault};
+use super::rules::{Rules, parse};
+
+/// A project and its corner of the data directory.
+pub struct Place {
+    /// Without symbolic links.
+    pub project: PathBuf,
+    /// `<data>/snapshots/<hash of the project's path>`: private index, lock, private repository.
+    pub corner: PathBuf,
+    /// The data directory, when it lies inside the project.
+    pub fenced: Option<PathBuf>,
+}
+
+/// One repository that holds snapshots.
+pub struct Store {
+    pub repo: Repository,
+    /// The private repository of a project that git cannot serve.
+    pub private: bool,
+    /// The project's place in the work tree; empty at its top and in private stores.
+    pub prefix: PathBuf,
+}
+
+impl Store {
+    pub fn location(&self) -> &Path {
+        self.repo.path()
+    }
+
+    /// Tells snapshots of one project from those of others in the same repository.
+    pub fn scope(&self) -> String {
+        if self.private {
+            return String::new();
+        }
+        let tree = if self.repo.is_worktree() {
+            self.repo.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        format!("{tree}:{}", self.prefix.display())
+    }
+
+    /// The path of a project file as the work tree knows it.
+    pub fn in_tree(&self, path: &[u8]) -> RelPath {
+        if self.prefix.as_os_str().is_empty() {
+            return path.to_vec();
+        }
+        let mut full = to_bytes(&self.prefix);
+        full.push(b'/');
+        full.extend_from_slice(path);
+        full
+    }
+}
+
+impl Place {
+    /// Checks that `project` may be snapshotted.
+    /// # Errors
+    /// It does not exist, or is the root or the home directory (or holds it).
+    pub fn resolve(project: &Path, data: &Path, home: Option<&Path>) -> Outcome<Self> {
+        let real = fs::canonicalize(project).map_err(|error| fault::project(project, &error))?;
+        let home = home.map(|home| fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
+        if real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real)) {
+            return Err(fault(
+                format!("no snapshots of {}: it is the home directory or above it", real.display()),
+                "Start in a project directory of its own.",
+            ));
+        }
+        let hash = Sha256::digest(to_bytes(&real));
+        let key: String = hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
+        let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
+        let fenced = data.starts_with(&real).then(|| data.clone());
+        Ok(Self { project: real, corner: data.join("snapshots").join(key), fenced })
+    }
+
+    /// The store new snapshots go to; the private one is created when needed.
+    pub fn store(&self) -> Outcome<Store> {
+        match self.own_repository() {
+            Some(store) => Ok(store),
+            None => self.create_private(),
+        }
+    }
+
+    /// Every store that may hold snapshots of this project: git may have come or gone since.
+    pub fn stores(&self) -> Vec<Store> {
+        let private = Repository::open_bare(self.private_path());
+        let private = private.ok().map(|repo| Store { repo, private: true, prefix: PathBuf::new() });
+        self.own_repository().into_iter().chain(private).collect()
+    }
+
+    /// Held while the private index or the project changes, so that two instances take turns.
+    pub fn lock(&self) -> Outcome<File> {
+        fs::create_dir_all(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
+        let path = self.corner.join("lock");
+        let file = File::create(&path).map_err(|error| fault::store(&path, &error))?;
+        file.lock().map_err(|error| fault::store(&path, &error))?;
+        Ok(file)
+    }
+
+    /// The ignore rules from outside the project's own files.
+    pub fn rules(&self, store: &Store, exclude: &[String]) -> Rules {
+        let mut outer = Vec::new();
+        let config = store.repo.config().ok();
+        let global = config
+            .as_ref()
+            .and_then(|config| config.get_path("core.excludesFile").ok())
+            .or_else(|| directories::BaseDirs::new().map(|dirs| dirs.config_dir().join("git/ignore")));
+        let top = Path::new("");
+        outer.extend(global.and_then(|path| fs::read(path).ok()).map(|text| parse(top, &text)));
+        let common =
+            if store.private { self.project.join(".git") } else { store.repo.commondir().to_owned() };
+        outer.extend(fs::read(common.join("info/exclude")).ok().map(|text| parse(top, &text)));
+        if let Some(work) = store.repo.workdir() {
+            let mut above: Vec<&Path> = store.prefix.ancestors().skip(1).collect();
+            above.reverse();
+            for dir in above {
+                outer.extend(fs::read(work.join(dir).join(".gitignore")).ok().map(|text| parse(dir, &text)));
+            }
+        }
+        Rules { outer, exclude: parse(top, exclude.join("\n").as_bytes()), prefix: store.prefix.clone() }
+    }
+
+    /// `None` when there is no repository or libgit2 cannot serve it: split or sparse index, reftable,
+    /// SHA-256, foreign owner, or a surrounding repository that ignores the project.
+    fn own_repository(&self) -> Option<Store> {
+        let repo =
+            Repository::open_ext(&self.project, RepositoryOpenFlags::empty(), std::iter::empty::<&Path>())
+                .ok()?;
+        let work = fs::canonicalize(repo.workdir()?).ok()?;
+        let prefix = self.project.strip_prefix(&work).ok()?.to_owned();
+        if prefix.starts_with(".git")
+            || !prefix.as_os_str().is_empty() && repo.is_path_ignored(&prefix).ok()?
+        {
+            return None;
+        }
+        repo.index().ok()?;
+        Some(Store { repo, private: false, prefix })
+    }
+
+    fn private_path(&self) -> PathBuf {
+        self.corner.join("objects.git")
+    }
+
+    fn create_private(&self) -> Outcome<Store> {
+        let path = self.private_path();
+        fs::create_dir_all(&self.corner).map_err(|error| fault::store(&self.corner, &error))?;
+        let repo = match Repository::open_bare(&path) {
+            Ok(repo) => repo,
+            Err(_) => {
+                let mut options = RepositoryInitOptions::new();
+                options.bare(true).mkdir(true).external_template(false);
+                Repository::init_opts(&path, &options).map_err(|error| fault::git_write(&path, &error))?
+            }
+        };
+        Ok(Store { repo, private: true, prefix: PathBuf::new() })
+    }
+}

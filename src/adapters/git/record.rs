@@ -1,0 +1,166 @@
+//! Snapshots as commits without parents under refs of our own; what people are told lies in the message.
+//! Touches no branch, no HEAD, no reflog.
+
+use git2::{Commit, ErrorCode, Oid, Signature, Time};
+use serde::{Deserialize, Serialize};
+
+use super::fault::{self, Outcome, fault};
+use super::place::Store;
+use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::snapshot::{Skipped, SnapshotInfo};
+
+const NAMESPACE: &str = "refs/synthdev/snapshots/";
+/// Crockford's: no letters that look like digits; its order is the order of bytes.
+const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Room for ids of one millisecond.
+const TIES: u64 = 32 * 32 * 32;
+
+/// The message's JSON part.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    pub label: String,
+    pub note: String,
+    pub run: Option<RunId>,
+    pub created: Timestamp,
+    pub files: usize,
+    pub skipped: Vec<Skipped>,
+    /// Which work tree and directory of the repository it covers.
+    pub scope: String,
+    pub empty_dirs: Vec<String>,
+    /// The user's exclusions at that time: a restore must not delete what they hid.
+    pub exclude: Vec<String>,
+    /// The list of skipped paths is cut, so a restore cannot know what is new.
+    pub partial: bool,
+}
+
+/// A stored snapshot.
+pub struct Found<'repo> {
+    pub id: SnapshotId,
+    pub record: Record,
+    pub commit: Commit<'repo>,
+}
+
+impl Found<'_> {
+    pub fn info(&self) -> SnapshotInfo {
+        info(&self.id, &self.record)
+    }
+}
+
+pub fn info(id: &SnapshotId, record: &Record) -> SnapshotInfo {
+    SnapshotInfo {
+        id: id.clone(),
+        label: record.label.clone(),
+        note: record.note.clone(),
+        run: record.run.clone(),
+        created: record.created,
+        files: record.files,
+        skipped: record.skipped.clone(),
+    }
+}
+
+pub fn reference(id: &str) -> String {
+    format!("{NAMESPACE}{id}")
+}
+
+/// Writes the commit and its ref; the id sorts after every other of this store.
+pub fn create(store: &Store, tree: Oid, record: &Record) -> Outcome<SnapshotId> {
+    let failed = |error: git2::Error| fault::git_write(store.location(), &error);
+    let time = Time::new(record.created.0.div_euclid(1000), 0);
+    let who = Signature::new("synthdev", "synthdev@localhost", &time).map_err(failed)?;
+    let tree = store.repo.find_tree(tree).map_err(failed)?;
+    let message = message(record)?;
+    let commit = store.repo.commit(None, &who, &who, &message, &tree, &[]).map_err(failed)?;
+    let last = names(store)?.into_iter().filter_map(|name| number(&name)).max();
+    let mut next = u64::try_from(record.created.0).unwrap_or(0).saturating_mul(TIES);
+    next = next.max(last.map_or(0, |last| last + 1));
+    loop {
+        let id = spell(next);
+        let name = reference(&id);
+        match store.repo.reference(&name, commit, false, "") {
+            Ok(_) => {
+                // `core.logAllRefUpdates = always` would keep a log of a ref that never moves.
+                if store.repo.reference_has_log(&name).unwrap_or(false) {
+                    store.repo.reflog_delete(&name).map_err(failed)?;
+                }
+                return Ok(SnapshotId(id));
+            }
+            Err(error) if error.code() == ErrorCode::Exists => next += 1,
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+/// The snapshots of this store's scope; refs of that namespace that we cannot read are left out.
+pub fn all(store: &Store) -> Outcome<Vec<Found<'_>>> {
+    let scope = store.scope();
+    let found = names(store)?.into_iter().filter_map(|id| load(store, &id));
+    Ok(found.filter(|found| found.record.scope == scope).collect())
+}
+
+/// # Errors
+/// The ref cannot be removed.
+pub fn delete(store: &Store, id: &SnapshotId) -> Outcome<()> {
+    let failed = |error: git2::Error| fault::git_write(store.location(), &error);
+    store.repo.find_reference(&reference(id.as_str())).and_then(|mut found| found.delete()).map_err(failed)
+}
+
+fn load<'repo>(store: &'repo Store, id: &str) -> Option<Found<'repo>> {
+    let commit = store.repo.find_reference(&reference(id)).ok()?.peel_to_commit().ok()?;
+    let (_, json) = std::str::from_utf8(commit.message_bytes()).ok()?.split_once("\n\n")?;
+    let record = serde_json::from_str(json).ok()?;
+    Some(Found { id: SnapshotId(id.to_owned()), record, commit })
+}
+
+fn names(store: &Store) -> Outcome<Vec<String>> {
+    let failed = |error: git2::Error| fault::git_read(store.location(), &error);
+    let mut names = Vec::new();
+    for found in store.repo.references_glob(&format!("{NAMESPACE}*")).map_err(failed)? {
+        let found = found.map_err(failed)?;
+        let name = String::from_utf8_lossy(found.name_bytes());
+        names.extend(name.strip_prefix(NAMESPACE).map(str::to_owned));
+    }
+    Ok(names)
+}
+
+fn message(record: &Record) -> Outcome<String> {
+    let title: String = record.label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let title = title.trim();
+    let title = if title.is_empty() { "snapshot" } else { title };
+    let json = serde_json::to_string_pretty(record)
+        .map_err(|error| fault(format!("cannot describe the snapshot: {error}"), "Report this as a bug."))?;
+    Ok(format!("{title}\n\n{json}\n"))
+}
+
+/// Twelve digits: nine of milliseconds, three of order within one.
+fn spell(mut number: u64) -> String {
+    let mut digits = [b'0'; 12];
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[usize::try_from(number % 32).unwrap_or(0)];
+        number /= 32;
+    }
+    String::from_utf8_lossy(&digits).into_owned()
+}
+
+fn number(name: &str) -> Option<u64> {
+    let digit = |byte: u8| DIGITS.iter().position(|digit| *digit == byte);
+    (name.len() == 12).then(|| {
+        name.bytes().try_fold(0_u64, |sum, byte| Some(sum * 32 + u64::try_from(digit(byte)?).ok()?))
+    })?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_time_and_read_back() {
+        let mut last = String::new();
+        for number_ in [0, 1, TIES, 1_700_000_000_000 * TIES, 1_700_000_000_000 * TIES + 1] {
+            let id = spell(number_);
+            assert_eq!((id.len(), number(&id)), (12, Some(number_)));
+            assert!(id > last);
+            last = id;
+        }
+        assert_eq!(number("not-an-id"), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! What the user's own index already knows: tracked paths, submodules, and blobs of unchanged files.
+//! Reads the index, never writes it. Trusts a blob only if git cannot have converted the file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use git2::{AttrCheckFlags, Oid, Repository};
+
+use super::entry::{Entry, Kind, RelPath, Stat, ancestors, to_bytes, to_path};
+use super::fault::{self, Outcome};
+use super::place::Store;
+use super::stat_cache::doubt;
+
+/// The user's index, seen from the project.
+#[derive(Default)]
+pub struct Seed {
+    /// Files and links, sorted by path. The blobs hold what git would store, not always the raw bytes.
+    pub entries: Vec<Entry>,
+    /// With paths in conflict; sorted, no submodules.
+    pub tracked: Vec<RelPath>,
+    /// With the commit the index holds.
+    pub submodules: BTreeMap<RelPath, Oid>,
+}
+
+impl Seed {
+    pub fn read(store: &Store) -> Outcome<Self> {
+        let mut seed = Self::default();
+        if store.private {
+            return Ok(seed);
+        }
+        let index = store.repo.index().map_err(|error| fault::git_read(store.location(), &error))?;
+        let written = index.path().and_then(|path| fs::metadata(path).ok());
+        let written = written.map_or((i64::MIN, 0), |meta| (meta.mtime(), cut(meta.mtime_nsec())));
+        let mut prefix = to_bytes(&store.prefix);
+        if !prefix.is_empty() {
+            prefix.push(b'/');
+        }
+        for item in index.iter() {
+            let Some(path) = item.path.strip_prefix(prefix.as_slice()).map(<[u8]>::to_vec) else { continue };
+            let Some(kind) = Kind::from_mode(item.mode) else { continue };
+            if kind == Kind::Submodule {
+                seed.submodules.insert(path, item.id);
+                continue;
+            }
+            seed.tracked.push(path.clone());
+            let settled = item.flags >> 12 & 3 == 0;
+            if !settled {
+                continue;
+            }
+            let time = |time: git2::IndexTime| (i64::from(time.seconds()), time.nanoseconds());
+            let (modified, changed) = (time(item.mtime), time(item.ctime));
+            let size = u64::from(item.file_size);
+            let mut stat = Stat { kind, size, modified, changed, inode: item.ino };
+            if stat.is_racy(written) {
+                doubt(&mut stat);
+            }
+            seed.entries.push(Entry { path, stat, blob: item.id });
+        }
+        seed.tracked.dedup();
+        Ok(seed)
+    }
+}
+
+/// Judges whether the index's blob of an unchanged file is its raw content.
+/// Without attributes and line-end settings it is; with them, git only removes bytes for line ends, so an
+/// equal size proves equality; filters, `ident` and re-encoding are never trusted.
+pub struct Trust<'a> {
+    store: &'a Store,
+    converts: bool,
+    rewrites: bool,
+}
+
+impl<'a> Trust<'a> {
+    pub fn new(store: &'a Store, seed: &Seed, root: &Path) -> Self {
+        let mut texts = Vec::new();
+        let mut look = |path: &Path| texts.extend(fs::read(path).ok());
+        let dirs: BTreeSet<&[u8]> = seed.tracked.iter().flat_map(|path| ancestors(path)).collect();
+        dirs.iter().for_each(|dir| look(&root.join(to_path(dir)).join(".gitattributes")));
+        for dir in store.prefix.ancestors() {
+            store.repo.workdir().into_iter().for_each(|work| look(&work.join(dir).join(".gitattributes")));
+        }
+        look(&store.repo.commondir().join("info/attributes"));
+        look(Path::new("/etc/gitattributes"));
+        let config = store.repo.config().ok();
+        let global = config.as_ref().and_then(|config| config.get_path("core.attributesFile").ok());
+        let global = global
+            .or_else(|| directories::BaseDirs::new().map(|dirs| dirs.config_dir().join("git/attributes")));
+        global.iter().for_each(|path| look(path));
+        let crlf = config.and_then(|config| config.get_string("core.autocrlf").ok());
+        let crlf = crlf.is_some_and(|value| !matches!(value.as_str(), "false" | "no" | "off" | "0"));
+        let words: [&[u8]; 3] = [b"filter", b"ident", b"working-tree-encoding"];
+        let rewrites = texts.iter().any(|text| words.iter().any(|word| contains(text, word)));
+        Self { store, converts: crlf || !texts.is_empty(), rewrites }
+    }
+
+    pub fn holds(&self, odb: &git2::Odb<'_>, path: &[u8], size: u64, blob: Oid) -> bool {
+        if !self.converts {
+            return true;
+        }
+        !(self.rewrites && rewritten(&self.store.repo, &to_path(&self.store.in_tree(path))))
+            && odb.read_header(blob).is_ok_and(|(stored, _)| stored as u64 == size)
+    }
+}
+
+fn rewritten(repo: &Repository, path: &Path) -> bool {
+    ["filter", "ident", "working-tree-encoding"].iter().any(|name| {
+        !matches!(repo.get_attr(path, name, AttrCheckFlags::FILE_THEN_INDEX), Ok(None | Some("false")))
+    })
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}
+
+fn cut(value: i64) -> u32 {
+    u32::try_from(value).unwrap_or(0)
+}

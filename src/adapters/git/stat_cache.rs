@@ -1,0 +1,163 @@
+//! The private index: which blob a file had when its stat looked like this. Kept between snapshots.
+//! A lost or damaged cache costs time, never exactness: what it does not know is hashed.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use git2::Oid;
+
+use super::entry::{Entry, Kind, Stat};
+use super::fault::{self, Outcome};
+use super::place::{Place, Store};
+
+const HEADER: &[u8] = b"synthdev index 1\n";
+/// No file has this time, so an entry that carries it is always hashed again.
+const NEVER: (i64, u32) = (i64::MIN, 0);
+
+/// Entries sorted by path.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub struct StatCache {
+    pub entries: Vec<Entry>,
+    /// The snapshot whose objects these are; while its ref exists, git cannot prune them.
+    pub snapshot: String,
+}
+
+impl StatCache {
+    /// What the last snapshot knew. Blobs that may be gone are forgotten.
+    pub fn load(place: &Place, store: &Store, reference: impl Fn(&str) -> String) -> Self {
+        let Some(mut cache) = fs::read(file(place, store)).ok().and_then(|bytes| decode(&bytes)) else {
+            return Self::default();
+        };
+        if store.repo.find_reference(&reference(&cache.snapshot)).is_err() {
+            let Ok(odb) = store.repo.odb() else { return Self::default() };
+            cache.entries.retain(|entry| odb.exists(entry.blob));
+        }
+        cache
+    }
+
+    /// Written beside and renamed, so that a reader never sees half of it. Call with the lock held.
+    /// Entries that could change unseen after `since` (racy git) are stored so that they never match.
+    pub fn save(mut self, place: &Place, store: &Store, since: (i64, u32)) -> Outcome<()> {
+        for entry in &mut self.entries {
+            if entry.stat.is_racy(since) {
+                doubt(&mut entry.stat);
+            }
+        }
+        let target = file(place, store);
+        let draft = target.with_extension("new");
+        let written = fs::File::create(&draft).and_then(|mut out| out.write_all(&encode(&self)));
+        written.and_then(|()| fs::rename(&draft, &target)).map_err(|error| fault::store(&target, &error))
+    }
+}
+
+/// The time the disk's own clock shows now, read from a file just written: comparable with file times.
+pub fn disk_time(place: &Place) -> (i64, u32) {
+    let path = place.corner.join(format!("clock-{}", std::process::id()));
+    let stamp = fs::write(&path, b"").and_then(|()| fs::metadata(&path));
+    let _ = fs::remove_file(&path);
+    // Without a clock every entry is doubted: slow, still right.
+    stamp.map_or(NEVER, |meta| (meta.mtime(), u32::try_from(meta.mtime_nsec()).unwrap_or(0)))
+}
+
+/// Makes a stat that no file can have.
+pub fn doubt(stat: &mut Stat) {
+    stat.modified = NEVER;
+}
+
+/// Looks a path up in entries sorted by path.
+pub fn lookup<'a>(entries: &'a [Entry], path: &[u8]) -> Option<&'a Entry> {
+    let at = entries.binary_search_by(|entry| entry.path.as_slice().cmp(path)).ok()?;
+    entries.get(at)
+}
+
+fn file(place: &Place, store: &Store) -> PathBuf {
+    place.corner.join(Path::new(if store.private { "index-private" } else { "index-repository" }))
+}
+
+fn encode(cache: &StatCache) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + cache.entries.len() * 120);
+    out.extend_from_slice(HEADER);
+    text(&mut out, cache.snapshot.as_bytes());
+    out.extend_from_slice(&(cache.entries.len() as u64).to_le_bytes());
+    for Entry { path, stat, blob } in &cache.entries {
+        out.extend_from_slice(&stat.kind.mode().to_le_bytes());
+        out.extend_from_slice(&stat.size.to_le_bytes());
+        for (seconds, nanos) in [stat.modified, stat.changed] {
+            out.extend_from_slice(&seconds.to_le_bytes());
+            out.extend_from_slice(&nanos.to_le_bytes());
+        }
+        out.extend_from_slice(&stat.inode.to_le_bytes());
+        out.extend_from_slice(blob.as_bytes());
+        text(&mut out, path);
+    }
+    out
+}
+
+fn text(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// `None` for anything but a whole, sorted cache of this version.
+fn decode(bytes: &[u8]) -> Option<StatCache> {
+    let mut rest = bytes.strip_prefix(HEADER)?;
+    let snapshot = String::from_utf8(take_text(&mut rest)?.to_vec()).ok()?;
+    let count = u64::from_le_bytes(take(&mut rest)?);
+    let mut entries = Vec::new();
+    for _ in 0..count {
+        let kind = Kind::from_mode(u32::from_le_bytes(take(&mut rest)?))?;
+        let size = u64::from_le_bytes(take(&mut rest)?);
+        let modified = (i64::from_le_bytes(take(&mut rest)?), u32::from_le_bytes(take(&mut rest)?));
+        let changed = (i64::from_le_bytes(take(&mut rest)?), u32::from_le_bytes(take(&mut rest)?));
+        let inode = u32::from_le_bytes(take(&mut rest)?);
+        let blob = Oid::from_bytes(&take::<20>(&mut rest)?).ok()?;
+        let path = take_text(&mut rest)?.to_vec();
+        entries.push(Entry { path, stat: Stat { kind, size, modified, changed, inode }, blob });
+    }
+    (rest.is_empty() && entries.is_sorted_by(|a, b| a.path < b.path))
+        .then_some(StatCache { entries, snapshot })
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (head, tail) = rest.split_first_chunk::<N>()?;
+    *rest = tail;
+    Some(*head)
+}
+
+fn take_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = usize::try_from(u64::from_le_bytes(take(rest)?)).ok()?;
+    let (head, tail) = rest.split_at_checked(length)?;
+    *rest = tail;
+    Some(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str) -> Entry {
+        let stat = Stat { kind: Kind::File, size: 3, modified: (5, 6), changed: (7, 8), inode: 9 };
+        Entry { path: path.into(), stat, blob: Oid::from_bytes(&[7; 20]).unwrap() }
+    }
+
+    #[test]
+    fn reads_what_it_wrote_and_nothing_damaged() {
+        let cache = StatCache { entries: vec![entry("a"), entry("b/ü")], snapshot: "0abc".into() };
+        let bytes = encode(&cache);
+        assert_eq!(decode(&bytes), Some(cache));
+        for cut in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..cut]), None, "cut at {cut}");
+        }
+        let unsorted = StatCache { entries: vec![entry("b"), entry("a")], snapshot: String::new() };
+        assert_eq!(decode(&encode(&unsorted)), None);
+    }
+
+    #[test]
+    fn a_doubted_stat_matches_nothing() {
+        let mut stat = entry("a").stat;
+        doubt(&mut stat);
+        assert_ne!(stat, entry("a").stat);
+    }
+}

@@ -1,0 +1,78 @@
+//! Entries to git tree objects and back. Writes objects only; no index, no ref.
+
+use std::collections::BTreeMap;
+
+use git2::{ObjectType, Odb, Oid, Repository, Tree};
+
+use super::entry::{Entry, Kind, RelPath};
+
+/// A stored tree, flat.
+pub type Stored = BTreeMap<RelPath, (Kind, Oid)>;
+
+/// Writes the trees of entries sorted by path and returns the root's name; existing trees are not rewritten.
+pub fn write(odb: &Odb<'_>, entries: &[Entry]) -> Result<Oid, git2::Error> {
+    write_below(odb, entries, 0)
+}
+
+/// Reads a tree with all below it.
+pub fn read(repo: &Repository, tree: &Tree<'_>) -> Result<Stored, git2::Error> {
+    let mut stored = Stored::new();
+    read_below(repo, tree, &[], &mut stored)?;
+    Ok(stored)
+}
+
+fn write_below(odb: &Odb<'_>, entries: &[Entry], depth: usize) -> Result<Oid, git2::Error> {
+    let mut items: Vec<(&[u8], u32, Oid)> = Vec::new();
+    let mut rest = entries;
+    while let Some(first) = rest.first() {
+        let name = &first.path[depth..];
+        let Some(end) = name.iter().position(|byte| *byte == b'/') else {
+            items.push((name, first.stat.kind.mode(), first.blob));
+            rest = &rest[1..];
+            continue;
+        };
+        // Paths are sorted as bytes, so all that share `name/` stand together.
+        let dir = &first.path[..=depth + end];
+        let count = rest.iter().take_while(|entry| entry.path.starts_with(dir)).count();
+        items.push((&name[..end], 0o40_000, write_below(odb, &rest[..count], dir.len())?));
+        rest = &rest[count..];
+    }
+    items.sort_unstable_by(|a, b| sort_key(a).cmp(sort_key(b)));
+    let mut bytes = Vec::with_capacity(items.len() * 48);
+    for (name, mode, oid) in items {
+        bytes.extend_from_slice(format!("{mode:o} ").as_bytes());
+        bytes.extend_from_slice(name);
+        bytes.push(0);
+        bytes.extend_from_slice(oid.as_bytes());
+    }
+    let oid = Oid::hash_object(ObjectType::Tree, &bytes)?;
+    if odb.exists(oid) { Ok(oid) } else { odb.write(ObjectType::Tree, &bytes) }
+}
+
+/// Git compares the names of directories as if they ended in a slash.
+fn sort_key<'a>(item: &(&'a [u8], u32, Oid)) -> impl Iterator<Item = u8> + 'a {
+    item.0.iter().copied().chain((item.1 == 0o40_000).then_some(b'/'))
+}
+
+fn read_below(
+    repo: &Repository,
+    tree: &Tree<'_>,
+    dir: &[u8],
+    stored: &mut Stored,
+) -> Result<(), git2::Error> {
+    for item in tree.iter() {
+        let mut path = dir.to_vec();
+        path.extend_from_slice(item.name_bytes());
+        match item.kind() {
+            Some(ObjectType::Tree) => {
+                path.push(b'/');
+                read_below(repo, &repo.find_tree(item.id())?, &path, stored)?;
+            }
+            _ => {
+                let mode = u32::try_from(item.filemode()).unwrap_or(0);
+                stored.extend(Kind::from_mode(mode).map(|kind| (path, (kind, item.id()))));
+            }
+        }
+    }
+    Ok(())
+}

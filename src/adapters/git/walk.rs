@@ -1,0 +1,118 @@
+//! Walks the project and lists what is not ignored, in every directory that is the project's own.
+//! Never follows a symbolic link, never enters `.git` or another repository, reads no file but ignore files.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use ignore::gitignore::Gitignore;
+
+use super::entry::{RelPath, shown, to_path};
+use super::rules::Rules;
+use crate::domain::snapshot::Skipped;
+
+/// What a walk found.
+#[derive(Default)]
+pub struct Walked {
+    /// Files and symbolic links, sorted.
+    pub files: Vec<RelPath>,
+    /// Directories that were walked: known to be real ones.
+    pub dirs: BTreeSet<RelPath>,
+    pub empty_dirs: Vec<RelPath>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// Lists a project; `is_submodule` names directories that the user's index knows as submodules,
+/// `fenced` is a directory to leave out (our own data), if it lies inside.
+pub fn walk(
+    root: &Path,
+    rules: &Rules,
+    is_submodule: &dyn Fn(&[u8]) -> bool,
+    fenced: Option<&Path>,
+) -> Walked {
+    let mut walk = Walk { root, rules, is_submodule, fenced, found: Walked::default() };
+    walk.directory(&[], &[]);
+    walk.found.files.sort_unstable();
+    walk.found
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    rules: &'a Rules,
+    is_submodule: &'a dyn Fn(&[u8]) -> bool,
+    fenced: Option<&'a Path>,
+    found: Walked,
+}
+
+impl Walk<'_> {
+    fn directory(&mut self, dir: &[u8], outer: &[Arc<Gitignore>]) {
+        let place = self.root.join(to_path(dir));
+        let names = match names(&place) {
+            Ok(names) => names,
+            Err(error) => return self.skip(dir, format!("cannot be read: {error}")),
+        };
+        if !dir.is_empty() && names.iter().any(|(name, _)| name == ".git") {
+            return self.skip(dir, "a repository of its own; its inside is not covered".to_owned());
+        }
+        let mut rules = outer.to_vec();
+        if names.iter().any(|(name, kind)| name == ".gitignore" && kind.is_some_and(|kind| kind.is_file()))
+            && let Ok(text) = fs::read(place.join(".gitignore"))
+        {
+            rules.push(self.rules.parse(dir, &text));
+        }
+        self.found.dirs.insert(dir.to_vec());
+        if names.is_empty() && !dir.is_empty() {
+            self.found.empty_dirs.push(dir.to_vec());
+        }
+        for (name, kind) in names {
+            if name != ".git" {
+                self.item(&rules, join(dir, name), kind);
+            }
+        }
+    }
+
+    fn item(&mut self, rules: &[Arc<Gitignore>], path: RelPath, kind: Option<fs::FileType>) {
+        let is_dir = kind.is_some_and(|kind| kind.is_dir());
+        if is_dir && (self.is_submodule)(&path) {
+            return self
+                .skip(&path, "a submodule; its commit is recorded, its inside is not covered".to_owned());
+        }
+        if self.rules.excluded_here(&path, is_dir) || self.rules.ignored_here(rules, &path, is_dir) {
+            return;
+        }
+        match kind {
+            Some(kind) if kind.is_dir() => {
+                if self.fenced != Some(self.root.join(to_path(&path)).as_path()) {
+                    self.directory(&path, rules);
+                }
+            }
+            Some(kind) if kind.is_file() || kind.is_symlink() => self.found.files.push(path),
+            Some(_) => self.skip(&path, "not a regular file (pipe, socket or device)".to_owned()),
+            None => self.skip(&path, "its kind cannot be read".to_owned()),
+        }
+    }
+
+    fn skip(&mut self, path: &[u8], reason: String) {
+        let path = if path.is_empty() { ".".to_owned() } else { shown(path) };
+        self.found.skipped.push(Skipped { path, reason });
+    }
+}
+
+fn names(place: &Path) -> std::io::Result<Vec<(OsString, Option<fs::FileType>)>> {
+    fs::read_dir(place)?.map(|item| item.map(|item| (item.file_name(), item.file_type().ok()))).collect()
+}
+
+fn join(dir: &[u8], name: OsString) -> RelPath {
+    let name = name.into_vec();
+    if dir.is_empty() {
+        return name;
+    }
+    let mut path = Vec::with_capacity(dir.len() + 1 + name.len());
+    path.extend_from_slice(dir);
+    path.push(b'/');
+    path.extend(name);
+    path
+}
