@@ -1,1 +1,50 @@
-//! app
+//! The composition root: load configuration, build adapters, start the runtime, pick a front-end.
+//!
+//! It only wires; what it wires is in the layers.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the environment, the directory and the terminal are met here, once"
+)]
+
+mod backend;
+mod checks;
+mod demo;
+mod lists;
+mod logs;
+mod past;
+mod runs;
+mod sources;
+mod trust;
+pub mod wiring;
+mod world;
+
+use anyhow::Result;
+
+use crate::cli::args::{Cli, Command, ConfigCommand, completions};
+use crate::cli::exit;
+use world::World;
+
+/// Does what was typed; the answer is the exit code.
+///
+/// # Errors
+/// What could not be done, with what to do next; exit code 2.
+pub fn run(cli: Cli) -> Result<u8> {
+    if let Some(Command::Completions { shell }) = cli.command {
+        completions(shell, &mut std::io::stdout().lock());
+        return Ok(exit::COMPLETED);
+    }
+    let world = World::find(&cli)?;
+    match cli.command {
+        None => backend::interactive(&world, backend::Opening::default()),
+        Some(Command::Run(args)) => runs::run(&world, args),
+        Some(Command::Demo { headless }) => demo::run(&world, headless),
+        Some(Command::Check { paths, json }) => checks::check(&world, &paths, json),
+        Some(Command::Runs(command)) => past::runs(&world, command),
+        Some(Command::Snapshot(command)) => past::snapshot(&world, command),
+        Some(Command::Workflows { json }) => lists::workflows(&world, json),
+        Some(Command::Roles { json }) => lists::roles(&world, json),
+        Some(Command::Tools { json }) => lists::tools(&world, json),
+        Some(Command::Config(ConfigCommand::Show { origin })) => lists::config(&world, origin),
+        Some(Command::Completions { .. }) => Ok(exit::COMPLETED),
+    }
+}

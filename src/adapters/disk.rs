@@ -106,6 +106,17 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
+/// Makes an empty file that only the user can read.
+///
+/// # Errors
+/// As the system says; the file exists.
+pub fn create_private(path: &Path) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    private(&mut options);
+    options.open(path).map(|_| ())
+}
+
 /// Makes a directory of ours, closed to others.
 ///
 /// # Errors

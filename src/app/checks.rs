@@ -1,0 +1,109 @@
+//! `check`, and how findings are told everywhere else.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::runs::load;
+use super::world::World;
+use crate::adapters::disk;
+use crate::cli::exit;
+use crate::config::catalog::Catalog;
+use crate::config::render::{Paint, render, summary};
+use crate::config::source::SourceFile;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::place::Layer;
+
+/// Findings on stderr, as compilers show them.
+pub(super) fn tell(catalog: &Catalog, found: &[Diagnostic]) {
+    eprint!("{}", rendered(catalog, found, std::io::stderr().is_terminal()));
+}
+
+pub(super) fn rendered(catalog: &Catalog, found: &[Diagnostic], colour: bool) -> String {
+    let paint = if colour { Paint::Colour } else { Paint::Plain };
+    render(found, &|name| catalog.printable(name), paint)
+}
+
+/// Errors of settings, models and roles; `true` if there were any.
+pub(super) fn tell_setting_errors(catalog: &Catalog) -> bool {
+    let errors: Vec<Diagnostic> = catalog
+        .diagnostics()
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error && !of_workflow(catalog, finding))
+        .cloned()
+        .collect();
+    tell(catalog, &errors);
+    !errors.is_empty()
+}
+
+/// A broken workflow file must not stop the others.
+fn of_workflow(catalog: &Catalog, finding: &Diagnostic) -> bool {
+    catalog.workflow_files().iter().any(|file| file.name == finding.place.file)
+}
+
+pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> {
+    let (catalog, _) = load(world, world.scripted_if_bare(), None)?;
+    let mut found: Vec<Diagnostic> = Vec::new();
+    let mut files: Vec<SourceFile> = Vec::new();
+    if paths.is_empty() {
+        found.extend(catalog.diagnostics().iter().cloned());
+        for entry in catalog.workflows() {
+            found.extend(match catalog.check(&entry.name) {
+                Ok((_, notes)) => notes,
+                Err(found) => found,
+            });
+        }
+    }
+    for path in paths {
+        for file in files_of(path)? {
+            found.extend(match catalog.check_file(&file) {
+                Ok((_, notes)) => notes,
+                Err(found) => found,
+            });
+            files.push(file);
+        }
+    }
+    let mut seen: Vec<Diagnostic> = Vec::new();
+    for finding in found {
+        if !seen.contains(&finding) {
+            seen.push(finding);
+        }
+    }
+    show(&catalog, &files, &seen, json)?;
+    let errors = seen.iter().any(|finding| finding.severity == Severity::Error);
+    Ok(if errors { exit::FAILED } else { exit::COMPLETED })
+}
+
+fn show(catalog: &Catalog, files: &[SourceFile], found: &[Diagnostic], json: bool) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        serde_json::to_writer_pretty(&mut out, found)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    let paint = if std::io::stdout().is_terminal() { Paint::Colour } else { Paint::Plain };
+    let text_of = |name: &str| {
+        let own = files.iter().find(|file| file.name == name).map(|file| file.text.to_string());
+        own.or_else(|| catalog.printable(name))
+    };
+    write!(out, "{}", render(found, &text_of, paint))?;
+    writeln!(out, "{}", summary(found))?;
+    Ok(())
+}
+
+fn files_of(path: &Path) -> Result<Vec<SourceFile>> {
+    if path.is_dir() {
+        let read = disk::read_tree(path);
+        return read
+            .into_iter()
+            .map(|file| {
+                let name = path.join(&file.name).display().to_string();
+                let text = file.text.with_context(|| format!("{name} cannot be read"))?;
+                Ok(SourceFile::new(Layer::CommandLine, name, text))
+            })
+            .collect();
+    }
+    let text = disk::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(vec![SourceFile::new(Layer::CommandLine, path.display().to_string(), text)])
+}

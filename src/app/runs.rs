@@ -1,0 +1,199 @@
+//! `run`: finds the workflow, checks it and its inputs, then stays with the run to its end.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+
+use super::checks;
+use super::sources::{self, Gathered};
+use super::trust;
+use super::wiring::{self, Wired};
+use super::world::World;
+use crate::adapters::disk;
+use crate::adapters::providers::scripted::ScriptedModel;
+use crate::cli::args::RunArgs;
+use crate::cli::headless::{self, FinalReport, Show};
+use crate::cli::exit;
+use crate::config::catalog::Catalog;
+use crate::config::inputs;
+use crate::config::json::Node;
+use crate::config::settings::layers::Overrides;
+use crate::config::source::{Findings, SourceFile};
+use crate::domain::place::Layer;
+use crate::domain::workflow::{Parameter, Program};
+use crate::engine::spec::{MACHINE_VERSION, RunSpec};
+
+/// The configuration of this start; broken settings are told and end the program.
+pub(super) fn load(world: &World, overrides: Overrides, more: Option<SourceFile>) -> Result<(Catalog, Gathered)> {
+    let mut gathered = sources::gather(world, overrides, world.trust)?;
+    gathered.sources.workflows.extend(more);
+    let specs = wiring::specs();
+    let catalog = Catalog::load(gathered.sources.clone(), specs);
+    for line in &gathered.unreadable {
+        eprintln!("warning: not read: {line}");
+    }
+    if let Some(notice) = trust::notice(&gathered.verdict) {
+        eprintln!("warning: {notice}");
+    }
+    Ok((catalog, gathered))
+}
+
+pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
+    let show = Show { json: args.json, events: args.events, progress: !args.json && !args.events };
+    let script = args.replies.as_deref().map(read_script).transpose()?;
+    let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
+    let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
+    let (catalog, _) = load(world, overrides, file.clone())?;
+    if checks::tell_setting_errors(&catalog) {
+        return Ok(exit::USAGE);
+    }
+    let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
+    let program = match catalog.check(&name) {
+        Ok((program, _)) => program,
+        Err(found) => {
+            checks::tell(&catalog, &found);
+            return Ok(exit::USAGE);
+        }
+    };
+    let values = inputs_of(&program, text.as_deref(), &args)?;
+    let spec = spec(&catalog, program, values, args.yes, false);
+    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
+    let report = drive(&wired, spec, show)?;
+    Ok(headless::conclude(&report, show)?)
+}
+
+/// Runs a spec to its end on a runtime of its own, with Ctrl+C as cancel.
+pub(super) fn drive(wired: &Wired, spec: RunSpec, show: Show) -> Result<FinalReport> {
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        let interrupts = interrupts();
+        let providers = Arc::clone(&wired.providers);
+        let leftovers = move || leftovers(providers.scripted());
+        headless::run(&wired.handle, spec, show, interrupts, &leftovers).await
+    })
+}
+
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("no threads can be started")
+}
+
+/// Ctrl+C, and the signals by which a system ends programs.
+fn interrupts() -> headless::Interrupts {
+    let (to, from) = tokio::sync::mpsc::unbounded_channel();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+            let to = to.clone();
+            if let Ok(mut stream) = signal(kind) {
+                tokio::spawn(async move {
+                    while stream.recv().await.is_some() && to.send(()).is_ok() {}
+                });
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && to.send(()).is_ok() {} });
+    from
+}
+
+pub(super) fn spec(
+    catalog: &Catalog,
+    program: Program,
+    inputs: Map<String, Value>,
+    yes: bool,
+    interactive: bool,
+) -> RunSpec {
+    let approvals = catalog.settings().approvals();
+    let approvals = if yes { approvals.approving_all() } else { approvals };
+    RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive }
+}
+
+fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {
+    let unused = script.map(ScriptedModel::unused).unwrap_or_default();
+    unused.into_iter().map(|(agent, at)| format!("reply {} of `{agent}` was never used", at + 1)).collect()
+}
+
+pub(super) fn read_script(path: &Path) -> Result<ScriptedModel> {
+    let text = disk::read(path).with_context(|| format!("the replies file {} cannot be read", path.display()))?;
+    parse_script(&path.display().to_string(), &text)
+}
+
+pub(super) fn parse_script(name: &str, text: &str) -> Result<ScriptedModel> {
+    let file = SourceFile::new(Layer::CommandLine, name, text);
+    let mut findings = Findings::new(&file);
+    let node = Node::parse(&file, &mut findings);
+    if let Some(first) = findings.list.first() {
+        bail!("{}: {}", first.place, first.message);
+    }
+    let value = node.map(|node| node.to_value()).unwrap_or_default();
+    ScriptedModel::from_value(&value).map_err(|bad| anyhow::anyhow!("{name} is not a replies file:\n{bad}"))
+}
+
+fn read_workflow(path: &Path) -> Result<SourceFile> {
+    let text = disk::read(path).with_context(|| format!("the workflow file {} cannot be read", path.display()))?;
+    Ok(SourceFile::new(Layer::CommandLine, path.display().to_string(), text))
+}
+
+/// With a file, its first workflow is meant unless a name of it was typed.
+fn name_and_input(catalog: &Catalog, args: &RunArgs, file: Option<&SourceFile>) -> Result<(String, Option<String>)> {
+    let Some(file) = file else {
+        let Some(name) = args.name.clone() else {
+            bail!("which workflow? synthdev run NAME \"task\"; `synthdev workflows` lists them");
+        };
+        return Ok((name, args.input.clone()));
+    };
+    let (heads, found) = crate::config::workflow_file::index(file);
+    let Some(first) = heads.first() else {
+        checks::tell(catalog, &found);
+        bail!("{} holds no workflow", file.name);
+    };
+    match (&args.name, &args.input) {
+        (Some(name), Some(input)) => Ok((name.clone(), Some(input.clone()))),
+        (Some(name), None) if heads.iter().any(|head| head.name == *name) => Ok((name.clone(), None)),
+        (input, _) => Ok((first.name.clone(), input.clone())),
+    }
+}
+
+fn inputs_of(program: &Program, text: Option<&str>, args: &RunArgs) -> Result<Map<String, Value>> {
+    let parameters: &[Parameter] = program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
+    let file = args.input_file.as_deref().map(read_input).transpose()?;
+    if !args.inputs.is_empty() {
+        if text.is_some() || file.is_some() {
+            bail!("give the input once: as text, with --input, or with --input-file");
+        }
+        let mut values = Map::new();
+        for pair in &args.inputs {
+            let Some((name, value)) = pair.split_once('=') else {
+                bail!("--input {pair}: write it as NAME=VALUE");
+            };
+            values.insert(name.to_owned(), Value::from(value));
+        }
+        return inputs::from_values(parameters, &values).map_err(told);
+    }
+    if text.is_some() && file.is_some() {
+        bail!("give the input once: as text, or with --input-file");
+    }
+    let text = text.map(str::to_owned).or(file).unwrap_or_default();
+    inputs::from_text(parameters, &text).map_err(told)
+}
+
+fn told(error: inputs::InputError) -> anyhow::Error {
+    anyhow::anyhow!("{}\nhint: {}", error.message, error.hint)
+}
+
+fn read_input(path: &Path) -> Result<String> {
+    if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("standard input cannot be read")?;
+        return Ok(text);
+    }
+    disk::read(path).with_context(|| format!("the input file {} cannot be read", path.display()))
+}

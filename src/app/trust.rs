@@ -1,0 +1,70 @@
+//! The project layer is used only after a decision bound to its content (kept in the user's data directory).
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::world::World;
+use crate::adapters::disk;
+use crate::config::trust::{TrustBook, Verdict};
+
+/// The project's own folder.
+pub(super) const FOLDER: &str = ".synthdev";
+
+/// The pieces of a project that can make the program do something: relative path and text.
+pub(super) fn project_files(project: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut add = |name: String, text: std::io::Result<Option<String>>| {
+        // An unreadable file still counts: once it can be read, it must be asked about.
+        match text {
+            Ok(Some(text)) => files.push((name, text)),
+            Ok(None) => {}
+            Err(error) => files.push((name, format!("unreadable: {error}"))),
+        }
+    };
+    for name in ["settings.json", "models.json"] {
+        add(format!("{FOLDER}/{name}"), disk::read_if_there(&project.join(FOLDER).join(name)));
+    }
+    for folder in ["roles", "workflows"] {
+        for read in disk::read_tree(&project.join(FOLDER).join(folder)) {
+            add(format!("{FOLDER}/{folder}/{}", read.name), read.text.map(Some));
+        }
+    }
+    add(".env".to_owned(), disk::read_if_there(&project.join(".env")));
+    files
+}
+
+/// The decision for the files as they are; `allow` (from `--trust` or the dialog) makes and stores it.
+pub(super) fn decide(world: &World, files: &[(String, String)], allow: bool) -> Result<Verdict> {
+    if files.is_empty() {
+        return Ok(Verdict::Trusted);
+    }
+    let path = world.dirs.data.join("trust.json");
+    let text = disk::read_if_there(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let mut book = TrustBook::parse(&text.unwrap_or_default());
+    let project = world.project.display().to_string();
+    let verdict = book.verdict(&project, files);
+    if verdict == Verdict::Trusted || !allow {
+        return Ok(verdict);
+    }
+    book.allow(&project, files);
+    disk::write_private(&path, &book.to_text()).with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(Verdict::Trusted)
+}
+
+/// What is not used, in one line for stderr; `None` when all is trusted.
+pub(super) fn notice(verdict: &Verdict) -> Option<String> {
+    let what = match verdict {
+        Verdict::Trusted => return None,
+        Verdict::New { files } => format!("has its own configuration ({})", files.join(", ")),
+        Verdict::Changed { added, removed, changed } => {
+            let list = |word: &str, files: &[String]| {
+                (!files.is_empty()).then(|| format!("{word} {}", files.join(", ")))
+            };
+            let parts: Vec<String> =
+                [list("added", added), list("changed", changed), list("removed", removed)].into_iter().flatten().collect();
+            format!("has changed its configuration since you trusted it ({})", parts.join("; "))
+        }
+    };
+    Some(format!("this project {what}; it is not used until you trust it: --trust"))
+}

@@ -1,0 +1,86 @@
+//! What this start finds: directory, user directories, environment, flags.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::adapters::disk::UserDirs;
+use crate::cli::args::{Cli, SettingFlags};
+use crate::config::settings::layers::Overrides;
+
+pub(super) struct World {
+    /// The project, canonical.
+    pub(super) project: PathBuf,
+    pub(super) dirs: UserDirs,
+    pub(super) environment: BTreeMap<String, String>,
+    pub(super) overrides: Overrides,
+    /// `--config FILE`
+    pub(super) extra_settings: Option<PathBuf>,
+    /// `--trust`
+    pub(super) trust: bool,
+}
+
+impl World {
+    pub(super) fn find(cli: &Cli) -> Result<Self> {
+        let start = match &cli.directory {
+            Some(directory) => directory.clone(),
+            None => std::env::current_dir().context("the current directory cannot be read")?,
+        };
+        let project = std::fs::canonicalize(&start)
+            .with_context(|| format!("there is no directory {}", start.display()))?;
+        if !project.is_dir() {
+            anyhow::bail!("{} is not a directory", start.display());
+        }
+        let dirs = UserDirs::find().context("no home directory: set HOME")?;
+        Ok(Self {
+            project,
+            dirs,
+            environment: std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .collect(),
+            overrides: overrides(&cli.settings),
+            extra_settings: cli.settings.config.clone(),
+            trust: cli.settings.trust,
+        })
+    }
+
+    /// The same world with another project (the demo's).
+    pub(super) fn elsewhere(self, project: PathBuf) -> Self {
+        Self { project, ..self }
+    }
+
+    /// Every level answers from the scripted replies.
+    pub(super) fn scripted(&self, flag: &str) -> Overrides {
+        let mut overrides = self.overrides.clone();
+        for level in ["base", "smart", "fast"] {
+            overrides.set(&format!("levels.{level}.provider"), "scripted", flag);
+        }
+        overrides
+    }
+}
+
+fn overrides(flags: &SettingFlags) -> Overrides {
+    let mut overrides = Overrides::default();
+    let rows = [
+        ("levels.base.api_key", &flags.api_key, "--api-key"),
+        ("levels.base.base_url", &flags.base_url, "--base-url"),
+        ("levels.base.model", &flags.base_model, "--base-model"),
+        ("levels.smart.api_key", &flags.smart_api_key, "--smart-api-key"),
+        ("levels.smart.base_url", &flags.smart_url, "--smart-url"),
+        ("levels.smart.model", &flags.smart_model, "--smart-model"),
+        ("levels.fast.api_key", &flags.fast_api_key, "--fast-api-key"),
+        ("levels.fast.base_url", &flags.fast_url, "--fast-url"),
+        ("levels.fast.model", &flags.fast_model, "--fast-model"),
+        ("default_role", &flags.role, "--role"),
+    ];
+    for (path, value, flag) in rows {
+        if let Some(text) = value {
+            overrides.set(path, text, flag);
+        }
+    }
+    if let Some(level) = flags.verbosity {
+        overrides.set("verbosity", &level.to_string(), "--verbosity");
+    }
+    overrides
+}
