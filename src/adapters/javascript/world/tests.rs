@@ -212,10 +212,6 @@ fn scripts_change_common_data() {
             "() => { let x = {}; for (let i = 0; i < 200; i++) x = {x}; common_data.x = x }",
             "is nested too deeply",
         ),
-        (
-            "() => { let x = [1]; for (let i = 0; i < 40; i++) x = [x, x]; common_data.x = x }",
-            "needed more than 32 MB",
-        ),
     ] {
         let text_after = after(&mut world, json!({"keep": 1}), text).to_string();
         assert!(text_after.contains(expected), "{text}: {text_after}");
@@ -404,15 +400,15 @@ fn contexts_are_written_back_with_their_origins() {
 fn errors_name_the_scripts_own_position() {
     let mut world = World::new(Limits::default());
     for (text, message, line, column) in [
-        ("() => {\n  const x = 1;\n  x.y.z;\n}", "TypeError", 3, 6),
-        ("common_data.a.b", "TypeError", 1, 14),
+        ("() => {\n  const x = 1;\n  x.y.z;\n}", "TypeError: cannot read property 'z' of undefined", 3, 3),
         ("(\n  nothing_here\n)", "ReferenceError: nothing_here is not defined", 2, 3),
-        ("__call(\"review_work\")?.arguments.none.x", "TypeError", 1, 36),
+        ("[__call(\"review_work\")?.arguments, nothing]", "ReferenceError: nothing", 1, 34),
+        (";const a = 1;\n a.b.c", "TypeError", 2, 2),
         ("1 +", "SyntaxError", 1, 0),
-        (";let = 1 2", "SyntaxError", 1, 2),
+        ("() => {\n  let 5;\n}", "SyntaxError", 2, 7),
         ("() => { throw 'plain' }", "threw \"plain\"", 0, 0),
-        ("() => { leak = 1 }", "ReferenceError", 1, 9),
-        ("() => { this.counter = 1 }", "TypeError", 1, 14),
+        ("() => { leak = 1 }", "ReferenceError: leak is not defined", 1, 9),
+        ("() => { this.counter = 1 }", "TypeError", 1, 9),
         ("async () => 1", "cannot wait", 0, 0),
     ] {
         let error = run(&mut world, json!({}), text).unwrap_err();
@@ -423,7 +419,10 @@ fn errors_name_the_scripts_own_position() {
 
 #[test]
 fn limits_stop_scripts_and_the_world_goes_on() {
-    let mut world = World::new(Limits { time: Duration::from_millis(100), ..Limits::default() });
+    // Rows that must end in the clock get little of it, all others plenty: no row depends on the machine's speed.
+    let mut hasty = World::new(Limits { time: Duration::from_millis(100), ..Limits::default() });
+    let patient = Limits { time: Duration::from_secs(60), memory: 8 * 1024 * 1024, ..Limits::default() };
+    let mut patient = World::new(patient);
     use ScriptErrorKind::{Memory, Stack, Thrown, Time};
     for (text, expected) in [
         ("() => { while (true) {} }", Some(Time)),
@@ -444,6 +443,7 @@ fn limits_stop_scripts_and_the_world_goes_on() {
         ("() => (function* () {}).constructor('yield 1')()", Some(Thrown)),
         ("() => (async () => {}).constructor('return 1')()", Some(Thrown)),
         ("() => import('std')", Some(Thrown)),
+        ("() => { let x = [1]; for (let i = 0; i < 40; i++) x = [x, x]; common_data.x = x }", Some(Memory)),
         ("() => { Object.prototype.hacked = 1 }", Some(Thrown)),
         ("() => { ({}).__proto__.hacked = 1 }", Some(Thrown)),
         ("() => { Array.prototype.map = 1 }", Some(Thrown)),
@@ -457,14 +457,16 @@ fn limits_stop_scripts_and_the_world_goes_on() {
         ("() => { Object.getPrototypeOf([][Symbol.iterator]()).next = 1 }", Some(Thrown)),
         ("() => { evaluateExpression('1)})()}); let hacked = 5; (function(){(function(){return (1') }", None),
     ] {
-        let got = run(&mut world, json!({}), text);
+        let timed = matches!(expected, Some(Time) | None);
+        let world = if timed { &mut hasty } else { &mut patient };
+        let got = run(world, json!({}), text);
         let kind = got.as_ref().err().map(|error| error.kind);
         if expected.is_some() {
             assert_eq!(kind, expected, "{text}: {got:?}");
         }
         assert_eq!(
             value(
-                &mut world,
+                world,
                 json!({"n": 1}),
                 "[typeof hacked, typeof this.hacked, typeof {}.hacked, [1].map(x => x + common_data.n)[0]]"
             ),
