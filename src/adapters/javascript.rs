@@ -10,6 +10,7 @@ mod extract;
 mod fault;
 mod host;
 mod view;
+mod work;
 mod world;
 
 pub use host::Host;

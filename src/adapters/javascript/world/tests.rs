@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::context::Side;
 use crate::domain::message::ToolCall;
 use crate::domain::place::Place;
-use crate::domain::script::{AgentView, ContextView, ScriptForm, ScriptKind};
+use crate::domain::script::{AgentView, ContextView, Guard, ScriptForm, ScriptKind, ScriptMessage};
 
 fn script(text: &str) -> Script {
     let form = if text.starts_with(';') { ScriptForm::Statements } else { ScriptForm::Expression };
