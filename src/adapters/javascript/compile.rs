@@ -1,0 +1,97 @@
+//! From a script's text to a function that QuickJS can call.
+//!
+//! Owns: the wrapper that makes host members plain names (A5) and keeps the script's own line and column numbers.
+//! Refuses: the `function.NAME` shorthand; that is rewritten while a workflow is loaded (A3).
+
+use rquickjs::context::EvalOptions;
+use rquickjs::{Ctx, Function};
+
+use crate::domain::script::ScriptForm;
+
+/// The file name under which scripts appear in stack traces.
+pub(super) const FILE: &str = "workflow-script";
+/// Lines that the wrapper puts before the script.
+pub(super) const LINES_BEFORE: usize = 1;
+
+/// Members of the host that scripts may name without `this.` (A5).
+const NAMES: [&str; 15] = [
+    "common_data",
+    "variables",
+    "agents",
+    "contexts",
+    "sub_workflow_result",
+    "last_agent_response",
+    "last_tool_calls",
+    "last_parsing_tool_calls",
+    "context",
+    "executionContext",
+    "getAgent",
+    "getContext",
+    "getToolCalls",
+    "evaluateExpression",
+    "__call",
+];
+
+/// Compiles a script into a function that takes the host as `this`.
+///
+/// # Errors
+/// The text is no expression, or no list of statements.
+pub(super) fn compile<'js>(ctx: &Ctx<'js>, text: &str, form: ScriptForm) -> rquickjs::Result<Function<'js>> {
+    let mut options = EvalOptions::default();
+    options.filename = Some(FILE.to_owned());
+    ctx.eval_with_options(wrap(text, form), options)
+}
+
+/// Names become parameters: a script may shadow them, and assigning one changes nothing outside the call.
+/// Only names that the text mentions are passed, because reading `agents` or `contexts` builds them.
+fn wrap(text: &str, form: ScriptForm) -> String {
+    let used: Vec<&str> = NAMES.into_iter().filter(|name| mentions(text, name)).collect();
+    let names = used.join(",");
+    let values: String = used.iter().map(|name| format!(",this.{name}")).collect();
+    match form {
+        ScriptForm::Expression => {
+            let text = text.trim_end().trim_end_matches(';');
+            if used.is_empty() {
+                return format!("(function(){{return (\n{text}\n);}})");
+            }
+            format!("(function(){{return (function({names}){{return (\n{text}\n);}}).call(this{values});}})")
+        }
+        // The inner block lets a script declare a variable that is named like a host member.
+        ScriptForm::Statements => {
+            format!("(function(){{(function({names}){{{{\n{text}\n}}}}).call(this{values});}})")
+        }
+    }
+}
+
+/// Whether `name` occurs as a whole word that is not a member (`x.name`). Strings and comments count: harmless.
+fn mentions(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let member = before.ends_with('.') && !before.ends_with("...");
+        !member && !before.ends_with(is_word) && !after.starts_with(is_word)
+    })
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_free_words_count() {
+        for (text, name, expected) in [
+            ("common_data.x", "common_data", true),
+            ("this.common_data.x", "common_data", false),
+            ("[...agents]", "agents", true),
+            ("my_agents", "agents", false),
+            ("agents2", "agents", false),
+            ("getContext('a')", "context", false),
+            ("x = {a: context}", "context", true),
+        ] {
+            assert_eq!(mentions(text, name), expected, "{text}");
+        }
+    }
+}

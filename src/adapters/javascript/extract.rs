@@ -1,0 +1,287 @@
+//! From JavaScript values back to JSON.
+//!
+//! Owns: what counts as data (A56: functions, cycles and lost values are errors, `Date` becomes ISO text) and
+//! what changed. Refuses: guessing; whatever JSON cannot hold is named with its path.
+
+use std::collections::HashSet;
+
+use rquickjs::{Array, Function, Object, String as JsString, Type, Value, function::This};
+use serde_json::{Map, Number, Value as Json};
+
+use super::engine::Shared;
+use super::fault::Fault;
+use crate::domain::script::ScopePatch;
+
+/// Deeper data would not survive other readers of JSON.
+const DEPTH: usize = 100;
+/// What one value costs at least, in bytes, for the limit on the result.
+const VALUE_COST: usize = 16;
+const SAFE_INTEGER: f64 = 9_007_199_254_740_992.0;
+
+/// What tells plain objects from others.
+pub(super) struct Shapes<'js> {
+    /// Names the kind of an object that JSON cannot hold.
+    pub(super) foreign: Function<'js>,
+    /// Replaces halves of characters.
+    pub(super) well_formed: Function<'js>,
+    /// The prototype of `common_data`.
+    pub(super) members: Object<'js>,
+    pub(super) plain: Object<'js>,
+}
+
+/// A failed conversion: an exception of the script's own getters, or a value that is no data.
+pub(super) enum Lost {
+    Thrown(rquickjs::Error),
+    Fault(Fault),
+}
+
+impl From<rquickjs::Error> for Lost {
+    fn from(error: rquickjs::Error) -> Self {
+        Self::Thrown(error)
+    }
+}
+
+type Taken<T> = Result<T, Lost>;
+
+/// One conversion; counts what it produces, so that shared references cannot grow without end.
+pub(super) struct Taking<'a, 'js> {
+    shapes: &'a Shapes<'js>,
+    shared: &'a Shared,
+    path: Vec<Step>,
+    open: Vec<Value<'js>>,
+    taken: usize,
+    ticks: u32,
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl<'a, 'js> Taking<'a, 'js> {
+    pub(super) fn new(shapes: &'a Shapes<'js>, shared: &'a Shared, root: &str) -> Self {
+        let path = vec![Step::Key(root.to_owned())];
+        Self { shapes, shared, path, open: Vec::new(), taken: 0, ticks: 0 }
+    }
+
+    /// What a script made of `common_data`, as changes to `before`.
+    ///
+    /// # Errors
+    /// It is no object any more, or holds what JSON cannot.
+    pub(super) fn changes(&mut self, after: &Value<'js>, before: &Map<String, Json>) -> Taken<ScopePatch> {
+        let plain = after.as_object().filter(|_| !after.is_array() && !after.is_function());
+        let Some(object) = plain else {
+            return Err(self.no_data("must stay an object with named values"));
+        };
+        self.open.push(after.clone());
+        let mut patch = ScopePatch::default();
+        let mut present = Vec::with_capacity(before.len());
+        for entry in object.props::<String, Value<'js>>() {
+            let (key, value) = entry?;
+            let old = before.get(&key);
+            if let Some(old) = old
+                && self.same(&value, old)?
+            {
+                present.push(key);
+                continue;
+            }
+            self.path.push(Step::Key(key));
+            let new = self.json(&value)?;
+            let Some(Step::Key(key)) = self.path.pop() else { continue };
+            if let Some(new) = new {
+                if old.is_some() {
+                    present.push(key.clone());
+                }
+                if old != Some(&new) {
+                    patch.set.insert(key, new);
+                }
+            }
+        }
+        if present.len() < before.len() {
+            let present: HashSet<String> = present.into_iter().collect();
+            patch.removed = before.keys().filter(|key| !present.contains(*key)).cloned().collect();
+        }
+        Ok(patch)
+    }
+
+    /// A value as JSON; `None` is `undefined`.
+    ///
+    /// # Errors
+    /// It holds something that JSON cannot hold, or is too large.
+    pub(super) fn json(&mut self, value: &Value<'js>) -> Taken<Option<Json>> {
+        self.count(VALUE_COST)?;
+        Ok(Some(match value.type_of() {
+            Type::Undefined | Type::Uninitialized => return Ok(None),
+            Type::Null => Json::Null,
+            Type::Bool => Json::Bool(value.as_bool().unwrap_or_default()),
+            Type::Int | Type::Float => self.number(value.as_number().unwrap_or_default())?,
+            Type::String => Json::String(self.text(value)?),
+            Type::Array => return self.nested(value, Self::array).map(Some),
+            Type::Object | Type::Proxy | Type::Exception => return self.nested(value, Self::object),
+            Type::Function | Type::Constructor => {
+                return Err(self.no_data("is a function; call it, or leave it out"));
+            }
+            Type::Promise => return Err(self.no_data("is a promise; scripts cannot wait")),
+            other => return Err(self.no_data(&format!("is a {}, which JSON cannot hold", other.as_str()))),
+        }))
+    }
+
+    fn nested<T>(
+        &mut self,
+        value: &Value<'js>,
+        take: impl FnOnce(&mut Self, &Value<'js>) -> Taken<T>,
+    ) -> Taken<T> {
+        if self.open.contains(value) {
+            return Err(self.no_data("refers back to itself; JSON cannot hold a circle"));
+        }
+        if self.open.len() >= DEPTH {
+            return Err(self.no_data("is nested too deeply"));
+        }
+        self.open.push(value.clone());
+        let taken = take(self, value)?;
+        self.open.pop();
+        Ok(taken)
+    }
+
+    fn array(&mut self, value: &Value<'js>) -> Taken<Json> {
+        let Some(array) = value.as_array() else { return Ok(Json::Null) };
+        let mut list = Vec::new();
+        for index in 0..array.len() {
+            self.path.push(Step::Index(index));
+            match self.json(&element(array, index)?)? {
+                Some(item) => list.push(item),
+                None => return Err(self.no_data("is undefined inside a list; use null")),
+            }
+            self.path.pop();
+        }
+        Ok(Json::Array(list))
+    }
+
+    fn object(&mut self, value: &Value<'js>) -> Taken<Option<Json>> {
+        let Some(object) = value.as_object() else { return Ok(None) };
+        let convert: Value<'js> = object.get("toJSON")?;
+        if let Some(convert) = convert.as_function() {
+            let simple: Value<'js> = convert.call((This(value.clone()),))?;
+            if simple.is_null() {
+                return Err(self.no_data("is an invalid date"));
+            }
+            return self.json(&simple);
+        }
+        if object.get_prototype().as_ref() != Some(&self.shapes.plain) {
+            let foreign: Option<String> = self.shapes.foreign.call((value.clone(),))?;
+            if let Some(name) = foreign {
+                return Err(self.no_data(&format!(
+                    "is a {name}, which JSON cannot hold; turn it into a list or object"
+                )));
+            }
+        }
+        let mut map = Map::new();
+        for entry in object.props::<String, Value<'js>>() {
+            let (key, value) = entry?;
+            self.count(key.len())?;
+            self.path.push(Step::Key(key));
+            let item = self.json(&value)?;
+            if let (Some(Step::Key(key)), Some(item)) = (self.path.pop(), item) {
+                map.insert(key, item);
+            }
+        }
+        Ok(Some(Json::Object(map)))
+    }
+
+    fn number(&self, number: f64) -> Taken<Json> {
+        if number.fract() == 0.0 && number.abs() < SAFE_INTEGER {
+            #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^53")]
+            return Ok(Json::from(number as i64));
+        }
+        match Number::from_f64(number) {
+            Some(number) => Ok(Json::Number(number)),
+            None => Err(self.no_data(&format!("is {number}, which JSON cannot hold"))),
+        }
+    }
+
+    fn text(&mut self, value: &Value<'js>) -> Taken<String> {
+        let text = value.as_string().map(JsString::to_string).transpose();
+        let text = match text {
+            // Half of a pair of surrogates, as `slice` leaves behind: replaced, not refused.
+            Err(rquickjs::Error::Utf8(_)) => value
+                .get::<JsString<'js>>()
+                .and_then(|text| self.shapes.well_formed.call::<_, String>((text,)))?,
+            other => other?.unwrap_or_default(),
+        };
+        self.count(text.len())?;
+        Ok(text)
+    }
+
+    /// Whether a value equals its JSON, without building anything.
+    fn same(&mut self, value: &Value<'js>, json: &Json) -> Taken<bool> {
+        self.count(0)?;
+        Ok(match json {
+            Json::Null => value.is_null(),
+            Json::Bool(old) => value.as_bool() == Some(*old),
+            Json::Number(old) => value.as_number().is_some_and(|new| Some(new) == old.as_f64()),
+            Json::String(old) => {
+                let new = value.as_string().and_then(|new| new.to_string().ok());
+                new.as_deref() == Some(old.as_str())
+            }
+            Json::Array(old) => {
+                let Some(array) = value.as_array().filter(|array| array.len() == old.len()) else {
+                    return Ok(false);
+                };
+                for (index, old) in old.iter().enumerate() {
+                    if !self.same(&element(array, index)?, old)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Json::Object(old) => self.same_object(value, old)?,
+        })
+    }
+
+    fn same_object(&mut self, value: &Value<'js>, old: &Map<String, Json>) -> Taken<bool> {
+        let object = value.as_object().filter(|_| value.type_of() == Type::Object);
+        let Some(object) =
+            object.filter(|object| object.get_prototype().as_ref() == Some(&self.shapes.plain))
+        else {
+            return Ok(false);
+        };
+        let mut met = 0;
+        for entry in object.props::<String, Value<'js>>() {
+            let (key, value) = entry?;
+            let Some(old) = old.get(&key) else { return Ok(false) };
+            if !self.same(&value, old)? {
+                return Ok(false);
+            }
+            met += 1;
+        }
+        Ok(met == old.len())
+    }
+
+    fn count(&mut self, bytes: usize) -> Taken<()> {
+        self.taken += bytes;
+        self.ticks = self.ticks.wrapping_add(1);
+        if self.taken > self.shared.limits.memory {
+            return Err(Lost::Fault(Fault::memory(&self.shared.limits)));
+        }
+        if self.ticks.is_multiple_of(1024) && self.shared.overdue() {
+            return Err(Lost::Fault(Fault::time(&self.shared.limits)));
+        }
+        Ok(())
+    }
+
+    fn no_data(&self, what: &str) -> Lost {
+        let mut path = String::new();
+        for step in &self.path {
+            match step {
+                Step::Key(key) if path.is_empty() => path.push_str(key),
+                Step::Key(key) => path.push_str(&format!(".{key}")),
+                Step::Index(index) => path.push_str(&format!("[{index}]")),
+            }
+        }
+        Lost::Fault(Fault::not_data(format!("{path} {what}")))
+    }
+}
+
+fn element<'js>(array: &Array<'js>, index: usize) -> rquickjs::Result<Value<'js>> {
+    array.get(index)
+}

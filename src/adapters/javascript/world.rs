@@ -1,0 +1,131 @@
+//! A world for scripts: takes a job, answers with its outcome. Synchronous, and bound to its thread.
+//!
+//! Owns: the limits, and when a runtime may serve again. Refuses: waiting, retrying, and stopping native calls that
+//! QuickJS cannot interrupt; `Host` watches for those.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rquickjs::{Object, Persistent};
+use serde_json::{Map, Value as Json};
+
+use super::engine::Engine;
+use super::work::{self, Failed, Moment};
+use crate::domain::ids::ScriptIx;
+use crate::domain::script::{
+    ScopeView, Script, ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome, ScriptTask,
+};
+
+/// What one job may use (A56, ERR-5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// For all scripts of one job together, conversions included.
+    pub time: Duration,
+    /// Bytes, for the runtime with everything in it.
+    pub memory: usize,
+    /// Bytes of stack that JavaScript may use.
+    pub stack: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Duration::from_millis(250), memory: 32 * 1024 * 1024, stack: 512 * 1024 }
+    }
+}
+
+/// One QuickJS runtime and context. A world that ran into a limit replaces its runtime before the next job.
+pub struct World {
+    limits: Limits,
+    /// Goes before the engine: it points into it.
+    kept: Option<Kept>,
+    engine: Option<Engine>,
+}
+
+/// `common_data` as a JavaScript object that no script has changed.
+pub(super) struct Kept {
+    pub(super) frame: u64,
+    pub(super) version: u64,
+    pub(super) source: Arc<Map<String, Json>>,
+    pub(super) object: Persistent<Object<'static>>,
+}
+
+impl World {
+    /// The runtime itself is built at the first job.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, kept: None, engine: None }
+    }
+
+    /// Runs a job to its end or to a limit.
+    ///
+    /// # Errors
+    /// A script failed, passed a limit, or left something that is no data. Nothing of the job remains.
+    pub fn evaluate(&mut self, job: ScriptJob) -> Result<ScriptOutcome, ScriptError> {
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => Engine::new(self.limits).map_err(|message| ScriptError {
+                kind: ScriptErrorKind::Host,
+                message: format!("the JavaScript engine could not be started: {message}"),
+                script: first(&job.task),
+                line: 0,
+                column: 0,
+            })?,
+        };
+        engine.shared.arm();
+        let kept = self.kept.take().filter(|kept| kept.fits(&job.scope));
+        let data = Arc::clone(&job.scope.common_data);
+        let moment = Moment::of(&job.scope);
+        *engine.shared.scope.borrow_mut() = Some(job.scope);
+        let result = work::perform(&engine, &job.scripts, &data, moment, kept, &job.task);
+        engine.shared.scope.borrow_mut().take();
+        self.settle(engine, result, &job.scripts, &job.task)
+    }
+
+    /// Decides whether the engine may serve another job.
+    fn settle(
+        &mut self,
+        engine: Engine,
+        result: Result<(ScriptOutcome, Option<Kept>), Failed>,
+        scripts: &[Script],
+        task: &ScriptTask,
+    ) -> Result<ScriptOutcome, ScriptError> {
+        let tainted = engine.tainted();
+        match result {
+            Ok((outcome, kept)) => {
+                if !tainted {
+                    self.kept = kept;
+                    self.engine = Some(engine);
+                }
+                Ok(outcome)
+            }
+            Err(Failed { fault, script }) => {
+                if !tainted && matches!(fault.kind, ScriptErrorKind::Thrown | ScriptErrorKind::NotData) {
+                    self.engine = Some(engine);
+                }
+                let script = script.unwrap_or_else(|| first(task));
+                Err(fault.of(script, scripts.get(script.0)))
+            }
+        }
+    }
+}
+
+impl Kept {
+    fn fits(&self, scope: &ScopeView) -> bool {
+        self.frame == scope.frame
+            && self.version == scope.version
+            && (Arc::ptr_eq(&self.source, &scope.common_data) || self.source == scope.common_data)
+    }
+}
+
+/// The script to blame when no script ran.
+pub(super) fn first(task: &ScriptTask) -> ScriptIx {
+    let script = match task {
+        ScriptTask::Run { script } => Some(*script),
+        ScriptTask::Values { scripts } => scripts.first().copied(),
+        ScriptTask::Choose { guards, .. } => guards.iter().find_map(|guard| guard.condition.or(guard.before)),
+    };
+    script.unwrap_or(ScriptIx(0))
+}
+
+#[cfg(test)]
+#[expect(clippy::too_many_lines, reason = "one table of scripts per test")]
+mod tests;
