@@ -21,6 +21,8 @@ pub struct Restore<'a> {
     pub odb: Odb<'a>,
     /// Stay even when they become empty, and return when they are gone.
     pub empty_dirs: &'a BTreeSet<RelPath>,
+    /// Empty now; they go unless the snapshot had them.
+    pub hollow_now: &'a [RelPath],
 }
 
 impl Restore<'_> {
@@ -30,6 +32,9 @@ impl Restore<'_> {
         self.check(changes)?;
         for change in changes.iter().filter(|change| change.change == FileChange::Added) {
             self.remove(&change.path)?;
+        }
+        for dir in self.hollow_now.iter().filter(|dir| std::str::from_utf8(dir).is_ok()) {
+            self.prune(ancestors(dir).chain([dir.as_slice()]).collect());
         }
         for change in changes {
             if let Some((kind, blob)) = change.stored {
@@ -95,13 +100,17 @@ impl Restore<'_> {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(fault::project(&place, &error)),
             _ => {}
         }
-        let mut dirs: Vec<&[u8]> = ancestors(path).collect();
+        self.prune(ancestors(path).collect());
+        Ok(())
+    }
+
+    /// Removes directories from the innermost outwards, as long as they are empty.
+    fn prune(&self, mut dirs: Vec<&[u8]>) {
         while let Some(dir) = dirs.pop() {
             if self.empty_dirs.contains(dir) || fs::remove_dir(self.root.join(to_path(dir))).is_err() {
                 break;
             }
         }
-        Ok(())
     }
 
     fn write(&self, path: &RelPath, kind: Kind, blob: Oid) -> Outcome<()> {
