@@ -28,6 +28,9 @@ pub fn store_at(project: PathBuf, data: PathBuf, exclude: &[&str]) -> GitSnapsho
     GitSnapshots::open(project, data, exclude, clock)
 }
 
+/// Path; kind, permissions and bytes.
+pub type Seen = (String, (char, u32, Vec<u8>));
+
 pub struct Project {
     dir: tempfile::TempDir,
     below: PathBuf,
@@ -130,7 +133,7 @@ impl Project {
     }
 
     /// Path, kind, permissions and bytes of everything but `.git`.
-    pub fn fingerprint(&self) -> Vec<(String, (char, u32, Vec<u8>))> {
+    pub fn fingerprint(&self) -> Vec<Seen> {
         let mut found = Vec::new();
         collect(&self.at(""), "", &mut found);
         found.retain(|(path, _)| path != ".git" && !path.starts_with(".git/"));
@@ -144,7 +147,7 @@ impl Project {
     }
 }
 
-fn collect(dir: &Path, prefix: &str, found: &mut Vec<(String, (char, u32, Vec<u8>))>) {
+fn collect(dir: &Path, prefix: &str, found: &mut Vec<Seen>) {
     let mut items: Vec<_> = fs::read_dir(dir).unwrap().map(|item| item.unwrap().path()).collect();
     items.sort();
     for item in items {
