@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use git2::{Odb, Oid};
 
 use super::compare::Change;
-use super::entry::{Kind, RelPath, ancestors, to_bytes, to_path};
+use super::entry::{Kind, RelPath, Stat, ancestors, shown, to_path};
 use super::fault::{self, Outcome, fault};
 use crate::domain::snapshot::FileChange;
 
@@ -55,6 +55,7 @@ impl Restore<'_> {
             .map(|change| change.path.as_slice())
             .collect();
         for change in changes {
+            self.unchanged(change)?;
             let Some((_, blob)) = change.stored else { continue };
             if !self.odb.exists(blob) {
                 return Err(fault(
@@ -70,6 +71,19 @@ impl Restore<'_> {
                 );
                 return Err(fault(text, "Move that directory away, then restore again."));
             }
+        }
+        Ok(())
+    }
+
+    /// What was written after the present was saved could not be undone.
+    fn unchanged(&self, change: &Change) -> Outcome<()> {
+        let place = self.root.join(to_path(&change.path));
+        let now = fs::symlink_metadata(place).ok().and_then(|meta| Stat::of(&meta));
+        if change.now.is_some() && now != change.now {
+            return Err(fault(
+                format!("{} is being written to; nothing was changed", shown(&change.path)),
+                "Stop what writes to the project, then restore again.",
+            ));
         }
         Ok(())
     }
@@ -189,8 +203,4 @@ fn remove_empty_tree(dir: &Path) -> std::io::Result<()> {
         }
     }
     fs::remove_dir(dir)
-}
-
-fn shown(path: &[u8]) -> String {
-    String::from_utf8_lossy(&to_bytes(&to_path(path))).into_owned()
 }

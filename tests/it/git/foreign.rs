@@ -193,3 +193,31 @@ fn large_files_are_listed_not_stored_and_never_deleted() {
     assert_eq!(store.restore(&taken.id).unwrap().files.len(), 1);
     assert!(project.at("large").exists());
 }
+
+#[test]
+fn a_hostile_tree_cannot_lead_a_restore_out_of_the_project() {
+    let project = Project::repository();
+    project.write("a", "1");
+    let store = project.store();
+    let id = store.take(&request("x")).unwrap().id;
+    let name = format!("refs/synthdev/snapshots/{id}");
+    let repo = git2::Repository::open(project.at("")).unwrap();
+    let real = repo.find_reference(&name).unwrap().peel_to_commit().unwrap();
+    let blob = repo.blob(b"evil").unwrap();
+    let tree = |names: &[&str], mode: &str, id: git2::Oid| {
+        let mut bytes = Vec::new();
+        for name in names {
+            bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
+            bytes.extend_from_slice(id.as_bytes());
+        }
+        repo.odb().unwrap().write(git2::ObjectType::Tree, &bytes).unwrap()
+    };
+    let inner = tree(&["evil"], "100644", blob);
+    let outer = repo.find_tree(tree(&["..", ".git", "plain"], "40000", inner)).unwrap();
+    let who = real.author();
+    let commit = repo.commit(None, &who, &who, real.message().unwrap(), &outer, &[]).unwrap();
+    repo.reference(&name, commit, true, "").unwrap();
+    let files = store.restore(&id).unwrap().files;
+    assert_eq!(files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["a", "plain/evil"]);
+    assert!(!project.at("../evil").exists() && !project.at(".git/evil").exists());
+}
