@@ -199,10 +199,12 @@ impl SnapshotPort for GitSnapshots {
             run: None,
             note: format!("Restore this one to undo the restore of `{}`.", found.record.label),
         };
+        let hollow_now = scan.empty_dirs.clone();
         let safety = self.record(&here, scan, since, &request)?.id;
         let empty_dirs = found.record.empty_dirs.iter().map(|dir| dir.clone().into_bytes()).collect();
         let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
-        let restore = Restore { root: &here.place.project, odb, empty_dirs: &empty_dirs };
+        let restore =
+            Restore { root: &here.place.project, odb, empty_dirs: &empty_dirs, hollow_now: &hollow_now };
         restore.run(&changes).map_err(|error| SnapshotError {
             hint: Some(format!(
                 "{} The state before is snapshot {safety}.",

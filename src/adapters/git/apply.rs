@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use git2::{Odb, Oid};
 
 use super::compare::Change;
-use super::entry::{Kind, RelPath, ancestors, to_bytes, to_path};
+use super::entry::{Kind, RelPath, Stat, ancestors, shown, to_path};
 use super::fault::{self, Outcome, fault};
 use crate::domain::snapshot::FileChange;
 
@@ -21,6 +21,8 @@ pub struct Restore<'a> {
     pub odb: Odb<'a>,
     /// Stay even when they become empty, and return when they are gone.
     pub empty_dirs: &'a BTreeSet<RelPath>,
+    /// Empty now; they go unless the snapshot had them.
+    pub hollow_now: &'a [RelPath],
 }
 
 impl Restore<'_> {
@@ -30,6 +32,9 @@ impl Restore<'_> {
         self.check(changes)?;
         for change in changes.iter().filter(|change| change.change == FileChange::Added) {
             self.remove(&change.path)?;
+        }
+        for dir in self.hollow_now.iter().filter(|dir| std::str::from_utf8(dir).is_ok()) {
+            self.prune(ancestors(dir).chain([dir.as_slice()]).collect());
         }
         for change in changes {
             if let Some((kind, blob)) = change.stored {
@@ -50,6 +55,7 @@ impl Restore<'_> {
             .map(|change| change.path.as_slice())
             .collect();
         for change in changes {
+            self.unchanged(change)?;
             let Some((_, blob)) = change.stored else { continue };
             if !self.odb.exists(blob) {
                 return Err(fault(
@@ -65,6 +71,19 @@ impl Restore<'_> {
                 );
                 return Err(fault(text, "Move that directory away, then restore again."));
             }
+        }
+        Ok(())
+    }
+
+    /// What was written after the present was saved could not be undone.
+    fn unchanged(&self, change: &Change) -> Outcome<()> {
+        let place = self.root.join(to_path(&change.path));
+        let now = fs::symlink_metadata(place).ok().and_then(|meta| Stat::of(&meta));
+        if change.now.is_some() && now != change.now {
+            return Err(fault(
+                format!("{} is being written to; nothing was changed", shown(&change.path)),
+                "Stop what writes to the project, then restore again.",
+            ));
         }
         Ok(())
     }
@@ -95,13 +114,17 @@ impl Restore<'_> {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(fault::project(&place, &error)),
             _ => {}
         }
-        let mut dirs: Vec<&[u8]> = ancestors(path).collect();
+        self.prune(ancestors(path).collect());
+        Ok(())
+    }
+
+    /// Removes directories from the innermost outwards, as long as they are empty.
+    fn prune(&self, mut dirs: Vec<&[u8]>) {
         while let Some(dir) = dirs.pop() {
             if self.empty_dirs.contains(dir) || fs::remove_dir(self.root.join(to_path(dir))).is_err() {
                 break;
             }
         }
-        Ok(())
     }
 
     fn write(&self, path: &RelPath, kind: Kind, blob: Oid) -> Outcome<()> {
@@ -180,8 +203,4 @@ fn remove_empty_tree(dir: &Path) -> std::io::Result<()> {
         }
     }
     fs::remove_dir(dir)
-}
-
-fn shown(path: &[u8]) -> String {
-    String::from_utf8_lossy(&to_bytes(&to_path(path))).into_owned()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use git2::{Oid, Repository};
 use ignore::gitignore::Gitignore;
 
-use super::entry::{Kind, RelPath, ancestors, shown};
+use super::entry::{Kind, RelPath, Stat, ancestors, shown};
 use super::record::Record;
 use super::rules::{Rules, parse};
 use super::scan::Scan;
@@ -21,6 +21,8 @@ pub struct Change {
     pub change: FileChange,
     /// What the snapshot holds; `None` for `Added`.
     pub stored: Option<(Kind, Oid)>,
+    /// What stood there when the present was saved.
+    pub now: Option<Stat>,
 }
 
 impl Change {
@@ -54,7 +56,8 @@ fn lost(pair: &Pair<'_>, path: &RelPath, stored: (Kind, Oid)) -> Option<Change> 
     if stored.0 == Kind::Submodule || pair.rules.excluded(path) {
         return None;
     }
-    let change = match lookup(&pair.now.entries, path) {
+    let now = lookup(&pair.now.entries, path);
+    let change = match now {
         Some(now) if now.blob == stored.1 && now.stat.kind == stored.0 => return None,
         Some(now) if now.stat.kind == Kind::Submodule => return None,
         Some(now) if now.blob == stored.1 => FileChange::Mode,
@@ -62,7 +65,7 @@ fn lost(pair: &Pair<'_>, path: &RelPath, stored: (Kind, Oid)) -> Option<Change> 
         None if pair.now.opaque.contains(path) || pair.now.unreadable.contains(path) => FileChange::Modified,
         None => FileChange::Deleted,
     };
-    Some(Change { path: path.clone(), change, stored: Some(stored) })
+    Some(Change { path: path.clone(), change, stored: Some(stored), now: now.map(|entry| entry.stat) })
 }
 
 fn added<'a>(pair: &'a Pair<'a>) -> impl Iterator<Item = Change> + 'a {
@@ -79,7 +82,12 @@ fn added<'a>(pair: &'a Pair<'a>) -> impl Iterator<Item = Change> + 'a {
                     || then.excluded(&now.path)
                     || was_skipped(pair.record, &now.path))
         })
-        .map(|now| Change { path: now.path.clone(), change: FileChange::Added, stored: None })
+        .map(|now| Change {
+            path: now.path.clone(),
+            change: FileChange::Added,
+            stored: None,
+            now: Some(now.stat),
+        })
 }
 
 fn was_skipped(record: &Record, path: &[u8]) -> bool {

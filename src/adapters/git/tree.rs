@@ -61,6 +61,10 @@ fn read_below(
     stored: &mut Stored,
 ) -> Result<(), git2::Error> {
     for item in tree.iter() {
+        // A ref fetched from elsewhere must not lead a restore out of the project or into `.git`.
+        if matches!(item.name_bytes(), b"" | b"." | b".." | b".git") || item.name_bytes().contains(&b'/') {
+            continue;
+        }
         let mut path = dir.to_vec();
         path.extend_from_slice(item.name_bytes());
         match item.kind() {
