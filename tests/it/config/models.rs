@@ -200,9 +200,9 @@ fn cfg_8_later_catalogues_change_single_fields() {
     let text = r#"{"providers": {"openai": {"base_urll": "x", "models": {"a": {"context_size": 0, "accepts": ["temprature"]}}}}}"#;
     sources.models.push(project("models.json", text));
     let expected = [
-        "models.json:1:28: error[C04]: unknown key `base_urll` in a provider (did you mean `base_url`?)",
-        "models.json:1:79: error[C03]: `context_size` must be a whole number from 1, found a number",
-        "models.json:1:94: error[C06]: `temprature` is no parameter (did you mean `temperature`?)",
+        "models.json:1:27: error[C04]: unknown key `base_urll` in a provider (did you mean `base_url`?)",
+        "models.json:1:78: error[C03]: `context_size` must be a whole number from 1, found 0",
+        "models.json:1:93: error[C06]: `temprature` is no parameter (did you mean `temperature`?)",
     ];
     assert_eq!(lines(load(sources).diagnostics()), expected);
 }

@@ -54,7 +54,7 @@ fn a61_the_seed_file_extends_roles_field_by_field() {
     assert_eq!(now.parsing_tools[0].description, "Provide review feedback on coder's work");
     assert_eq!(now.parsing_tools[0].parameters["required"], json!(["improvement_needed"]));
     let places: Vec<String> = now.places.iter().map(ToString::to_string).collect();
-    assert_eq!(places, ["built-in:roles/core.json:11:3", ".synthdev/roles/deep/er/roles.json:25:5"]);
+    assert_eq!(places, ["built-in:roles/core.json:11:3", ".synthdev/roles/deep/er/roles.json:24:5"]);
     assert_eq!(now.layer, Layer::Project);
     let manager = catalog.roles().find("product_manager").unwrap();
     assert_eq!(names(&tools_for(manager, &tools()).0), ["read_files", "list_directory", "exact_search"]);
@@ -154,13 +154,13 @@ fn cfg_12_lists_and_patterns_decide_the_tools() {
             r#""includedTools": ["read_file", "exact_search"]"#,
             &["exact_search"],
             &[
-                "u.json:1:46: warning[W09]: role `r`: there is no tool `read_file` (did you mean `read_files`?)",
+                "u.json:1:48: warning[W09]: role `r`: there is no tool `read_file` (did you mean `read_files`?)",
             ],
         ),
         (
             r#""excludedTools": ["calc*"]"#,
             &["read_files", "list_directory", "exact_search", "write_file", "edit_file", "execute_terminal"],
-            &["u.json:1:46: warning[W09]: role `r`: the tool pattern `calc*` fits no tool"],
+            &["u.json:1:48: warning[W09]: role `r`: the tool pattern `calc*` fits no tool"],
         ),
     ];
     for (fields, expected, warnings) in rows {
@@ -183,14 +183,14 @@ fn a_broken_role_hides_no_other() {
 }"#;
     let catalog = with_roles(&[user("u.json", text), user("syntax.json", "{\"a\": }")]);
     let expected = [
-        "syntax.json:1:7: error[C01]: not valid JSON: Unexpected token",
+        "syntax.json:1:7: error[C01]: not valid JSON: Unexpected close brace",
         "u.json:2:20: error[C06]: there is no level `smrt` (did you mean `smart`?)",
         "u.json:2:28: error[C04]: unknown key `systemMesage` in a role (did you mean `systemMessage`?)",
         "u.json:2:67: error[C06]: the tool pattern `/(/` is no regular expression: unclosed group (write an exact name, a name with *, or /regex/flags)",
-        "u.json:2:92: error[C03]: `excludedTools` must be a list of strings, found a number",
-        "u.json:2:91: error[C07]: role `bad` has both includedTools and excludedTools (keep the one that says what you mean; excludedTools means every other tool)",
+        "u.json:2:93: error[C03]: `excludedTools` must be a list of strings, found 1",
+        "u.json:2:92: error[C07]: role `bad` has both includedTools and excludedTools (keep the one that says what you mean; excludedTools means every other tool)",
         "u.json:3:12: error[C03]: a role must be an object, found a number",
-        "u.json:4:30: error[C06]: a parsing tool needs a name (write {\"type\": \"function\", \"function\": {\"name\": …, \"parameters\": …}})",
+        "u.json:4:43: error[C06]: a parsing tool needs a name (write {\"type\": \"function\", \"function\": {\"name\": …, \"parameters\": …}})",
     ];
     let mut found = lines(catalog.diagnostics());
     let mut expected: Vec<String> = expected.iter().map(|line| (*line).to_owned()).collect();

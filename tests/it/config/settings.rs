@@ -36,7 +36,7 @@ fn cfg_1_each_layer_wins_over_the_one_below_and_says_so() {
         let expected = (value.to_owned(), origin.to_owned());
         assert_eq!(shown(catalog.settings(), "verbosity"), expected);
     };
-    check(&sources, "2", "built-in:config/settings.json:15 (built-in)");
+    check(&sources, "2", "built-in:config/settings.json:13 (built-in)");
     sources.settings.push(project("p.json", "{\n\"verbosity\": 4}"));
     check(&sources, "4", "p.json:2 (project)");
     sources.settings.push(user("u.json", "{\"verbosity\": 3}"));
