@@ -136,6 +136,7 @@ pub fn is_free(key: &str) -> bool {
 }
 
 fn wrong(name: &str, expected: &str, node: &Node, findings: &mut Findings<'_>) {
-    let message = format!("`{name}` must be {expected}, found {}", node.kind_name());
+    let found = if let Kind::Number(text) = &node.kind { text.as_str() } else { node.kind_name() };
+    let message = format!("`{name}` must be {expected}, found {found}");
     findings.error("C03", node.span.clone(), message, None);
 }

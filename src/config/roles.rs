@@ -174,3 +174,12 @@ pub fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>
     let matched = |tool: &&ToolSpec| patterns.iter().any(|pattern| pattern.matches(&tool.name)) == include;
     (tools.iter().filter(matched).cloned().collect(), warnings)
 }
+
+/// The tool patterns of a role that fit no tool, as written (W09).
+pub fn unmatched_patterns(role: &Role, tools: &[ToolSpec]) -> Vec<String> {
+    let texts = role.included_tools.iter().chain(&role.excluded_tools).flatten();
+    let unmatched = |text: &&String| {
+        Pattern::parse(text).is_ok_and(|pattern| unknown_tool(text, &pattern, tools).is_some())
+    };
+    texts.filter(unmatched).cloned().collect()
+}

@@ -1,1 +1,76 @@
-//! config
+//! Configuration through its public face: texts in, values and rendered diagnostics out.
+
+mod catalog;
+mod models;
+mod roles;
+mod settings;
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use synthdev::config::catalog::{Catalog, Sources};
+use synthdev::config::render::compact;
+use synthdev::config::source::SourceFile;
+use synthdev::domain::diagnostic::Diagnostic;
+use synthdev::domain::place::Layer;
+use synthdev::domain::tool::{ToolRisk, ToolSpec};
+
+const SETTINGS: &str = include_str!("../../config/settings.json");
+const MODELS: &str = include_str!("../../config/models.json");
+const ROLES: &str = include_str!("../../roles/core.json");
+
+fn tools() -> Vec<ToolSpec> {
+    let rows = [
+        ("read_files", ToolRisk::Read),
+        ("list_directory", ToolRisk::Read),
+        ("exact_search", ToolRisk::Read),
+        ("write_file", ToolRisk::Write),
+        ("edit_file", ToolRisk::Write),
+        ("execute_terminal", ToolRisk::Execute),
+    ];
+    rows.map(|(name, risk)| ToolSpec {
+        name: name.into(),
+        description: name.into(),
+        parameters: json!({"type": "object"}),
+        risk,
+    })
+    .to_vec()
+}
+
+fn user(name: &str, text: &str) -> SourceFile {
+    SourceFile::new(Layer::User, name, text)
+}
+
+fn project(name: &str, text: &str) -> SourceFile {
+    SourceFile::new(Layer::Project, name, text)
+}
+
+fn built_in(name: &str, text: &str) -> SourceFile {
+    SourceFile::new(Layer::BuiltIn, name, text)
+}
+
+/// The shipped files, nothing else.
+fn shipped() -> Sources {
+    Sources {
+        settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
+        models: vec![built_in("built-in:config/models.json", MODELS)],
+        roles: vec![built_in("built-in:roles/core.json", ROLES)],
+        ..Sources::default()
+    }
+}
+
+fn with_environment(pairs: &[(&str, &str)]) -> Sources {
+    Sources { environment: environment(pairs), ..shipped() }
+}
+
+fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn load(sources: Sources) -> Catalog {
+    Catalog::load(sources, tools())
+}
+
+fn lines(diagnostics: &[Diagnostic]) -> Vec<String> {
+    diagnostics.iter().map(compact).collect()
+}

@@ -1,0 +1,97 @@
+//! CFG-16, A60 and the way from names to programs.
+
+use synthdev::domain::model::ModelChoice;
+use synthdev::domain::workflow::Work;
+
+use super::*;
+
+fn workflow(name: &str, role: &str) -> String {
+    format!(
+        r#"{{"workflow_name": "{name}", "description": "about {name}",
+        "input": {{"name": "task", "type": "string"}}, "output": {{"name": "result", "type": "string"}},
+        "contexts": [{{"name": "c"}}],
+        "agents": [{{"agent_role": "{role}", "context": "c", "role": "assistant"}}],
+        "states": [
+            {{"name": "start", "agent": "{role}", "input": "common_data.task",
+              "transition": [{{"target": "stop", "before": "() => {{ this.common_data.result = this.last_agent_response; }}"}}]}},
+            {{"name": "stop", "input": "common_data.result"}}]}}"#
+    )
+}
+
+fn ready() -> Sources {
+    with_environment(&[("SYNTHDEV_BASE_MODEL", "m"), ("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1")])
+}
+
+#[test]
+fn cfg_16_broken_and_double_files_are_named_and_the_good_one_runs() {
+    let mut sources = ready();
+    sources.workflows = vec![
+        project("w/good.json", &workflow("good", "coder")),
+        project("w/broken.json", "{\"workflow_name\": "),
+        project("w/two.json", &format!("[{}, {}]", workflow("other", "coder"), workflow("twice", "coder"))),
+        project("w/z.json", &workflow("twice", "coder")),
+        user("u/good.json", &workflow("good", "reviewer")),
+    ];
+    let catalog = load(sources);
+    let found = lines(catalog.diagnostics());
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("w/broken.json:1:"), "{found:?}");
+    assert!(found[1].contains("z.json") && found[1].contains("w/two.json"), "both files: {found:?}");
+    let names: Vec<&str> = catalog.workflows().iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["good", "other", "twice"]);
+    let good = catalog.workflow("good").unwrap();
+    assert_eq!((good.layer, good.description.as_str()), (Layer::Project, "about good"));
+    assert_eq!(good.inputs[0].name, "task");
+    let program = catalog.program("good").unwrap();
+    assert_eq!(program.workflows[0].agents[0].role, "coder");
+    let inputs = synthdev::config::inputs::from_text(&program.workflows[0].inputs, "\"do it\"").unwrap();
+    assert_eq!(inputs["task"], "do it");
+}
+
+#[test]
+fn what_a_program_needs_and_does_not_find_is_said() {
+    let mut sources = ready();
+    sources.workflows = vec![project("w.json", &workflow("w", "codr"))];
+    let found = lines(&load(sources.clone()).program("w").unwrap_err());
+    assert!(
+        found.iter().any(|line| line.contains("there is no role `codr` (did you mean `coder`?)")),
+        "{found:?}"
+    );
+    let found = lines(&load(sources.clone()).program("ww").unwrap_err());
+    assert!(found[0].contains("there is no workflow `ww`"), "{found:?}");
+    sources.workflows = vec![project("w.json", &workflow("w", "coder"))];
+    sources.environment.clear();
+    let found = lines(&load(sources).program("w").unwrap_err());
+    assert!(found.iter().any(|line| line.contains("SYNTHDEV_BASE_MODEL")), "{found:?}");
+}
+
+#[test]
+fn a_role_alone_becomes_a_conversation() {
+    let mut sources = ready();
+    sources.environment.insert("SYNTHDEV_SMART_MODEL".into(), "gpt-4.1".into());
+    sources.environment.insert("SYNTHDEV_MAX_TOOL_CALLS".into(), "7".into());
+    let catalog = load(sources);
+    let program = catalog.chat_program("architect").unwrap();
+    let root = &program.workflows[0];
+    assert!(root.conversational && matches!(root.states[root.start.0].work, Work::Agent { .. }));
+    let agent = &root.agents[0];
+    let ModelChoice { level, model, base_url, .. } = &agent.choice;
+    assert_eq!(
+        (level.as_str(), model.as_str(), base_url.as_str()),
+        ("smart", "gpt-4.1", "http://127.0.0.1:1/v1")
+    );
+    assert_eq!((agent.tools.len(), agent.max_tool_rounds), (3, 7));
+    assert_eq!(root.contexts[0].max_length, 2 * 1_047_576);
+    let found = lines(&catalog.chat_program("architct").unwrap_err());
+    assert_eq!(found, ["roles: error[C17]: there is no role `architct` (did you mean `architect`?)"]);
+}
+
+#[test]
+fn loading_checks_no_script() {
+    let mut sources = ready();
+    let text = workflow("w", "coder").replace("common_data.task", "common_data.((");
+    sources.workflows = vec![project("w.json", &text)];
+    let catalog = load(sources);
+    assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
+    assert_eq!(catalog.workflows().len(), 1);
+}

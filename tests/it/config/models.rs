@@ -1,0 +1,224 @@
+//! CFG-2, CFG-8, MODEL-4, MODEL-6: from a level to a model.
+
+use super::*;
+
+fn choose(level: &str, pairs: &[(&str, &str)]) -> Result<synthdev::domain::model::ModelChoice, String> {
+    load(with_environment(pairs)).choice(level).map_err(|found| compact(&found))
+}
+
+#[test]
+fn cfg_2_a_level_takes_from_base_what_it_does_not_say() {
+    let base = [
+        ("SYNTHDEV_API_KEY", "k"),
+        ("SYNTHDEV_BASE_MODEL", "m"),
+        ("SYNTHDEV_BASE_URL", "http://10.0.0.1:9/v1/"),
+    ];
+    let with = |more: &[(&'static str, &'static str)]| [base.as_slice(), more].concat();
+    let rows: [(&str, Vec<(&str, &str)>, [&str; 4]); 6] = [
+        ("base", with(&[]), ["custom", "http://10.0.0.1:9/v1", "m", "base"]),
+        ("fast", with(&[]), ["custom", "http://10.0.0.1:9/v1", "m", "base"]),
+        ("smart", with(&[("SYNTHDEV_SMART_MODEL", "s")]), ["custom", "http://10.0.0.1:9/v1", "s", "base"]),
+        ("smart", with(&[("SYNTHDEV_SMART_API_KEY", "x")]), ["custom", "http://10.0.0.1:9/v1", "m", "smart"]),
+        (
+            "smart",
+            with(&[("SYNTHDEV_SMART_BASE_URL", "http://10.0.0.2/v1")]),
+            ["custom", "http://10.0.0.2/v1", "m", "base"],
+        ),
+        (
+            "smart",
+            with(&[
+                ("SYNTHDEV_SMART_PROVIDER", "openai"),
+                ("OPENAI_API_KEY", "o"),
+                ("SYNTHDEV_SMART_MODEL", "gpt-4.1"),
+            ]),
+            ["openai", "https://api.openai.com/v1", "gpt-4.1", "provider:openai"],
+        ),
+    ];
+    for (level, pairs, expected) in rows {
+        let found = choose(level, &pairs).unwrap();
+        let key = found.key.as_deref().unwrap_or("none");
+        assert_eq!(
+            [found.provider.as_str(), &found.base_url, &found.model, key],
+            expected,
+            "{level} {pairs:?}"
+        );
+        assert_eq!(found.level, level);
+    }
+}
+
+#[test]
+fn the_provider_is_found_from_url_model_or_key() {
+    let rows: [(&[(&str, &str)], [&str; 3]); 9] = [
+        (
+            &[("SYNTHDEV_BASE_MODEL", "gpt-4.1"), ("OPENAI_API_KEY", "k")],
+            ["openai", "https://api.openai.com/v1", "provider:openai"],
+        ),
+        (
+            &[("SYNTHDEV_BASE_MODEL", "claude-next"), ("SYNTHDEV_API_KEY", "k")],
+            ["anthropic", "https://api.anthropic.com/v1", "base"],
+        ),
+        (
+            &[("SYNTHDEV_BASE_MODEL", "gemini-2.5-pro"), ("GOOGLE_API_KEY", "k")],
+            ["google", "https://generativelanguage.googleapis.com/v1beta/openai", "provider:google"],
+        ),
+        (
+            &[("SYNTHDEV_BASE_MODEL", "brand-new"), ("GROQ_API_KEY", "k")],
+            ["groq", "https://api.groq.com/openai/v1", "provider:groq"],
+        ),
+        (
+            &[
+                ("SYNTHDEV_BASE_MODEL", "x"),
+                ("SYNTHDEV_BASE_URL", "https://openrouter.ai/api/v1"),
+                ("OPENROUTER_API_KEY", "k"),
+            ],
+            ["openrouter", "https://openrouter.ai/api/v1", "provider:openrouter"],
+        ),
+        (
+            &[
+                ("SYNTHDEV_BASE_MODEL", "llama"),
+                ("SYNTHDEV_PROVIDER", "ollama"),
+                ("OLLAMA_HOST", "0.0.0.0:5"),
+            ],
+            ["ollama", "http://127.0.0.1:5/v1", "none"],
+        ),
+        (
+            &[
+                ("SYNTHDEV_BASE_MODEL", "gpt-4.1"),
+                ("OPENAI_API_KEY", "k"),
+                ("OPENAI_BASE_URL", "https://proxy.example/v1"),
+            ],
+            ["openai", "https://proxy.example/v1", "provider:openai"],
+        ),
+        (
+            &[("SYNTHDEV_BASE_MODEL", "any"), ("SYNTHDEV_BASE_URL", "http://localhost:4000/v1")],
+            ["custom", "http://localhost:4000/v1", "none"],
+        ),
+        (&[("SYNTHDEV_PROVIDER", "scripted")], ["scripted", "", "none"]),
+    ];
+    for (pairs, expected) in rows {
+        let found = choose("base", pairs).unwrap();
+        let key = found.key.as_deref().unwrap_or("none");
+        assert_eq!([found.provider.as_str(), &found.base_url, key], expected, "{pairs:?}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_with_how_to_set_it() {
+    let rows: [(&str, &[(&str, &str)], &str); 7] = [
+        (
+            "base",
+            &[],
+            "settings: error[C10]: no model is set for level base (set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of your own), or run `/configure`)",
+        ),
+        (
+            "base",
+            &[("OPENAI_API_KEY", "k")],
+            "settings: error[C10]: no model is set for level base (set SYNTHDEV_BASE_MODEL, or `levels.base.model` in settings.json, for example to gpt-4.1; `/configure` asks for it)",
+        ),
+        (
+            "base",
+            &[("SYNTHDEV_BASE_MODEL", "gpt-4.1")],
+            "settings: error[C10]: level base: no key is set for https://api.openai.com/v1 (set SYNTHDEV_API_KEY or OPENAI_API_KEY)",
+        ),
+        (
+            "smart",
+            &[("SYNTHDEV_BASE_MODEL", "m"), ("SYNTHDEV_BASE_URL", "https://x.example")],
+            "settings: error[C10]: level smart: no key is set for https://x.example (set SYNTHDEV_SMART_API_KEY)",
+        ),
+        (
+            "base",
+            &[("SYNTHDEV_BASE_MODEL", "strange")],
+            "settings: error[C10]: level base: no provider is known for model `strange` (set SYNTHDEV_BASE_URL to the server's address, or SYNTHDEV_PROVIDER to a provider of the catalogue)",
+        ),
+        (
+            "base",
+            &[("SYNTHDEV_BASE_MODEL", "m"), ("SYNTHDEV_PROVIDER", "opnai")],
+            "SYNTHDEV_PROVIDER (environment): error[C10]: there is no provider `opnai` (did you mean `openai`?)",
+        ),
+        ("smrt", &[], "settings: error[C10]: there is no level `smrt` (did you mean `smart`?)"),
+    ];
+    for (level, pairs, expected) in rows {
+        assert_eq!(choose(level, pairs).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn a_key_of_one_provider_never_goes_to_another() {
+    let pairs = [
+        ("SYNTHDEV_PROVIDER", "openai"),
+        ("SYNTHDEV_BASE_MODEL", "gpt-4.1"),
+        ("SYNTHDEV_API_KEY", "k"),
+        ("OPENAI_API_KEY", "k2"),
+        ("SYNTHDEV_SMART_PROVIDER", "anthropic"),
+        ("SYNTHDEV_SMART_MODEL", "claude-opus-4-5"),
+    ];
+    let error = choose("smart", &pairs).unwrap_err();
+    assert!(error.contains("no key is set for https://api.anthropic.com/v1"), "{error}");
+    assert_eq!(choose("fast", &pairs).unwrap().key.as_deref(), Some("base"));
+}
+
+#[test]
+fn model_6_only_accepted_parameters_are_sent() {
+    let rows: [(&str, &[(&str, &str)], Option<f64>); 4] = [
+        ("gpt-4.1", &[], None),
+        ("gpt-4.1", &[("SYNTHDEV_TEMPERATURE", "0.3")], Some(0.3)),
+        ("o3", &[("SYNTHDEV_TEMPERATURE", "0.3")], None),
+        ("gemini-2.5-pro", &[("SYNTHDEV_TEMPERATURE", "0")], Some(0.0)),
+    ];
+    for (model, more, expected) in rows {
+        // Also behind another address: the model stays what it is.
+        for url in ["https://api.openai.com/v1", "http://127.0.0.1:1/v1"] {
+            let base =
+                [("SYNTHDEV_BASE_MODEL", model), ("SYNTHDEV_BASE_URL", url), ("SYNTHDEV_API_KEY", "k")];
+            let found = choose("base", &[base.as_slice(), more].concat()).unwrap();
+            assert_eq!(found.parameters.temperature, expected, "{model} {url}");
+        }
+    }
+    let base = [("SYNTHDEV_BASE_MODEL", "o3"), ("SYNTHDEV_API_KEY", "k"), ("SYNTHDEV_TEMPERATURE", "1")];
+    let found = choose("base", &base).unwrap();
+    assert_eq!(
+        found.provenance,
+        "level base: SYNTHDEV_BASE_MODEL (environment); provider openai: by model name o3; not accepted by the model, not sent: temperature"
+    );
+    assert_eq!(found.context_size, Some(200_000));
+}
+
+#[test]
+fn cfg_8_later_catalogues_change_single_fields() {
+    let mut sources = with_environment(&[("SYNTHDEV_BASE_MODEL", "gpt-4.1"), ("SYNTHDEV_API_KEY", "k")]);
+    let price = |sources: &Sources| load(sources.clone()).choice("base").unwrap().price;
+    let before = price(&sources).unwrap();
+    assert_eq!((before.input, before.output, before.cached), (2.0, 8.0, Some(0.5)));
+    let text = r#"{"providers": {"openai": {"models": {"gpt-4.1": {"prices": {"input": 7}}, "mine": {"context_size": 9}}}}}"#;
+    sources.models.push(user("models.json", text));
+    let after = price(&sources).unwrap();
+    assert_eq!((after.input, after.output, after.cached), (7.0, 8.0, Some(0.5)));
+    let catalog = load(sources.clone());
+    let openai = catalog.models().provider("openai").unwrap();
+    assert_eq!(openai.model("gpt-4.1").unwrap().context_size, Some(1_047_576));
+    assert_eq!(openai.price(openai.model("mine")), None, "an unknown price stays unknown");
+    let text = r#"{"providers": {"openai": {"base_urll": "x", "models": {"a": {"context_size": 0, "accepts": ["temprature"]}}}}}"#;
+    sources.models.push(project("models.json", text));
+    let expected = [
+        "models.json:1:27: error[C04]: unknown key `base_urll` in a provider (did you mean `base_url`?)",
+        "models.json:1:78: error[C03]: `context_size` must be a whole number from 1, found 0",
+        "models.json:1:93: error[C06]: `temprature` is no parameter (did you mean `temperature`?)",
+    ];
+    assert_eq!(lines(load(sources).diagnostics()), expected);
+}
+
+#[test]
+fn every_shipped_provider_is_complete() {
+    let catalog = load(shipped());
+    let names: Vec<&str> = catalog.models().providers.iter().map(|one| one.name.as_str()).collect();
+    for name in
+        "openai openrouter google xai anthropic mistral groq deepseek ollama llamacpp vllm lmstudio scripted"
+            .split(' ')
+    {
+        assert!(names.contains(&name), "{name}");
+    }
+    for provider in catalog.models().providers.iter().filter(|one| one.name != "scripted") {
+        assert!(provider.base_url.is_some() && provider.needs_key.is_some(), "{}", provider.name);
+        assert_eq!(provider.needs_key, Some(provider.key_env.is_some()), "{}", provider.name);
+    }
+}

@@ -1,0 +1,255 @@
+//! CFG-9 to CFG-14, A61.
+
+use synthdev::config::role_file::group_of;
+use synthdev::config::roles::tools_for;
+use synthdev::domain::message::ChatRole;
+use synthdev::domain::role::Role;
+
+use super::*;
+
+const SEED: &str = include_str!("../../data/roles/seed.json");
+
+fn with_roles(files: &[SourceFile]) -> Catalog {
+    let mut sources = shipped();
+    sources.roles.extend_from_slice(files);
+    load(sources)
+}
+
+fn names(tools: &[ToolSpec]) -> Vec<&str> {
+    tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+#[test]
+fn shipped_roles_are_sound_and_hold_the_tools_they_should() {
+    let catalog = load(shipped());
+    let reading = ["read_files", "list_directory", "exact_search"];
+    let rows: [(&str, &str, Vec<&str>, &[&str]); 6] = [
+        ("coder", "base", tools().iter().map(|tool| &*tool.name.to_owned().leak()).collect(), &[]),
+        ("reviewer", "base", [&reading[..], &["execute_terminal"]].concat(), &["review_work"]),
+        ("architect", "smart", reading.to_vec(), &[]),
+        ("product_manager", "smart", reading.to_vec(), &["task_approval"]),
+        ("test_writer", "base", tools().iter().map(|tool| &*tool.name.to_owned().leak()).collect(), &[]),
+        ("general", "base", reading.to_vec(), &[]),
+    ];
+    for (name, level, expected, parsing) in rows {
+        let role = catalog.roles().find(name).unwrap();
+        let (given, warnings) = tools_for(role, &tools());
+        assert_eq!((role.level.as_str(), names(&given)), (level, expected), "{name}");
+        assert_eq!(warnings, Vec::<String>::new());
+        assert_eq!(role.parsing_tools.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), parsing);
+        assert!(!role.description.is_empty() && role.system_message.len() > 100);
+    }
+    assert_eq!(catalog.roles().iter().count(), 6);
+}
+
+#[test]
+fn a61_the_seed_file_extends_roles_field_by_field() {
+    let catalog = with_roles(&[project(".synthdev/roles/deep/er/roles.json", SEED)]);
+    assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
+    let built_in = load(shipped());
+    let (now, before) =
+        (catalog.roles().find("reviewer").unwrap(), built_in.roles().find("reviewer").unwrap());
+    assert_eq!(now.system_message, before.system_message);
+    assert_eq!(now.included_tools, before.included_tools);
+    assert_eq!(now.parsing_tools[0].description, "Provide review feedback on coder's work");
+    assert_eq!(now.parsing_tools[0].parameters["required"], json!(["improvement_needed"]));
+    let places: Vec<String> = now.places.iter().map(ToString::to_string).collect();
+    assert_eq!(places, ["built-in:roles/core.json:11:3", ".synthdev/roles/deep/er/roles.json:24:5"]);
+    assert_eq!(now.layer, Layer::Project);
+    let manager = catalog.roles().find("product_manager").unwrap();
+    assert_eq!(names(&tools_for(manager, &tools()).0), ["read_files", "list_directory", "exact_search"]);
+}
+
+#[test]
+fn cfg_10_groups_come_from_file_names() {
+    let rows = [
+        ("roles/core.json", ""),
+        ("built-in:roles/core.json", ""),
+        ("a/agile.testing.json", "testing"),
+        ("a.b/plain.json", ""),
+        ("C:\\r\\x.team.jsonc", "team"),
+        (".hidden.json", ""),
+    ];
+    for (file, group) in rows {
+        assert_eq!(group_of(file), group, "{file}");
+    }
+    let role =
+        |prompt: &str| format!("{{\"pilot\": {{\"systemMessage\": \"{prompt}\", \"includedTools\": []}}}}");
+    let catalog = with_roles(&[
+        user("x.a.json", &role("from a")),
+        user("x.b.json", &role("from b")),
+        user("y.b.json", "{\"solo\": {\"systemMessage\": \"s\", \"includedTools\": []}}"),
+    ]);
+    let find = |name: &str| catalog.roles().find(name).map(|role| role.system_message.clone());
+    assert_eq!(find("a.pilot").unwrap(), "from a");
+    assert_eq!(find("b.pilot").unwrap(), "from b");
+    assert_eq!(find("solo").unwrap(), "s");
+    let rows = [
+        (
+            "pilot",
+            "the role `pilot` is in several groups: a.pilot, b.pilot",
+            "write the group too, for example `a.pilot`",
+        ),
+        ("codr", "there is no role `codr`", "did you mean `coder`?"),
+        ("a.pilott", "there is no role `a.pilott`", "did you mean `a.pilot`?"),
+    ];
+    for (name, message, hint) in rows {
+        let error = catalog.roles().find(name).unwrap_err();
+        assert_eq!((error.message().as_str(), error.hint().as_deref()), (message, Some(hint)));
+    }
+}
+
+#[test]
+fn cfg_11_all_fields_in_both_spellings() {
+    let camel = r#"{"r": {"level": "fast", "systemMessage": "S", "agent_description": "D", "reminder": "R",
+        "excludedTools": ["*_file"], "enabled_agents": ["coder"], "can_create_tasks_for": ["coder"],
+        "parsingTools": [{"type": "function", "parsingOnly": true, "function": {"name": "t", "parameters": {"type": "object"}}}],
+        "examples": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A"}]}}"#;
+    let snake = r#"{"r": {"level": "fast", "system_message": "S", "description": "D", "reminder": "R",
+        "excluded_tools": ["*_file"], "enabledAgents": ["coder"], "canCreateTasksFor": ["coder"],
+        "parsing_tools": [{"name": "t", "parameters": {}, "parsing_only": true}],
+        "examples": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A"}]}}"#;
+    let read = |text: &str| {
+        let catalog = with_roles(&[user("r.json", text)]);
+        assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
+        Role { places: Vec::new(), ..catalog.roles().find("r").unwrap().clone() }
+    };
+    let role = read(camel);
+    assert_eq!(role, read(snake));
+    assert_eq!((role.level.as_str(), role.reminder.as_deref()), ("fast", Some("R")));
+    assert!(role.parsing_tools[0].parsing_only);
+    assert_eq!((role.enabled_agents.as_slice(), role.examples.len()), (&["coder".to_owned()][..], 2));
+    let (given, _) = tools_for(&role, &tools());
+    assert_eq!(names(&given), ["read_files", "list_directory", "exact_search", "execute_terminal"]);
+}
+
+#[test]
+fn cfg_12_lists_and_patterns_decide_the_tools() {
+    let rows: [(&str, &[&str], &[&str]); 8] = [
+        (r#""includedTools": ["read_files", "/^list/"]"#, &["read_files", "list_directory"], &[]),
+        (
+            r#""includedTools": ["*"]"#,
+            &["read_files", "list_directory", "exact_search", "write_file", "edit_file", "execute_terminal"],
+            &[],
+        ),
+        (r#""includedTools": []"#, &[], &[]),
+        (
+            r#""excludedTools": ["/_FILE$/i", "execute_*"]"#,
+            &["read_files", "list_directory", "exact_search"],
+            &[],
+        ),
+        (
+            r#""excludedTools": []"#,
+            &["read_files", "list_directory", "exact_search", "write_file", "edit_file", "execute_terminal"],
+            &[],
+        ),
+        (
+            r#""reminder": "x""#,
+            &[],
+            &[
+                "u.json:1:2: warning[C14]: role `r` has neither includedTools nor excludedTools: it gets no tools (write \"includedTools\": [] if that is meant, [\"*\"] for all)",
+            ],
+        ),
+        (
+            r#""includedTools": ["read_file", "exact_search"]"#,
+            &["exact_search"],
+            &[
+                "u.json:1:48: warning[W09]: role `r`: there is no tool `read_file` (did you mean `read_files`?)",
+            ],
+        ),
+        (
+            r#""excludedTools": ["calc*"]"#,
+            &["read_files", "list_directory", "exact_search", "write_file", "edit_file", "execute_terminal"],
+            &["u.json:1:48: warning[W09]: role `r`: the tool pattern `calc*` fits no tool"],
+        ),
+    ];
+    for (fields, expected, warnings) in rows {
+        let text = format!("{{\"r\": {{\"systemMessage\": \"s\", {fields}}}}}");
+        let catalog = with_roles(&[user("u.json", &text)]);
+        assert_eq!(lines(catalog.diagnostics()), warnings, "{fields}");
+        let (given, said) = tools_for(catalog.roles().find("r").unwrap(), &tools());
+        assert_eq!(names(&given), expected, "{fields}");
+        assert_eq!(said.len(), warnings.len(), "{said:?}");
+    }
+}
+
+#[test]
+fn a_broken_role_hides_no_other() {
+    let text = r#"{
+  "bad": {"level": "smrt", "systemMesage": "x", "includedTools": ["/(/"], "excludedTools": [1]},
+  "worse": 5,
+  "coder": {"parsingTools": [{"function": {"description": "nameless"}}]},
+  "fine": {"systemMessage": "ok", "includedTools": []}
+}"#;
+    let catalog = with_roles(&[user("u.json", text), user("syntax.json", "{\"a\": }")]);
+    let expected = [
+        "syntax.json:1:7: error[C01]: not valid JSON: Unexpected close brace",
+        "u.json:2:20: error[C06]: there is no level `smrt` (did you mean `smart`?)",
+        "u.json:2:28: error[C04]: unknown key `systemMesage` in a role (did you mean `systemMessage`?)",
+        "u.json:2:67: error[C06]: the tool pattern `/(/` is no regular expression: unclosed group (write an exact name, a name with *, or /regex/flags)",
+        "u.json:2:93: error[C03]: `excludedTools` must be a list of strings, found 1",
+        "u.json:2:92: error[C07]: role `bad` has both includedTools and excludedTools (keep the one that says what you mean; excludedTools means every other tool)",
+        "u.json:3:12: error[C03]: a role must be an object, found a number",
+        "u.json:4:43: error[C06]: a parsing tool needs a name (write {\"type\": \"function\", \"function\": {\"name\": …, \"parameters\": …}})",
+    ];
+    let mut found = lines(catalog.diagnostics());
+    let mut expected: Vec<String> = expected.iter().map(|line| (*line).to_owned()).collect();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    assert_eq!(catalog.roles().find("fine").unwrap().system_message, "ok");
+    assert!(catalog.roles().find("reviewer").is_ok());
+    let error = catalog.roles().find("coder").unwrap_err();
+    assert_eq!(
+        error.message(),
+        "the role `coder` has errors in its file: u.json:4:43: a parsing tool needs a name"
+    );
+}
+
+#[test]
+fn cfg_13_conflicts_inside_a_layer_are_said() {
+    let catalog = with_roles(&[
+        project("b.json", "{\"coder\": {\"level\": \"fast\"}}"),
+        project("a.json", "{\"coder\": {\"level\": \"smart\", \"reminder\": \"r\"}}"),
+        user("c.json", "{\"coder\": {\"level\": \"base\", \"description\": \"mine\"}}"),
+    ]);
+    let coder = catalog.roles().find("coder").unwrap();
+    assert_eq!((coder.level.as_str(), coder.description.as_str()), ("fast", "mine"));
+    assert_eq!(coder.reminder.as_deref(), Some("r"));
+    let found = lines(catalog.diagnostics());
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].starts_with("b.json:1:2: warning[C12]: role `coder`: level already set in a.json:1:2;"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn cfg_14_examples_become_messages_that_providers_accept() {
+    let read = |examples: &str| {
+        let text = format!(
+            "{{\"r\": {{\"systemMessage\": \"s\", \"includedTools\": [], \"examples\": {examples}}}}}"
+        );
+        let catalog = with_roles(&[user("u.json", &text)]);
+        let found = lines(catalog.diagnostics());
+        (catalog.roles().find("r").map(|role| role.examples.clone()), found)
+    };
+    let legacy = r#"[{"role": "user", "content": "u"}, {"role": "assistant", "content": "a"},
+        {"role": "function", "name": "read_files", "content": "text"},
+        {"role": "assistant", "content": "", "function_call": {"name": "edit_file", "arguments": {"a": 1}}},
+        {"role": "function", "name": "edit_file", "content": "done"}, {"role": "assistant", "content": "end"}]"#;
+    let (messages, found) = read(legacy);
+    assert_eq!(found, Vec::<String>::new());
+    let messages = messages.unwrap();
+    let roles: Vec<ChatRole> = messages.iter().map(|message| message.role).collect();
+    use ChatRole::{Assistant, Tool, User};
+    assert_eq!(roles, [User, Assistant, Tool, Assistant, Tool, Assistant]);
+    for pair in messages.windows(2).filter(|pair| pair[1].role == Tool) {
+        assert_eq!(pair[1].tool_call_id.as_ref(), pair[0].tool_calls.first().map(|call| &call.id));
+    }
+    assert_eq!(messages[3].tool_calls[0].arguments, "{\"a\":1}");
+    let dangling = r#"[{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "x", "arguments": "{}"}}]}, {"role": "user", "content": "u"}]"#;
+    assert!(read(dangling).1[0].contains("the call `1` before this is not answered"));
+    assert!(read(r#"[{"role": "tool", "content": "x"}]"#).1[0].contains("answers no open call"));
+    assert!(read(r#"[{"role": "sytem", "content": "x"}]"#).1[0].contains("cannot have the role `sytem`"));
+}

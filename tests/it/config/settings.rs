@@ -1,0 +1,192 @@
+//! CFG-1 to CFG-6 and CFG-20.
+
+use synthdev::config::render::{Paint, render};
+use synthdev::config::settings::rules::RULES;
+use synthdev::config::settings::{Settings, show_text};
+use synthdev::domain::approval::Permission;
+
+use super::*;
+
+fn shown(settings: &Settings, path: &str) -> (String, String) {
+    let line = settings.show().into_iter().find(|line| line.path == path).expect(path);
+    (line.value, line.origin)
+}
+
+#[test]
+fn shipped_settings_are_the_defaults_of_the_table() {
+    let catalog = load(shipped());
+    assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
+    let bare = load(Sources::default());
+    for rule in RULES.iter().filter(|rule| !rule.default.is_empty()) {
+        let value = |catalog: &Catalog| catalog.settings().get(rule.path).map(|one| one.datum.clone());
+        assert_eq!(value(&catalog), value(&bare), "{}", rule.path);
+    }
+    let settings = bare.settings();
+    assert_eq!((settings.max_tool_calls(), settings.verbosity()), (50, 2));
+    assert_eq!((settings.connect_seconds(), settings.idle_seconds()), (10, 120));
+    assert_eq!((settings.terminal_timeout_seconds(), settings.output_limit_bytes()), (120, 65536));
+    assert_eq!(settings.default_role(), "coder");
+}
+
+#[test]
+fn cfg_1_each_layer_wins_over_the_one_below_and_says_so() {
+    let mut sources = shipped();
+    let check = |sources: &Sources, value: &str, origin: &str| {
+        let catalog = load(sources.clone());
+        let expected = (value.to_owned(), origin.to_owned());
+        assert_eq!(shown(catalog.settings(), "verbosity"), expected);
+    };
+    check(&sources, "2", "built-in:config/settings.json:13 (built-in)");
+    sources.settings.push(project("p.json", "{\n\"verbosity\": 4}"));
+    check(&sources, "4", "p.json:2 (project)");
+    sources.settings.push(user("u.json", "{\"verbosity\": 3}"));
+    check(&sources, "4", "p.json:2 (project)");
+    sources.dotenv.push(user("~/.env", "SYNTHDEV_VERBOSITY_LEVEL=1"));
+    check(&sources, "1", "SYNTHDEV_VERBOSITY_LEVEL (~/.env:1)");
+    sources.dotenv.push(project(".env", "\nexport SYNTHDEV_VERBOSITY_LEVEL='5'"));
+    check(&sources, "5", "SYNTHDEV_VERBOSITY_LEVEL (.env:2)");
+    sources.environment = environment(&[("SYNTHDEV_VERBOSITY_LEVEL", "0")]);
+    check(&sources, "0", "SYNTHDEV_VERBOSITY_LEVEL (environment)");
+    assert!(sources.command_line.flag("--verbosity", "3"));
+    check(&sources, "3", "--verbosity (command line)");
+}
+
+#[test]
+fn cfg_3_every_environment_name_changes_its_setting() {
+    for rule in RULES {
+        for name in rule.env {
+            let text = sample(rule.path);
+            let catalog = load(with_environment(&[(name, text)]));
+            assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new(), "{name}");
+            let setting = catalog.settings().get(rule.path).expect(name);
+            assert_eq!(setting.origin.to_string(), format!("{name} (environment)"));
+        }
+        for flag in rule.flags {
+            let mut sources = shipped();
+            assert!(sources.command_line.flag(flag, sample(rule.path)), "{flag}");
+            let catalog = load(sources);
+            let setting = catalog.settings().get(rule.path).expect(flag);
+            assert_eq!(setting.origin.to_string(), format!("{flag} (command line)"));
+        }
+    }
+    let seed = "API_KEY BASE_MODEL BASE_URL SMART_API_KEY SMART_MODEL SMART_BASE_URL FAST_API_KEY FAST_MODEL \
+                FAST_BASE_URL MAX_TOOL_CALLS ENABLE_PROMPT_ENHANCEMENT VERBOSITY_LEVEL TEMPERATURE TOP_P TOP_K \
+                FREQUENCY_PENALTY PRESENCE_PENALTY REPETITION_PENALTY";
+    for name in seed.split_whitespace() {
+        let full = format!("SYNTHDEV_{name}");
+        assert!(RULES.iter().any(|rule| rule.env.contains(&full.as_str())), "{full}");
+    }
+}
+
+fn sample(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap() {
+        "base_url" => "https://example.org/v1",
+        "read" | "write" | "execute" => "deny",
+        "prompt_enhancement" => "true",
+        "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" => "7",
+        "terminal_timeout_seconds" => "9",
+        "output_limit_bytes" => "1000",
+        "verbosity" => "4",
+        "exclude" => "target/, node_modules/",
+        path if path.ends_with("penalty") || path.starts_with("top_") || path == "temperature" => "0",
+        _ => "something",
+    }
+}
+
+#[test]
+fn cfg_6_all_errors_of_a_file_at_once_each_at_its_place() {
+    let text = "{\n  \"max_tool_calls\": 0,\n  \"verbosity\": 9,\n  \"levels\": {\"base\": {\"modle\": \"x\", \
+                \"base_url\": \"ftp://x\", \"model\": \"\"}},\n  \"approvals\": {\"read\": \"yes\"},\n  \
+                \"timeouts\": 3,\n  \"x_mine\": 1, \"$schema\": \"s\"\n}";
+    let catalog = load(Sources { settings: vec![user("settings.json", text)], ..Sources::default() });
+    let expected = [
+        "settings.json:2:21: error[C05]: `max_tool_calls` must be a whole number from 1 to 200, found 0",
+        "settings.json:3:16: error[C05]: `verbosity` must be a whole number from 0 to 5, found 9",
+        "settings.json:4:23: error[C04]: unknown key `modle` in `levels.base` (did you mean `model`?)",
+        "settings.json:4:49: error[C06]: `levels.base.base_url` must begin with http:// or https://",
+        "settings.json:4:69: error[C06]: `levels.base.model` must not be empty",
+        "settings.json:5:25: error[C06]: `approvals.read` must be \"allow\", \"ask\" or \"deny\", found \"yes\"",
+        "settings.json:6:15: error[C03]: `timeouts` must be an object, found a number",
+    ];
+    assert_eq!(lines(catalog.diagnostics()), expected);
+    let rendered = render(&catalog.diagnostics()[..1], &|file| catalog.printable(file), Paint::Plain);
+    insta::assert_snapshot!(rendered, @r#"
+    error[C05]: `max_tool_calls` must be a whole number from 1 to 200, found 0
+     --> settings.json:2:21
+      |
+    2 |   "max_tool_calls": 0,
+      |                     ^
+    "#);
+}
+
+#[test]
+fn cfg_6_zero_is_a_value_where_it_is_in_range() {
+    let text = r#"{"verbosity": 0, "parameters": {"temperature": 0, "top_p": 0, "frequency_penalty": 0}}"#;
+    let catalog = load(Sources { settings: vec![user("s.json", text)], ..Sources::default() });
+    assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
+    assert_eq!(catalog.settings().verbosity(), 0);
+    let parameters = catalog.settings().parameters();
+    assert_eq!((parameters.temperature, parameters.top_p), (Some(0.0), Some(0.0)));
+}
+
+#[test]
+fn outside_of_files_the_name_is_the_place() {
+    let mut sources =
+        with_environment(&[("SYNTHDEV_VERBOSITY_LEVEL", "six"), ("SYNTHDEV_BASE_MODLE", "x"), ("OTHER", "")]);
+    sources.dotenv.push(project(".env", "# a\nSYNTHDEV_TEMPERATURE=9\n"));
+    sources.command_line.set("verbosty", "1", "--set");
+    sources.command_line.set("max_tool_calls", "500", "--max-tool-calls");
+    let found = lines(load(sources).diagnostics());
+    let expected = [
+        ".env:2:1: error[C05]: SYNTHDEV_TEMPERATURE must be a number from 0 to 2, found 9",
+        "environment: error[C03]: SYNTHDEV_VERBOSITY_LEVEL must be a whole number from 0 to 5, found \"six\"",
+        "environment: warning[C04]: SYNTHDEV_BASE_MODLE is not a setting (did you mean `SYNTHDEV_BASE_MODEL`?)",
+        "command line: error[C04]: there is no setting `verbosty` (did you mean `verbosity`?)",
+        "command line: error[C05]: --max-tool-calls must be a whole number from 1 to 200, found 500",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn approvals_merge_by_tool_over_the_layers() {
+    let mut sources = shipped();
+    sources
+        .settings
+        .push(user("u.json", r#"{"approvals": {"write": "allow", "tools": {"edit_file": "ask"}}}"#));
+    let text = r#"{"approvals": {"execute": "deny", "tools": {"exact_search": "deny"}}, "snapshots": {"exclude": ["target/"]}}"#;
+    sources.settings.push(project("p.json", text));
+    let catalog = load(sources);
+    let policy = catalog.settings().approvals();
+    assert_eq!(
+        (policy.read, policy.write, policy.execute),
+        (Permission::Allow, Permission::Allow, Permission::Deny)
+    );
+    assert_eq!(policy.tools["edit_file"], Permission::Ask);
+    assert_eq!(policy.tools["exact_search"], Permission::Deny);
+    assert_eq!(catalog.settings().snapshot_exclude(), ["target/"]);
+}
+
+#[test]
+fn cfg_20_no_output_shows_a_key() {
+    let mut sources =
+        with_environment(&[("SYNTHDEV_API_KEY", "hunter2-env"), ("OPENAI_API_KEY", "hunter2-openai")]);
+    let text = "{\"levels\": {\"smart\": {\"api_key\": \"hunter2-file\", \"oops\": 1}}, \"keys\": {\"xai\": \"hunter2-xai\", \"groq\": 5}}";
+    sources.settings.push(project("p.json", text));
+    sources.settings.push(user("broken.json", "{\"keys\": {\"mistral\": \"hunter2-broken\" \"a\": 1}}"));
+    sources
+        .dotenv
+        .push(project(".env", "SYNTHDEV_FAST_API_KEY=hunter2-dotenv\nSYNTHDEV_TOP_P=hunter2\nhunter2 alone"));
+    sources.command_line.flag("--fast-api-key", "hunter2-flag");
+    let catalog = load(sources.clone());
+    assert_eq!(catalog.key_ring()["base"].expose(), "hunter2-env");
+    assert_eq!(catalog.key_ring()["fast"].expose(), "hunter2-flag");
+    assert_eq!(catalog.key_ring()["provider:xai"].expose(), "hunter2-xai");
+    let show = show_text(&catalog.settings().show(), true);
+    let found = render(catalog.diagnostics(), &|file| catalog.printable(file), Paint::Plain);
+    let all =
+        format!("{show}{found}{:?}{:?}{:?}", catalog.settings(), catalog.key_ring(), sources.command_line);
+    let all = all.replace("SYNTHDEV_TOP_P must be a number from 0 to 1, found \"hunter2\"", "");
+    assert!(!all.contains("hunter2"), "{all}");
+    assert!(show.contains("set (SYNTHDEV_API_KEY, environment)"), "{show}");
+    assert!(found.contains("warning[C09]") && found.contains("broken.json"), "{found}");
+}
