@@ -251,10 +251,13 @@ async fn silence_and_dead_addresses_are_told_apart() {
     assert_eq!(refused.code(), "model.transport");
     assert!(refused.to_string().to_lowercase().contains("refused"), "{refused}");
 
-    let server = ModelServer::start(vec![Behaviour::text("Hi")]).await;
-    let secure = server.base_url.replace("http:", "https:");
+    // TLS is set up, its handshake is hung up on.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let secure = format!("https://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move { while listener.accept().await.is_ok() {} });
     let error = quick.call(&request(&secure), &Heard::default()).await.unwrap_err();
     assert_eq!(error.code(), "model.transport", "{error}");
+    assert!(error.to_string().contains("cannot connect to https://"), "{error}");
 
     let error = quick.call(&request("not a url"), &Heard::default()).await.unwrap_err();
     assert_eq!(error.code(), "model.protocol", "{error}");
