@@ -1,6 +1,6 @@
 //! The map: see the layers below, low to high.
 pub mod adapters;
-pub mod app;
+// pub mod app;
 pub mod cli;
 pub mod config;
 pub mod domain;

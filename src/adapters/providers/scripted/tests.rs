@@ -1,1 +1,114 @@
+use std::sync::Mutex;
+
+use serde_json::json;
+
 use super::*;
+use crate::domain::message::ChatRole;
+use crate::domain::model::{ModelChoice, ToolChoice};
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl DeltaSink for Heard {
+    fn delta(&self, _: DeltaKind, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+fn request(agent: &str, last: &str) -> ModelRequest {
+    ModelRequest {
+        agent: agent.to_owned(),
+        state: "code".to_owned(),
+        choice: ModelChoice::default(),
+        messages: vec![ChatMessage::text(ChatRole::User, last)],
+        tools: Vec::new(),
+        parsing_tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+    }
+}
+
+#[tokio::test]
+async fn replies_come_in_order_per_agent() {
+    let model = ScriptedModel::from_value(&json!({
+        "model": "toy", "expect": "read by somebody else",
+        "replies": {
+            "coder": [
+                {"text": "wörds!", "chunk": 4, "reasoning": "hm", "usage": {"prompt": 9, "completion": 2}, "delay_ms": 1},
+                {"tool_calls": [{"name": "read", "arguments": {"p": 1}}, {"name": "w", "arguments": "{bad", "id": "mine"}]},
+                {"error": {"kind": "rate_limited", "retry_after_ms": 5, "message": "slow"}},
+                {"match": "fix (it|them)", "reply": {"text": "fixed"}},
+                {"match": "a+b(", "reply": {"text": "plain"}},
+            ],
+            "reviewer": [{"text": "ok"}, {"text": "never"}],
+        }
+    }))
+    .unwrap();
+    let heard = Heard::default();
+    let first = model.call(&request("coder", "go"), &heard).await.unwrap();
+    assert_eq!((first.text.as_str(), first.usage.prompt, first.usage_estimated), ("wörds!", 9, false));
+    assert_eq!(
+        (first.model.as_deref(), first.finish, first.duration_ms),
+        (Some("toy"), FinishReason::Stop, 1)
+    );
+    assert_eq!(*heard.0.lock().unwrap(), ["hm", "wörd", "s!"]);
+
+    assert_eq!(model.call(&request("reviewer", "?"), &heard).await.unwrap().text, "ok");
+    let second = model.call(&request("coder", "go"), &heard).await.unwrap();
+    let calls: Vec<_> = second.tool_calls.iter().map(|c| (c.id.as_str(), c.arguments.as_str())).collect();
+    assert_eq!(calls, [("call_coder_1_0", "{\"p\":1}"), ("mine", "{bad")]);
+    assert!(second.usage_estimated && second.usage.completion > 0);
+
+    let error = model.call(&request("coder", "go"), &heard).await.unwrap_err();
+    assert_eq!(error, ModelError::RateLimited { retry_after_ms: Some(5), detail: "slow".to_owned() });
+    assert_eq!(model.call(&request("coder", "please fix them"), &heard).await.unwrap().text, "fixed");
+    assert_eq!(model.call(&request("coder", "x a+b( y"), &heard).await.unwrap().text, "plain");
+    assert_eq!(model.unused(), [("reviewer".to_owned(), 1)]);
+}
+
+#[tokio::test]
+async fn drift_says_what_was_asked_and_what_was_expected() {
+    let script = json!({"replies": {"coder": [{"match": "^exactly$", "reply": {"text": "x"}}], "idle": []}});
+    let model = ScriptedModel::from_value(&script).unwrap();
+    let rows = [
+        ("coder", &["coder", "code", "\"something\"", "^exactly$", "reply 1"][..]),
+        ("idle", &["all 0 replies"]),
+        ("stranger", &["stranger", "no replies", "coder, idle"]),
+    ];
+    for (agent, says) in rows {
+        let error = model.call(&request(agent, "something"), &Heard::default()).await.unwrap_err();
+        assert_eq!(error.code(), "model.drift");
+        for word in says {
+            assert!(error.to_string().contains(word), "{agent}: `{word}` is not in: {error}");
+        }
+    }
+    // What did not fit is not used up.
+    assert_eq!(model.unused(), [("coder".to_owned(), 0)]);
+}
+
+#[test]
+fn every_problem_of_a_file_is_named_with_its_place() {
+    let file = json!({"replies": {"a": [
+        {"txt": "x"}, {"text": 3}, {"tool_calls": [{"arguments": {}}]}, {"error": {"kind": "sad"}}, {"match": "x"},
+        {"text": "x", "chunk": 0, "delay_ms": -1}, 7], "b": {}}});
+    let problems = ScriptedModel::from_value(&file).unwrap_err().problems;
+    let starts = [
+        "replies.a[0]: unknown key `txt`",
+        "replies.a[0]: one of",
+        "replies.a[1].text: a text",
+        "replies.a[1]: one of",
+        "replies.a[2].tool_calls[0]: `name`",
+        "replies.a[3].error.kind: one of",
+        "replies.a[4]: `match` needs",
+        "replies.a[5].delay_ms: a whole number",
+        "replies.a[5].chunk: at least 1",
+        "replies.a[6]: an object",
+        "replies.b: a list",
+    ];
+    assert_eq!(problems.len(), starts.len(), "{problems:#?}");
+    for (problem, start) in problems.iter().zip(starts) {
+        assert!(problem.starts_with(start), "{problem}");
+    }
+    for bad in [json!({}), json!([]), json!({"replies": []})] {
+        assert!(ScriptedModel::from_value(&bad).is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,117 @@
+//! `demo`: a sample project in a temporary directory, scripted words, everything else real.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::backend::{self, Opening};
+use super::runs::{drive, load, parse_script, spec};
+use super::sources;
+use super::wiring;
+use super::world::World;
+use crate::adapters::disk;
+use crate::cli::exit;
+use crate::cli::headless::{FinalReport, Show};
+use crate::cli::words::{cost, safe, tokens};
+use crate::config::inputs;
+use crate::domain::workflow::plain_text;
+
+const WORKFLOW: &str = "coder_reviewer";
+const TASK: &str = "Make slug.sh turn any title into a file name: lower case, words joined by single dashes. \
+                    sh test.sh must pass.";
+
+/// What is scripted and what is not: said before anything happens.
+pub(super) const HONEST: [&str; 2] = [
+    "Demo: the model's words are scripted. The workflow, the tools, the files and the git snapshot are real.",
+    "For a real model set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or point SYNTHDEV_BASE_URL at a local server.",
+];
+
+pub(super) fn run(world: &World, headless: bool) -> Result<u8> {
+    let project = make_project()?;
+    let world = World {
+        project: project.clone(),
+        dirs: world.dirs.clone(),
+        environment: world.environment.clone(),
+        overrides: world.overrides.clone(),
+        extra_settings: None,
+        trust: false,
+    };
+    if headless {
+        return run_headless(&world, &project);
+    }
+    let opening = Opening {
+        demo: true,
+        start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
+        banner: banner(&project),
+    };
+    backend::interactive(&world, opening)
+}
+
+pub(super) fn banner(project: &Path) -> Vec<String> {
+    let mut lines: Vec<String> = HONEST.iter().map(|line| (*line).to_owned()).collect();
+    lines.push(format!("The sample project is in {}", project.display()));
+    lines
+}
+
+pub(super) fn script() -> Result<crate::adapters::providers::scripted::ScriptedModel> {
+    parse_script("built-in:config/demo/replies.json", sources::shipped("demo/replies.json").unwrap_or_default())
+}
+
+fn run_headless(world: &World, project: &Path) -> Result<u8> {
+    for line in banner(project) {
+        eprintln!("{line}");
+    }
+    eprintln!();
+    let (catalog, _) = load(world, world.scripted("demo"), None)?;
+    let program = catalog.program(WORKFLOW).map_err(|found| anyhow::anyhow!("{found:?}"))?;
+    let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
+    let values = inputs::from_text(&parameters, TASK)?;
+    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, Some(script()?));
+    // The person started the demo to see tools at work in a directory made for it: they are approved.
+    let spec = spec(&catalog, program, values, true, false);
+    let report = drive(&wired, spec, Show { progress: true, ..Show::default() })?;
+    print!("{}", ending(&report, project));
+    Ok(exit::of(report.status, report.error.as_ref()))
+}
+
+fn ending(report: &FinalReport, project: &Path) -> String {
+    let mut text = format!("path      {}\n", report.path.join(" > "));
+    if let Some(output) = &report.output {
+        text.push_str(&format!("summary   {}\n", safe(&plain_text(output))));
+    }
+    if let Some(error) = &report.error {
+        text.push_str(&format!("error     {}: {}\n", error.title, safe(&error.detail)));
+    }
+    text.push_str(&format!("usage     {}\n", tokens(&report.usage)));
+    text.push_str(&format!("cost      {} (a scripted model costs nothing)\n", cost(report.cost_usd)));
+    if let Some(snapshot) = &report.snapshot {
+        let at = project.display();
+        text.push_str(&format!("snapshot  {snapshot}\nundo      synthdev -C {at} snapshot restore {snapshot}\n"));
+    }
+    text
+}
+
+/// A small git repository with one commit.
+fn make_project() -> Result<PathBuf> {
+    let stamp = crate::ports::clock::IdSource::run_id(&crate::adapters::system::SystemIds);
+    let project = std::env::temp_dir().join(format!("synthdev-demo-{stamp}"));
+    disk::make_private(&project).with_context(|| format!("{} cannot be made", project.display()))?;
+    for (name, text) in sources::demo_project() {
+        std::fs::write(project.join(&name), text).with_context(|| format!("{name} cannot be written"))?;
+    }
+    let committed = git(&project, &["init", "-q", "-b", "main"])
+        && git(&project, &["add", "."])
+        && git(&project, &["commit", "-q", "-m", "a sample project"]);
+    if !committed {
+        eprintln!("warning: git is not at hand: the sample project is a plain directory (snapshots work all the same)");
+    }
+    Ok(std::fs::canonicalize(&project)?)
+}
+
+fn git(project: &Path, arguments: &[&str]) -> bool {
+    let identity = ["-c", "user.name=synthdev demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"];
+    let mut command = Command::new("git");
+    command.current_dir(project).args(identity).args(arguments);
+    command.output().is_ok_and(|output| output.status.success())
+}

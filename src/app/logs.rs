@@ -1,0 +1,56 @@
+//! The log goes to a file, never to the screen (ERR-16); it is opened by the first line.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Starts logging at `verbosity` 0 (nothing) to 5 (everything) into the data directory.
+pub(super) fn start(data: &Path, verbosity: u8) {
+    let level = match verbosity {
+        0 => return,
+        1 => LevelFilter::ERROR,
+        2 => LevelFilter::WARN,
+        3 => LevelFilter::INFO,
+        4 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
+    let writer = LogFile { path: data.join("synthdev.log"), file: Arc::default() };
+    // A second start in one process (tests) keeps the first subscriber.
+    let _ = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_writer(writer).try_init();
+}
+
+#[derive(Clone)]
+struct LogFile {
+    path: PathBuf,
+    file: Arc<Mutex<Option<File>>>,
+}
+
+impl Write for LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if guard.is_none() {
+            crate::adapters::disk::make_private(self.path.parent().unwrap_or(Path::new(".")))?;
+            *guard = Some(File::options().create(true).append(true).open(&self.path)?);
+        }
+        match guard.as_mut() {
+            Some(file) => file.write(bytes),
+            None => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for LogFile {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}

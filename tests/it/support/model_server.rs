@@ -1,0 +1,321 @@
+//! A model server on 127.0.0.1 that is as strict as the strictest real one and as sloppy as the sloppiest.
+//!
+//! It writes its bytes by hand, so that cuts, stalls and odd answers can be scripted; it answers 400 to every
+//! request that some real provider would refuse (`strict.rs`), and records all of them.
+//!
+//! ```ignore
+//! let server = ModelServer::start(vec![Behaviour::text("Hello."), Behaviour::status(500, "oops")]).await;
+//! // … choice.base_url = server.base_url …
+//! assert_eq!(server.requests().len(), 2);
+//! ```
+
+mod strict;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+pub use strict::check as strict_check;
+
+/// What one request is answered with.
+#[derive(Clone, Debug)]
+pub struct Behaviour {
+    status: u16,
+    content_type: &'static str,
+    headers: Vec<(String, String)>,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Send(Vec<u8>),
+    /// Nothing more, until the client goes away.
+    Stall,
+    /// Closes the connection in the middle.
+    Cut,
+}
+
+impl Behaviour {
+    fn with(status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, content_type, headers: Vec::new(), steps: vec![Step::Send(body.into())] }
+    }
+
+    /// A streamed text, one chunk per word, then usage (10 prompt, 5 completion) and `[DONE]`.
+    pub fn text(text: &str) -> Self {
+        let mut deltas: Vec<Value> = vec![json!({"role": "assistant", "content": ""})];
+        deltas.extend(text.split_inclusive(' ').map(|word| json!({"content": word})));
+        Self::chunks(&deltas, "stop")
+    }
+
+    /// Tool calls as (id, name, arguments), their arguments split over chunks of three characters.
+    pub fn calls(calls: &[(&str, &str, &str)]) -> Self {
+        let mut deltas = vec![json!({"role": "assistant", "content": null})];
+        for (index, (id, name, arguments)) in calls.iter().enumerate() {
+            let head = json!({"index": index, "id": id, "type": "function",
+                "function": {"name": name, "arguments": ""}});
+            deltas.push(json!({"tool_calls": [head]}));
+            let letters: Vec<char> = arguments.chars().collect();
+            for piece in letters.chunks(3) {
+                let piece: String = piece.iter().collect();
+                deltas.push(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}));
+            }
+        }
+        Self::chunks(&deltas, "tool_calls")
+    }
+
+    /// Deltas by the book, then usage and `[DONE]`.
+    pub fn chunks(deltas: &[Value], finish: &str) -> Self {
+        let chunk = |choices: Value, usage: Value| {
+            json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000,
+                "model": "mock-1", "system_fingerprint": null, "choices": choices, "usage": usage})
+        };
+        let choice = |delta: &Value, finish: Value| json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]);
+        let mut events: Vec<String> =
+            deltas.iter().map(|delta| chunk(choice(delta, Value::Null), Value::Null).to_string()).collect();
+        events.push(chunk(choice(&json!({}), json!(finish)), Value::Null).to_string());
+        let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
+        events.push(chunk(json!([]), usage).to_string());
+        events.push("[DONE]".to_owned());
+        let events: Vec<&str> = events.iter().map(String::as_str).collect();
+        Self::events(&events)
+    }
+
+    /// An event stream of exactly these data lines.
+    pub fn events(events: &[&str]) -> Self {
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        Self::raw_stream(&body)
+    }
+
+    /// An event stream of exactly these bytes.
+    pub fn raw_stream(body: &str) -> Self {
+        Self::with(200, "text/event-stream", body)
+    }
+
+    /// Status 200 with a JSON body in place of a stream.
+    pub fn whole(body: &Value) -> Self {
+        Self::with(200, "application/json", body.to_string())
+    }
+
+    /// Status 200 with a page.
+    pub fn html(page: &str) -> Self {
+        Self::with(200, "text/html; charset=utf-8", page)
+    }
+
+    /// Any status with any body.
+    pub fn status(status: u16, body: &str) -> Self {
+        let kind = if body.starts_with('<') { "text/html" } else { "application/json" };
+        Self::with(status, kind, body)
+    }
+
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The connection breaks after what was sent so far.
+    #[must_use]
+    pub fn cut(mut self) -> Self {
+        self.steps.push(Step::Cut);
+        self
+    }
+
+    /// Silence after what was sent so far, until the client goes away.
+    #[must_use]
+    pub fn stall(mut self) -> Self {
+        self.steps.push(Step::Stall);
+        self
+    }
+
+    /// Silence from the start: not even a status.
+    pub fn silence() -> Self {
+        Self { status: 0, content_type: "", headers: Vec::new(), steps: vec![Step::Stall] }
+    }
+}
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub path: String,
+    /// Names in lower case.
+    pub headers: BTreeMap<String, String>,
+    pub body: Value,
+    /// Which connection it came on, from 1.
+    pub connection: usize,
+    /// Why a strict provider refuses it.
+    pub rejected: Option<String>,
+}
+
+#[derive(Default)]
+struct Shared {
+    script: VecDeque<Behaviour>,
+    per_model: BTreeMap<String, VecDeque<Behaviour>>,
+    requests: Vec<Recorded>,
+    connections: usize,
+}
+
+/// A running server; it ends with the test's runtime.
+pub struct ModelServer {
+    pub base_url: String,
+    shared: Arc<Mutex<Shared>>,
+    gone: watch::Receiver<usize>,
+}
+
+impl ModelServer {
+    /// Answers requests in this order, whichever model they ask.
+    pub async fn start(script: Vec<Behaviour>) -> Self {
+        Self::serve(Shared { script: script.into(), ..Shared::default() }).await
+    }
+
+    /// Answers each model's requests in the order of its own list: for agents that speak at the same time.
+    pub async fn start_per_model(scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
+        let per_model = scripts.into_iter().map(|(model, list)| (model.to_owned(), list.into())).collect();
+        Self::serve(Shared { per_model, ..Shared::default() }).await
+    }
+
+    async fn serve(shared: Shared) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let shared = Arc::new(Mutex::new(shared));
+        let (tell, gone) = watch::channel(0);
+        let state = Arc::clone(&shared);
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let connection = {
+                    let mut shared = state.lock().unwrap();
+                    shared.connections += 1;
+                    shared.connections
+                };
+                tokio::spawn(converse(socket, connection, Arc::clone(&state), tell.clone()));
+            }
+        });
+        Self { base_url, shared, gone }
+    }
+
+    /// Every request so far, refused ones included.
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.shared.lock().unwrap().requests.clone()
+    }
+
+    /// How many connections were opened.
+    pub fn connections(&self) -> usize {
+        self.shared.lock().unwrap().connections
+    }
+
+    /// Waits until the client has closed this many stalled answers.
+    pub async fn closed(&self, count: usize) {
+        let mut gone = self.gone.clone();
+        gone.wait_for(|seen| *seen >= count).await.unwrap();
+    }
+}
+
+/// A URL at which nobody listens.
+pub fn dead_url() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}/v1", listener.local_addr().unwrap())
+}
+
+async fn converse(
+    mut socket: TcpStream,
+    connection: usize,
+    shared: Arc<Mutex<Shared>>,
+    gone: watch::Sender<usize>,
+) {
+    socket.set_nodelay(true).unwrap();
+    let mut buffer = Vec::new();
+    while let Some(request) = read_request(&mut socket, &mut buffer, connection).await {
+        let behaviour = next(&mut shared.lock().unwrap(), request);
+        if !answer(&mut socket, behaviour, &gone).await {
+            return;
+        }
+    }
+}
+
+fn next(shared: &mut Shared, request: Recorded) -> Behaviour {
+    let model = request.body["model"].as_str().unwrap_or_default().to_owned();
+    let rejected = request.rejected.clone();
+    shared.requests.push(request);
+    if let Some(why) = rejected {
+        let body = json!({"error": {"message": why, "type": "invalid_request_error", "code": null}});
+        return Behaviour::status(400, &body.to_string());
+    }
+    let list = shared.per_model.get_mut(&model).unwrap_or(&mut shared.script);
+    let end =
+        || Behaviour::status(400, &json!({"error": {"message": "the mock's script is used up"}}).to_string());
+    list.pop_front().unwrap_or_else(end)
+}
+
+async fn read_request(socket: &mut TcpStream, buffer: &mut Vec<u8>, connection: usize) -> Option<Recorded> {
+    let end = loop {
+        if let Some(at) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at;
+        }
+        if socket.read_buf(buffer).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8(buffer[..end].to_vec()).ok()?;
+    let mut lines = head.split("\r\n");
+    let path = lines.next()?.split(' ').nth(1)?.to_owned();
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length: usize = headers.get("content-length")?.parse().ok()?;
+    while buffer.len() < end + 4 + length {
+        if socket.read_buf(buffer).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let body: Vec<u8> = buffer.drain(..end + 4 + length).skip(end + 4).collect();
+    let parsed = serde_json::from_slice::<Value>(&body).map_err(|error| format!("body is not JSON: {error}"));
+    let rejected = match &parsed {
+        Ok(body) => strict::check(body)
+            .err()
+            .or_else(|| (path != "/v1/chat/completions").then(|| format!("no such path: {path}"))),
+        Err(why) => Some(why.clone()),
+    };
+    Some(Recorded { path, headers, body: parsed.unwrap_or_default(), connection, rejected })
+}
+
+/// Whether the connection can go on.
+async fn answer(socket: &mut TcpStream, behaviour: Behaviour, gone: &watch::Sender<usize>) -> bool {
+    if behaviour.status > 0 {
+        let mut head = format!(
+            "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\n",
+            behaviour.status, behaviour.content_type
+        );
+        for (name, value) in &behaviour.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        if socket.write_all(head.as_bytes()).await.is_err() {
+            return false;
+        }
+    }
+    for step in behaviour.steps {
+        match step {
+            Step::Send(bytes) if bytes.is_empty() => {}
+            Step::Send(bytes) => {
+                let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+                chunk.extend_from_slice(&bytes);
+                chunk.extend_from_slice(b"\r\n");
+                if socket.write_all(&chunk).await.is_err() {
+                    return false;
+                }
+            }
+            Step::Stall => {
+                let mut rest = [0; 64];
+                while matches!(socket.read(&mut rest).await, Ok(count) if count > 0) {}
+                gone.send_modify(|count| *count += 1);
+                return false;
+            }
+            Step::Cut => return false,
+        }
+    }
+    socket.write_all(b"0\r\n\r\n").await.is_ok()
+}

@@ -1,0 +1,205 @@
+//! What at least one real provider answers with 400, checked on every request.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+const TOP: [&str; 15] = [
+    "model",
+    "messages",
+    "tools",
+    "tool_choice",
+    "temperature",
+    "top_p",
+    "top_k",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "max_tokens",
+    "max_completion_tokens",
+    "reasoning_effort",
+    "stream",
+    "stream_options",
+];
+
+type Checked = Result<(), String>;
+
+/// Why a strict provider refuses a body.
+pub fn check(body: &Value) -> Checked {
+    let body = object(body, "the body")?;
+    only(body, &TOP, "the body")?;
+    text(body, "model", "the body")?;
+    if body.contains_key("max_tokens") && body.contains_key("max_completion_tokens") {
+        return Err("max_tokens and max_completion_tokens exclude each other".to_owned());
+    }
+    stream(body)?;
+    let tools = tools(body)?;
+    tool_choice(body, &tools)?;
+    let messages = body.get("messages").and_then(Value::as_array).ok_or("messages must be an array")?;
+    conversation(messages)
+}
+
+fn stream(body: &Map<String, Value>) -> Checked {
+    let streams = match body.get("stream") {
+        None => false,
+        Some(Value::Bool(flag)) => *flag,
+        Some(other) => return Err(format!("stream must be a boolean, not {other}")),
+    };
+    let Some(options) = body.get("stream_options") else { return Ok(()) };
+    ensure(streams, "stream_options needs stream: true")?;
+    let options = object(options, "stream_options")?;
+    only(options, &["include_usage"], "stream_options")?;
+    ensure(options.get("include_usage").is_none_or(Value::is_boolean), "include_usage must be a boolean")
+}
+
+fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
+    let mut names = HashSet::new();
+    let Some(tools) = body.get("tools") else { return Ok(names) };
+    let tools = tools.as_array().filter(|list| !list.is_empty()).ok_or("tools must be a non-empty array")?;
+    for tool in tools {
+        let tool = object(tool, "a tool")?;
+        only(tool, &["type", "function"], "a tool")?;
+        ensure(tool.get("type") == Some(&"function".into()), "a tool's type must be function")?;
+        let function = object(tool.get("function").unwrap_or(&Value::Null), "a tool's function")?;
+        only(function, &["name", "description", "parameters", "strict"], "a function")?;
+        let name = function_name(function)?;
+        ensure(function.get("description").is_none_or(Value::is_string), "a description must be a text")?;
+        let schema = object(function.get("parameters").unwrap_or(&Value::Null), "parameters")?;
+        ensure(schema.get("type") == Some(&"object".into()), "a schema's type must be object")?;
+        ensure(schema.get("properties").is_some_and(Value::is_object), "object schema missing properties")?;
+        ensure(names.insert(name.clone()), &format!("two tools are named {name}"))?;
+    }
+    Ok(names)
+}
+
+fn tool_choice(body: &Map<String, Value>, tools: &HashSet<String>) -> Checked {
+    let Some(choice) = body.get("tool_choice") else { return Ok(()) };
+    ensure(!tools.is_empty(), "tool_choice is only allowed when tools are given")?;
+    if let Value::String(mode) = choice {
+        return ensure(matches!(mode.as_str(), "auto" | "none" | "required"), "unknown tool_choice");
+    }
+    let choice = object(choice, "tool_choice")?;
+    only(choice, &["type", "function"], "tool_choice")?;
+    ensure(choice.get("type") == Some(&"function".into()), "tool_choice.type must be function")?;
+    let name = choice.get("function").and_then(|function| function["name"].as_str()).unwrap_or_default();
+    ensure(tools.contains(name), &format!("tool_choice names `{name}`, which is not offered"))
+}
+
+fn conversation(messages: &[Value]) -> Checked {
+    let mut waiting: Vec<String> = Vec::new();
+    let mut before = "";
+    for (at, message) in messages.iter().enumerate() {
+        let place = format!("messages[{at}]");
+        let members = object(message, &place)?;
+        let role = members.get("role").and_then(Value::as_str).unwrap_or_default();
+        if role != "tool" && !waiting.is_empty() {
+            return Err(format!("{place}: tool_calls without an answer: {}", waiting.join(", ")));
+        }
+        match role {
+            "system" => {
+                only(members, &["role", "content"], &place)?;
+                ensure(at == 0, &format!("{place}: the system message must be the first"))?;
+                content(members, &place)?;
+            }
+            "user" => {
+                only(members, &["role", "content"], &place)?;
+                ensure(before != "user", &format!("{place}: roles must alternate"))?;
+                content(members, &place)?;
+            }
+            "assistant" => {
+                only(members, &["role", "content", "tool_calls"], &place)?;
+                let first = before.is_empty() || before == "system";
+                ensure(!first, &format!("{place}: the first message must be the user's"))?;
+                ensure(before != "assistant", &format!("{place}: roles must alternate"))?;
+                waiting = calls(members, &place)?;
+                if waiting.is_empty() || members.get("content").is_some_and(|content| !content.is_null()) {
+                    content(members, &place)?;
+                }
+            }
+            "tool" => {
+                only(members, &["role", "content", "tool_call_id"], &place)?;
+                let id = text(members, "tool_call_id", &place)?;
+                ensure(
+                    waiting.first() == Some(&id),
+                    &format!("{place}: the answer to {id} does not follow its call"),
+                )?;
+                waiting.remove(0);
+                content(members, &place)?;
+            }
+            other => return Err(format!("{place}: unknown role `{other}`")),
+        }
+        before = match role {
+            "system" => "system",
+            "user" => "user",
+            "assistant" => "assistant",
+            _ => "tool",
+        };
+    }
+    ensure(waiting.is_empty(), &format!("tool_calls without an answer: {}", waiting.join(", ")))?;
+    ensure(matches!(before, "user" | "tool"), "the last message must be the user's or a tool's")
+}
+
+/// The ids of the calls that must be answered next.
+fn calls(members: &Map<String, Value>, place: &str) -> Result<Vec<String>, String> {
+    let Some(list) = members.get("tool_calls") else { return Ok(Vec::new()) };
+    let list = list
+        .as_array()
+        .filter(|list| !list.is_empty())
+        .ok_or(format!("{place}: tool_calls must not be empty"))?;
+    let mut ids = Vec::new();
+    for call in list {
+        let call = object(call, place)?;
+        only(call, &["id", "type", "function"], place)?;
+        ensure(
+            call.get("type") == Some(&"function".into()),
+            &format!("{place}: a call's type must be function"),
+        )?;
+        let function = object(call.get("function").unwrap_or(&Value::Null), place)?;
+        only(function, &["name", "arguments"], place)?;
+        function_name(function)?;
+        let arguments = text(function, "arguments", place)?;
+        let parsed = serde_json::from_str::<Value>(&arguments);
+        ensure(
+            matches!(parsed, Ok(Value::Object(_))),
+            &format!("{place}: arguments must be a JSON object, not {arguments}"),
+        )?;
+        let id = text(call, "id", place)?;
+        ensure(!ids.contains(&id), &format!("{place}: the id {id} stands twice"))?;
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+fn function_name(function: &Map<String, Value>) -> Result<String, String> {
+    let name = text(function, "name", "a function")?;
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    ensure(plain && name.len() <= 64, &format!("invalid function name `{name}`"))?;
+    Ok(name)
+}
+
+fn content(members: &Map<String, Value>, place: &str) -> Checked {
+    let text = text(members, "content", place)?;
+    ensure(!text.trim().is_empty(), &format!("{place}: content must not be empty"))
+}
+
+fn text(members: &Map<String, Value>, key: &str, place: &str) -> Result<String, String> {
+    match members.get(key) {
+        Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
+        other => Err(format!("{place}: `{key}` must be a non-empty text, not {other:?}")),
+    }
+}
+
+fn object<'a>(value: &'a Value, place: &str) -> Result<&'a Map<String, Value>, String> {
+    value.as_object().ok_or_else(|| format!("{place} must be an object"))
+}
+
+fn only(members: &Map<String, Value>, known: &[&str], place: &str) -> Checked {
+    match members.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("{place}: unrecognized field `{key}`")),
+        None => Ok(()),
+    }
+}
+
+fn ensure(holds: bool, why: &str) -> Checked {
+    if holds { Ok(()) } else { Err(why.to_owned()) }
+}
