@@ -5,4 +5,5 @@ pub mod json;
 pub mod lower;
 pub mod script_facts;
 pub mod source;
+pub mod suggest;
 pub mod workflow_file;
