@@ -77,7 +77,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Builds a world: about a third of a millisecond.
+    /// Builds a world: a few milliseconds, most of them for freezing what scripts share.
     ///
     /// # Errors
     /// QuickJS could not be set up within the memory limit.
