@@ -78,16 +78,21 @@ impl Composer {
         if shown.trim().is_empty() {
             return None;
         }
-        if self.history.last() != Some(&shown) {
-            self.history.push(shown.clone());
-        }
-        if self.history.len() > HISTORY {
-            self.history.remove(0);
-        }
+        self.remember(&shown);
         let text = self.expand(&shown);
         self.area = new_area("");
         self.recall = None;
         Some(text)
+    }
+
+    /// Puts a text into the history.
+    pub fn remember(&mut self, text: &str) {
+        if self.history.last().is_none_or(|last| last != text) {
+            self.history.push(text.to_owned());
+        }
+        if self.history.len() > HISTORY {
+            self.history.remove(0);
+        }
     }
 
     /// Text from the clipboard: short ones as they are, long ones folded. Line ends become `\n`.

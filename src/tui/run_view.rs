@@ -34,6 +34,8 @@ pub struct RunView {
     pub waiting: Option<CallId>,
     /// Texts for the run that wait for its next question.
     pub outbox: VecDeque<String>,
+    /// Who was asked last: name, seat, model; whose text streams.
+    pub speaker: Option<(String, Side, String)>,
     /// Positions in the transcript of what is still growing.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
@@ -55,6 +57,7 @@ impl RunView {
             busy_since: None,
             waiting: None,
             outbox: VecDeque::new(),
+            speaker: None,
             replies: HashMap::new(),
             tools: HashMap::new(),
             over: false,
