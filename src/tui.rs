@@ -1,1 +1,25 @@
-//! tui
+//! The full-screen front-end: watches runs, sends commands, draws.
+//!
+//! Elm shape: `model` is all state, `msg` what can happen to it, `update` the only place that changes it,
+//! `view` a pure reading of it. `program` is the loop around them, `terminal` the only file that meets the
+//! terminal. Everything the screen wants from the outside goes through `backend`.
+//! Refuses: files, clocks, networks, any knowledge of other front-ends.
+
+pub mod backend;
+pub mod complete;
+pub mod composer;
+pub mod dialog;
+pub mod model;
+pub mod msg;
+pub mod program;
+pub mod report;
+pub mod run_view;
+pub mod slash;
+pub mod terminal;
+pub mod text;
+pub mod theme;
+pub mod transcript;
+pub mod update;
+pub mod view;
+
+pub use program::{FirstAction, Session, TrustQuestion, run};

@@ -1,0 +1,135 @@
+//! Completion of slash commands and their arguments: a list below the cursor, fuzzy, ranked.
+
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+use crate::tui::slash::{self, Argument, COMMANDS, SNAPSHOT_WORDS};
+
+/// Names that arguments are completed from.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Name and description.
+    pub workflows: Vec<(String, String)>,
+    pub roles: Vec<(String, String)>,
+    pub groups: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// What the first line becomes.
+    pub line: String,
+    pub label: String,
+    pub about: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Popup {
+    pub candidates: Vec<Candidate>,
+    pub selected: usize,
+    /// The selection was moved by hand: Enter takes it.
+    pub chosen: bool,
+}
+
+/// The candidates for what stands before the cursor; `None`: nothing to complete.
+pub fn complete(before: &str, names: &Names) -> Option<Popup> {
+    if !slash::is_command(before) {
+        return None;
+    }
+    let (word, rest) = match before.split_once(char::is_whitespace) {
+        None => (before, None),
+        Some((word, rest)) => (word, Some(rest)),
+    };
+    let word = word.strip_prefix('/')?;
+    let candidates = match rest {
+        None => commands(word),
+        Some(rest) => arguments(word, rest, names)?,
+    };
+    (!candidates.is_empty()).then_some(Popup { candidates, selected: 0, chosen: false })
+}
+
+fn commands(word: &str) -> Vec<Candidate> {
+    let all = COMMANDS.iter().map(|command| {
+        let space = if command.argument == Argument::None { "" } else { " " };
+        let candidate = Candidate {
+            line: format!("/{}{space}", command.name),
+            label: format!("/{} {}", command.name, if command.usage.len() > 20 { "…" } else { command.usage }),
+            about: command.about.to_owned(),
+        };
+        (command.name.to_owned(), candidate)
+    });
+    rank(word, all.collect())
+}
+
+fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
+    let command = slash::find(word)?;
+    // Only the first argument is a name.
+    if rest.contains(char::is_whitespace) {
+        return None;
+    }
+    let plain = |name: &str| (name.to_owned(), String::new());
+    let choices: Vec<(String, String)> = match command.argument {
+        Argument::None => return None,
+        Argument::Command => COMMANDS.iter().map(|c| (c.name.to_owned(), c.about.to_owned())).collect(),
+        Argument::Workflow => names.workflows.clone(),
+        Argument::Role => names.roles.clone(),
+        Argument::RoleGroup => {
+            std::iter::once("all").chain(names.groups.iter().map(String::as_str)).map(plain).collect()
+        }
+        Argument::Snapshot => SNAPSHOT_WORDS.iter().copied().map(plain).collect(),
+    };
+    let space = if matches!(command.argument, Argument::Workflow | Argument::Snapshot) { " " } else { "" };
+    let all = choices.into_iter().map(|(name, about)| {
+        (name.clone(), Candidate { line: format!("/{word} {name}{space}"), label: name, about })
+    });
+    Some(rank(rest, all.collect()))
+}
+
+/// Best match first; names that start with the word win, ties keep the table's order.
+fn rank(word: &str, all: Vec<(String, Candidate)>) -> Vec<Candidate> {
+    if word.is_empty() {
+        return all.into_iter().map(|(_, candidate)| candidate).collect();
+    }
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::new(word, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy);
+    let mut buffer = Vec::new();
+    let mut found: Vec<(bool, u32, Candidate)> = all
+        .into_iter()
+        .filter_map(|(name, candidate)| {
+            let score = pattern.score(Utf32Str::new(&name, &mut buffer), &mut matcher)?;
+            Some((name.starts_with(word), score, candidate))
+        })
+        .collect();
+    found.sort_by_key(|(starts, score, _)| std::cmp::Reverse((*starts, *score)));
+    found.into_iter().map(|(_, _, candidate)| candidate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_then_their_arguments() {
+        let pair = |name: &str| (name.to_owned(), "about".to_owned());
+        let names = Names {
+            workflows: vec![pair("coder_reviewer"), pair("plan")],
+            roles: vec![pair("coder"), pair("reviewer")],
+            groups: vec!["ui".to_owned()],
+        };
+        let check = |before: &str, expected: &[&str]| {
+            let lines: Vec<String> = complete(before, &names)
+                .map(|popup| popup.candidates.into_iter().map(|c| c.line).collect())
+                .unwrap_or_default();
+            assert_eq!(lines, expected, "{before}");
+        };
+        check("/wo", &["/workflow ", "/workflows"]);
+        check("/snp", &["/snapshot "]);
+        check("/wf rev", &["/wf coder_reviewer "]);
+        check("/role c", &["/role coder"]);
+        check("/roles ", &["/roles all", "/roles ui"]);
+        check("/snapshot de", &["/snapshot delete "]);
+        check("/wf plan x", &[]);
+        check("/cost ", &[]);
+        check("text", &[]);
+        check("/usr/bin", &[]);
+    }
+}

@@ -1,0 +1,109 @@
+//! All state of the screen. Changed by `update` only, read by `view`.
+
+use std::collections::VecDeque;
+
+use crate::domain::cost::{CostLedger, Usage};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::tui::backend::StatusFacts;
+use crate::tui::complete::{Names, Popup};
+use crate::tui::composer::Composer;
+use crate::tui::dialog::Dialog;
+use crate::tui::msg::Cmd;
+use crate::tui::run_view::RunView;
+use crate::tui::theme::Theme;
+use crate::tui::transcript::Transcript;
+use crate::tui::transcript::item::Item;
+
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    pub size: (u16, u16),
+    pub theme: Theme,
+    pub facts: StatusFacts,
+    pub transcript: Transcript,
+    pub composer: Composer,
+    pub popup: Option<Popup>,
+    pub names: Names,
+    pub dialogs: VecDeque<Dialog>,
+    pub runs: Vec<RunView>,
+    /// The conversation that plain text goes to.
+    pub chat: Option<RunId>,
+    /// The workflow that runs.
+    pub workflow: Option<RunId>,
+    /// A workflow that waits for its input: the next text starts it.
+    pub wanted_input: Option<String>,
+    /// Texts that were typed while a workflow ran; they come back when it is over.
+    pub queued: Vec<String>,
+    /// Waits for the answer to the trust question.
+    pub start: Option<Cmd>,
+    pub panel: bool,
+    pub details: bool,
+    /// A line above the input that the next key removes.
+    pub hint: Option<String>,
+    pub now: Timestamp,
+    pub last_key: Option<Timestamp>,
+    pub last_interrupt: Option<Timestamp>,
+    pub leaving: bool,
+}
+
+impl Model {
+    pub fn new(facts: StatusFacts, theme: Theme) -> Self {
+        Self { facts, theme, panel: true, size: (80, 24), ..Self::default() }
+    }
+
+    pub fn say(&mut self, item: Item) -> usize {
+        self.transcript.push(item)
+    }
+
+    pub fn run(&self, id: &RunId) -> Option<&RunView> {
+        self.runs.iter().find(|run| run.id == *id)
+    }
+
+    pub fn run_mut(&mut self, id: &RunId) -> Option<&mut RunView> {
+        self.runs.iter_mut().find(|run| run.id == *id)
+    }
+
+    /// The run whose facts the panel and the status line show: the workflow, else the chat.
+    pub fn shown_run(&self) -> Option<&RunView> {
+        let id = self.workflow.as_ref().or(self.chat.as_ref());
+        id.and_then(|id| self.run(id)).or_else(|| self.runs.last())
+    }
+
+    /// The run that a person would stop: the workflow, else a chat that is answering.
+    pub fn busy_run(&self) -> Option<&RunView> {
+        let busy = |id: &Option<RunId>| id.as_ref().and_then(|id| self.run(id)).filter(|run| run.busy());
+        busy(&self.workflow).or_else(|| busy(&self.chat))
+    }
+
+    /// `role:coder`, `workflow:coder_reviewer` (WFM-1).
+    pub fn mode(&self) -> String {
+        let running = self.workflow.as_ref().and_then(|id| self.run(id)).map(|run| run.workflow.as_str());
+        match running.or(self.wanted_input.as_deref()) {
+            Some(name) => format!("workflow:{name}"),
+            None => format!("role:{}", self.facts.role),
+        }
+    }
+
+    /// Totals of the session.
+    pub fn usage(&self) -> Usage {
+        let mut total = Usage::default();
+        for run in &self.runs {
+            total.add(&run.ledger.usage());
+        }
+        total
+    }
+
+    /// Dollars of the session; `None` as soon as one price is unknown.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.runs.iter().map(|run| run.ledger.cost_usd()).sum()
+    }
+
+    /// Every model call of the session.
+    pub fn ledger(&self) -> CostLedger {
+        CostLedger { entries: self.runs.iter().flat_map(|run| run.ledger.entries.clone()).collect() }
+    }
+
+    /// Something is in flight, so that the elapsed time on screen goes on.
+    pub fn ticking(&self) -> bool {
+        self.busy_run().is_some()
+    }
+}

@@ -1,0 +1,80 @@
+//! What can happen to the screen, and what it wants done.
+
+use ratatui::crossterm::event::KeyEvent;
+
+use crate::domain::cost::Price;
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::RunSummary;
+use crate::engine::event::Published;
+use crate::runtime::command::Command;
+use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, ToolLine, WorkflowLine};
+use crate::tui::program::FirstAction;
+
+/// Time comes in with the message: `update` reads no clock.
+#[derive(Clone, Debug)]
+pub enum Msg {
+    Key(KeyEvent, Timestamp),
+    Paste(String),
+    Resize(u16, u16),
+    Run(Published),
+    /// Once a second while something runs, for the elapsed time.
+    Tick(Timestamp),
+    Reply(Reply),
+}
+
+/// Answers to a `Cmd`.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    WorkflowStarted { name: String, input: String, run: Result<RunId, String> },
+    ChatStarted { role: String, run: Result<RunId, String> },
+    /// For the completion of arguments.
+    Names { workflows: Vec<WorkflowLine>, roles: Vec<RoleLine> },
+    Workflows(Vec<WorkflowLine>),
+    Roles { group: String, roles: Vec<RoleLine> },
+    /// `/role NAME`: all roles, to find it or suggest one.
+    Role { wanted: String, roles: Vec<RoleLine> },
+    /// `/workflow NAME` without input: is one wanted?
+    WorkflowChosen { wanted: String, workflows: Vec<WorkflowLine> },
+    Tools { role: String, tools: Vec<ToolLine> },
+    Prices(Vec<(String, Option<Price>)>),
+    Runs(Result<Vec<RunSummary>, String>),
+    Snapshot { command: SnapshotCommand, purpose: Purpose, text: Result<String, String> },
+    Trusted { yes: bool, result: Result<(), String> },
+    Status(StatusFacts),
+}
+
+/// Why a snapshot command was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// The answer is shown.
+    Show,
+    /// The answer is what a restore would change; the person is asked.
+    BeforeRestore,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cmd {
+    StartWorkflow { name: String, input: String },
+    StartChat { role: String },
+    Send(RunId, Command),
+    Names,
+    Workflows,
+    ChooseWorkflow(String),
+    Roles(String),
+    Role(String),
+    Tools(String),
+    Prices(Vec<String>),
+    Runs,
+    Snapshot(SnapshotCommand, Purpose),
+    Trust(bool),
+    Status,
+    Quit,
+}
+
+impl From<FirstAction> for Cmd {
+    fn from(action: FirstAction) -> Self {
+        match action {
+            FirstAction::Workflow { name, input } => Self::StartWorkflow { name, input },
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Answers to commands as text: tables of workflows, roles, tools, runs and costs; values in one line.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::domain::approval::Permission;
+use crate::domain::cost::{CostLedger, Price, Usage};
+use crate::domain::journal::RunSummary;
+use crate::domain::tool::ToolRisk;
+use crate::tui::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
+use crate::tui::run_view::RunView;
+use crate::tui::text::{dollars, fit, one_line, thousands, width};
+
+/// A value for people: texts as they are, anything else as JSON.
+pub fn value_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "(nothing)".to_owned(),
+        Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
+        other => other.to_string(),
+    }
+}
+
+/// `path=src/lib.rs start_line=3`, one line.
+pub fn arguments(value: &Value) -> String {
+    let Value::Object(map) = value else { return one_line(&value.to_string()) };
+    let parts: Vec<String> = map
+        .iter()
+        .map(|(key, value)| match value {
+            Value::String(text) => format!("{key}={}", fit(&one_line(text), 60)),
+            other => format!("{key}={}", fit(&one_line(&other.to_string()), 60)),
+        })
+        .collect();
+    one_line(&parts.join(" "))
+}
+
+/// A decision's arguments in full: they steer the workflow.
+pub fn decision(value: &Value) -> String {
+    let Value::Object(map) = value else { return value.to_string() };
+    map.iter().map(|(key, value)| format!("{key} = {}", value_text(value))).collect::<Vec<_>>().join(", ")
+}
+
+/// The start line (REPL-16).
+pub fn facts(facts: &StatusFacts) -> String {
+    let mut parts = vec![
+        format!("role {}", facts.role),
+        facts.model.clone(),
+        format!("tools {}/{}", facts.tools_available, facts.tools_total),
+    ];
+    parts.extend(facts.branch.iter().map(|branch| format!("branch {branch}")));
+    parts.join(" · ")
+}
+
+pub fn workflows(list: &[WorkflowLine]) -> String {
+    if list.is_empty() {
+        return "none found".to_owned();
+    }
+    let mut text = String::new();
+    for line in list {
+        let _ = write!(text, "{} ({})", line.name, line.layer);
+        if let Some(reason) = &line.broken {
+            let _ = write!(text, "\n    ✗ broken: {}", one_line(reason));
+        } else {
+            if !line.description.is_empty() {
+                let _ = write!(text, "\n    {}", one_line(&line.description));
+            }
+            let start = if line.waits_for_input { " · starts on your next text" } else { "" };
+            let input = if line.input.is_empty() { "none".to_owned() } else { one_line(&line.input) };
+            let _ = write!(text, "\n    input: {input}{start}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Roles without a group, of one group, or all (REPL-6).
+pub fn roles(list: &[RoleLine], group: &str, current: &str) -> String {
+    let shown: Vec<&RoleLine> =
+        list.iter().filter(|role| group == "all" || role.group == group || role_name(role) == group).collect();
+    let rows: Vec<Vec<String>> = shown
+        .iter()
+        .map(|role| {
+            let mark = if role_name(role) == current { "▸ " } else { "  " };
+            vec![
+                format!("{mark}{}", role_name(role)),
+                role.level.clone(),
+                role.model.clone(),
+                format!("{} tools", role.tools),
+                role.layer.to_string(),
+                one_line(&role.description),
+            ]
+        })
+        .collect();
+    let mut text = if rows.is_empty() { "none\n".to_owned() } else { table(&rows) };
+    let mut groups: Vec<&str> = list.iter().map(|role| role.group.as_str()).filter(|g| !g.is_empty()).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    if !groups.is_empty() && group != "all" {
+        let _ = write!(text, "groups: {} · /roles all", groups.join(", "));
+    }
+    text
+}
+
+/// `group.name`, or the plain name.
+pub fn role_name(role: &RoleLine) -> String {
+    if role.group.is_empty() { role.name.clone() } else { format!("{}.{}", role.group, role.name) }
+}
+
+pub fn tools(list: &[ToolLine]) -> String {
+    if list.is_empty() {
+        return "this role may use no tools".to_owned();
+    }
+    let rows: Vec<Vec<String>> = list
+        .iter()
+        .map(|tool| {
+            let risk = match tool.risk {
+                ToolRisk::Read => "read",
+                ToolRisk::Write => "write",
+                ToolRisk::Execute => "execute",
+            };
+            let approval = match tool.approval {
+                Permission::Allow => "allowed",
+                Permission::Ask => "asks",
+                Permission::Deny => "denied",
+            };
+            vec![format!("{}({})", tool.name, tool.parameters), risk.into(), approval.into(), one_line(&tool.description)]
+        })
+        .collect();
+    table(&rows)
+}
+
+pub fn runs(list: &[RunSummary]) -> String {
+    if list.is_empty() {
+        return "no runs yet".to_owned();
+    }
+    let rows: Vec<Vec<String>> = list
+        .iter()
+        .map(|run| {
+            vec![
+                run.id.to_string(),
+                run.progress.status.as_str().to_owned(),
+                one_line(&run.workflow),
+                format!("{} tokens", thousands(run.progress.usage.total())),
+                dollars(run.progress.cost_usd),
+                fit(&one_line(&run.input), 60).into_owned(),
+            ]
+        })
+        .collect();
+    table(&rows)
+}
+
+/// `/cost`: by model with its parts, by run, and the session's sum (MODEL-11, SD.9).
+pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Price>)]) -> String {
+    if session.entries.is_empty() {
+        return "no model was called yet".to_owned();
+    }
+    let mut text = String::new();
+    for (model, usage, cost) in session.grouped(|entry| &entry.model) {
+        let _ = writeln!(text, "{model}: {}", dollars(cost));
+        let price = prices.iter().find(|(name, _)| *name == model).and_then(|(_, price)| *price);
+        text.push_str(&parts(&usage, price));
+    }
+    text.push('\n');
+    for run in runs.iter().filter(|run| !run.ledger.entries.is_empty()) {
+        let total = thousands(run.ledger.usage().total());
+        let _ = writeln!(text, "{} {}: {total} tokens · {}", run.workflow, run.id, dollars(run.ledger.cost_usd()));
+        for (agent, usage, cost) in run.ledger.grouped(|entry| &entry.agent) {
+            let _ = writeln!(text, "  {agent}: {} tokens · {}", thousands(usage.total()), dollars(cost));
+        }
+    }
+    let total = thousands(session.usage().total());
+    let _ = write!(text, "\nsession: {total} tokens · {}", dollars(session.cost_usd()));
+    if session.cost_usd().is_none() {
+        text.push_str("\n→ a model has no price in the catalogue: add it to models.json to see dollars");
+    }
+    text
+}
+
+fn parts(usage: &Usage, price: Option<Price>) -> String {
+    let of = |part: Usage| dollars(price.map(|price| price.cost_usd(&part)));
+    let cached = usage.cached.min(usage.prompt);
+    let fresh = Usage { prompt: usage.prompt - cached, ..Usage::default() };
+    let kept = Usage { prompt: cached, cached, ..Usage::default() };
+    let written = Usage { completion: usage.completion, ..Usage::default() };
+    let rows = [
+        ("prompt", usage.prompt - cached, of(fresh), String::new()),
+        ("cached", cached, of(kept), String::new()),
+        ("completion", usage.completion, of(written), format!("{} of it reasoning", thousands(usage.reasoning))),
+        ("total", usage.total(), of(*usage), String::new()),
+    ];
+    table(&rows.map(|(name, count, cost, note)| vec![format!("  {name}"), thousands(count), cost, note]))
+}
+
+/// Columns aligned by their widest cell; the last one flows.
+fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> =
+        (0..columns).map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            line.push_str(cell);
+            if at + 1 < row.len() {
+                line.push_str(&" ".repeat(widths[at] - width(cell) + 2));
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,347 @@
+//! The slash commands: one table drives dispatch, completion and help.
+
+use crate::tui::backend::SnapshotCommand;
+
+/// What completes an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Argument {
+    None,
+    Command,
+    Workflow,
+    Role,
+    RoleGroup,
+    Snapshot,
+}
+
+/// What a line asks for, understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    Help(Option<String>),
+    Workflow { name: String, input: String },
+    Workflows,
+    Role(String),
+    Roles(String),
+    Tools,
+    Cost,
+    Runs,
+    Snapshot(SnapshotCommand),
+    Clear,
+    Quit,
+}
+
+pub struct SlashCommand {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    /// The arguments, as help shows them.
+    pub usage: &'static str,
+    pub about: &'static str,
+    /// More, for `/help NAME`.
+    pub more: &'static str,
+    pub argument: Argument,
+    parse: fn(&str) -> Result<Action, String>,
+}
+
+pub const COMMANDS: &[SlashCommand] = &[
+    SlashCommand {
+        name: "help",
+        aliases: &["h", "?"],
+        usage: "[COMMAND]",
+        about: "commands and keys, or one command in full",
+        more: "",
+        argument: Argument::Command,
+        parse: |rest| Ok(Action::Help((!rest.is_empty()).then(|| rest.trim_start_matches('/').to_owned()))),
+    },
+    SlashCommand {
+        name: "workflow",
+        aliases: &["wf"],
+        usage: "NAME [\"INPUT\"]",
+        about: "start a workflow",
+        more: "Everything after the name is the input; one pair of quotes around it is removed. Without an \
+               input the next text is taken, if the workflow wants one.\nExample: /workflow coder_reviewer \
+               \"add a --json flag\"",
+        argument: Argument::Workflow,
+        parse: parse_workflow,
+    },
+    SlashCommand {
+        name: "workflows",
+        aliases: &["wfs"],
+        usage: "",
+        about: "all workflows, broken ones with the reason",
+        more: "",
+        argument: Argument::None,
+        parse: |_| Ok(Action::Workflows),
+    },
+    SlashCommand {
+        name: "role",
+        aliases: &[],
+        usage: "NAME",
+        about: "talk to another role (starts a new conversation)",
+        more: "Prompt, model and tools change with the role. Without a name: see /roles.",
+        argument: Argument::Role,
+        parse: |rest| {
+            if rest.is_empty() { Ok(Action::Roles(String::new())) } else { Ok(Action::Role(rest.to_owned())) }
+        },
+    },
+    SlashCommand {
+        name: "roles",
+        aliases: &[],
+        usage: "[GROUP|all]",
+        about: "roles without a group, of one group, or all",
+        more: "",
+        argument: Argument::RoleGroup,
+        parse: |rest| Ok(Action::Roles(rest.to_owned())),
+    },
+    SlashCommand {
+        name: "tools",
+        aliases: &[],
+        usage: "",
+        about: "tools of the current role, with risk, approval and parameters",
+        more: "",
+        argument: Argument::None,
+        parse: |_| Ok(Action::Tools),
+    },
+    SlashCommand {
+        name: "cost",
+        aliases: &[],
+        usage: "",
+        about: "tokens and dollars by model, per run and of the session",
+        more: "",
+        argument: Argument::None,
+        parse: |_| Ok(Action::Cost),
+    },
+    SlashCommand {
+        name: "runs",
+        aliases: &[],
+        usage: "",
+        about: "the newest runs",
+        more: "",
+        argument: Argument::None,
+        parse: |_| Ok(Action::Runs),
+    },
+    SlashCommand {
+        name: "snapshot",
+        aliases: &["snap"],
+        usage: "list | create [LABEL] | show ID | diff ID | restore ID | delete ID",
+        about: "stored states of the project's files",
+        more: "show lists the files that a restore would change, diff shows how. restore asks first, and \
+               snapshots the present before it changes anything. An id may be shortened.",
+        argument: Argument::Snapshot,
+        parse: parse_snapshot,
+    },
+    SlashCommand {
+        name: "clear",
+        aliases: &[],
+        usage: "",
+        about: "empty the screen and start a new conversation with the same role",
+        more: "",
+        argument: Argument::None,
+        parse: |_| Ok(Action::Clear),
+    },
+    SlashCommand {
+        name: "exit",
+        aliases: &["quit", "q"],
+        usage: "",
+        about: "leave (also Ctrl+D on an empty line)",
+        more: "",
+        argument: Argument::None,
+        parse: |_| Ok(Action::Quit),
+    },
+];
+
+pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
+
+/// A line that is a command: it starts with a slash and its first word is no path.
+pub fn is_command(text: &str) -> bool {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    word.strip_prefix('/').is_some_and(|name| !name.contains('/'))
+}
+
+/// Understands a command line.
+/// # Errors
+/// An unknown command with a suggestion, or what is missing.
+pub fn parse(line: &str) -> Result<Action, String> {
+    let line = line.trim();
+    let line = line.strip_prefix('/').unwrap_or(line);
+    let (word, rest) = split_word(line);
+    match find(word) {
+        Some(command) => (command.parse)(rest.trim()),
+        None => Err(unknown(word)),
+    }
+}
+
+pub fn find(word: &str) -> Option<&'static SlashCommand> {
+    COMMANDS.iter().find(|command| command.name == word || command.aliases.contains(&word))
+}
+
+/// `unknown command /wrkflow — did you mean /workflow?`
+pub fn unknown(word: &str) -> String {
+    let names = COMMANDS.iter().flat_map(|command| std::iter::once(&command.name).chain(command.aliases));
+    match closest(word, names.copied()) {
+        Some(name) => format!("unknown command /{word} — did you mean /{name}?"),
+        None => format!("unknown command /{word} — /help lists all"),
+    }
+}
+
+/// The most similar name, if one is similar at all.
+pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    names
+        .map(|name| (distance(&word, &name.to_lowercase()), name))
+        .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// The text of `/help` and `/help NAME`.
+pub fn help(name: Option<&str>) -> Result<(String, String), String> {
+    let Some(name) = name else { return Ok(("Commands".to_owned(), overview())) };
+    let command = find(name).ok_or_else(|| unknown(name))?;
+    let mut text = command.about.to_owned();
+    if !command.aliases.is_empty() {
+        let also: Vec<String> = command.aliases.iter().map(|alias| format!("/{alias}")).collect();
+        text.push_str("\nalso: ");
+        text.push_str(&also.join(", "));
+    }
+    if !command.more.is_empty() {
+        text.push('\n');
+        text.push_str(command.more);
+    }
+    Ok((format!("/{} {}", command.name, command.usage).trim_end().to_owned(), text))
+}
+
+const KEYS: &str = "\nKeys
+Enter             send            Alt+Enter, Ctrl+J  new line
+Up, Down          history         Tab                complete
+Esc, Ctrl+C       stop what runs  Ctrl+C twice       leave
+PgUp, PgDn        scroll          Home, End          first, newest (on an empty line)
+Ctrl+O            details: full tool output, reasoning, data
+F2                side panel      Ctrl+D             leave (on an empty line)";
+
+fn overview() -> String {
+    let mut text = String::new();
+    for command in COMMANDS {
+        let usage = if command.argument == Argument::Snapshot { "…" } else { command.usage };
+        let left = format!("/{} {usage}", command.name);
+        text.push_str(&format!("{left:<27} {}\n", command.about));
+    }
+    text.push_str(KEYS);
+    text
+}
+
+fn parse_workflow(rest: &str) -> Result<Action, String> {
+    let (name, input) = split_word(rest);
+    if name.is_empty() {
+        return Ok(Action::Workflows);
+    }
+    Ok(Action::Workflow { name: name.to_owned(), input: unquote(input.trim()).to_owned() })
+}
+
+fn parse_snapshot(rest: &str) -> Result<Action, String> {
+    let (word, rest) = split_word(rest);
+    let rest = rest.trim();
+    let id = || match rest {
+        "" => Err(format!("/snapshot {word} needs an id — /snapshot list shows them")),
+        id => Ok(id.to_owned()),
+    };
+    let command = match word {
+        "" | "list" | "ls" => SnapshotCommand::List,
+        "create" => SnapshotCommand::Create { label: unquote(rest).to_owned() },
+        "show" => SnapshotCommand::Show { id: id()? },
+        "diff" => SnapshotCommand::Diff { id: id()? },
+        "restore" => SnapshotCommand::Restore { id: id()? },
+        "delete" => SnapshotCommand::Delete { id: id()? },
+        "help" => return Ok(Action::Help(Some("snapshot".to_owned()))),
+        _ => {
+            let known = closest(word, SNAPSHOT_WORDS.iter().copied());
+            let tail = known.map_or_else(
+                || format!("it is one of {}", SNAPSHOT_WORDS.join(", ")),
+                |known| format!("did you mean {known}?"),
+            );
+            return Err(format!("unknown: /snapshot {word} — {tail}"));
+        }
+    };
+    Ok(Action::Snapshot(command))
+}
+
+fn split_word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    text.split_once(char::is_whitespace).unwrap_or((text, ""))
+}
+
+/// Removes one matching outer pair of quotes (A46).
+fn unquote(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    text
+}
+
+/// Edits from one word to the other, a swap of neighbours counting once.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let same = usize::from(a[i - 1] != b[j - 1]);
+                let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + same);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    best = best.min(rows[i - 2][j - 2] + 1);
+                }
+                best
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workflow(name: &str, input: &str) -> Result<Action, String> {
+        Ok(Action::Workflow { name: name.into(), input: input.into() })
+    }
+
+    #[test]
+    fn lines_are_understood() {
+        let check = |line: &str, expected: Result<Action, String>| assert_eq!(parse(line), expected, "{line}");
+        check("/workflow a \"x y\"", workflow("a", "x y"));
+        check("/wf a x \"y\" z", workflow("a", "x \"y\" z"));
+        check("/wf a 'it is'", workflow("a", "it is"));
+        check("/wf a", workflow("a", ""));
+        check("/wf  a  one\ntwo", workflow("a", "one\ntwo"));
+        check("/workflow", Ok(Action::Workflows));
+        check("/q", Ok(Action::Quit));
+        check("/help /wf", Ok(Action::Help(Some("wf".into()))));
+        check("/snapshot", Ok(Action::Snapshot(SnapshotCommand::List)));
+        check("/snap restore ab12", Ok(Action::Snapshot(SnapshotCommand::Restore { id: "ab12".into() })));
+        check("/snap create \"x\"", Ok(Action::Snapshot(SnapshotCommand::Create { label: "x".into() })));
+        check("/snap diff", Err("/snapshot diff needs an id — /snapshot list shows them".into()));
+        check("/snap restroe x", Err("unknown: /snapshot restroe — did you mean restore?".into()));
+        check("/wrkflow a", Err("unknown command /wrkflow — did you mean /workflow?".into()));
+        check("/zzzzzzzz", Err("unknown command /zzzzzzzz — /help lists all".into()));
+    }
+
+    #[test]
+    fn paths_are_text() {
+        assert!(is_command("/help"));
+        assert!(!is_command("/etc/hosts is what?"));
+        assert!(!is_command("what is /help"));
+    }
+
+    #[test]
+    fn every_command_has_help() {
+        for command in COMMANDS {
+            assert!(help(Some(command.name)).is_ok());
+            assert!(overview().contains(command.about));
+            for alias in command.aliases {
+                assert_eq!(find(alias).unwrap().name, command.name);
+            }
+        }
+    }
+}

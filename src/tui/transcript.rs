@@ -1,0 +1,276 @@
+//! The scrolling list: items, their rows cached per width, and which of them are on screen.
+//!
+//! Only items that are on screen are ever laid out, at any length and after any resize: a position is an item
+//! and a row in it, never a row number of the whole. Refuses: drawing.
+
+use std::ops::Range;
+
+use ratatui::text::Line;
+
+pub mod item;
+pub mod layout;
+pub mod markdown;
+
+use item::{Item, Reply};
+use layout::{Look, Tail};
+
+/// What is at the top of the screen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Scroll {
+    /// The newest row stays at the bottom.
+    Follow,
+    At {
+        item: usize,
+        row: usize,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    item: Item,
+    /// An empty row stands before it.
+    gap: bool,
+    rows: Vec<Line<'static>>,
+    /// What `rows` were made with; `None`: they must be made again.
+    look: Option<Look>,
+    tail: Option<Tail>,
+    /// Text was appended since the rows were made.
+    grown: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    entries: Vec<Entry>,
+    scroll: Scroll,
+    look: Look,
+    height: usize,
+    /// Items on screen with the rows of each.
+    window: Vec<(usize, Range<usize>)>,
+}
+
+impl Default for Transcript {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            scroll: Scroll::Follow,
+            look: Look::default(),
+            height: 0,
+            window: Vec::new(),
+        }
+    }
+}
+
+impl Transcript {
+    /// Appends an item and returns its position, which stays valid until `clear`.
+    pub fn push(&mut self, item: Item) -> usize {
+        let before = self.entries.iter().rev().find(|entry| !matches!(entry.item, Item::Detail(_)));
+        let gap = before.is_some_and(|entry| entry.item.is_block() || item.is_block())
+            && !matches!(item, Item::Detail(_));
+        self.entries.push(Entry {
+            item,
+            gap,
+            rows: Vec::new(),
+            look: None,
+            tail: None,
+            grown: false,
+        });
+        self.entries.len() - 1
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.window.clear();
+        self.scroll = Scroll::Follow;
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn get(&self, at: usize) -> Option<&Item> {
+        self.entries.get(at).map(|entry| &entry.item)
+    }
+
+    pub fn items(&self) -> impl DoubleEndedIterator<Item = &Item> {
+        self.entries.iter().map(|entry| &entry.item)
+    }
+
+    /// Changes an item; its rows are made again when it is on screen.
+    pub fn edit(&mut self, at: usize, change: impl FnOnce(&mut Item)) {
+        if let Some(entry) = self.entries.get_mut(at) {
+            change(&mut entry.item);
+            entry.look = None;
+        }
+    }
+
+    /// Appends cleaned text to an open reply; only its last row is laid out again.
+    pub fn append(&mut self, at: usize, text: &str) {
+        if let Some(entry) = self.entries.get_mut(at)
+            && let Item::Reply(reply) = &mut entry.item
+        {
+            // The line about reasoning above changes its verb with the first text.
+            if reply.text.is_empty() {
+                entry.look = None;
+            }
+            reply.text.push_str(text);
+            entry.grown = true;
+        }
+    }
+
+    pub fn following(&self) -> bool {
+        self.scroll == Scroll::Follow
+    }
+
+    pub fn follow(&mut self) {
+        self.scroll = Scroll::Follow;
+    }
+
+    pub fn to_start(&mut self) {
+        self.scroll = Scroll::At { item: 0, row: 0 };
+    }
+
+    /// A screen height, for paging.
+    pub fn page(&self) -> usize {
+        self.height.saturating_sub(2).max(1)
+    }
+
+    pub fn up(&mut self, rows: usize) {
+        let Some((mut item, mut row)) = self.top() else { return };
+        let mut left = rows;
+        while left > row {
+            if item == 0 {
+                self.scroll = Scroll::At { item: 0, row: 0 };
+                return;
+            }
+            left -= row;
+            item -= 1;
+            row = self.height_of(item);
+        }
+        self.scroll = Scroll::At { item, row: row - left };
+    }
+
+    pub fn down(&mut self, rows: usize) {
+        if self.following() {
+            return;
+        }
+        let Some((mut item, row)) = self.top() else { return };
+        let mut target = row + rows;
+        while item < self.entries.len() {
+            let height = self.height_of(item);
+            if target < height {
+                self.scroll = Scroll::At { item, row: target };
+                return;
+            }
+            target -= height;
+            item += 1;
+        }
+        self.scroll = Scroll::Follow;
+    }
+
+    /// Lays out what is on screen. Call before drawing.
+    pub fn arrange(&mut self, look: Look, height: usize) {
+        self.look = look;
+        self.height = height;
+        self.window.clear();
+        if height == 0 {
+            return;
+        }
+        if let Scroll::At { item, row } = self.scroll {
+            if self.fill_down(item, row) {
+                return;
+            }
+            // The end is above the bottom edge: from now on the newest stays in view.
+            self.scroll = Scroll::Follow;
+            self.window.clear();
+        }
+        self.fill_up();
+    }
+
+    /// The rows on screen, top to bottom; `None` is an empty one.
+    pub fn visible(&self) -> impl Iterator<Item = Option<&Line<'static>>> {
+        self.window.iter().flat_map(|(at, range)| {
+            let entry = &self.entries[*at];
+            let gap = usize::from(entry.gap && !entry.rows.is_empty());
+            range.clone().map(move |row| row.checked_sub(gap).and_then(|row| entry.rows.get(row)))
+        })
+    }
+
+    /// How far down the top of the screen is, in percent of the items; `None` while following.
+    pub fn percent(&self) -> Option<usize> {
+        let (item, _) = self.top()?;
+        (!self.following()).then(|| item * 100 / self.entries.len().max(1))
+    }
+
+    fn top(&self) -> Option<(usize, usize)> {
+        match self.scroll {
+            Scroll::At { item, row } => Some((item, row)),
+            Scroll::Follow => self.window.first().map(|(item, rows)| (*item, rows.start)),
+        }
+    }
+
+    fn fill_down(&mut self, item: usize, row: usize) -> bool {
+        let (mut item, mut row, mut left) = (item, row, self.height);
+        while left > 0 && item < self.entries.len() {
+            let height = self.height_of(item);
+            let end = height.min(row + left);
+            if row < end {
+                self.window.push((item, row..end));
+                left -= end - row;
+            }
+            row = 0;
+            item += 1;
+        }
+        left == 0
+    }
+
+    fn fill_up(&mut self) {
+        let mut left = self.height;
+        let mut item = self.entries.len();
+        while left > 0 && item > 0 {
+            item -= 1;
+            let height = self.height_of(item);
+            let start = height.saturating_sub(left);
+            if start < height {
+                self.window.push((item, start..height));
+                left -= height - start;
+            }
+        }
+        self.window.reverse();
+    }
+
+    /// Rows of an item at the current look, its gap included; lays it out if needed.
+    fn height_of(&mut self, at: usize) -> usize {
+        let look = self.look;
+        let Some(entry) = self.entries.get_mut(at) else { return 0 };
+        if entry.look != Some(look) {
+            (entry.rows, entry.tail) = layout::layout(&entry.item, look);
+            entry.look = Some(look);
+        } else if entry.grown
+            && let (Item::Reply(reply), Some(tail)) = (&entry.item, entry.tail)
+        {
+            entry.tail = Some(layout::extend(reply, tail, look.columns, &mut entry.rows));
+        }
+        entry.grown = false;
+        if entry.rows.is_empty() { 0 } else { entry.rows.len() + usize::from(entry.gap) }
+    }
+}
+
+/// An empty open reply of an agent.
+pub fn open_reply(agent: &str, side: crate::domain::context::Side, model: &str) -> Item {
+    Item::Reply(Reply {
+        agent: crate::tui::text::one_line(agent),
+        side,
+        model: crate::tui::text::one_line(model),
+        reasoning: String::new(),
+        text: String::new(),
+        open: true,
+        interrupted: false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! What each slash command does.
+
+use std::collections::BTreeSet;
+
+use crate::runtime::command::Command;
+use crate::tui::backend::SnapshotCommand;
+use crate::tui::dialog::Dialog;
+use crate::tui::model::Model;
+use crate::tui::msg::{Cmd, Purpose};
+use crate::tui::slash::{self, Action};
+use crate::tui::transcript::item::{Item, Tone};
+
+/// Runs a command line; one that is not understood says why and changes nothing.
+pub fn run(model: &mut Model, line: &str) -> Vec<Cmd> {
+    match slash::parse(line) {
+        Ok(action) => act(model, action),
+        Err(reason) => {
+            model.say(Item::line(Tone::Bad, &reason));
+            Vec::new()
+        }
+    }
+}
+
+fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
+    match action {
+        Action::Help(name) => help(model, name.as_deref()),
+        Action::Workflow { name, input } => workflow(model, name, input),
+        Action::Workflows => vec![Cmd::Workflows],
+        Action::Role(name) => {
+            if refuse_while_busy(model, "change the role") { Vec::new() } else { vec![Cmd::Role(name)] }
+        }
+        Action::Roles(group) => vec![Cmd::Roles(group)],
+        Action::Tools => vec![Cmd::Tools(model.facts.role.clone())],
+        Action::Cost => {
+            let models: BTreeSet<String> = model.ledger().entries.into_iter().map(|entry| entry.model).collect();
+            vec![Cmd::Prices(models.into_iter().collect())]
+        }
+        Action::Runs => vec![Cmd::Runs],
+        Action::Snapshot(command) => snapshot(model, command),
+        Action::Clear => clear(model),
+        Action::Quit => super::leave(model),
+    }
+}
+
+fn help(model: &mut Model, name: Option<&str>) -> Vec<Cmd> {
+    let item = match slash::help(name) {
+        Ok((title, text)) => Item::report(&title, &text),
+        Err(reason) => Item::line(Tone::Bad, &reason),
+    };
+    model.say(item);
+    Vec::new()
+}
+
+fn workflow(model: &mut Model, name: String, input: String) -> Vec<Cmd> {
+    if refuse_while_busy(model, "start a workflow") {
+        return Vec::new();
+    }
+    if input.is_empty() { vec![Cmd::ChooseWorkflow(name)] } else { vec![Cmd::StartWorkflow { name, input }] }
+}
+
+fn snapshot(model: &mut Model, command: SnapshotCommand) -> Vec<Cmd> {
+    match command {
+        SnapshotCommand::Restore { id } => {
+            if refuse_while_busy(model, "restore files") {
+                return Vec::new();
+            }
+            vec![Cmd::Snapshot(SnapshotCommand::Show { id }, Purpose::BeforeRestore)]
+        }
+        SnapshotCommand::Delete { id } => {
+            let title = format!("Delete snapshot {id}?");
+            let cmd = Cmd::Snapshot(SnapshotCommand::Delete { id }, Purpose::Show);
+            model.dialogs.push_back(Dialog::confirm(&title, "The files of the project stay as they are.", cmd));
+            Vec::new()
+        }
+        other => vec![Cmd::Snapshot(other, Purpose::Show)],
+    }
+}
+
+/// The screen is emptied and the conversation starts anew; the role stays (REPL-8). A workflow goes on.
+fn clear(model: &mut Model) -> Vec<Cmd> {
+    for run in &mut model.runs {
+        run.replies.clear();
+        run.tools.clear();
+    }
+    model.transcript.clear();
+    if model.workflow.is_some() {
+        return Vec::new();
+    }
+    end_chat(model)
+}
+
+/// Leaves the conversation; the next text starts one.
+pub fn end_chat(model: &mut Model) -> Vec<Cmd> {
+    model.chat.take().map(|id| vec![Cmd::Send(id, Command::End)]).unwrap_or_default()
+}
+
+fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
+    let Some(run) = model.busy_run() else { return false };
+    let name = if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
+    model.say(Item::warning(&format!("cannot {what} while {name} — Esc stops it")));
+    true
+}

@@ -1,0 +1,182 @@
+//! Keys outside of dialogs: sending, completing, scrolling, stopping, leaving.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::{answers, leave, submit};
+use crate::domain::ids::Timestamp;
+use crate::runtime::command::Command;
+use crate::tui::complete::complete;
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::slash;
+use crate::tui::text::clean;
+
+/// Two interrupts within this time leave the program (REPL-18).
+const TWICE_MS: i64 = 3_000;
+/// Who pressed a key this short ago is typing; a question that appears then is not answered by the next key.
+const TYPING_MS: i64 = 700;
+
+pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
+    let typing = model.last_key.is_some_and(|last| at.0 - last.0 < TYPING_MS);
+    model.last_key = Some(at);
+    model.now = model.now.max(at);
+    model.hint = None;
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if control && key.code == KeyCode::Char('c') {
+        return interrupt(model, at);
+    }
+    if let Some(dialog) = model.dialogs.front_mut() {
+        let surprised = typing && !dialog.armed && !model.composer.is_empty();
+        if !surprised {
+            dialog.armed = true;
+            return answers::press(model, key);
+        }
+    }
+    model.last_interrupt = None;
+    if model.popup.is_some()
+        && let Some(cmds) = in_popup(model, key)
+    {
+        return cmds;
+    }
+    outside(model, key, control)
+}
+
+pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
+    if let Some(dialog) = model.dialogs.front_mut() {
+        if let Some(reason) = &mut dialog.reason {
+            reason.push_str(&clean(text).replace('\n', " "));
+        }
+        return Vec::new();
+    }
+    model.composer.paste(text);
+    refresh_popup(model)
+}
+
+fn outside(model: &mut Model, key: KeyEvent, control: bool) -> Vec<Cmd> {
+    let empty = model.composer.is_empty();
+    match key.code {
+        KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
+            model.popup = None;
+            return submit::submit(model);
+        }
+        KeyCode::Enter => model.composer.newline(),
+        KeyCode::Char('j') if control => model.composer.newline(),
+        KeyCode::Char('d') if control && empty => return leave(model),
+        KeyCode::Char('o') if control => model.details = !model.details,
+        KeyCode::F(2) => model.panel = !model.panel,
+        KeyCode::Esc => return stop(model),
+        KeyCode::PageUp => model.transcript.up(model.transcript.page()),
+        KeyCode::PageDown => model.transcript.down(model.transcript.page()),
+        KeyCode::Home if empty || control => model.transcript.to_start(),
+        KeyCode::End if empty || control => model.transcript.follow(),
+        KeyCode::Up if control => model.transcript.up(1),
+        KeyCode::Down if control => model.transcript.down(1),
+        _ => {
+            model.composer.key(key);
+            return refresh_popup(model);
+        }
+    }
+    Vec::new()
+}
+
+/// `None`: the key is not the popup's.
+fn in_popup(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
+    let popup = model.popup.as_mut()?;
+    let count = popup.candidates.len();
+    match key.code {
+        KeyCode::Esc => model.popup = None,
+        KeyCode::Up | KeyCode::Down => {
+            let step = if key.code == KeyCode::Down { 1 } else { count - 1 };
+            popup.selected = (popup.selected + step) % count;
+            popup.chosen = true;
+        }
+        KeyCode::Tab => return Some(accept(model)),
+        KeyCode::Enter if popup.chosen && key.modifiers.is_empty() => {
+            let cmds = accept(model);
+            // Nothing more to type: go.
+            if model.composer.first_line().ends_with(' ') {
+                return Some(cmds);
+            }
+            model.popup = None;
+            return Some(submit::submit(model));
+        }
+        _ => return None,
+    }
+    Some(Vec::new())
+}
+
+fn accept(model: &mut Model) -> Vec<Cmd> {
+    let Some(candidate) = model.popup.take().and_then(|mut popup| {
+        (popup.selected < popup.candidates.len()).then(|| popup.candidates.swap_remove(popup.selected))
+    }) else {
+        return Vec::new();
+    };
+    let text = model.composer.text();
+    let typed = model.composer.before_cursor().map_or(0, str::len);
+    let rest = text[typed..].trim_start_matches(' ');
+    model.composer.set(&format!("{}{rest}", candidate.line));
+    refresh_popup(model)
+}
+
+/// Opens, narrows or closes the completion after the text changed.
+fn refresh_popup(model: &mut Model) -> Vec<Cmd> {
+    let before = model.composer.before_cursor().filter(|before| slash::is_command(before)).map(str::to_owned);
+    let was_argument = model.popup.is_some();
+    let Some(before) = before else {
+        model.popup = None;
+        return Vec::new();
+    };
+    model.popup = complete(&before, &model.names);
+    // Names are asked for when an argument begins, so that files changed meanwhile are seen.
+    let begins = before.ends_with(' ') && before.trim_end().split_whitespace().count() == 1;
+    let cmds = if begins && (!was_argument || model.popup.is_none() || model.names.roles.is_empty()) {
+        vec![Cmd::Names]
+    } else {
+        Vec::new()
+    };
+    // A finished word needs no list of itself.
+    let done = model.popup.as_ref().is_some_and(|popup| {
+        popup.candidates.len() == 1 && popup.candidates[0].line.trim_end() == before.trim_end()
+    });
+    if done && !before.ends_with(' ') {
+        model.popup = None;
+    }
+    cmds
+}
+
+/// Ctrl+C: closes, stops, and the second time leaves.
+fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
+    if model.last_interrupt.is_some_and(|last| at.0 - last.0 <= TWICE_MS) {
+        return leave(model);
+    }
+    model.last_interrupt = Some(at);
+    let cmds = if model.dialogs.front().is_some() { answers::refuse(model) } else { stop(model) };
+    if cmds.is_empty() {
+        model.composer.clear();
+    }
+    model.hint = Some("Ctrl+C again leaves".to_owned());
+    cmds
+}
+
+/// Esc: closes the popup, else stops what runs.
+fn stop(model: &mut Model) -> Vec<Cmd> {
+    if model.popup.take().is_some() {
+        return Vec::new();
+    }
+    if let Some(run) = model.busy_run() {
+        let cmd = Cmd::Send(run.id.clone(), Command::Cancel);
+        model.hint = Some("stopping …".to_owned());
+        return vec![cmd];
+    }
+    if model.wanted_input.take().is_some() {
+        model.hint = Some("left the workflow: nothing was started".to_owned());
+    }
+    Vec::new()
+}
+
+/// The list of names arrived: show it if it is still wanted.
+pub fn names_arrived(model: &mut Model) {
+    if let Some(before) = model.composer.before_cursor() {
+        model.popup = complete(before, &model.names);
+    }
+}

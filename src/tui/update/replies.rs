@@ -1,0 +1,174 @@
+//! Answers of the outside to what the screen asked.
+
+use super::runs::give_back;
+use super::{commands, keys};
+use crate::domain::ids::RunId;
+use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
+use crate::tui::complete::Names;
+use crate::tui::dialog::Dialog;
+use crate::tui::model::Model;
+use crate::tui::msg::{Cmd, Purpose, Reply};
+use crate::tui::report;
+use crate::tui::run_view::RunView;
+use crate::tui::slash::closest;
+use crate::tui::transcript::item::{Block, Body, Item, Tone};
+
+pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
+    match reply {
+        Reply::WorkflowStarted { name, input, run } => workflow_started(model, &name, &input, run),
+        Reply::ChatStarted { role, run } => chat_started(model, &role, run),
+        Reply::Names { workflows, roles } => names(model, workflows, &roles),
+        Reply::Workflows(list) => say_report(model, "Workflows", &report::workflows(&list)),
+        Reply::Roles { group, roles } => {
+            say_report(model, "Roles", &report::roles(&roles, &group, &model.facts.role));
+        }
+        Reply::Role { wanted, roles } => return choose_role(model, &wanted, &roles),
+        Reply::WorkflowChosen { wanted, workflows } => return choose_workflow(model, wanted, &workflows),
+        Reply::Tools { role, tools } => {
+            say_report(model, &format!("Tools of {role}"), &report::tools(&tools));
+        }
+        Reply::Prices(prices) => {
+            let text = report::cost(&model.ledger(), &model.runs, &prices);
+            say_report(model, "Cost", &text);
+        }
+        Reply::Runs(Ok(list)) => say_report(model, "Runs", &report::runs(&list)),
+        Reply::Runs(Err(reason)) => say_error(model, "The runs cannot be listed", &reason),
+        Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
+        Reply::Trusted { yes, result } => return trusted(model, yes, result),
+        Reply::Status(facts) => status(model, facts),
+    }
+    Vec::new()
+}
+
+fn say_report(model: &mut Model, title: &str, text: &str) {
+    model.say(Item::report(title, text));
+}
+
+fn say_error(model: &mut Model, title: &str, text: &str) {
+    model.say(Item::error(title, text));
+}
+
+fn workflow_started(model: &mut Model, name: &str, input: &str, run: Result<RunId, String>) {
+    match run {
+        Ok(id) => {
+            if model.run(&id).is_none() {
+                model.runs.push(RunView::new(id.clone(), name, false));
+            }
+            if model.run(&id).is_some_and(|view| !view.over) {
+                model.workflow = Some(id);
+            }
+        }
+        Err(reason) => {
+            say_error(model, &format!("workflow {name} was not started"), &reason);
+            if !input.is_empty() {
+                model.composer.remember(&format!("/workflow {name} {input}"));
+            }
+        }
+    }
+}
+
+fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) {
+    match run {
+        Ok(id) => {
+            if model.run(&id).is_none() {
+                model.runs.push(RunView::new(id.clone(), role, true));
+            }
+            let texts = std::mem::take(&mut model.queued);
+            if let Some(view) = model.run_mut(&id) {
+                view.outbox.extend(texts);
+            }
+            model.chat = Some(id);
+        }
+        Err(reason) => {
+            say_error(model, &format!("no conversation with {role}"), &reason);
+            give_back(model);
+        }
+    }
+}
+
+fn names(model: &mut Model, workflows: Vec<WorkflowLine>, roles: &[RoleLine]) {
+    let mut groups: Vec<String> = roles.iter().map(|role| role.group.clone()).filter(|g| !g.is_empty()).collect();
+    groups.sort();
+    groups.dedup();
+    model.names = Names {
+        workflows: workflows.into_iter().map(|line| (line.name, line.broken.map_or(line.description, |_| "broken".into()))).collect(),
+        roles: roles.iter().map(|role| (report::role_name(role), role.description.clone())).collect(),
+        groups,
+    };
+    keys::names_arrived(model);
+}
+
+fn choose_role(model: &mut Model, wanted: &str, roles: &[RoleLine]) -> Vec<Cmd> {
+    let found = roles.iter().find(|role| report::role_name(role) == wanted || role.name == wanted);
+    let Some(role) = found else {
+        let names: Vec<String> = roles.iter().map(report::role_name).collect();
+        let tail = closest(wanted, names.iter().map(String::as_str))
+            .map_or_else(|| "/roles all lists them".to_owned(), |name| format!("did you mean {name}?"));
+        model.say(Item::line(Tone::Bad, &format!("no role {wanted} — {tail}")));
+        return Vec::new();
+    };
+    model.facts.role = report::role_name(role);
+    model.facts.model.clone_from(&role.model);
+    model.facts.tools_available = role.tools;
+    let text = report::facts(&model.facts);
+    model.say(Item::note(&text));
+    commands::end_chat(model)
+}
+
+fn choose_workflow(model: &mut Model, wanted: String, list: &[WorkflowLine]) -> Vec<Cmd> {
+    let Some(line) = list.iter().find(|line| line.name == wanted) else {
+        let tail = closest(&wanted, list.iter().map(|line| line.name.as_str()))
+            .map_or_else(|| "/workflows lists them".to_owned(), |name| format!("did you mean {name}?"));
+        model.say(Item::line(Tone::Bad, &format!("no workflow {wanted} — {tail}")));
+        return Vec::new();
+    };
+    if line.input.is_empty() || line.broken.is_some() {
+        return vec![Cmd::StartWorkflow { name: wanted, input: String::new() }];
+    }
+    let note = format!("{wanted} wants an input: {} — type it, Enter starts, Esc leaves", line.input);
+    model.say(Item::note(&note));
+    model.wanted_input = Some(wanted);
+    Vec::new()
+}
+
+fn snapshot(model: &mut Model, command: SnapshotCommand, purpose: Purpose, text: Result<String, String>) {
+    let text = match text {
+        Ok(text) => text,
+        Err(reason) => return say_error(model, "Snapshot", &reason),
+    };
+    match (command, purpose) {
+        (SnapshotCommand::Show { id }, Purpose::BeforeRestore) => {
+            let title = format!("Restore snapshot {id}?");
+            let body = format!("{text}\n\nThe present is snapshotted first, so this can be undone.");
+            let cmd = Cmd::Snapshot(SnapshotCommand::Restore { id }, Purpose::Show);
+            model.dialogs.push_back(Dialog::confirm(&title, &body, cmd));
+        }
+        (SnapshotCommand::Diff { id }, _) => {
+            let block = Block::new(Tone::Accent, &format!("Since snapshot {id}"), &text).style(Body::Diff);
+            model.say(Item::Block(block));
+        }
+        _ => say_report(model, "Snapshot", &text),
+    }
+}
+
+fn trusted(model: &mut Model, yes: bool, result: Result<(), String>) -> Vec<Cmd> {
+    match result {
+        Ok(()) if yes => {
+            model.say(Item::note("this project's definitions are used"));
+        }
+        Ok(()) => {
+            model.say(Item::note("this project's definitions are left out"));
+        }
+        Err(reason) => say_error(model, "This project's definitions cannot be used", &reason),
+    }
+    let mut cmds = vec![Cmd::Status];
+    cmds.extend(model.start.take());
+    cmds
+}
+
+/// New facts keep the role that the person chose meanwhile.
+fn status(model: &mut Model, facts: StatusFacts) {
+    if model.facts.role == facts.role || model.chat.is_none() {
+        model.facts = facts;
+    }
+}

@@ -1,0 +1,295 @@
+//! Events of runs become items, dialogs and facts of the panel.
+
+use serde_json::{Map, Value};
+
+use super::submit;
+use crate::domain::approval::Decision;
+use crate::domain::context::Author;
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::model::DeltaKind;
+use crate::engine::effect::Question;
+use crate::engine::event::RunEvent;
+use crate::tui::dialog::Dialog;
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::report;
+use crate::tui::run_view::RunView;
+use crate::tui::text::{clean, duration, one_line};
+use crate::tui::transcript::item::{Block, Body, Item, Tone, ToolItem, ToolStatus};
+use crate::tui::transcript::open_reply;
+
+mod ending;
+
+pub use ending::give_back;
+
+pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
+    if let RunEvent::RunStarted { workflow, inputs, chat, .. } = event {
+        return started(model, run, at, &workflow, &inputs, chat);
+    }
+    if model.run(run).is_none() {
+        return Vec::new();
+    }
+    match event {
+        RunEvent::Finished { status, output, error, path, snapshot, .. } => {
+            return ending::finished(model, run, status, (output, error), path, snapshot);
+        }
+        RunEvent::PersonAsked { call, question } => return asked(model, run, call, &question),
+        RunEvent::ApprovalAsked { call, agent, tool, risk, arguments, preview } => {
+            let asked = (agent.as_str(), tool.as_str(), risk);
+            model.dialogs.push_back(Dialog::approval(run.clone(), call, asked, &arguments, preview.as_ref()));
+        }
+        RunEvent::ApprovalAnswered { call, tool, decision } => {
+            model.dialogs.retain(|dialog| !dialog.answers(run, call));
+            if let Decision::Deny { reason } = decision {
+                let reason = reason.map(|text| format!(": {text}")).unwrap_or_default();
+                model.say(Item::note(&format!("denied {tool}{reason}")));
+            }
+        }
+        RunEvent::PersonAnswered { call } => model.dialogs.retain(|dialog| !dialog.answers(run, call)),
+        other => machine(model, run, at, other),
+    }
+    Vec::new()
+}
+
+fn started(
+    model: &mut Model,
+    run: &RunId,
+    at: Timestamp,
+    workflow: &str,
+    inputs: &Map<String, Value>,
+    chat: bool,
+) -> Vec<Cmd> {
+    if model.run(run).is_none() {
+        model.runs.push(RunView::new(run.clone(), &one_line(workflow), chat));
+    }
+    if let Some(view) = model.run_mut(run) {
+        view.busy_since = Some(at);
+        view.chat = chat;
+    }
+    if chat {
+        model.chat = Some(run.clone());
+    } else {
+        model.workflow = Some(run.clone());
+        let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
+        model.say(Item::Block(Block::new(Tone::Human, &format!("workflow {workflow}"), &input)));
+    }
+    Vec::new()
+}
+
+fn asked(model: &mut Model, run: &RunId, call: CallId, question: &Question) -> Vec<Cmd> {
+    if let Some(dialog) = Dialog::question(run.clone(), call, question) {
+        model.dialogs.push_back(dialog);
+        return Vec::new();
+    }
+    // The turn is over: whatever was still open was cut off.
+    ending::close_open(model, run);
+    if let Some(view) = model.run_mut(run) {
+        view.waiting = Some(call);
+        view.activity.clear();
+        view.busy_since = None;
+    }
+    submit::deliver(model)
+}
+
+/// Events of snapshots, states and scripts.
+fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
+    match event {
+        RunEvent::Warning { text, .. } => {
+            model.say(Item::warning(&text));
+        }
+        RunEvent::SnapshotTaken { id, files, skipped, .. } => {
+            let short: String = id.as_str().chars().take(8).collect();
+            let mut text = format!("snapshot {short}, {files} files");
+            if let Some(first) = skipped.first() {
+                let more = skipped.len();
+                text.push_str(&format!("; {more} not covered: {} ({})", first.path, first.reason));
+            }
+            model.say(Item::note(&text));
+            if let Some(view) = model.run_mut(run) {
+                view.snapshot = Some(one_line(&short));
+            }
+        }
+        RunEvent::SnapshotFailed { reason } => {
+            model.say(Item::warning(&format!("no snapshot: {reason}")));
+        }
+        RunEvent::StateEntered { state, agent, .. } => entered(model, run, &state, agent),
+        RunEvent::Transitioned { from, to, .. } => {
+            if model.run(run).is_some_and(|view| !view.chat) {
+                model.say(Item::rule(&format!("{from} → {to}")));
+            }
+        }
+        RunEvent::DataChanged { set, removed, .. } => {
+            let mut parts: Vec<String> =
+                set.iter().map(|(key, value)| format!("{key} = {}", report::value_text(value))).collect();
+            parts.extend(removed.iter().map(|key| format!("{key} removed")));
+            model.say(Item::detail(&format!("data: {}", one_line(&parts.join(", ")))));
+        }
+        RunEvent::ScriptLog { text, .. } => {
+            model.say(Item::detail(&format!("log: {text}")));
+        }
+        RunEvent::ChildStarted { workflow, .. } => {
+            model.say(Item::rule(&format!("{workflow} begins")));
+        }
+        RunEvent::ChildFinished { workflow, .. } => {
+            model.say(Item::rule(&format!("{workflow} is done")));
+        }
+        other => conversation(model, run, at, other),
+    }
+}
+
+fn entered(model: &mut Model, run: &RunId, state: &str, agent: Option<String>) {
+    let Some(view) = model.run_mut(run) else { return };
+    let first = view.path.is_empty();
+    view.state = one_line(state);
+    view.path.push(one_line(state));
+    view.activity = agent.map(|agent| one_line(&agent)).unwrap_or_default();
+    if first && !view.chat {
+        model.say(Item::rule(state));
+    }
+}
+
+/// Events of messages, models and tools.
+fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
+    match event {
+        RunEvent::MessageAdded { author, text, private, .. } => message(model, author, &text, private),
+        RunEvent::ModelCalled { agent, side, model: name, .. } => {
+            if let Some(view) = model.run_mut(run) {
+                let (agent, name) = (one_line(&agent), one_line(&name));
+                view.agent(&agent, side).model.clone_from(&name);
+                view.activity = format!("{agent} thinks");
+                view.busy_since.get_or_insert(at);
+                view.speaker = Some((agent, side, name));
+            }
+        }
+        RunEvent::Delta { call, kind, text } => delta(model, run, call, kind, &text),
+        RunEvent::ModelRetry { agent, attempt, delay_ms, reason, .. } => {
+            let text = format!("{agent}: {reason}; attempt {attempt} in {}", duration(delay_ms));
+            model.say(Item::warning(&text));
+        }
+        RunEvent::Replied { call, agent, side, text, reasoning, model: name, usage, cost_usd, .. } => {
+            if let Some(view) = model.run_mut(run) {
+                view.charge(&one_line(&agent), side, &one_line(&name), usage, cost_usd);
+            }
+            replied(model, run, call, (&agent, side, &name), &text, &reasoning);
+        }
+        RunEvent::ModelFailed { call, agent, reason, attempts, .. } => {
+            ending::interrupt_reply(model, run, call);
+            let tries = if attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
+            model.say(Item::error(&format!("{agent} got no answer{tries}"), &reason));
+        }
+        other => tool(model, run, other),
+    }
+}
+
+fn message(model: &mut Model, author: Author, text: &str, private: bool) {
+    let item = match author {
+        Author::Human => submit::human(text),
+        // A reply was shown as it came; a message of an agent that is no reply (sent without a call) was not.
+        Author::Agent(name) if !already_shown(model, &name, text) => {
+            Item::Block(Block::new(Tone::Accent, &name, text).style(Body::Markdown))
+        }
+        Author::Agent(_) => return,
+        Author::Workflow if private => Item::Block(Block::new(Tone::Dim, "to this agent only", text).style(Body::Dim)),
+        Author::Workflow => Item::Block(Block::new(Tone::Dim, "workflow", text)),
+        Author::Script => Item::Block(Block::new(Tone::Dim, "script", text)),
+        Author::Start => Item::Block(Block::new(Tone::Dim, "start", text).style(Body::Dim)),
+    };
+    model.say(item);
+}
+
+fn already_shown(model: &Model, name: &str, text: &str) -> bool {
+    let (name, text) = (one_line(name), clean(text.trim_end()));
+    model.transcript.items().rev().take(100).any(|item| match item {
+        Item::Reply(reply) => reply.agent == name && reply.text.trim_end() == text,
+        _ => false,
+    })
+}
+
+fn delta(model: &mut Model, run: &RunId, call: CallId, kind: DeltaKind, text: &str) {
+    let Some(view) = model.runs.iter_mut().find(|view| view.id == *run) else { return };
+    let at = match view.replies.get(&call) {
+        Some(at) => *at,
+        None => {
+            let Some((agent, side, name)) = view.speaker.clone() else { return };
+            let at = model.transcript.push(open_reply(&agent, side, &name));
+            view.replies.insert(call, at);
+            at
+        }
+    };
+    match kind {
+        DeltaKind::Text => {
+            if view.activity.ends_with("thinks") {
+                view.activity = view.activity.replace("thinks", "writes");
+            }
+            model.transcript.append(at, &clean(text));
+        }
+        DeltaKind::Reasoning => model.transcript.edit(at, |item| {
+            if let Item::Reply(reply) = item {
+                reply.reasoning.push_str(&clean(text));
+            }
+        }),
+    }
+}
+
+/// The whole answer replaces what had streamed; a turn of calls only leaves no empty item.
+fn replied(
+    model: &mut Model,
+    run: &RunId,
+    call: CallId,
+    speaker: (&str, crate::domain::context::Side, &str),
+    text: &str,
+    reasoning: &str,
+) {
+    let known = model.run_mut(run).and_then(|view| view.replies.remove(&call));
+    if known.is_none() && text.trim().is_empty() && reasoning.trim().is_empty() {
+        return;
+    }
+    let (agent, side, name) = speaker;
+    let at = known.unwrap_or_else(|| model.transcript.push(open_reply(agent, side, name)));
+    model.transcript.edit(at, |item| {
+        if let Item::Reply(reply) = item {
+            reply.model = one_line(name);
+            reply.text = clean(text.trim_end()).into_owned();
+            reply.reasoning = clean(reasoning.trim_end()).into_owned();
+            reply.open = false;
+        }
+    });
+}
+
+fn tool(model: &mut Model, run: &RunId, event: RunEvent) {
+    match event {
+        RunEvent::ToolStarted { call, agent, tool, arguments } => {
+            let item = Item::Tool(ToolItem {
+                agent: one_line(&agent),
+                tool: one_line(&tool),
+                arguments: report::arguments(&arguments),
+                status: ToolStatus::Running,
+                summary: String::new(),
+                content: String::new(),
+            });
+            let at = model.say(item);
+            if let Some(view) = model.run_mut(run) {
+                view.tools.insert(call, at);
+                view.activity = format!("{} runs {}", one_line(&agent), one_line(&tool));
+            }
+        }
+        RunEvent::ToolFinished { call, ok, summary, content, .. } => {
+            let Some(at) = model.run_mut(run).and_then(|view| view.tools.remove(&call)) else { return };
+            model.transcript.edit(at, |item| {
+                if let Item::Tool(tool) = item {
+                    tool.status = if ok { ToolStatus::Done } else { ToolStatus::Failed };
+                    tool.summary = one_line(&summary);
+                    tool.content = clean(&content).into_owned();
+                }
+            });
+        }
+        RunEvent::ToolRefused { agent, tool, reason } => {
+            model.say(Item::line(Tone::Bad, &format!("✗ {tool} refused for {agent}: {reason}")));
+        }
+        RunEvent::Decided { agent, tool, arguments } => {
+            let text = format!("◆ {agent} decides {tool}: {}", report::decision(&arguments));
+            model.say(Item::line(Tone::Accent, &text));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,140 @@
+//! The end of a run or of a turn: what is still open is closed, the result and the way back are shown.
+
+use serde_json::Value;
+
+use crate::domain::failure::Failure;
+use crate::domain::ids::{CallId, RunId, SnapshotId};
+use crate::domain::journal::RunStatus;
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::report;
+use crate::tui::text::{dollars, duration, thousands};
+use crate::tui::transcript::item::{Block, Body, Item, Tone, ToolStatus};
+
+/// Marks a reply that will get no more text.
+pub fn interrupt_reply(model: &mut Model, run: &RunId, call: CallId) {
+    if let Some(at) = model.run_mut(run).and_then(|view| view.replies.remove(&call)) {
+        mark_interrupted(model, at);
+    }
+}
+
+/// Everything that still grows was cut off.
+pub fn close_open(model: &mut Model, run: &RunId) {
+    let Some(view) = model.run_mut(run) else { return };
+    let replies: Vec<usize> = view.replies.drain().map(|(_, at)| at).collect();
+    let tools: Vec<usize> = view.tools.drain().map(|(_, at)| at).collect();
+    for at in replies {
+        mark_interrupted(model, at);
+    }
+    for at in tools {
+        model.transcript.edit(at, |item| {
+            if let Item::Tool(tool) = item {
+                tool.status = ToolStatus::Stopped;
+            }
+        });
+    }
+    model.dialogs.retain(|dialog| dialog.run() != Some(run));
+}
+
+pub fn finished(
+    model: &mut Model,
+    run: &RunId,
+    status: RunStatus,
+    result: (Option<Value>, Option<Failure>),
+    path: Vec<String>,
+    snapshot: Option<SnapshotId>,
+) -> Vec<Cmd> {
+    close_open(model, run);
+    let now = model.now;
+    let Some(view) = model.run_mut(run) else { return Vec::new() };
+    let elapsed = view.busy_since.map(|since| u64::try_from(now.0 - since.0).unwrap_or(0));
+    view.over = true;
+    view.waiting = None;
+    view.activity.clear();
+    view.busy_since = None;
+    if !path.is_empty() {
+        view.path = path;
+    }
+    let (chat, outbox) = (view.chat, std::mem::take(&mut view.outbox));
+    let item = end_item(view, status, result, snapshot, elapsed);
+    // A conversation that was left says nothing.
+    if !chat || status == RunStatus::Failed {
+        model.say(item);
+    }
+    for slot in [&mut model.chat, &mut model.workflow] {
+        if slot.as_ref() == Some(run) {
+            *slot = None;
+        }
+    }
+    model.queued.extend(outbox);
+    give_back(model);
+    Vec::new()
+}
+
+/// Texts that nobody read come back to the input box, or to its history if something is being typed.
+pub fn give_back(model: &mut Model) {
+    if model.queued.is_empty() {
+        return;
+    }
+    let text = std::mem::take(&mut model.queued).join("\n");
+    if model.composer.is_empty() {
+        model.composer.set(&text);
+        model.hint = Some("what you typed meanwhile is back: Enter sends it".to_owned());
+    } else {
+        model.composer.remember(&text);
+        model.hint = Some("what you typed meanwhile is in the history: Up".to_owned());
+    }
+}
+
+fn end_item(
+    view: &crate::tui::run_view::RunView,
+    status: RunStatus,
+    result: (Option<Value>, Option<Failure>),
+    snapshot: Option<SnapshotId>,
+    elapsed: Option<u64>,
+) -> Item {
+    let (output, error) = result;
+    let usage = view.ledger.usage();
+    let took = elapsed.map(|ms| format!(" in {}", duration(ms))).unwrap_or_default();
+    let good = status == RunStatus::Completed;
+    let mark = if good { "✓" } else { "✗" };
+    let title = format!("{mark} {} {}{took}", view.workflow, status.as_str());
+    let mut body = output.as_ref().map(report::value_text).unwrap_or_default();
+    let mut hint = None;
+    if let Some(error) = error {
+        let place = error.place.as_ref().map(|place| format!("at {place}\n")).unwrap_or_default();
+        let whole = [error.title.as_str(), "\n", &place, &error.detail].concat();
+        body = [body, whole].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+        hint = error.hint;
+    }
+    let tone = match status {
+        RunStatus::Completed => Tone::Good,
+        RunStatus::Failed => Tone::Bad,
+        _ => Tone::Warning,
+    };
+    let style = if good { Body::Markdown } else { Body::Plain };
+    let mut block = Block::new(tone, &title, &body).style(style);
+    if let Some(hint) = hint {
+        block = block.foot(format!("→ {hint}"));
+    }
+    block = block.foot(format!(
+        "{} · {} tokens · {}",
+        view.path.join(" → "),
+        thousands(usage.total()),
+        dollars(view.ledger.cost_usd())
+    ));
+    if let Some(id) = snapshot {
+        let short: String = id.as_str().chars().take(8).collect();
+        block = block.foot(format!("undo: /snapshot restore {short}"));
+    }
+    Item::Block(block)
+}
+
+fn mark_interrupted(model: &mut Model, at: usize) {
+    model.transcript.edit(at, |item| {
+        if let Item::Reply(reply) = item {
+            reply.open = false;
+            reply.interrupted = true;
+        }
+    });
+}

@@ -1,0 +1,65 @@
+//! Enter: a command, the input of a workflow, or a text for the chat.
+
+use super::commands;
+use crate::engine::input::Answer;
+use crate::runtime::command::Command;
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::slash;
+use crate::tui::transcript::item::{Block, Item, Tone};
+
+pub fn submit(model: &mut Model) -> Vec<Cmd> {
+    let Some(text) = model.composer.take() else { return Vec::new() };
+    model.transcript.follow();
+    // Commands work first, whatever runs (REPL-2).
+    if slash::is_command(&text) {
+        return commands::run(model, &text);
+    }
+    if model.workflow.is_some() {
+        if model.queued.is_empty() {
+            let note = "queued: a running workflow does not read texts; it comes back to the input box when the \
+                        workflow ends (Esc stops it)";
+            model.say(Item::note(note));
+        }
+        model.queued.push(text);
+        return Vec::new();
+    }
+    if let Some(name) = model.wanted_input.take() {
+        return vec![Cmd::StartWorkflow { name, input: text }];
+    }
+    send_to_chat(model, text)
+}
+
+/// Gives a text to the conversation; starts one if there is none.
+fn send_to_chat(model: &mut Model, text: String) -> Vec<Cmd> {
+    let chat = model.chat.clone();
+    match chat.and_then(|id| model.run_mut(&id)) {
+        Some(run) if !run.over => {
+            run.outbox.push_back(text);
+            deliver(model)
+        }
+        _ => {
+            model.chat = None;
+            model.queued.push(text);
+            vec![Cmd::StartChat { role: model.facts.role.clone() }]
+        }
+    }
+}
+
+/// Sends the chat's next text if it waits for one.
+pub fn deliver(model: &mut Model) -> Vec<Cmd> {
+    let Some(id) = model.chat.clone() else { return Vec::new() };
+    let now = model.now;
+    let Some(run) = model.run_mut(&id) else { return Vec::new() };
+    if run.waiting.is_none() || run.outbox.is_empty() {
+        return Vec::new();
+    }
+    let (Some(call), Some(text)) = (run.waiting.take(), run.outbox.pop_front()) else { return Vec::new() };
+    run.busy_since = Some(now);
+    vec![Cmd::Send(id, Command::Answer { call, answer: Answer::Text { text } })]
+}
+
+/// What the person said, as the conversation recorded it.
+pub fn human(text: &str) -> Item {
+    Item::Block(Block::new(Tone::Human, "you", text))
+}
