@@ -17,11 +17,13 @@ use crate::domain::place::Layer;
 
 /// Findings on stderr, as compilers show them.
 pub(super) fn tell(catalog: &Catalog, found: &[Diagnostic]) {
-    eprint!("{}", rendered(catalog, found, std::io::stderr().is_terminal()));
+    if !found.is_empty() {
+        eprintln!("{}", rendered(catalog, found, std::io::stderr().is_terminal()));
+    }
 }
 
 pub(super) fn rendered(catalog: &Catalog, found: &[Diagnostic], colour: bool) -> String {
-    let paint = if colour { Paint::Colour } else { Paint::Plain };
+    let paint = if colour { Paint::Ansi } else { Paint::Plain };
     render(found, &|name| catalog.printable(name), paint)
 }
 
@@ -43,7 +45,7 @@ fn of_workflow(catalog: &Catalog, finding: &Diagnostic) -> bool {
 }
 
 pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> {
-    let (catalog, _) = load(world, world.scripted_if_bare(), None)?;
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
     let mut found: Vec<Diagnostic> = Vec::new();
     let mut files: Vec<SourceFile> = Vec::new();
     if paths.is_empty() {
@@ -82,12 +84,14 @@ fn show(catalog: &Catalog, files: &[SourceFile], found: &[Diagnostic], json: boo
         writeln!(out)?;
         return Ok(());
     }
-    let paint = if std::io::stdout().is_terminal() { Paint::Colour } else { Paint::Plain };
+    let paint = if std::io::stdout().is_terminal() { Paint::Ansi } else { Paint::Plain };
     let text_of = |name: &str| {
         let own = files.iter().find(|file| file.name == name).map(|file| file.text.to_string());
         own.or_else(|| catalog.printable(name))
     };
-    write!(out, "{}", render(found, &text_of, paint))?;
+    if !found.is_empty() {
+        writeln!(out, "{}\n", render(found, &text_of, paint))?;
+    }
     writeln!(out, "{}", summary(found))?;
     Ok(())
 }

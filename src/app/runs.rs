@@ -30,7 +30,7 @@ use crate::engine::spec::{MACHINE_VERSION, RunSpec};
 pub(super) fn load(world: &World, overrides: Overrides, more: Option<SourceFile>) -> Result<(Catalog, Gathered)> {
     let mut gathered = sources::gather(world, overrides, world.trust)?;
     gathered.sources.workflows.extend(more);
-    let specs = wiring::specs();
+    let specs = wiring::specs(&world.project);
     let catalog = Catalog::load(gathered.sources.clone(), specs);
     for line in &gathered.unreadable {
         eprintln!("warning: not read: {line}");

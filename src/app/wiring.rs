@@ -12,6 +12,8 @@ use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::system::{SystemClock, SystemIds};
 use crate::adapters::tools::{ProjectTools, ToolSettings};
 use crate::config::catalog::Catalog;
+use crate::domain::tool::ToolSpec;
+use crate::ports::tool::ToolPort;
 use crate::runtime::handle::{Handle, Options, Ports};
 
 /// A runtime with what the front-ends need of its adapters.
@@ -20,15 +22,18 @@ pub struct Wired {
     pub providers: Arc<Providers>,
 }
 
-/// The tools of a project, also needed for the catalogue itself.
-pub fn tools(project: &Path, data: &Path, settings: &crate::config::settings::Settings) -> ProjectTools {
+fn tools(project: &Path, data: &Path, settings: &crate::config::settings::Settings) -> ProjectTools {
     ProjectTools::new(ToolSettings {
-        root: project.to_owned(),
         terminal_timeout: Duration::from_secs(settings.terminal_timeout_seconds()),
         output_cap_bytes: settings.output_limit_bytes(),
-        strip_env: Vec::new(),
         hidden_paths: vec![data.to_owned()],
+        ..ToolSettings::new(project)
     })
+}
+
+/// Every tool of the product, for the catalogue; the same in every project.
+pub fn specs(project: &Path) -> Vec<ToolSpec> {
+    ProjectTools::new(ToolSettings::new(project)).specs().to_vec()
 }
 
 pub fn wire(project: &Path, data: &Path, catalog: &Catalog, script: Option<ScriptedModel>) -> Wired {

@@ -45,11 +45,6 @@ impl World {
         })
     }
 
-    /// The same world with another project (the demo's).
-    pub(super) fn elsewhere(self, project: PathBuf) -> Self {
-        Self { project, ..self }
-    }
-
     /// Every level answers from the scripted replies.
     pub(super) fn scripted(&self, flag: &str) -> Overrides {
         let mut overrides = self.overrides.clone();

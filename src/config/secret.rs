@@ -1,46 +1,11 @@
 //! Keys that never show themselves, and texts with their secrets blotted out (CFG-20).
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::{Serialize, Serializer};
-
-/// An API key. Debug, Display and Serialize print `***`; only [`Secret::expose`] gives the text,
-/// and only the provider adapter calls it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub use crate::domain::secret::Secret;
 
 /// Keys by their *name*: `base`, `smart`, `fast`, or `provider:openai`.
 pub type KeyRing = BTreeMap<String, Secret>;
-
-impl Secret {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The key itself. Call this only where it is put into a request's header.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
-impl fmt::Display for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
-impl Serialize for Secret {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("***")
-    }
-}
 
 /// A settings file's text, safe to print beside a caret: every text value is blotted out unless its key is
 /// one of `harmless` or the value is a plain policy word. Works on broken files too, because it looks at

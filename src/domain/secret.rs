@@ -1,8 +1,10 @@
 //! A text that must not be seen: an API key (CFG-20).
 //!
-//! Refuses: being printed, being serialised. Whoever needs the text says so with `expose`.
+//! Prints and serialises as `***`. Whoever needs the text says so with `expose`.
 
 use std::fmt;
+
+use serde::{Serialize, Serializer};
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -27,6 +29,12 @@ impl fmt::Debug for Secret {
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("***")
     }
 }
 
