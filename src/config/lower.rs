@@ -125,7 +125,7 @@ fn program(workflows: Vec<Workflow>) -> Program {
 
 fn unknown_root(root: &str, library: &Library<'_>) -> Diagnostic {
     let names = library.names();
-    let hint = super::workflow_file::did_you_mean(root, names.iter().map(String::as_str))
+    let hint = super::suggest::did_you_mean(root, names.iter().map(String::as_str))
         .unwrap_or_else(|| format!("known: {}", names.join(", ")));
     Diagnostic {
         code: "E08".to_owned(),

@@ -23,6 +23,8 @@ pub struct Name {
 pub struct CallRead {
     pub tool: String,
     pub argument: Option<String>,
+    /// Its absence is provided for: `x ?? …`, `x && …`, `x ? … : …`, inside `if`.
+    pub guarded: bool,
     /// Of the argument's name, or of the word `function`.
     pub offset: usize,
 }

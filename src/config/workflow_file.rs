@@ -20,7 +20,7 @@ use crate::domain::diagnostic::Diagnostic;
 use crate::domain::message::ChatRole;
 use crate::domain::workflow::{AgentFunction, NoMatch, Parameter, ParameterType, SnapshotPolicy};
 
-pub use fields::{closest, did_you_mean, inside};
+pub use fields::inside;
 
 /// A value with its bytes in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -18,3 +18,4 @@ mod providers;
 mod sqlite;
 mod tools;
 mod tui;
+mod workflow_files;

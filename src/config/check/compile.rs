@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::super::script_facts::{Facts, Name, facts, is_known, known_names};
 use super::super::source::Findings;
-use super::super::workflow_file::{InputForm, StateForm, Text, WorkflowForm, did_you_mean, inside};
+use super::super::suggest::did_you_mean;
+use super::super::workflow_file::{InputForm, StateForm, Text, WorkflowForm, inside};
 use super::{Compiled, InputScript, StateScripts, TransitionScripts};
 use crate::domain::diagnostic::Severity;
 use crate::domain::script::ScriptKind;

@@ -18,7 +18,8 @@ pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
 
 fn output(unit: &Unit, findings: &mut Findings<'_>) {
     let form = &unit.form;
-    if unit.scripts().any(|script| script.facts.opaque) {
+    // a script that could not be read may be the one that writes
+    if findings.has_errors() || unit.scripts().any(|script| script.facts.opaque) {
         return;
     }
     let mut written: HashSet<&str> =

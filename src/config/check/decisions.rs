@@ -1,23 +1,36 @@
 //! `function.TOOL.arguments.X`: offered by an agent that can have spoken last (E09), always given (W06).
 
+use std::ops::Range;
+
+use super::super::script_facts::CallRead;
 use super::super::source::Findings;
-use super::super::workflow_file::{did_you_mean, inside};
+use super::super::suggest::did_you_mean;
+use super::super::workflow_file::inside;
 use super::graph::Graph;
 use super::{Compiled, Unit};
-use crate::domain::script::ScriptKind;
 use crate::domain::tool::ParsingTool;
 
 pub(super) fn check(unit: &Unit, graph: &Graph, findings: &mut Findings<'_>) {
     let speakers = Speakers::new(unit, graph);
+    // with broken transitions nobody knows who comes before whom
+    let flow_known = !findings.has_errors();
     for (at, scripts) in unit.states.iter().enumerate() {
-        if !graph.reachable[at] {
+        let flow_known = flow_known && graph.reachable[at];
+        if flow_known {
+            for script in scripts.entering() {
+                judge(unit, script, &speakers.before[at], findings);
+            }
+        }
+        if !flow_known && unit.speaker(&unit.form.states[at]).is_none() {
             continue;
         }
-        for script in scripts.entering() {
-            judge(unit, script, &speakers.before[at], findings);
-        }
-        for script in scripts.leaving() {
-            judge(unit, script, &speakers.after[at], findings);
+        for one in &scripts.transitions {
+            for script in one.condition.iter().chain(&one.before) {
+                judge(unit, script, &speakers.after[at], findings);
+            }
+            if let Some(before) = &one.before {
+                missing(unit, before, one.condition.as_ref(), &speakers.after[at], findings);
+            }
         }
     }
 }
@@ -32,16 +45,21 @@ impl Speakers {
     fn new(unit: &Unit, graph: &Graph) -> Self {
         let agents = unit.form.agents.len();
         let own: Vec<Option<usize>> = unit.form.states.iter().map(|state| unit.speaker(state)).collect();
+        let only = |agent: usize| (0..agents).map(|one| one == agent).collect::<Vec<bool>>();
         let mut before = vec![vec![false; agents]; graph.next.len()];
         let mut after = before.clone();
+        for (at, agent) in own.iter().enumerate() {
+            if let Some(agent) = agent {
+                after[at] = only(*agent);
+            }
+        }
         let mut open: Vec<usize> = graph.start.into_iter().collect();
         let mut visited = vec![false; graph.next.len()];
         while let Some(at) = open.pop() {
             visited[at] = true;
-            after[at] = match own.get(at).copied().flatten() {
-                Some(agent) => (0..agents).map(|one| one == agent).collect(),
-                None => before[at].clone(),
-            };
+            if own.get(at).copied().flatten().is_none() {
+                after[at] = before[at].clone();
+            }
             for next in &graph.next[at] {
                 let mut grown = !visited[*next];
                 for agent in 0..agents {
@@ -74,9 +92,7 @@ fn judge(unit: &Unit, script: &Compiled, speakers: &[bool], findings: &mut Findi
             .flat_map(|(_, cast)| &cast.role.parsing_tools)
             .filter(|tool| tool.name == call.tool)
             .collect();
-        let length = call.argument.as_ref().map_or("function".len(), String::len);
-        let start = inside(findings.file, &script.text.span, call.offset);
-        let span = start..inside(findings.file, &script.text.span, call.offset + length);
+        let span = span(script, call, findings);
         if offered.is_empty() {
             let who: Vec<&str> = cast.iter().map(|(id, _)| *id).collect();
             let who = if who.is_empty() { "nobody has spoken yet".to_owned() } else { who.join(", ") };
@@ -94,13 +110,43 @@ fn judge(unit: &Unit, script: &Compiled, speakers: &[bool], findings: &mut Findi
             let message = format!("the tool `{}` has no argument `{argument}`", call.tool);
             let hint = did_you_mean(argument, offered.iter().flat_map(|tool| arguments(tool)));
             findings.error("E09", span, message, hint);
-        } else if script.kind == ScriptKind::Before && !offered.iter().any(|tool| requires(tool, argument)) {
+        }
+    }
+}
+
+/// W06: a `before` takes an argument that the tool does not require and that nothing provides for.
+fn missing(
+    unit: &Unit,
+    before: &Compiled,
+    condition: Option<&Compiled>,
+    speakers: &[bool],
+    findings: &mut Findings<'_>,
+) {
+    for call in before.facts.calls.iter().filter(|call| !call.guarded) {
+        let Some(argument) = &call.argument else { continue };
+        let tested = condition
+            .iter()
+            .flat_map(|condition| &condition.facts.calls)
+            .any(|other| other.tool == call.tool && other.argument == call.argument);
+        let spoke = unit.cast.iter().zip(speakers).filter(|(_, spoke)| **spoke);
+        let open = spoke
+            .filter_map(|(cast, _)| cast.as_ref())
+            .flat_map(|cast| &cast.role.parsing_tools)
+            .filter(|tool| tool.name == call.tool)
+            .any(|tool| takes(tool, argument) && !requires(tool, argument));
+        if open && !tested {
             let message =
                 format!("`{argument}` may be missing: the tool `{}` does not require it", call.tool);
             let hint = "add it to the tool's `required`, or give a value for when it is missing (`?? \"\"`)";
-            findings.warning("W06", span, message, Some(hint.to_owned()));
+            findings.warning("W06", span(before, call, findings), message, Some(hint.to_owned()));
         }
     }
+}
+
+fn span(script: &Compiled, call: &CallRead, findings: &Findings<'_>) -> Range<usize> {
+    let length = call.argument.as_ref().map_or("function".len(), String::len);
+    let start = inside(findings.file, &script.text.span, call.offset);
+    start..inside(findings.file, &script.text.span, call.offset + length)
 }
 
 fn arguments(tool: &ParsingTool) -> impl Iterator<Item = &str> {

@@ -1,7 +1,8 @@
 //! Names that must exist, be unique or fit together (E01–E05, E08, E10, E12, E13).
 
 use super::super::source::Findings;
-use super::super::workflow_file::{FunctionForm, StateForm, Text, WorkflowForm, closest, did_you_mean};
+use super::super::suggest::{closest, did_you_mean};
+use super::super::workflow_file::{FunctionForm, StateForm, Text, WorkflowForm};
 use crate::domain::workflow::AgentFunction;
 
 pub(super) fn check<'w>(

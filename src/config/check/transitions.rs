@@ -8,15 +8,11 @@ use crate::domain::workflow::NoMatch;
 
 pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
-        let Some(transitions) = &state.transitions else { continue };
         if state.name.value == "stop" {
-            if let Some(first) = transitions.first() {
-                let hint = "rename the state if the workflow shall go on from here";
-                let message = "`stop` ends the workflow: its transitions are never taken";
-                findings.warning("W04", first.target.span.clone(), message, Some(hint.to_owned()));
-            }
+            stop(state, findings);
             continue;
         }
+        let Some(transitions) = &state.transitions else { continue };
         let last = scripts.transitions.iter().position(|one| one.condition.is_none());
         // a condition that does not parse was reported and must not count as missing
         let sound = transitions.iter().zip(&scripts.transitions).all(|(form, script)| {
@@ -35,6 +31,18 @@ pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
             }
             None => open_end(unit, state, scripts, findings),
         }
+    }
+}
+
+/// `stop` only gives the output; whatever else it holds does nothing.
+fn stop(state: &StateForm, findings: &mut Findings<'_>) {
+    let first = state.transitions.iter().flatten().next().map(|one| &one.target);
+    let idle = [(&state.agent, "agent"), (&state.script, "script"), (&state.sub_workflow, "sub-workflow")];
+    let idle = idle.into_iter().filter_map(|(text, what)| Some((text.as_ref()?, what)));
+    for (text, what) in idle.chain(first.map(|target| (target, "transition"))) {
+        let message = format!("`stop` ends the workflow: its {what} does nothing");
+        let hint = "move it to a state before, which then leads to `stop`";
+        findings.warning("W04", text.span.clone(), message, Some(hint.to_owned()));
     }
 }
 

@@ -118,7 +118,7 @@ struct Builder<'b> {
 impl Builder<'_> {
     fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> State {
         let terminal = form.name.value == "stop";
-        let script = scripts.script.as_ref().map(|script| self.script(script));
+        let script = scripts.script.as_ref().filter(|_| !terminal).map(|script| self.script(script));
         let input = self.input(&scripts.input);
         let (work, output) =
             if terminal { (Work::None, input) } else { (self.work(form, scripts, input), Input::Absent) };

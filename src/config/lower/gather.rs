@@ -2,7 +2,8 @@
 
 use super::super::check::{Cast, Unit, check, compile};
 use super::super::source::{Findings, SourceFile};
-use super::super::workflow_file::{AgentForm, Text, WorkflowForm, did_you_mean, read};
+use super::super::suggest::did_you_mean;
+use super::super::workflow_file::{AgentForm, Text, WorkflowForm, read};
 use super::build::build;
 use super::library::{Found, Library};
 use super::{Missing, Surroundings};

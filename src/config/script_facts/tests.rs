@@ -152,7 +152,7 @@ fn decisions_are_read_and_compared() {
         read(source).into_iter().map(|call| (call.tool, call.argument, call.offset)).collect();
     assert_eq!(
         found,
-        [("f".into(), None, 1), ("g".into(), Some("x".into()), 36), ("h".into(), Some("y".into()), 69),]
+        [("f".into(), None, 1), ("g".into(), Some("x".into()), 36), ("h".into(), Some("y".into()), 70),]
     );
     let decision = |source: &str| of(source, ScriptKind::Condition).test.and_then(|test| test.decision);
     for source in [

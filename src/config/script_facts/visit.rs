@@ -2,9 +2,9 @@
 
 use oxc_ast::ast::{
     ArrayAssignmentTarget, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, BindingPattern,
-    CallExpression, ChainElement, ComputedMemberExpression, Expression, FormalParameters, Function,
-    IdentifierReference, ObjectAssignmentTarget, SimpleAssignmentTarget, StaticMemberExpression,
-    UpdateExpression,
+    CallExpression, ChainElement, ComputedMemberExpression, ConditionalExpression, Expression,
+    FormalParameters, Function, IdentifierReference, IfStatement, LogicalExpression, ObjectAssignmentTarget,
+    SimpleAssignmentTarget, StaticMemberExpression, UpdateExpression,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_span::GetSpan;
@@ -37,6 +37,8 @@ pub(super) struct Visitor<'v> {
     own_function: Option<u32>,
     /// Depth of functions with a `this` of their own.
     foreign: usize,
+    /// Depth of operators and statements that choose by a value.
+    choosing: usize,
     pub(super) asynchronous: Option<usize>,
 }
 
@@ -53,7 +55,7 @@ impl<'v> Visitor<'v> {
             }
             _ => (None, None),
         };
-        Self { facts, back, host_alias: alias, own_function, foreign: 0, asynchronous: None }
+        Self { facts, back, host_alias: alias, own_function, foreign: 0, choosing: 0, asynchronous: None }
     }
 
     fn meaning(&self, expression: &Expression<'_>) -> Option<Meaning> {
@@ -99,7 +101,8 @@ impl<'v> Visitor<'v> {
     fn member(&mut self, object: &Expression<'_>, name: &str, offset: u32) -> bool {
         if let Some(tool) = call_arguments(object) {
             let offset = (self.back)(offset);
-            self.facts.calls.push(CallRead { tool, argument: Some(name.to_owned()), offset });
+            let guarded = self.choosing > 0;
+            self.facts.calls.push(CallRead { tool, argument: Some(name.to_owned()), guarded, offset });
             return true;
         }
         let Some(meaning) = self.meaning(object) else { return false };
@@ -156,7 +159,7 @@ impl<'a> Visit<'a> for Visitor<'_> {
     fn visit_computed_member_expression(&mut self, it: &ComputedMemberExpression<'a>) {
         match it.static_property_name() {
             Some(name) => {
-                if !self.member(&it.object, name.as_str(), it.expression.span().start) {
+                if !self.member(&it.object, name.as_str(), it.expression.span().start + 1) {
                     walk::walk_computed_member_expression(self, it);
                 }
             }
@@ -180,7 +183,7 @@ impl<'a> Visit<'a> for Visitor<'_> {
             }
             AssignmentTarget::ComputedMemberExpression(member) => {
                 let name = member.static_property_name();
-                let offset = member.expression.span().start;
+                let offset = member.expression.span().start + 1;
                 self.visit_expression(&member.expression);
                 self.write(&member.object, name.as_ref().map(|name| name.as_str()), offset, also_read)
             }
@@ -218,13 +221,13 @@ impl<'a> Visit<'a> for Visitor<'_> {
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
         if let Some(tool) = looked_up(it) {
             let offset = (self.back)(it.span.start);
-            self.facts.calls.push(CallRead { tool, argument: None, offset });
+            self.facts.calls.push(CallRead { tool, argument: None, guarded: self.choosing > 0, offset });
             return;
         }
         if let Some(Expression::StringLiteral(name)) =
             it.arguments.first().and_then(|argument| argument.as_expression())
         {
-            let note = self.name(name.value.as_str(), name.span.start);
+            let note = self.name(name.value.as_str(), name.span.start + 1);
             match self.callee(&it.callee) {
                 Some("getAgent" | "getToolCalls" | "agents.get") => self.facts.agents.push(note),
                 Some("getContext" | "contexts.get") => self.facts.contexts.push(note),
@@ -235,6 +238,24 @@ impl<'a> Visit<'a> for Visitor<'_> {
             self.facts.opaque = true;
         }
         walk::walk_call_expression(self, it);
+    }
+
+    fn visit_logical_expression(&mut self, it: &LogicalExpression<'a>) {
+        self.choosing += 1;
+        walk::walk_logical_expression(self, it);
+        self.choosing -= 1;
+    }
+
+    fn visit_conditional_expression(&mut self, it: &ConditionalExpression<'a>) {
+        self.choosing += 1;
+        walk::walk_conditional_expression(self, it);
+        self.choosing -= 1;
+    }
+
+    fn visit_if_statement(&mut self, it: &IfStatement<'a>) {
+        self.choosing += 1;
+        walk::walk_if_statement(self, it);
+        self.choosing -= 1;
     }
 
     fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {

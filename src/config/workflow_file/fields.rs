@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::super::json::{Kind, Node};
 use super::super::source::{Findings, SourceFile};
+use super::super::suggest::did_you_mean;
 use super::keys::Keys;
 use super::{Spanned, Text};
 
@@ -121,43 +122,6 @@ pub(super) fn list<T>(
         return Vec::new();
     };
     items.iter().filter_map(|item| read(item, findings)).collect()
-}
-
-/// "did you mean `x`?" if a known name is close enough.
-pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
-    closest(name, known).map(|found| format!("did you mean `{found}`?"))
-}
-
-/// The known name with the fewest edits from `name`, at most a third of its length (and never more than three).
-pub fn closest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let limit = (name.chars().count().div_ceil(3)).min(3);
-    known
-        .into_iter()
-        .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
-        .filter(|(edits, _)| *edits <= limit)
-        .min_by_key(|(edits, _)| *edits)
-        .map(|(_, candidate)| candidate)
-}
-
-/// Edits from one text to the other; two neighbours swapped count as one.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let one: Vec<char> = one.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for i in 1..=one.len() {
-        let mut next = vec![i];
-        for j in 1..=other.len() {
-            let same = usize::from(one[i - 1] != other[j - 1]);
-            let mut best = (row[j] + 1).min(next[j - 1] + 1).min(row[j - 1] + same);
-            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
-                best = best.min(before[j - 2] + 1);
-            }
-            next.push(best);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 /// Bytes in the file of a place inside a JSON string: `offset` counts bytes of the decoded text, `span` is the

@@ -1,0 +1,132 @@
+//! Workflow files from text to program: the seed's own files, the shipped ones, every rule and finding.
+
+mod findings;
+mod lowering;
+mod surroundings;
+
+use synthdev::config::lower::{lower, lower_file};
+use synthdev::config::source::SourceFile;
+use synthdev::domain::diagnostic::{Diagnostic, Severity};
+use synthdev::domain::place::Layer;
+use synthdev::domain::workflow::Program;
+
+use surroundings::World;
+
+pub(super) const SEED_CODER_REVIEWER: &str = include_str!("../data/seed/coder_reviewer.json");
+pub(super) const SEED_HIERARCHICAL: &str = include_str!("../data/seed/hierarchical_development.json");
+
+const SHIPPED: [(&str, &str); 4] = [
+    ("coder_reviewer", include_str!("../../workflows/coder_reviewer.json")),
+    ("hierarchical_development", include_str!("../../workflows/hierarchical_development.json")),
+    ("product_manager_coder", include_str!("../../workflows/product_manager_coder.json")),
+    ("parallel_analysis_shared", include_str!("../../workflows/parallel_analysis_shared.json")),
+];
+
+fn file(name: &str, text: &str) -> SourceFile {
+    SourceFile::new(Layer::Project, name, text)
+}
+
+/// Lowers `w` out of one file.
+fn one(text: &str) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+    World::new(vec![file("w.json", text)]).lower("w")
+}
+
+fn codes(findings: &[Diagnostic]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.code.as_str()).collect()
+}
+
+#[test]
+fn the_seeds_two_workflows_load_unchanged() {
+    let world = World::new(vec![
+        file("coder_reviewer.json", SEED_CODER_REVIEWER),
+        file("hierarchical_development.json", SEED_HIERARCHICAL),
+    ]);
+    let (program, findings) = world.lower("coder_reviewer").unwrap();
+    assert_eq!(codes(&findings), ["I01", "W06", "W06"]);
+    let workflow = &program.workflows[0];
+    let names: Vec<&str> = workflow.states.iter().map(|state| state.name.as_str()).collect();
+    assert_eq!(names, ["start", "code", "review", "stop"]);
+    assert_eq!(workflow.limits.max_visits, 10);
+    assert_eq!(workflow.states[2].expects, ["review_work"]);
+
+    let (program, findings) = world.lower("hierarchical_development").unwrap();
+    assert!(findings.iter().all(|finding| finding.severity < Severity::Error));
+    let names: Vec<&str> = program.workflows.iter().map(|workflow| workflow.name.as_str()).collect();
+    assert_eq!(names, ["hierarchical_development", "coder_reviewer"]);
+    assert_eq!(program.workflows[0].states.len(), 7);
+    assert_eq!(program.hash.len(), 64);
+}
+
+#[test]
+fn shipped_workflows_have_no_errors_and_no_warnings_beyond_the_seeds_own() {
+    let world = World::new(SHIPPED.map(|(name, text)| SourceFile::new(Layer::BuiltIn, name, text)).to_vec());
+    for (name, text) in SHIPPED {
+        let (_, findings) = world.lower(name).unwrap_or_else(|found| panic!("{name}: {found:#?}"));
+        let allowed = if matches!(name, "coder_reviewer" | "hierarchical_development") { "W06" } else { "" };
+        for finding in findings {
+            assert!(finding.severity == Severity::Info || finding.code == allowed, "{name}: {finding:#?}");
+        }
+        let seed = match name {
+            "coder_reviewer" => SEED_CODER_REVIEWER,
+            "hierarchical_development" => SEED_HIERARCHICAL,
+            _ => continue,
+        };
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(value(text), value(seed));
+    }
+}
+
+#[test]
+fn a_file_may_hold_several_workflows_and_its_own_come_first() {
+    let world = World::new(vec![file("coder_reviewer.json", SEED_CODER_REVIEWER)]);
+    let own = SEED_CODER_REVIEWER.replace("medium size features", "anything");
+    let array = file("both.json", &format!("[{SEED_HIERARCHICAL},\n{own}]"));
+    let (programs, _) = world.with(|surroundings| lower_file(&array, surroundings)).unwrap();
+    assert_eq!(programs.len(), 2);
+    assert_eq!(programs[0].workflows[0].name, "hierarchical_development");
+    assert!(programs[0].workflows[1].description.contains("anything"));
+    assert!(programs[1].workflows[0].description.contains("anything"));
+}
+
+#[test]
+fn a_later_layer_hides_an_earlier_one_and_equals_are_rivals() {
+    let minimal = |note: &str| {
+        format!(r#"{{"workflow_name": "w", "description": "{note}", "states": [{{"name": "start"}}]}}"#)
+    };
+    let low = SourceFile::new(Layer::BuiltIn, "low.json", minimal("low"));
+    let high = SourceFile::new(Layer::User, "high.json", minimal("high"));
+    for files in [vec![low.clone(), high.clone()], vec![high.clone(), low.clone()]] {
+        let (program, _) = World::new(files).lower("w").unwrap();
+        assert_eq!(program.workflows[0].description, "high");
+    }
+    let rival = SourceFile::new(Layer::User, "rival.json", minimal("rival"));
+    let found = World::new(vec![high, low, rival]).lower("w").unwrap_err();
+    assert_eq!(codes(&found), ["E03"]);
+    assert!(found[0].message.contains("rival.json:1:19"), "{}", found[0].message);
+}
+
+#[test]
+fn an_unknown_workflow_suggests_the_nearest_and_shows_broken_files() {
+    let world =
+        World::new(vec![file("a.json", SEED_CODER_REVIEWER), file("b.json", "{ \"workflow_name\": ")]);
+    let found = world.with(|surroundings| lower("coder_reviwer", surroundings)).unwrap_err();
+    assert_eq!(codes(&found), ["C01", "E08"]);
+    assert_eq!(found[1].hint.as_deref(), Some("did you mean `coder_reviewer`?"));
+}
+
+#[test]
+fn the_index_of_a_file_needs_no_roles_and_no_scripts() {
+    let text = format!(
+        r#"[{SEED_CODER_REVIEWER}, {{"workflow_name": "b", "start_condition": "on_user_input",
+            "input": [{{"name": "n", "type": "number"}}, {{"name": "o", "type": "object", "required": false}}],
+            "states": [{{"name": "start", "action": {{"script": "not ( javascript"}}}}]}}, {{"description": "nameless"}}, 7]"#
+    );
+    let (heads, findings) = synthdev::config::workflow_file::index(&file("all.json", &text));
+    assert_eq!(heads.len(), 2);
+    assert_eq!((heads[0].name.as_str(), heads[0].inputs[0].name.as_str()), ("coder_reviewer", "task_to_do"));
+    assert!(heads[0].description.starts_with("Workflow suitable"));
+    assert_eq!(heads[1].start, synthdev::config::workflow_file::StartCondition::OnUserInput);
+    let required: Vec<bool> = heads[1].inputs.iter().map(|input| input.required).collect();
+    assert_eq!(required, [true, false]);
+    assert_eq!(codes(&findings), ["E10", "E10"]);
+}

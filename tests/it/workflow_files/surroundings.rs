@@ -1,0 +1,96 @@
+//! Roles, models and tools for loading workflows in tests.
+
+use serde_json::{Value, json};
+use synthdev::config::lower::{Surroundings, lower};
+use synthdev::config::source::SourceFile;
+use synthdev::domain::diagnostic::Diagnostic;
+use synthdev::domain::model::ModelChoice;
+use synthdev::domain::role::Role;
+use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
+use synthdev::domain::workflow::Program;
+
+pub(super) struct World {
+    files: Vec<SourceFile>,
+    tools: Vec<ToolSpec>,
+}
+
+impl World {
+    pub(super) fn new(files: Vec<SourceFile>) -> Self {
+        let tool = |name: &str| ToolSpec {
+            name: name.to_owned(),
+            description: String::new(),
+            parameters: json!({"type": "object"}),
+            risk: ToolRisk::Read,
+        };
+        Self { files, tools: vec![tool("read_file"), tool("edit_file")] }
+    }
+
+    pub(super) fn lower(&self, root: &str) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+        self.with(|surroundings| lower(root, surroundings))
+    }
+
+    pub(super) fn with<T>(&self, run: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+        let choice = |role: &Role| match role.level.as_str() {
+            "none" => Err(("no model is set for the level `none`".to_owned(), None)),
+            level => {
+                Ok(ModelChoice { level: level.to_owned(), model: "m".to_owned(), ..ModelChoice::default() })
+            }
+        };
+        run(&Surroundings {
+            files: &self.files,
+            role: &role,
+            choice: &choice,
+            tools: &self.tools,
+            tools_for: &tools_for,
+        })
+    }
+}
+
+fn role(name: &str) -> Result<Role, (String, Option<String>)> {
+    let known =
+        ["coder", "reviewer", "architect", "product_manager", "general", "test_writer", "modelless", "typo"];
+    if !known.contains(&name) {
+        return Err((format!("there is no role `{name}`"), Some(format!("known: {}", known.join(", ")))));
+    }
+    let parsing_tools = match name {
+        "reviewer" => vec![decision(
+            "review_work",
+            json!({
+                "improvement_needed": {"type": "boolean"},
+                "continue_message": {"type": "string"},
+                "work_summary": {"type": "string"}
+            }),
+            "improvement_needed",
+        )],
+        "product_manager" => vec![decision(
+            "task_approval",
+            json!({"approved": {"type": "boolean"}, "feedback": {"type": "string"}}),
+            "approved",
+        )],
+        _ => Vec::new(),
+    };
+    Ok(Role {
+        name: name.to_owned(),
+        level: if name == "modelless" { "none" } else { "base" }.to_owned(),
+        system_message: format!("You are {name}."),
+        reminder: Some(format!("Remember, {name}.")),
+        excluded_tools: (name == "typo").then(|| vec!["edit_fiel".to_owned()]),
+        parsing_tools,
+        ..Role::default()
+    })
+}
+
+fn decision(name: &str, properties: Value, required: &str) -> ParsingTool {
+    ParsingTool {
+        name: name.to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object", "properties": properties, "required": [required]}),
+        parsing_only: false,
+    }
+}
+
+fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>) {
+    let excluded = role.excluded_tools.clone().unwrap_or_default();
+    let unmatched = excluded.iter().filter(|name| tools.iter().all(|tool| tool.name != **name)).cloned();
+    (tools.iter().filter(|tool| !excluded.contains(&tool.name)).cloned().collect(), unmatched.collect())
+}
