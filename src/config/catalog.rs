@@ -111,7 +111,10 @@ impl Catalog {
     }
 
     /// The model of a level: base, smart or fast (MODEL-4).
-    pub fn choice(&self, level: &str) -> Result<ModelChoice, Diagnostic> {
+    ///
+    /// # Errors
+    /// What is not set, with how to set it.
+    pub fn choice(&self, level: &str) -> Result<ModelChoice, Box<Diagnostic>> {
         let resolver = Resolver {
             settings: &self.settings,
             models: &self.models,

@@ -27,7 +27,7 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 }
 
 /// ``did you mean `x`?`` if one is close, else the whole list if there is one.
-pub fn or_list<'a>(word: &str, noun: &str, candidates: &[&'a str]) -> Option<String> {
+pub fn or_list(word: &str, noun: &str, candidates: &[&str]) -> Option<String> {
     did_you_mean(word, candidates.iter().copied())
         .or_else(|| (!candidates.is_empty()).then(|| format!("{noun}: {}", candidates.join(", "))))
 }

@@ -55,7 +55,7 @@ struct Pick<'a> {
 
 impl Resolver<'_> {
     /// The model of a level (base, smart, fast). What is missing is named, with how to set it.
-    pub fn resolve(&self, level: &str) -> Result<ModelChoice, Diagnostic> {
+    pub fn resolve(&self, level: &str) -> Result<ModelChoice, Box<Diagnostic>> {
         if !LEVELS.contains(&level) {
             let hint = suggest::or_list(level, "levels", &LEVELS);
             return Err(problem(format!("there is no level `{level}`"), hint));
@@ -93,7 +93,7 @@ impl Resolver<'_> {
     }
 
     /// Provider: as set; else by the base URL; else by the model's name; else the only one with a key.
-    fn pick(&self, level: &str, model: &str) -> Result<Pick<'_>, Diagnostic> {
+    fn pick(&self, level: &str, model: &str) -> Result<Pick<'_>, Box<Diagnostic>> {
         let own_url = self.settings.own(level, "base_url").and_then(Setting::as_str);
         let own_provider = self.settings.own(level, "provider");
         let inherited =
@@ -117,7 +117,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn named(&self, setting: &Setting) -> Result<Pick<'_>, Diagnostic> {
+    fn named(&self, setting: &Setting) -> Result<Pick<'_>, Box<Diagnostic>> {
         let name = setting.as_str().unwrap_or_default();
         let known = self.models.provider(name);
         if known.is_none() && name != SCRIPTED && name != CUSTOM {
@@ -160,7 +160,7 @@ impl Resolver<'_> {
         Some(Pick { name: found.name.clone(), known: Some(found), why: format!("by model name {model}") })
     }
 
-    fn base_url(&self, level: &str, pick: &Pick<'_>) -> Result<String, Diagnostic> {
+    fn base_url(&self, level: &str, pick: &Pick<'_>) -> Result<String, Box<Diagnostic>> {
         let own = self.settings.own(level, "base_url");
         let set = if foreign(self.settings, level) { own } else { self.settings.of_level(level, "base_url") };
         if let Some(url) = set.and_then(Setting::as_str) {
@@ -180,7 +180,7 @@ impl Resolver<'_> {
     }
 
     /// The name of the key. Base's key goes only where base goes, or where a level sets a URL but no key (CFG-2).
-    fn key(&self, level: &str, pick: &Pick<'_>, base_url: &str) -> Result<Option<String>, Diagnostic> {
+    fn key(&self, level: &str, pick: &Pick<'_>, base_url: &str) -> Result<Option<String>, Box<Diagnostic>> {
         if pick.name == SCRIPTED {
             return Ok(None);
         }
@@ -230,7 +230,7 @@ impl Resolver<'_> {
         self.keys.contains_key(&provider_key(&provider.name))
     }
 
-    fn no_model(&self, level: &str, pick: &Pick<'_>) -> Diagnostic {
+    fn no_model(&self, level: &str, pick: &Pick<'_>) -> Box<Diagnostic> {
         let example = pick.known.and_then(|provider| provider.models.first());
         let example = example.map(|model| format!(", for example to {}", model.name)).unwrap_or_default();
         let hint = format!(
@@ -239,7 +239,7 @@ impl Resolver<'_> {
         problem(format!("no model is set for level {level}"), Some(hint))
     }
 
-    fn no_provider(&self, level: &str, model: &str) -> Diagnostic {
+    fn no_provider(&self, level: &str, model: &str) -> Box<Diagnostic> {
         if model.is_empty() {
             let hint = "set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of \
                         your own), or run `/configure`";
@@ -274,15 +274,15 @@ fn level_name(level: &str) -> String {
     level.to_ascii_uppercase()
 }
 
-fn problem(message: String, hint: Option<String>) -> Diagnostic {
-    Diagnostic {
+fn problem(message: String, hint: Option<String>) -> Box<Diagnostic> {
+    Box::new(Diagnostic {
         code: "C10".to_owned(),
         severity: Severity::Error,
         message,
         place: Place { file: "settings".to_owned(), line: 0, column: 0 },
         span: 0..0,
         hint,
-    }
+    })
 }
 
 fn at(diagnostic: &mut Diagnostic, setting: &Setting) {

@@ -95,3 +95,23 @@ fn loading_checks_no_script() {
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
     assert_eq!(catalog.workflows().len(), 1);
 }
+
+#[test]
+fn shipped_workflows_run_with_shipped_roles() {
+    let shipped = [
+        ("coder_reviewer", include_str!("../../../workflows/coder_reviewer.json")),
+        ("hierarchical_development", include_str!("../../../workflows/hierarchical_development.json")),
+        ("parallel_analysis_shared", include_str!("../../../workflows/parallel_analysis_shared.json")),
+        ("product_manager_coder", include_str!("../../../workflows/product_manager_coder.json")),
+    ];
+    let mut sources = ready();
+    let file = |(name, text): &(&str, &str)| built_in(&format!("built-in:workflows/{name}.json"), text);
+    sources.workflows = shipped.iter().map(file).collect();
+    let catalog = load(sources);
+    assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
+    for (name, _) in shipped {
+        let (program, found) = catalog.check(name).map_err(|found| lines(&found)).unwrap();
+        assert_eq!(program.workflows[0].name, name);
+        assert!(!lines(&found).iter().any(|line| line.contains("W09")), "{:?}", lines(&found));
+    }
+}

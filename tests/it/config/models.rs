@@ -2,6 +2,11 @@
 
 use super::*;
 
+/// Environment names with their texts.
+type Pairs = [(&'static str, &'static str)];
+/// Level, environment, expected provider, URL, model, key.
+type Inherited = (&'static str, Vec<(&'static str, &'static str)>, [&'static str; 4]);
+
 fn choose(level: &str, pairs: &[(&str, &str)]) -> Result<synthdev::domain::model::ModelChoice, String> {
     load(with_environment(pairs)).choice(level).map_err(|found| compact(&found))
 }
@@ -14,7 +19,7 @@ fn cfg_2_a_level_takes_from_base_what_it_does_not_say() {
         ("SYNTHDEV_BASE_URL", "http://10.0.0.1:9/v1/"),
     ];
     let with = |more: &[(&'static str, &'static str)]| [base.as_slice(), more].concat();
-    let rows: [(&str, Vec<(&str, &str)>, [&str; 4]); 6] = [
+    let rows: [Inherited; 6] = [
         ("base", with(&[]), ["custom", "http://10.0.0.1:9/v1", "m", "base"]),
         ("fast", with(&[]), ["custom", "http://10.0.0.1:9/v1", "m", "base"]),
         ("smart", with(&[("SYNTHDEV_SMART_MODEL", "s")]), ["custom", "http://10.0.0.1:9/v1", "s", "base"]),
@@ -48,7 +53,7 @@ fn cfg_2_a_level_takes_from_base_what_it_does_not_say() {
 
 #[test]
 fn the_provider_is_found_from_url_model_or_key() {
-    let rows: [(&[(&str, &str)], [&str; 3]); 9] = [
+    let rows: [(&Pairs, [&str; 3]); 9] = [
         (
             &[("SYNTHDEV_BASE_MODEL", "gpt-4.1"), ("OPENAI_API_KEY", "k")],
             ["openai", "https://api.openai.com/v1", "provider:openai"],
@@ -104,7 +109,7 @@ fn the_provider_is_found_from_url_model_or_key() {
 
 #[test]
 fn what_is_missing_is_named_with_how_to_set_it() {
-    let rows: [(&str, &[(&str, &str)], &str); 7] = [
+    let rows: [(&str, &Pairs, &str); 7] = [
         (
             "base",
             &[],
@@ -159,7 +164,7 @@ fn a_key_of_one_provider_never_goes_to_another() {
 
 #[test]
 fn model_6_only_accepted_parameters_are_sent() {
-    let rows: [(&str, &[(&str, &str)], Option<f64>); 4] = [
+    let rows: [(&str, &Pairs, Option<f64>); 4] = [
         ("gpt-4.1", &[], None),
         ("gpt-4.1", &[("SYNTHDEV_TEMPERATURE", "0.3")], Some(0.3)),
         ("o3", &[("SYNTHDEV_TEMPERATURE", "0.3")], None),
