@@ -9,7 +9,7 @@ mod places;
 
 use sha2::{Digest, Sha256};
 
-use super::source::SourceFile;
+use super::source::{Findings, SourceFile};
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::model::ModelChoice;
 use crate::domain::place::Place;
@@ -25,6 +25,9 @@ use library::Library;
 /// A failed look-up: what is wrong, and a hint.
 pub type Missing = (String, Option<String>);
 
+/// The tools that a role may use out of all, and the patterns of the role that match none.
+pub type ToolsFor<'a> = dyn Fn(&Role, &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>) + 'a;
+
 /// What a workflow is resolved against.
 pub struct Surroundings<'a> {
     /// Workflow files of all layers; a name in a later layer hides the same name in an earlier one.
@@ -32,8 +35,8 @@ pub struct Surroundings<'a> {
     pub role: &'a dyn Fn(&str) -> Result<Role, Missing>,
     pub choice: &'a dyn Fn(&Role) -> Result<ModelChoice, Missing>,
     pub tools: &'a [ToolSpec],
-    /// The tools that a role may use, and the patterns of the role that match none (W09).
-    pub tools_for: &'a dyn Fn(&Role, &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>),
+    /// Unmatched patterns become W09.
+    pub tools_for: &'a ToolsFor<'a>,
 }
 
 /// Lowers the workflow `root` with every workflow that it can reach. Also returns warnings and notes.
@@ -84,6 +87,12 @@ pub fn lower_file(
                 all.push(finding);
             }
         }
+    }
+    if all.is_empty() && programs.is_empty() {
+        let mut findings = Findings::new(file);
+        let hint = "a workflow file is one workflow object, or an array of them";
+        findings.error("E10", 0..0, "the file holds no workflow", Some(hint.to_owned()));
+        all = findings.list;
     }
     if sound && !programs.is_empty() { Ok((programs, all)) } else { Err(all) }
 }

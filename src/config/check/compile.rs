@@ -64,13 +64,17 @@ impl Compiler<'_, '_, '_> {
     fn input(&mut self, input: &InputForm) -> InputScript {
         match input {
             InputForm::Text(text) => InputScript::Text(text.value.clone()),
-            InputForm::Expression(text) => {
-                self.script(text, ScriptKind::Input).map_or(InputScript::Absent, InputScript::Script)
-            }
+            InputForm::Expression(text) => self
+                .script(text, ScriptKind::Input)
+                .map_or(InputScript::Absent, |script| InputScript::Script(Box::new(script))),
             InputForm::Auto(text) => match facts(&text.value, ScriptKind::Input) {
                 Ok(facts) if facts.unknown.is_empty() => {
                     self.judge(text, &facts);
-                    InputScript::Script(Compiled { kind: ScriptKind::Input, text: text.clone(), facts })
+                    InputScript::Script(Box::new(Compiled {
+                        kind: ScriptKind::Input,
+                        text: text.clone(),
+                        facts,
+                    }))
                 }
                 outcome => {
                     self.note_literal(text, outcome.ok().as_ref());

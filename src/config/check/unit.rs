@@ -31,10 +31,12 @@ pub struct Compiled {
     pub facts: Facts,
 }
 
+#[derive(Default)]
 pub enum InputScript {
+    #[default]
     Absent,
     Text(String),
-    Script(Compiled),
+    Script(Box<Compiled>),
 }
 
 #[derive(Default)]
@@ -52,12 +54,6 @@ pub struct TransitionScripts {
     /// `None` holds always.
     pub condition: Option<Compiled>,
     pub before: Option<Compiled>,
-}
-
-impl Default for InputScript {
-    fn default() -> Self {
-        Self::Absent
-    }
 }
 
 impl InputScript {

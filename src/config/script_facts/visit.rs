@@ -114,7 +114,8 @@ impl<'v> Visitor<'v> {
             Meaning::Agents => self.facts.agents.push(note),
             Meaning::Contexts => self.facts.contexts.push(note),
             Meaning::Host if name == "common_data" || name == "variables" => self.facts.opaque = true,
-            Meaning::Host if HOST_NAMES.contains(&name) => {}
+            // the console belongs to the language, not to the host
+            Meaning::Host if HOST_NAMES.contains(&name) && name != "console" => {}
             Meaning::Host => self.facts.unknown_members.push(note),
         }
         true

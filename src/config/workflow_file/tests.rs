@@ -1,1 +1,80 @@
+use super::*;
+use crate::domain::place::Layer;
 
+fn parsed(text: &str) -> (Option<WorkflowForm>, Vec<Diagnostic>) {
+    let file = SourceFile::new(Layer::User, "w.json", text);
+    let mut findings = Findings::new(&file);
+    let root = Node::parse(&file, &mut findings);
+    let form = root.and_then(|root| read(&root, &mut findings));
+    (form, findings.list)
+}
+
+#[test]
+fn a_place_inside_a_json_string_follows_its_escapes() {
+    // decoded: a"ä\n€😀end
+    let text = r#"   "a\"\u00e4\n€\ud83d\ude00end""#;
+    let file = SourceFile::new(Layer::User, "x", text);
+    let span = 3..text.len();
+    let decoded: String = serde_json::from_str(text.trim()).unwrap();
+    let rows = [
+        ("a", "a\\"),
+        ("\"", "\\\""),
+        ("ä", "\\u00e4"),
+        ("\n", "\\n"),
+        ("€", "€"),
+        ("😀", "\\ud83d"),
+        ("end", "end"),
+    ];
+    for (what, raw) in rows {
+        let at = inside(&file, &span, decoded.find(what).unwrap());
+        assert!(text[at..].starts_with(raw), "{what}: {}", &text[at..]);
+    }
+    assert_eq!(inside(&file, &span, decoded.len()), text.len() - 1);
+    assert_eq!(inside(&file, &span, 999), text.len() - 1);
+}
+
+#[test]
+fn an_empty_object_misses_its_name_only_once() {
+    let (form, findings) = parsed("{}");
+    assert!(form.is_none());
+    assert_eq!(findings.len(), 1);
+    assert!(findings[0].message.contains("workflow_name"));
+}
+
+#[test]
+fn the_smallest_workflow_has_every_default() {
+    let (form, findings) = parsed(r#"{"workflow_name": "w", "states": [{"name": "start"}]}"#);
+    let form = form.unwrap();
+    assert_eq!(findings, []);
+    assert_eq!((form.limits, form.start), (LimitsForm::default(), StartCondition::Immediate));
+    assert!(form.inputs.is_empty() && form.output.is_none() && form.agents.is_empty());
+    assert_eq!(form.states[0].transitions, None);
+}
+
+#[test]
+fn nulls_count_as_absent() {
+    let text = r#"{"workflow_name": "w", "description": null, "input": null, "output": null, "variables": null,
+        "states": [{"name": "start", "agent": null, "input": null, "action": null,
+                    "transition": [{"target": "stop", "condition": null, "before": null}]}]}"#;
+    let (form, findings) = parsed(text);
+    assert_eq!(findings, []);
+    assert_eq!(form.unwrap().states[0].transitions.as_ref().unwrap()[0].condition, None);
+}
+
+#[test]
+fn comments_and_notes_are_welcome_and_later_keys_are_refused_by_name() {
+    let text = r#"{
+        // a comment
+        "$schema": "s", "x_author": "me", "workflow_name": "w", "budget": 3,
+        "states": [{"name": "start", "x_hint": [], "catch": []}],
+    }"#;
+    let (_, findings) = parsed(text);
+    let found: Vec<_> = findings.iter().map(|one| (one.code.as_str(), one.message.as_str())).collect();
+    assert_eq!(
+        found,
+        [
+            ("E14", "`budget` is not supported in this version"),
+            ("E14", "`catch` is not supported in this version")
+        ]
+    );
+}
