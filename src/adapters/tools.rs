@@ -1,1 +1,206 @@
 //! Tools that run in the project.
+//!
+//! Owns: which tools there are, checking a call's arguments, running it, and the one shape of every answer.
+//! Refuses: deciding who may call what (the engine's business) and asking people (the front-ends').
+//!
+//! An answer's text (TOOL-18) is one line of JSON — `success`, `tool`, `time_ms`, `error` when there is one, then what
+//! the tool has to say about itself — followed, where there is more, by plain text exactly as found: a file's lines
+//! are not escaped, so that a model can quote them back.
+
+mod answer;
+mod arguments;
+mod atomic;
+mod capped;
+mod change;
+mod edit_file;
+mod encoding;
+mod environment;
+mod exact_search;
+mod execute_terminal;
+mod fence;
+mod list_directory;
+mod load;
+mod locate;
+mod read_files;
+mod risky;
+mod write_file;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use crate::ports::tool::ToolPort;
+
+use answer::Answer;
+use fence::Fence;
+
+/// No tool reads or writes a file larger than this, in bytes (TOOL-7).
+const FILE_LIMIT: u64 = 10 * 1024 * 1024;
+
+/// What the tools of one project need to know.
+#[derive(Clone, Debug)]
+pub struct ToolSettings {
+    /// The project's directory: paths are relative to it, and nothing outside it is read or written (ERR-6).
+    pub root: PathBuf,
+    /// How long a command may run unless the call says otherwise (TOOL-9).
+    pub terminal_timeout: Duration,
+    /// Most bytes of text one answer carries (TOOL-18).
+    pub output_cap_bytes: usize,
+    /// Environment variables a command must not see; `*` stands for any text (`*_API_KEY`).
+    pub strip_env: Vec<String>,
+    /// Files and directories that do not exist for the file tools, absolute or relative to `root`.
+    pub hidden_paths: Vec<PathBuf>,
+}
+
+impl ToolSettings {
+    /// The defaults: 120 seconds, 64 KiB, no variable whose name ends like a secret, nothing hidden.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            terminal_timeout: Duration::from_secs(120),
+            output_cap_bytes: 64 * 1024,
+            strip_env: ["*_API_KEY", "*_TOKEN", "*_SECRET"].map(str::to_owned).to_vec(),
+            hidden_paths: Vec::new(),
+        }
+    }
+}
+
+/// The file, search and terminal tools of one project.
+pub struct ProjectTools {
+    specs: Vec<ToolSpec>,
+    project: Arc<Project>,
+}
+
+/// What every tool is given.
+struct Project {
+    fence: Fence,
+    terminal_timeout: Duration,
+    cap: usize,
+    strip_env: Vec<String>,
+}
+
+impl ProjectTools {
+    /// Never fails: a root that does not exist shows in every tool's answer.
+    pub fn new(settings: ToolSettings) -> Self {
+        let project = Project {
+            fence: Fence::new(&settings.root, &settings.hidden_paths),
+            terminal_timeout: settings.terminal_timeout,
+            cap: settings.output_cap_bytes,
+            strip_env: settings.strip_env,
+        };
+        let specs = vec![
+            read_files::spec(),
+            list_directory::spec(),
+            exact_search::spec(),
+            write_file::spec(),
+            edit_file::spec(),
+            execute_terminal::spec(settings.terminal_timeout),
+        ];
+        Self { specs, project: Arc::new(project) }
+    }
+
+    /// The arguments as the tool's own type, or what is wrong with them (TOOL-17).
+    fn read_arguments<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> Result<T, String> {
+        let schema = self
+            .specs
+            .iter()
+            .find(|spec| spec.name == invocation.tool)
+            .map_or(&Value::Null, |s| &s.parameters);
+        arguments::read(schema, &invocation.arguments)
+    }
+
+    async fn answer(&self, invocation: &ToolInvocation) -> Answer {
+        match invocation.tool.as_str() {
+            read_files::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => read_files::run(&self.project, arguments).await,
+                Err(problem) => Answer::failed(problem),
+            },
+            list_directory::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => list_directory::run(&self.project, arguments).await,
+                Err(problem) => Answer::failed(problem),
+            },
+            exact_search::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => exact_search::run(&self.project, arguments).await,
+                Err(problem) => Answer::failed(problem),
+            },
+            write_file::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => write_file::run(&self.project, &arguments),
+                Err(problem) => Answer::failed(problem),
+            },
+            edit_file::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => edit_file::run(&self.project, &arguments),
+                Err(problem) => Answer::failed(problem),
+            },
+            execute_terminal::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => execute_terminal::run(&self.project, arguments).await,
+                Err(problem) => Answer::failed(problem),
+            },
+            unknown => Answer::failed(self.no_such_tool(unknown)),
+        }
+    }
+
+    async fn look_ahead(&self, invocation: &ToolInvocation) -> Option<ToolPreview> {
+        match invocation.tool.as_str() {
+            write_file::NAME => Some(match self.read_arguments(invocation) {
+                Ok(arguments) => self.change_preview(move |p| write_file::plan(p, &arguments)).await,
+                Err(problem) => cannot_apply(&problem),
+            }),
+            edit_file::NAME => Some(match self.read_arguments(invocation) {
+                Ok(arguments) => self.change_preview(move |p| edit_file::plan(p, &arguments)).await,
+                Err(problem) => cannot_apply(&problem),
+            }),
+            execute_terminal::NAME => Some(match self.read_arguments(invocation) {
+                Ok(arguments) => execute_terminal::preview(arguments),
+                Err(problem) => cannot_apply(&problem),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Large files make slow diffs, so this never runs on the async workers.
+    async fn change_preview(
+        &self,
+        plan: impl FnOnce(&Project) -> Result<change::Change, String> + Send + 'static,
+    ) -> ToolPreview {
+        let project = Arc::clone(&self.project);
+        let shown = tokio::task::spawn_blocking(move || match plan(&project) {
+            Ok(change) => change.preview(),
+            Err(problem) => cannot_apply(&problem),
+        });
+        shown.await.unwrap_or_else(|_| cannot_apply("the preview could not be made"))
+    }
+
+    fn no_such_tool(&self, name: &str) -> String {
+        let known: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
+        format!("there is no tool `{name}`; there are: {}", known.join(", "))
+    }
+}
+
+impl ToolPort for ProjectTools {
+    fn specs(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
+        self.look_ahead(invocation).boxed()
+    }
+
+    fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
+        async move {
+            let started = Instant::now();
+            let answer = self.answer(invocation).await;
+            answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
+        }
+        .boxed()
+    }
+}
+
+fn cannot_apply(problem: &str) -> ToolPreview {
+    ToolPreview::Text { text: format!("This call would fail: {problem}") }
+}

@@ -1,0 +1,74 @@
+//! A change to one file, worked out but not yet made: shown to a person, then carried out in one step.
+//! Refuses to write a file that a person made read-only.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use similar::TextDiff;
+
+use crate::domain::tool::ToolPreview;
+
+use super::atomic;
+use super::capped::shorten;
+use super::fence::{Spot, reason};
+
+/// Most bytes of a diff that a dialog is asked to show.
+const PREVIEW_CAP: usize = 256 * 1024;
+
+pub(super) struct Change {
+    pub(super) spot: Spot,
+    /// `None`: the file is new.
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Vec<u8>,
+}
+
+impl Change {
+    /// Carries the change out; answers with the directories it had to make. Nothing is half done on failure.
+    pub(super) fn make(&self) -> Result<Vec<String>, String> {
+        if self.before.as_ref() == Some(&self.after) {
+            return Ok(Vec::new());
+        }
+        let refuse = |why: String| format!("`{}` cannot be written: {why}", self.spot.relative);
+        if fs::metadata(&self.spot.absolute).is_ok_and(|found| found.permissions().readonly()) {
+            return Err(refuse("it is read-only".to_owned()));
+        }
+        let parent = self.spot.absolute.parent().unwrap_or(Path::new("/"));
+        let made = atomic::make_directories(parent).map_err(|error| refuse(reason(&error)))?;
+        if let Err(error) = atomic::replace(&self.spot.absolute, &self.after) {
+            atomic::remove_directories(&made);
+            return Err(refuse(reason(&error)));
+        }
+        // the last one made is the parent itself, so names can be counted from the end of the relative path
+        let relative = Path::new(&self.spot.relative);
+        let mut names: Vec<String> = relative.ancestors().skip(1).take(made.len()).map(shown).collect();
+        names.reverse();
+        Ok(names)
+    }
+
+    /// The paths that differ afterwards.
+    pub(super) fn changed(&self) -> Vec<String> {
+        if self.before.as_ref() == Some(&self.after) { Vec::new() } else { vec![self.spot.relative.clone()] }
+    }
+
+    pub(super) fn preview(&self) -> ToolPreview {
+        let path = self.spot.relative.clone();
+        let before = std::str::from_utf8(self.before.as_deref().unwrap_or_default());
+        let (Ok(before), Ok(after)) = (before, std::str::from_utf8(&self.after)) else {
+            let text = format!("{path}: {} bytes that are not text", self.after.len());
+            return ToolPreview::Text { text };
+        };
+        if self.before.is_some() && before == after {
+            return ToolPreview::Text { text: format!("{path} would stay as it is") };
+        }
+        let (old, new) = (format!("a/{path}"), format!("b/{path}"));
+        let old = if self.before.is_some() { old.as_str() } else { "/dev/null" };
+        let diff = TextDiff::configure().timeout(Duration::from_millis(500)).diff_lines(before, after);
+        let diff = diff.unified_diff().context_radius(3).header(old, &new).to_string();
+        ToolPreview::Diff { path, diff: shorten(&diff, PREVIEW_CAP) }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,215 @@
+//! `exact_search`: every place a text stands at, with the lines around it (TOOL-7).
+//! Honours ignore files; refuses binary files, files over 10 MiB, git's own directory, and to answer without end.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
+use ignore::WalkBuilder;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::domain::tool::{ToolRisk, ToolSpec};
+
+use super::answer::Answer;
+use super::capped::shorten;
+use super::{FILE_LIMIT, Project};
+
+pub(super) const NAME: &str = "exact_search";
+
+/// Lines shown before and after a hit.
+const AROUND: usize = 4;
+/// Most hits of one answer.
+const HITS: usize = 200;
+/// Most bytes shown of one line.
+const LINE: usize = 400;
+
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    search_string: String,
+    #[serde(default = "project_directory")]
+    directory_path: String,
+}
+
+fn project_directory() -> String {
+    ".".to_owned()
+}
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.to_owned(),
+        description: "Find an exact text (case matters, no patterns) in all files of the project that are not ignored \
+            by git and not binary. Under each file's name: its hits as `12:text` with 4 lines before and after as \
+            `11-text`; `--` separates distant hits."
+            .to_owned(),
+        parameters: json!({"type": "object", "additionalProperties": false, "required": ["search_string"],
+            "properties": {
+                "search_string": {"type": "string", "minLength": 1,
+                    "description": "The text to find; it may contain line breaks."},
+                "directory_path": {"type": "string", "minLength": 1, "default": ".",
+                    "description": "Search only below this directory (or in this file), relative to the project's."}}}),
+        risk: ToolRisk::Read,
+    }
+}
+
+/// Tells the searching thread that nobody waits any more.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+pub(super) async fn run(project: &Arc<Project>, arguments: Arguments) -> Answer {
+    let stop = StopOnDrop(Arc::default());
+    let (project, stopped) = (Arc::clone(project), Arc::clone(&stop.0));
+    let searching = tokio::task::spawn_blocking(move || search(&project, &arguments, &stopped));
+    searching.await.unwrap_or_else(|_| Answer::failed("the search could not be run"))
+}
+
+fn search(project: &Project, arguments: &Arguments, stopped: &AtomicBool) -> Answer {
+    let start = match project.fence.readable(&arguments.directory_path) {
+        Ok(spot) if spot.absolute.exists() => spot.absolute,
+        Ok(spot) => return Answer::failed(format!("`{}` does not exist", spot.relative)),
+        Err(error) => return Answer::failed(error.to_string()),
+    };
+    let mut builder = RegexMatcherBuilder::new();
+    let matcher = match builder.fixed_strings(true).build(&arguments.search_string) {
+        Ok(matcher) => matcher,
+        Err(error) => return Answer::failed(format!("`search_string` cannot be searched for: {error}")),
+    };
+    let mut searcher = SearcherBuilder::new()
+        .line_number(true)
+        .multi_line(arguments.search_string.contains('\n'))
+        .before_context(AROUND)
+        .after_context(AROUND)
+        .binary_detection(BinaryDetection::quit(0))
+        .build();
+    let mut found = Found { room: project.cap, ..Found::default() };
+    for entry in walk(project, &start).flatten() {
+        if found.full() || stopped.load(Ordering::Relaxed) {
+            break;
+        }
+        if entry.file_type().is_some_and(|kind| kind.is_file()) && !entry.path_is_symlink() {
+            found.add(project, &mut searcher, &matcher, entry.path());
+        }
+    }
+    found.into_answer()
+}
+
+/// The files to look at, in the order of their paths.
+fn walk(project: &Project, start: &Path) -> ignore::Walk {
+    let hidden = project.fence.hidden().to_vec();
+    WalkBuilder::new(start)
+        .hidden(false)
+        .require_git(false)
+        .follow_links(false)
+        .max_filesize(Some(FILE_LIMIT))
+        .filter_entry(move |entry| {
+            entry.file_name() != ".git" && !hidden.iter().any(|hidden| entry.path().starts_with(hidden))
+        })
+        .sort_by_file_path(Path::cmp)
+        .build()
+}
+
+#[derive(Default)]
+struct Found {
+    body: String,
+    hits: usize,
+    files: usize,
+    unreadable: usize,
+    /// Bytes of text the answer may carry.
+    room: usize,
+}
+
+impl Found {
+    fn full(&self) -> bool {
+        self.hits >= HITS || self.body.len() >= self.room
+    }
+
+    fn add(&mut self, project: &Project, searcher: &mut Searcher, matcher: &RegexMatcher, path: &Path) {
+        let room = self.room.saturating_sub(self.body.len());
+        let mut sink = Fragments { hits_left: HITS - self.hits, room, ..Fragments::default() };
+        if searcher.search_path(matcher, path, &mut sink).is_err() {
+            self.unreadable += 1;
+        }
+        if sink.hits > 0 && !sink.binary {
+            self.files += 1;
+            self.hits += sink.hits;
+            self.body.push_str(&project.fence.relative(path).unwrap_or_default());
+            self.body.push('\n');
+            self.body.push_str(&sink.text);
+            self.body.push('\n');
+        }
+    }
+
+    fn into_answer(self) -> Answer {
+        let summary = format!("{} hits in {} files", self.hits, self.files);
+        let full = self.full();
+        let mut answer = Answer::succeeded(summary).fact("matches", self.hits).fact("files", self.files);
+        if full {
+            let notice =
+                "there may be more hits; search for a longer text or in a subdirectory (directory_path)";
+            answer = answer.fact("notice", notice);
+        }
+        if self.unreadable > 0 {
+            answer = answer.fact("unreadable_files", self.unreadable);
+        }
+        answer.body(self.body)
+    }
+}
+
+/// What one file has to show.
+#[derive(Default)]
+struct Fragments {
+    text: String,
+    hits: usize,
+    hits_left: usize,
+    room: usize,
+    binary: bool,
+}
+
+impl Fragments {
+    fn line(&mut self, number: u64, mark: char, bytes: &[u8]) {
+        let line = String::from_utf8_lossy(bytes);
+        let line = shorten(line.trim_end_matches(['\r', '\n']), LINE);
+        self.text.push_str(&format!("{number}{mark}{line}\n"));
+    }
+}
+
+impl Sink for Fragments {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let first = found.line_number().unwrap_or_default();
+        for (number, line) in (first..).zip(found.lines()) {
+            self.line(number, ':', line);
+        }
+        self.hits += 1;
+        Ok(self.hits < self.hits_left && self.text.len() < self.room)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
+        self.line(context.line_number().unwrap_or_default(), '-', context.bytes());
+        Ok(self.text.len() < self.room)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
+        self.text.push_str("--\n");
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, io::Error> {
+        self.binary = true;
+        Ok(false)
+    }
+
+    fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> Result<(), io::Error> {
+        self.binary |= end.binary_byte_offset().is_some();
+        Ok(())
+    }
+}

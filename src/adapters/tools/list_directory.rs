@@ -1,0 +1,195 @@
+//! `list_directory`: what is in a directory, nearest levels first (TOOL-7).
+//! Refuses to follow links, and to list without end: the deepest levels are left out first, and the answer says so.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::domain::tool::{ToolRisk, ToolSpec};
+
+use super::Project;
+use super::answer::Answer;
+use super::fence::{Spot, reason};
+
+pub(super) const NAME: &str = "list_directory";
+
+/// Most entries of one answer.
+const ENTRIES: usize = 2_000;
+
+/// Left out unless the call names its own list.
+const EXCLUDED: [&str; 10] = [
+    "node_modules",
+    ".git",
+    ".svn",
+    "build",
+    "dist",
+    ".cache",
+    "__pycache__",
+    ".DS_Store",
+    "Thumbs.db",
+    ".synthdev",
+];
+
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    directory_path: String,
+    #[serde(default)]
+    recursive: bool,
+    #[serde(default)]
+    include_hidden: bool,
+    max_depth: Option<usize>,
+    exclusion_list: Option<Vec<String>>,
+}
+
+#[derive(Default)]
+struct Listing {
+    lines: Vec<String>,
+    directories: usize,
+    files: usize,
+    excluded: usize,
+    hidden: usize,
+    /// Directories whose content could not be read, with the reason.
+    unreadable: Vec<String>,
+    cut: bool,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.to_owned(),
+        description:
+            "List a directory of the project, one entry per line: directories end with `/`, files are \
+            followed by a tab and their size in bytes, links are shown with `->` and not followed."
+                .to_owned(),
+        parameters: json!({"type": "object", "additionalProperties": false, "required": ["directory_path"],
+            "properties": {
+                "directory_path": {"type": "string", "minLength": 1,
+                    "description": "Path relative to the project's directory; `.` is the project itself."},
+                "recursive": {"type": "boolean", "default": false, "description": "List subdirectories too."},
+                "include_hidden": {"type": "boolean", "default": false,
+                    "description": "Include names that begin with a dot."},
+                "max_depth": {"type": "integer", "minimum": 1, "maximum": 10, "default": 5,
+                    "description": "With recursive: how many levels to list; 1 is the directory itself only."},
+                "exclusion_list": {"type": "array", "items": {"type": "string"}, "default": EXCLUDED,
+                    "description": "Names of files and directories to leave out, instead of the default list."}}}),
+        risk: ToolRisk::Read,
+    }
+}
+
+pub(super) async fn run(project: &Arc<Project>, arguments: Arguments) -> Answer {
+    if !arguments.recursive {
+        return list(project, &arguments);
+    }
+    let project = Arc::clone(project);
+    let listing = tokio::task::spawn_blocking(move || list(&project, &arguments));
+    listing.await.unwrap_or_else(|_| Answer::failed("the directory could not be listed"))
+}
+
+fn list(project: &Project, arguments: &Arguments) -> Answer {
+    let spot = match project.fence.readable(&arguments.directory_path) {
+        Ok(spot) => spot,
+        Err(error) => return Answer::failed(error.to_string()),
+    };
+    let name = &spot.relative;
+    match fs::metadata(&spot.absolute) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Answer::failed(format!("`{name}` was not listed: it is a file; use read_files")),
+        Err(error) => return Answer::failed(format!("`{name}` was not listed: {}", reason(&error))),
+    }
+    let mut listing = Listing::default();
+    listing.walk(project, arguments, &spot);
+    listing.lines.sort_unstable();
+    let total = listing.lines.len();
+    let mut answer = Answer::succeeded(format!("{total} entries in {name}"))
+        .fact("directory_path", name.as_str())
+        .fact("total_items", total)
+        .fact("directories", listing.directories)
+        .fact("files", listing.files);
+    for (fact, count) in [("excluded", listing.excluded), ("hidden_left_out", listing.hidden)] {
+        if count > 0 {
+            answer = answer.fact(fact, count);
+        }
+    }
+    if !listing.unreadable.is_empty() {
+        answer = answer.fact("unreadable", listing.unreadable);
+    }
+    if listing.cut {
+        let notice =
+            format!("only the first {ENTRIES} entries, nearest levels first; list a subdirectory for more");
+        answer = answer.fact("notice", notice);
+    }
+    answer.body(listing.lines.join("\n"))
+}
+
+impl Listing {
+    /// Level by level, so that a flood deep down never hides what is near.
+    fn walk(&mut self, project: &Project, arguments: &Arguments, start: &Spot) {
+        let depth = if arguments.recursive { arguments.max_depth.unwrap_or(5) } else { 1 };
+        let mut waiting = VecDeque::from([(start.absolute.clone(), String::new(), 1)]);
+        while let Some((directory, prefix, level)) = waiting.pop_front() {
+            let mut entries: Vec<fs::DirEntry> = match fs::read_dir(&directory) {
+                Ok(entries) => entries.flatten().collect(),
+                Err(error) => {
+                    self.unreadable.push(format!("{prefix}: {}", reason(&error)));
+                    continue;
+                }
+            };
+            entries.sort_by_key(fs::DirEntry::file_name);
+            for entry in entries {
+                if self.lines.len() >= ENTRIES {
+                    self.cut = true;
+                    return;
+                }
+                if let Some((path, inner)) = self.enter(project, arguments, &entry, &prefix)
+                    && level < depth
+                {
+                    waiting.push_back((path, inner, level + 1));
+                }
+            }
+        }
+    }
+
+    /// Notes one entry; answers with the directory to descend into, if it is one.
+    fn enter(
+        &mut self,
+        project: &Project,
+        arguments: &Arguments,
+        entry: &fs::DirEntry,
+        prefix: &str,
+    ) -> Option<(PathBuf, String)> {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let excluded = match &arguments.exclusion_list {
+            Some(list) => list.iter().any(|excluded| excluded.trim_end_matches('/') == name),
+            None => EXCLUDED.contains(&name.as_str()),
+        };
+        if excluded || project.fence.is_hidden(&entry.path()) {
+            self.excluded += usize::from(excluded);
+            return None;
+        }
+        if name.starts_with('.') && !arguments.include_hidden {
+            self.hidden += 1;
+            return None;
+        }
+        let path = format!("{prefix}{name}");
+        let kind = entry.file_type().ok()?;
+        if kind.is_dir() {
+            self.directories += 1;
+            self.lines.push(format!("{path}/"));
+            return Some((entry.path(), format!("{path}/")));
+        }
+        self.files += 1;
+        if kind.is_symlink() {
+            let target = entry.path().canonicalize().ok().and_then(|target| project.fence.relative(&target));
+            self.lines.push(format!(
+                "{path} -> {}",
+                target.as_deref().unwrap_or("(outside the project or missing)")
+            ));
+        } else {
+            self.lines.push(format!("{path}\t{}", entry.metadata().map_or(0, |found| found.len())));
+        }
+        None
+    }
+}

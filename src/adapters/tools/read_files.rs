@@ -1,0 +1,159 @@
+//! `read_files`: whole files or a range of lines (TOOL-7).
+//! Refuses nothing for all because of one: each path has its own result. A file too long for the answer is cut at a
+//! line, and the notice says from where to read on.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::domain::tool::{ToolRisk, ToolSpec};
+
+use super::Project;
+use super::answer::Answer;
+use super::encoding::{self, Encoding};
+use super::load::load;
+
+pub(super) const NAME: &str = "read_files";
+
+/// Up to this many bytes are read where the call runs: handing over to another thread would cost more than reading.
+const AT_ONCE: u64 = 512 * 1024;
+
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    file_paths: Vec<String>,
+    #[serde(default)]
+    encoding: Encoding,
+    start_line: Option<usize>,
+    end_line: Option<usize>,
+}
+
+/// One file's part of the answer.
+struct Piece {
+    /// `src/lib.rs (lines 3-9 of 120)`.
+    title: String,
+    text: String,
+    /// First and number of lines; `None` for base64 and hex.
+    lines: Option<(usize, usize)>,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.to_owned(),
+        description: "Read one or more files of the project, whole or a range of lines. Each file's text is given \
+            exactly as it is, below a line `==> path (…)`. A file that cannot be read does not affect the others. \
+            Limit per file: 10 MiB."
+            .to_owned(),
+        parameters: json!({"type": "object", "additionalProperties": false, "required": ["file_paths"],
+            "properties": {
+                "file_paths": {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1},
+                    "description": "Paths relative to the project's directory, such as [\"src/main.rs\"]."},
+                "encoding": encoding::schema("How the files' bytes are shown."),
+                "start_line": {"type": "integer", "minimum": 1,
+                    "description": "First line to read, counted from 1; the beginning when left out."},
+                "end_line": {"type": "integer", "minimum": 1,
+                    "description": "Last line to read, included; the end of the file when left out."}}}),
+        risk: ToolRisk::Read,
+    }
+}
+
+pub(super) async fn run(project: &Arc<Project>, arguments: Arguments) -> Answer {
+    let size = |path: &String| {
+        let spot = project.fence.readable(path).ok()?;
+        std::fs::metadata(spot.absolute).ok().map(|found| found.len())
+    };
+    let total: u64 = arguments.file_paths.iter().filter_map(size).sum();
+    if total <= AT_ONCE {
+        return read(project, &arguments);
+    }
+    let project = Arc::clone(project);
+    let reading = tokio::task::spawn_blocking(move || read(&project, &arguments));
+    reading.await.unwrap_or_else(|_| Answer::failed("the files could not be read"))
+}
+
+fn read(project: &Project, arguments: &Arguments) -> Answer {
+    if let (Some(start), Some(end)) = (arguments.start_line, arguments.end_line)
+        && start > end
+    {
+        return Answer::failed(format!("`start_line` ({start}) is after `end_line` ({end})"));
+    }
+    if !arguments.encoding.is_text() && (arguments.start_line.is_some() || arguments.end_line.is_some()) {
+        return Answer::failed("`start_line` and `end_line` need a text encoding, not base64 or hex");
+    }
+    let (mut body, mut read, mut failed) = (String::new(), Vec::new(), Vec::<Value>::new());
+    let mut left = project.cap.saturating_sub(512);
+    for (at, path) in arguments.file_paths.iter().enumerate() {
+        match piece(project, path, arguments) {
+            Ok(piece) => {
+                // what an early short file does not use, a later long one may
+                let shown = piece.shown(left / (arguments.file_paths.len() - at));
+                left = left.saturating_sub(shown.len());
+                body.push_str(&shown);
+                read.push(piece.title);
+            }
+            Err(problem) => failed.push(problem.into()),
+        }
+    }
+    let reasons: Vec<&str> = failed.iter().filter_map(Value::as_str).collect();
+    let answer = match read.as_slice() {
+        [] => return Answer::failed(reasons.join("; ")),
+        [only] => Answer::succeeded(only.clone()),
+        several => Answer::succeeded(format!("{} files", several.len())),
+    };
+    let answer = answer.fact("total_requested", arguments.file_paths.len()).fact("total_read", read.len());
+    if failed.is_empty() { answer.body(body) } else { answer.fact("failed", failed).body(body) }
+}
+
+fn piece(project: &Project, path: &str, arguments: &Arguments) -> Result<Piece, String> {
+    let spot = project.fence.readable(path).map_err(|error| error.to_string())?;
+    let blame = |why: String| format!("`{}` was not read: {why}", spot.relative);
+    let bytes = load(&spot).map_err(&blame)?;
+    let size = bytes.len();
+    let text = arguments.encoding.show(bytes).map_err(&blame)?;
+    if !arguments.encoding.is_text() {
+        return Ok(Piece { title: format!("{} ({size} bytes)", spot.relative), text, lines: None });
+    }
+    if text.is_empty() {
+        return Ok(Piece { title: format!("{} (empty)", spot.relative), text, lines: None });
+    }
+    // a byte order mark is no part of the text; edit_file finds what is shown here all the same
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let total = text.lines().count();
+    let start = arguments.start_line.unwrap_or(1);
+    let end = arguments.end_line.unwrap_or(total).min(total);
+    if start > total {
+        return Err(blame(format!("`start_line` is {start} and the file has {total} lines")));
+    }
+    let text: String = text.split_inclusive('\n').skip(start - 1).take(end + 1 - start).collect();
+    let title = format!("{} (lines {start}-{end} of {total})", spot.relative);
+    Ok(Piece { title, text, lines: Some((start, end)) })
+}
+
+impl Piece {
+    fn shown(&self, cap: usize) -> String {
+        let mut shown = format!("==> {}\n{}", self.title, self.text);
+        if shown.len() > cap {
+            let mut cut = shown.floor_char_boundary(cap);
+            let first_line = shown.find('\n').map_or(0, |at| at + 1);
+            // a single endless line cannot be cut at a line
+            cut = shown[..cut].rfind('\n').map_or(cut, |at| at + 1).max(first_line.min(cut));
+            if cut <= first_line {
+                cut = shown.floor_char_boundary(cap.max(first_line));
+            }
+            let kept = shown[..cut].matches('\n').count().saturating_sub(1);
+            let missing = shown.len() - cut;
+            shown.truncate(cut);
+            let onward = match self.lines {
+                Some((start, end)) if start + kept <= end => {
+                    format!("; read on with start_line {}", start + kept)
+                }
+                _ => String::new(),
+            };
+            shown.push_str(&format!("\n[… {missing} bytes left out{onward} …]"));
+        }
+        if !shown.ends_with('\n') {
+            shown.push('\n');
+        }
+        shown
+    }
+}

@@ -1,0 +1,93 @@
+//! `write_file`: makes or replaces one file (TOOL-7).
+//! Refuses to overwrite when told not to, to write through links that lead outside, and into git's own directory.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::domain::tool::{ToolRisk, ToolSpec};
+
+use super::answer::Answer;
+use super::change::Change;
+use super::encoding::{self, Encoding};
+use super::load::load_if_there;
+use super::{FILE_LIMIT, Project};
+
+pub(super) const NAME: &str = "write_file";
+
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    file_path: String,
+    content: String,
+    #[serde(default)]
+    encoding: Encoding,
+    #[serde(default = "yes")]
+    create_directories: bool,
+    #[serde(default = "yes")]
+    overwrite: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: NAME.to_owned(),
+        description:
+            "Write a whole file of the project, new or existing, in one atomic step. To change a part of an \
+            existing file, prefer edit_file."
+                .to_owned(),
+        parameters: json!({"type": "object", "additionalProperties": false, "required": ["file_path", "content"],
+            "properties": {
+                "file_path": {"type": "string", "minLength": 1,
+                    "description": "Path relative to the project's directory, such as docs/notes.md."},
+                "content": {"type": "string", "description": "The complete new content of the file."},
+                "encoding": encoding::schema("How `content` stands for bytes."),
+                "create_directories": {"type": "boolean", "default": true,
+                    "description": "Make the directories the path needs; when false, a missing one is an error."},
+                "overwrite": {"type": "boolean", "default": true,
+                    "description": "Replace the file if there is one; when false, an existing file is an error."}}}),
+        risk: ToolRisk::Write,
+    }
+}
+
+/// What the call would do.
+pub(super) fn plan(project: &Project, arguments: &Arguments) -> Result<Change, String> {
+    let spot = project.fence.writable(&arguments.file_path).map_err(|error| error.to_string())?;
+    let name = spot.relative.clone();
+    let after = arguments.encoding.bytes(&arguments.content).map_err(|why| format!("`content`: {why}"))?;
+    if after.len() as u64 > FILE_LIMIT {
+        return Err(format!("`content` has {} bytes and the limit is {FILE_LIMIT} (10 MiB)", after.len()));
+    }
+    if arguments.file_path.ends_with('/') || spot.absolute.is_dir() {
+        return Err(format!("`{name}` cannot be written: it is a directory"));
+    }
+    if spot.absolute.exists() && !arguments.overwrite {
+        return Err(format!("`{name}` exists already and `overwrite` is false"));
+    }
+    if !arguments.create_directories && spot.absolute.parent().is_some_and(|parent| !parent.is_dir()) {
+        return Err(format!("the directory of `{name}` does not exist and `create_directories` is false"));
+    }
+    let before = load_if_there(&spot).map_err(|why| format!("`{name}` cannot be written: {why}"))?;
+    Ok(Change { spot, before, after })
+}
+
+pub(super) fn run(project: &Project, arguments: &Arguments) -> Answer {
+    let made = plan(project, arguments).and_then(|change| change.make().map(|made| (change, made)));
+    let (change, directories) = match made {
+        Ok(made) => made,
+        Err(problem) => return Answer::failed(problem),
+    };
+    let (name, bytes) = (change.spot.relative.as_str(), change.after.len());
+    let deed = match &change.before {
+        None => "created",
+        Some(before) if *before == change.after => "unchanged",
+        Some(_) => "overwritten",
+    };
+    Answer::succeeded(format!("{deed} {name} ({bytes} bytes)"))
+        .fact("file_path", name)
+        .fact("result", deed)
+        .fact("size", bytes)
+        .fact("created_directories", directories)
+        .changed(change.changed())
+}
