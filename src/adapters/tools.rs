@@ -107,8 +107,11 @@ impl ProjectTools {
 
     /// The arguments as the tool's own type, or what is wrong with them (TOOL-17).
     fn read_arguments<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> Result<T, String> {
-        let schema =
-            self.specs.iter().find(|spec| spec.name == invocation.tool).map_or(&Value::Null, |s| &s.parameters);
+        let schema = self
+            .specs
+            .iter()
+            .find(|spec| spec.name == invocation.tool)
+            .map_or(&Value::Null, |s| &s.parameters);
         arguments::read(schema, &invocation.arguments)
     }
 

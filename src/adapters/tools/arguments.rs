@@ -37,7 +37,8 @@ fn problems(schema: &Value, given: &Map<String, Value>) -> Vec<String> {
             Some(property) => found.extend(problem(&format!("`{name}`"), property, value)),
             None => {
                 let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-                found.push(format!("`{name}` is not an argument of this tool; it takes {}", known.join(", ")));
+                found
+                    .push(format!("`{name}` is not an argument of this tool; it takes {}", known.join(", ")));
             }
         }
     }
@@ -130,13 +131,19 @@ mod tests {
         check(json!("{"), "the arguments must be a JSON object, not a string");
         check(json!({}), "`path` is missing");
         check(json!({"path": ""}), "`path` must not be empty");
-        check(json!({"path": 3, "all": "yes"}), "`path` must be a string, not a number; `all` must be true or false, not a string");
+        check(
+            json!({"path": 3, "all": "yes"}),
+            "`path` must be a string, not a number; `all` must be true or false, not a string",
+        );
         check(json!({"path": "a", "depth": 0}), "`depth` must be at least 1, not 0");
         check(json!({"path": "a", "depth": 11}), "`depth` must be at most 10, not 11");
         check(json!({"path": "a", "depth": 1.5}), "`depth` must be a whole number, not a number");
         check(json!({"path": "a", "names": []}), "`names` must not be empty");
         check(json!({"path": "a", "names": ["x", 1]}), "`names`[1] must be a string, not a number");
         check(json!({"path": "a", "form": "c"}), r#"`form` must be one of "a", "b", not "c""#);
-        check(json!({"path": "a", "paht": 1}), "`paht` is not an argument of this tool; it takes path, depth, names, form, all");
+        check(
+            json!({"path": "a", "paht": 1}),
+            "`paht` is not an argument of this tool; it takes path, depth, names, form, all",
+        );
     }
 }

@@ -135,7 +135,10 @@ fn find(arguments: &Arguments, before: &[u8]) -> Result<Edit, String> {
                 (Some(Operation::Delete), Some(_)) => return Err("delete takes no `new_content`".to_owned()),
                 (None, _) => return Err("`operation` is missing: replace or delete".to_owned()),
             };
-            Ok(Edit { span: between(before, &bytes("boundary_start", start)?, &bytes("boundary_end", end)?)?, text })
+            Ok(Edit {
+                span: between(before, &bytes("boundary_start", start)?, &bytes("boundary_end", end)?)?,
+                text,
+            })
         }
         _ => Err("give either `old_text` and `new_text`, or `operation`, `boundary_start`, `boundary_end` \
             (and `new_content`), not a mixture"
@@ -145,11 +148,12 @@ fn find(arguments: &Arguments, before: &[u8]) -> Result<Edit, String> {
 
 fn between(content: &[u8], start: &[u8], end: &[u8]) -> Result<Span, String> {
     // both problems at once: the model then needs one more attempt, not two
-    let (first, last) = match (only_place("boundary_start", content, start), only_place("boundary_end", content, end)) {
-        (Ok(first), Ok(last)) => (first, last),
-        (Err(one), Err(other)) => return Err(format!("{one}; {other}")),
-        (Err(problem), Ok(_)) | (Ok(_), Err(problem)) => return Err(problem),
-    };
+    let (first, last) =
+        match (only_place("boundary_start", content, start), only_place("boundary_end", content, end)) {
+            (Ok(first), Ok(last)) => (first, last),
+            (Err(one), Err(other)) => return Err(format!("{one}; {other}")),
+            (Err(problem), Ok(_)) | (Ok(_), Err(problem)) => return Err(problem),
+        };
     if first == last || first.end <= last.start {
         return Ok(first.start..last.end);
     }

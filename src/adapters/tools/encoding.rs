@@ -79,7 +79,8 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 fn to_base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        let bits =
+            group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
         for place in 0..4 {
             let sextet = (bits >> (18 - 6 * place) & 0x3f) as usize;
             text.push(if place <= group.len() { char::from(ALPHABET[sextet]) } else { '=' });
@@ -114,7 +115,9 @@ mod tests {
 
     #[test]
     fn known_values() {
-        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (plain, coded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
             assert_eq!(to_base64(plain.as_bytes()), coded);
             assert_eq!(from_base64(coded).as_deref(), Some(plain.as_bytes()));
         }

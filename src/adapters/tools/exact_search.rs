@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{
-    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
-};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 use ignore::WalkBuilder;
 use serde::Deserialize;
 use serde_json::json;
@@ -154,7 +152,8 @@ impl Found {
         let full = self.full();
         let mut answer = Answer::succeeded(summary).fact("matches", self.hits).fact("files", self.files);
         if full {
-            let notice = "there may be more hits; search for a longer text or in a subdirectory (directory_path)";
+            let notice =
+                "there may be more hits; search for a longer text or in a subdirectory (directory_path)";
             answer = answer.fact("notice", notice);
         }
         if self.unreadable > 0 {

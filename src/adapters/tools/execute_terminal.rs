@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::domain::tool::{ToolPreview, ToolRisk, ToolSpec};
@@ -33,9 +34,9 @@ const LONGEST: u64 = 3600;
 /// How long a process that escaped the group may keep the output open after the command's end.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and so is the group.
-/// The command itself gets no input and knows nothing of it.
-const SHELL: &str = "(read -r _ <&0; kill -KILL 0) <&0 >/dev/null 2>&1 & exec </dev/null; exec sh -c \"$1\"";
+/// The watcher leads the process group and waits on a pipe that only we hold open: when it closes, we are gone, and so
+/// is the group. The command joins the group with pipes of its own and knows nothing of it.
+const WATCHER: &str = "read -r _; kill -KILL 0";
 
 #[derive(Deserialize)]
 pub(super) struct Arguments {
@@ -64,11 +65,13 @@ pub(super) fn preview(arguments: Arguments) -> ToolPreview {
     ToolPreview::Command { command: arguments.command, cwd: ".".to_owned(), warning }
 }
 
-/// A running command. Dropping it kills the group.
+/// A running command. Dropping it kills the group, the watcher included.
 struct Running {
-    child: Box<dyn ChildWrapper>,
+    /// Leader of the group: its id cannot be given to anybody else while it lives.
+    group: Box<dyn ChildWrapper>,
     /// Closes with us, whatever ends us; the watcher waits for that.
     _lifeline: PipeWriter,
+    shell: Child,
     output: Receiver,
     text: Capped,
 }
@@ -76,7 +79,7 @@ struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         // an error means that nobody is left to be killed
-        let _ = self.child.start_kill();
+        let _ = self.group.start_kill();
     }
 }
 
@@ -97,13 +100,17 @@ pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
         Ok(Ok(status)) => exited(status),
         Ok(Err(error)) => Answer::failed(format!("the command was lost: {}", reason(&error))),
         Err(_) => {
-            let problem = format!("timed out after {} s; the command and all it started were stopped", limit.as_secs_f64());
+            let problem = format!(
+                "timed out after {} s; the command and all it started were stopped",
+                limit.as_secs_f64()
+            );
             Answer::failed(problem).fact("timed_out", true)
         }
     };
     let mut answer = answer.fact("output_bytes_left_out", omitted);
     if left_over {
-        answer = answer.fact("notice", "processes were still running in the background and have been stopped");
+        answer =
+            answer.fact("notice", "processes were still running in the background and have been stopped");
     }
     answer.body(without_root(&text, &project.fence.root().to_string_lossy()))
 }
@@ -112,40 +119,40 @@ fn exited(status: ExitStatus) -> Answer {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(0), _) => Answer::succeeded("exit 0").fact("exit_code", 0),
-        (Some(code), _) => {
-            Answer::succeeded(format!("exit {code}")).with_error(format!("exit code {code}")).fact("exit_code", code)
-        }
+        (Some(code), _) => Answer::succeeded(format!("exit {code}"))
+            .with_error(format!("exit code {code}"))
+            .fact("exit_code", code),
         (None, signal) => Answer::failed(format!("killed by signal {}", signal.unwrap_or_default())),
     }
 }
 
 impl Running {
     fn start(project: &Project, line: &str) -> io::Result<Self> {
-        let (output, writer) = io::pipe()?;
         let (watched, lifeline) = io::pipe()?;
-        let errors = writer.try_clone()?;
-        let mut command = CommandWrap::with_new("sh", |command| {
-            command.args(["-c", SHELL, "sh", line]).current_dir(project.fence.root());
-            command.stdin(Stdio::from(watched)).stdout(Stdio::from(writer)).stderr(Stdio::from(errors));
-            // nothing may wait for a person, who cannot see it
-            command.envs([("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
-            for name in secrets(&project.strip_env, std::env::vars_os().map(|(name, _)| name)) {
-                command.env_remove(name);
-            }
+        let mut watcher = CommandWrap::with_new("sh", |command| {
+            command.args(["-c", WATCHER]).current_dir(project.fence.root()).env_clear();
+            command.stdin(Stdio::from(watched)).stdout(Stdio::null()).stderr(Stdio::null());
         });
-        let child = command.wrap(ProcessGroup::leader()).wrap(KillOnDrop).spawn()?;
-        // our copies of the write end live in the command: without this, the output would never end
-        drop(command);
-        let output = Receiver::from_owned_fd(output.into())?;
-        Ok(Self { child, _lifeline: lifeline, output, text: Capped::new(project.cap) })
+        let mut group = watcher.wrap(ProcessGroup::leader()).wrap(KillOnDrop).spawn()?;
+        let started = group.id().and_then(|id| i32::try_from(id).ok()).ok_or(io::ErrorKind::NotFound.into());
+        let started = started.and_then(|leader| start_shell(project, line, leader));
+        match started {
+            Ok((shell, output)) => {
+                Ok(Self { group, _lifeline: lifeline, shell, output, text: Capped::new(project.cap) })
+            }
+            Err(error) => {
+                let _ = group.start_kill();
+                Err(error)
+            }
+        }
     }
 
     /// Collects output until the shell itself has ended.
     async fn until_exit(&mut self) -> io::Result<ExitStatus> {
         let mut chunk = vec![0; 64 * 1024];
         let mut open = true;
-        // the plain child, not the group: a server left in the background must not keep us waiting
-        let mut exit = std::pin::pin!(self.child.inner_mut().wait());
+        // the shell, not the group: a server left in the background must not keep us waiting
+        let mut exit = std::pin::pin!(self.shell.wait());
         loop {
             tokio::select! {
                 status = &mut exit => return status,
@@ -161,7 +168,7 @@ impl Running {
     async fn finish(&mut self) -> bool {
         let mut chunk = vec![0; 64 * 1024];
         let still_open = self.drain_ready(&mut chunk);
-        let _ = self.child.start_kill();
+        let _ = self.group.start_kill();
         let rest = async {
             while let Ok(length @ 1..) = self.output.read(&mut chunk).await {
                 self.text.push(&chunk[..length]);
@@ -169,7 +176,7 @@ impl Running {
         };
         let escaped = timeout(DRAIN, rest).await.is_err();
         // reap the shell of a command that timed out
-        let _ = timeout(DRAIN, self.child.inner_mut().wait()).await;
+        let _ = timeout(DRAIN, self.shell.wait()).await;
         still_open || escaped
     }
 
@@ -183,6 +190,23 @@ impl Running {
             }
         }
     }
+}
+
+fn start_shell(project: &Project, line: &str, group: i32) -> io::Result<(Child, Receiver)> {
+    let (output, writer) = io::pipe()?;
+    let errors = writer.try_clone()?;
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(project.fence.root()).process_group(group).kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::from(writer)).stderr(Stdio::from(errors));
+    // nothing may wait for a person, who cannot see it
+    command.envs([("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
+    for name in secrets(&project.strip_env, std::env::vars_os().map(|(name, _)| name)) {
+        command.env_remove(name);
+    }
+    // `command` holds our copies of the write end; with them the output would never end, so it goes before we read
+    let shell = command.spawn()?;
+    drop(command);
+    Ok((shell, Receiver::from_owned_fd(output.into())?))
 }
 
 /// The project's own place on this machine is nobody's business: `/home/x/project/src` becomes `./src`.

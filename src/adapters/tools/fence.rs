@@ -44,7 +44,8 @@ impl Fence {
     pub(super) fn new(root: &Path, hidden: &[PathBuf]) -> Self {
         let given_root = root.to_owned();
         let root = root.canonicalize().unwrap_or_else(|_| given_root.clone());
-        let hidden = hidden.iter().map(|path| root.join(path)).map(|p| p.canonicalize().unwrap_or(p)).collect();
+        let hidden =
+            hidden.iter().map(|path| root.join(path)).map(|p| p.canonicalize().unwrap_or(p)).collect();
         Self { root, given_root, hidden }
     }
 
@@ -130,7 +131,9 @@ impl Fence {
 
     /// The path as the model wrote it, without the project's own place on the machine.
     fn as_asked(&self, path: &str) -> String {
-        let inside = Path::new(path).strip_prefix(&self.given_root).or_else(|_| Path::new(path).strip_prefix(&self.root));
+        let inside = Path::new(path)
+            .strip_prefix(&self.given_root)
+            .or_else(|_| Path::new(path).strip_prefix(&self.root));
         inside.map_or_else(|_| path.to_owned(), |rest| rest.to_string_lossy().into_owned())
     }
 }

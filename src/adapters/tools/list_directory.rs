@@ -60,9 +60,10 @@ struct Listing {
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
-        description: "List a directory of the project, one entry per line: directories end with `/`, files are \
+        description:
+            "List a directory of the project, one entry per line: directories end with `/`, files are \
             followed by a tab and their size in bytes, links are shown with `->` and not followed."
-            .to_owned(),
+                .to_owned(),
         parameters: json!({"type": "object", "additionalProperties": false, "required": ["directory_path"],
             "properties": {
                 "directory_path": {"type": "string", "minLength": 1,
@@ -116,7 +117,8 @@ fn list(project: &Project, arguments: &Arguments) -> Answer {
         answer = answer.fact("unreadable", listing.unreadable);
     }
     if listing.cut {
-        let notice = format!("only the first {ENTRIES} entries, nearest levels first; list a subdirectory for more");
+        let notice =
+            format!("only the first {ENTRIES} entries, nearest levels first; list a subdirectory for more");
         answer = answer.fact("notice", notice);
     }
     answer.body(listing.lines.join("\n"))
@@ -181,7 +183,10 @@ impl Listing {
         self.files += 1;
         if kind.is_symlink() {
             let target = entry.path().canonicalize().ok().and_then(|target| project.fence.relative(&target));
-            self.lines.push(format!("{path} -> {}", target.as_deref().unwrap_or("(outside the project or missing)")));
+            self.lines.push(format!(
+                "{path} -> {}",
+                target.as_deref().unwrap_or("(outside the project or missing)")
+            ));
         } else {
             self.lines.push(format!("{path}\t{}", entry.metadata().map_or(0, |found| found.len())));
         }

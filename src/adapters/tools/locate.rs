@@ -12,9 +12,12 @@ pub(super) fn only_place(name: &str, content: &[u8], wanted: &[u8]) -> Result<Sp
     let hits = places(content, wanted);
     match hits.as_slice() {
         [only] => Ok(*only..only + wanted.len()),
-        [] => Err(format!("`{name}` was not found in the file (0 matches){}", similar_place(content, wanted))),
+        [] => {
+            Err(format!("`{name}` was not found in the file (0 matches){}", similar_place(content, wanted)))
+        }
         several => {
-            let lines: Vec<String> = several.iter().take(10).map(|at| line_of(content, *at).to_string()).collect();
+            let lines: Vec<String> =
+                several.iter().take(10).map(|at| line_of(content, *at).to_string()).collect();
             let more = if several.len() > 10 { " …" } else { "" };
             let count = several.len();
             let lines = lines.join(", ");

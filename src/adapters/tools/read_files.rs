@@ -144,7 +144,9 @@ impl Piece {
             let missing = shown.len() - cut;
             shown.truncate(cut);
             let onward = match self.lines {
-                Some((start, end)) if start + kept <= end => format!("; read on with start_line {}", start + kept),
+                Some((start, end)) if start + kept <= end => {
+                    format!("; read on with start_line {}", start + kept)
+                }
                 _ => String::new(),
             };
             shown.push_str(&format!("\n[… {missing} bytes left out{onward} …]"));

@@ -33,9 +33,10 @@ fn yes() -> bool {
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
-        description: "Write a whole file of the project, new or existing, in one atomic step. To change a part of an \
+        description:
+            "Write a whole file of the project, new or existing, in one atomic step. To change a part of an \
             existing file, prefer edit_file."
-            .to_owned(),
+                .to_owned(),
         parameters: json!({"type": "object", "additionalProperties": false, "required": ["file_path", "content"],
             "properties": {
                 "file_path": {"type": "string", "minLength": 1,

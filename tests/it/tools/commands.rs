@@ -1,0 +1,152 @@
+//! execute_terminal: output, exit, environment, and that no process outlives its call (TOOL-9, ERR-11).
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use synthdev::domain::tool::ToolPreview;
+use synthdev::ports::tool::ToolPort;
+
+use super::{Project, invocation};
+
+/// Running processes whose command line contains `marker`. A zombie has no command line.
+fn processes(marker: &str) -> usize {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .filter(|line| String::from_utf8_lossy(line).contains(marker))
+        .count()
+}
+
+/// Waits until `count` satisfies `wanted`; the bound is only there to end a failing test.
+async fn until(marker: &str, wanted: impl Fn(usize) -> bool) {
+    let started = Instant::now();
+    while !wanted(processes(marker)) {
+        assert!(started.elapsed() < Duration::from_secs(30), "{} processes of {marker}", processes(marker));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A duration for `sleep` that no other process has in its command line.
+fn marker() -> String {
+    let unique = uuid::Uuid::new_v4().as_u128();
+    format!("999.{unique}")
+}
+
+fn command(line: &str) -> Value {
+    json!({"command": line})
+}
+
+#[tokio::test]
+async fn output_and_exit() {
+    let project = Project::new(&[("a b.txt", "x")]);
+    project
+        .good("execute_terminal", command("ls"), "\"exit_code\":0,\"output_bytes_left_out\":0}\na b.txt\n")
+        .await;
+    let order = command("echo 1; echo 2 >&2; echo 3; echo 4 >&2");
+    project.good("execute_terminal", order, "\n1\n2\n3\n4\n").await;
+    project.good("execute_terminal", command("pwd; echo \"$PWD/x\""), "\n.\n./x\n").await;
+    project.good("execute_terminal", command("cat; echo no input"), "\nno input\n").await;
+    project.good("execute_terminal", command("printf 'a\\000b\\033[31m'"), "\nab\u{1b}[31m").await;
+    project.bad("execute_terminal", command("echo why >&2; exit 3"), "exit code 3").await;
+    project.bad("execute_terminal", command("no-such-command-here"), "exit code 127").await;
+    project.bad("execute_terminal", command("kill -TERM $$"), "killed by signal 15").await;
+    project.bad("execute_terminal", command("echo a\0b"), "NUL").await;
+    let failed = project.run("execute_terminal", command("echo why >&2; exit 3")).await;
+    assert!(failed.content.ends_with("\nwhy\n") && failed.summary == "exit 3", "{failed:?}");
+}
+
+#[tokio::test]
+async fn long_output_keeps_both_ends() {
+    let project = Project::with(&[], |settings| settings.output_cap_bytes = 1000);
+    let outcome = project.good("execute_terminal", command("seq 1 100000"), "bytes left out …]").await;
+    assert!(outcome.content.len() < 1200, "{}", outcome.content.len());
+    assert!(outcome.content.contains("}\n1\n2\n3\n") && outcome.content.ends_with("99999\n100000\n"));
+}
+
+#[tokio::test]
+async fn secrets_stay_out_of_the_environment() {
+    // cargo sets these for every test: nothing needs to be planted in our own environment
+    let line = command("echo \"[$CARGO_PKG_NAME][$CARGO_MANIFEST_DIR][$PAGER]\"");
+    let project =
+        Project::with(&[], |s| s.strip_env = vec!["*_PKG_NAME".to_owned(), "CARGO_MANIFEST_DIR".to_owned()]);
+    project.good("execute_terminal", line.clone(), "\n[][][cat]\n").await;
+    let open = Project::with(&[], |s| s.strip_env = vec![]);
+    open.good("execute_terminal", line, "\n[synthdev][").await;
+}
+
+#[tokio::test]
+async fn a_timeout_kills_the_whole_group() {
+    let project = Project::with(&[], |settings| settings.terminal_timeout = Duration::from_millis(300));
+    let marker = marker();
+    let line = format!("echo started; sleep {marker} & (sleep {marker}; true) & wait");
+    let outcome = project.run("execute_terminal", command(&line)).await;
+    assert!(!outcome.ok && outcome.content.contains("timed out after 0.3 s"), "{}", outcome.content);
+    assert!(outcome.content.ends_with("\nstarted\n"), "what was printed is kept: {}", outcome.content);
+    until(&marker, |count| count == 0).await;
+    let own = json!({"command": format!("trap '' TERM INT; sleep {marker}"), "timeout_seconds": 1});
+    project.bad("execute_terminal", own, "timed out after 1 s").await;
+    until(&marker, |count| count == 0).await;
+}
+
+#[tokio::test]
+async fn dropping_the_future_kills_the_whole_group() {
+    let project = Project::new(&[]);
+    let marker = marker();
+    let call = invocation("execute_terminal", command(&format!("sleep {marker} & sleep {marker} & wait")));
+    tokio::select! {
+        _ = project.tools.run(&call) => panic!("it cannot end by itself"),
+        // the shell and both sleeps
+        () = until(&marker, |count| count == 3) => {}
+    }
+    until(&marker, |count| count == 0).await;
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_in_the_background_ends_with_it() {
+    let project = Project::new(&[]);
+    let marker = marker();
+    let line = command(&format!("sleep {marker} & echo done"));
+    project
+        .good("execute_terminal", line, "still running in the background and have been stopped\"}\ndone\n")
+        .await;
+    until(&marker, |count| count == 0).await;
+    let quiet = project.run("execute_terminal", command("true")).await;
+    assert!(!quiet.content.contains("notice"), "{}", quiet.content);
+}
+
+/// The victim of the next test; does nothing when run as a test of its own.
+#[tokio::test]
+async fn victim() {
+    let Ok(marker) = std::env::var("SYNTHDEV_TEST_VICTIM") else { return };
+    let project = Project::new(&[]);
+    let _ = project.run("execute_terminal", command(&format!("sleep {marker} & wait"))).await;
+}
+
+#[tokio::test]
+async fn commands_end_even_when_we_are_killed() {
+    let marker = marker();
+    let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["tools::commands::victim", "--exact"])
+        .env("SYNTHDEV_TEST_VICTIM", &marker)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // the shell and its sleep
+    until(&marker, |count| count == 2).await;
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    until(&marker, |count| count == 0).await;
+}
+
+#[tokio::test]
+async fn the_preview_warns_of_dangerous_commands() {
+    let project = Project::new(&[]);
+    let Some(ToolPreview::Command { command: line, cwd, warning }) =
+        project.preview("execute_terminal", command("rm -rf target")).await
+    else {
+        panic!("no preview");
+    };
+    assert_eq!((line.as_str(), cwd.as_str()), ("rm -rf target", "."));
+    assert!(warning.is_some_and(|text| text.contains("deletes directories")));
+    let harmless = project.preview("execute_terminal", command("cargo test")).await;
+    assert!(matches!(harmless, Some(ToolPreview::Command { warning: None, .. })));
+}

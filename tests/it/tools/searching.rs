@@ -1,0 +1,92 @@
+//! list_directory, exact_search.
+
+use serde_json::json;
+
+use super::Project;
+
+const TREE: [(&str, &str); 7] = [
+    ("src/a.rs", "12345"),
+    ("src/deep/b.rs", ""),
+    ("src/deep/er/c.rs", ""),
+    ("node_modules/x/y", ""),
+    (".hidden/z", ""),
+    ("top.md", "1"),
+    ("ünï", ""),
+];
+
+#[tokio::test]
+async fn listing() {
+    let project = Project::new(&TREE);
+    std::os::unix::fs::symlink("/etc", project.root().join("out")).unwrap();
+    let body = |content: &str| content.split_once('\n').map(|(_, body)| body.to_owned()).unwrap_or_default();
+    let flat = project.good("list_directory", json!({"directory_path": "."}), "\"excluded\":1").await;
+    assert_eq!(body(&flat.content), "out -> (outside the project or missing)\nsrc/\ntop.md\t1\nünï\t0");
+    assert!(flat.content.contains("\"hidden_left_out\":1"), "{}", flat.content);
+    let deep = project
+        .good("list_directory", json!({"directory_path": "src", "recursive": true}), "total_items")
+        .await;
+    assert_eq!(body(&deep.content), "a.rs\t5\ndeep/\ndeep/b.rs\t0\ndeep/er/\ndeep/er/c.rs\t0");
+    let shallow = json!({"directory_path": "src", "recursive": true, "max_depth": 2});
+    let shallow = project.run("list_directory", shallow).await;
+    assert_eq!(body(&shallow.content), "a.rs\t5\ndeep/\ndeep/b.rs\t0\ndeep/er/");
+    let own = json!({"directory_path": ".", "exclusion_list": ["src", "out"], "include_hidden": true});
+    let own = project.run("list_directory", own).await;
+    assert_eq!(body(&own.content), ".hidden/\nnode_modules/\ntop.md\t1\nünï\t0");
+    project.bad("list_directory", json!({"directory_path": "top.md"}), "it is a file; use read_files").await;
+    project.bad("list_directory", json!({"directory_path": "nowhere"}), "it does not exist").await;
+}
+
+#[tokio::test]
+async fn a_flood_deep_down_does_not_hide_what_is_near() {
+    let project = Project::new(&[("z.txt", "")]);
+    let flood = project.root().join("a/b");
+    std::fs::create_dir_all(&flood).unwrap();
+    for n in 0..2100 {
+        std::fs::write(flood.join(n.to_string()), "").unwrap();
+    }
+    let outcome =
+        project.good("list_directory", json!({"directory_path": ".", "recursive": true}), "z.txt").await;
+    assert!(outcome.content.contains("only the first 2000 entries"), "{}", outcome.summary);
+}
+
+#[tokio::test]
+async fn searching() {
+    let text: String =
+        (1..=20).map(|n| if n == 10 { "needle (x)\n".to_owned() } else { format!("l{n}\n") }).collect();
+    let project = Project::new(&[
+        ("a.txt", &text),
+        ("sub/b.txt", "x\nneedle (x)\r\ny"),
+        (".gitignore", "ignored\n"),
+        ("ignored", "needle (x)"),
+        (".github/c.yml", "needle (x)"),
+        (".git/d", "needle (x)"),
+        ("bin", "needle (x)\n\0"),
+        ("case", "NEEDLE (x)"),
+        ("two", "first\nsecond\n"),
+    ]);
+    let find = |text: &str| json!({"search_string": text});
+    let outcome = project.good("exact_search", find("needle (x)"), "\"matches\":3,\"files\":3").await;
+    let (_, body) = outcome.content.split_once('\n').unwrap();
+    assert_eq!(
+        body,
+        ".github/c.yml\n1:needle (x)\n\na.txt\n6-l6\n7-l7\n8-l8\n9-l9\n10:needle (x)\n11-l11\n12-l12\n13-l13\n14-l14\n\n\
+         sub/b.txt\n1-x\n2:needle (x)\n3-y\n\n"
+    );
+    project.good("exact_search", find("first\nsecond"), "two\n1:first\n2:second\n").await;
+    project.good("exact_search", find("nowhere at all"), "\"matches\":0").await;
+    let below = json!({"search_string": "needle", "directory_path": "sub"});
+    project.good("exact_search", below, "\"files\":1").await;
+    project
+        .bad("exact_search", json!({"search_string": "x", "directory_path": "no"}), "does not exist")
+        .await;
+}
+
+#[tokio::test]
+async fn results_are_capped_with_a_notice() {
+    let project = Project::new(&[("a", &"hit\n".repeat(1000)), ("b", "hit"), ("wide", &"w".repeat(9000))]);
+    let outcome =
+        project.good("exact_search", json!({"search_string": "hit"}), "there may be more hits").await;
+    assert!(outcome.content.contains("\"matches\":200,\"files\":1"), "{}", outcome.summary);
+    let wide = project.good("exact_search", json!({"search_string": "www"}), "bytes left out").await;
+    assert!(wide.content.len() < 1000);
+}
