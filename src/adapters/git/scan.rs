@@ -182,10 +182,13 @@ fn probe(root: &Path, path: &RelPath, cache: &StatCache, seed: &Seed) -> State {
     let Some(stat) = Stat::of(&meta) else {
         return State::Opaque;
     };
-    match (lookup(&cache.entries, path), lookup(&seed.entries, path)) {
-        (Some(known), _) if known.stat == stat => State::Known(stat, known.blob),
-        (_, Some(seeded)) if seeded.stat == stat => State::Seeded(stat, seeded.blob),
-        _ => State::Unknown(stat),
+    let fitting = |entries| lookup(entries, path).filter(|entry| entry.stat == stat);
+    if let Some(known) = fitting(&cache.entries) {
+        State::Known(stat, known.blob)
+    } else if let Some(seeded) = fitting(&seed.entries) {
+        State::Seeded(stat, seeded.blob)
+    } else {
+        State::Unknown(stat)
     }
 }
 
