@@ -143,11 +143,9 @@ async fn answers_of_every_kind_are_read() {
 }
 
 #[tokio::test]
-async fn failures_have_their_class_and_one_clear_line() {
-    let hi = r#"{"choices":[{"delta":{"content":"Hi"}}]}"#;
+async fn every_status_has_its_class_and_one_clear_line() {
     let error = |text: &str| json!({"error": {"message": text, "type": "x"}}).to_string();
     let page = format!("<html><head><title>\n502 Bad\tGateway</title></head>{}</html>", "x".repeat(5000));
-    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"r","arguments":"{"}}]}}]}"#;
     let rows = [
         (
             "bad key",
@@ -186,11 +184,22 @@ async fn failures_have_their_class_and_one_clear_line() {
             "model.refusal",
             &[],
         ),
+    ];
+    for (title, behaviour, code, says) in rows {
+        fails(title, behaviour, code, says).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_has_its_class_and_one_clear_line() {
+    let hi = r#"{"choices":[{"delta":{"content":"Hi"}}]}"#;
+    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"r","arguments":"{"}}]}}]}"#;
+    let rows = [
         (
             "page with 200",
             Behaviour::html("<!doctype html><title>Log in</title>"),
             "model.protocol",
-            &["Log in"],
+            &["Log in"][..],
         ),
         (
             "error with 200",
