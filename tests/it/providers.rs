@@ -76,7 +76,7 @@ async fn ask(behaviour: Behaviour, idle: Duration) -> (Result<ModelReply, ModelE
 
 async fn fails(title: &str, behaviour: Behaviour, code: &str, says: &[&str]) -> ModelError {
     // Silence is the expected failure of some rows; the others never come near the limit.
-    let idle = if code == "model.timeout" { Duration::from_millis(200) } else { Duration::from_secs(30) };
+    let idle = if code == "model.timeout" { Duration::from_millis(500) } else { Duration::from_secs(30) };
     let (answer, _) = ask(behaviour, idle).await;
     let error = answer.expect_err(title);
     let text = error.to_string();
@@ -219,7 +219,7 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
         ("cut in the text", Behaviour::events(&[hi]).cut(), "model.transport", &["after 2 characters"]),
         ("cut in a call", Behaviour::events(&[call]).cut(), "model.transport", &["middle of a tool call"]),
         ("cut before anything", Behaviour::raw_stream("").cut(), "model.transport", &["before anything"]),
-        ("stall", Behaviour::events(&[hi]).stall(), "model.timeout", &["0.2 s", "2 characters"]),
+        ("stall", Behaviour::events(&[hi]).stall(), "model.timeout", &["0.5 s", "2 characters"]),
         ("nothing said", Behaviour::text(""), "model.protocol", &["answered nothing"]),
         (
             "refusal",
