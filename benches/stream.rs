@@ -23,11 +23,15 @@ use synthdev::ports::model::{DeltaSink, ModelPort};
 const TOKENS: usize = 20_000;
 
 #[derive(Default)]
-struct Count(AtomicUsize);
+struct Count {
+    bytes: AtomicUsize,
+    deltas: AtomicUsize,
+}
 
 impl DeltaSink for Count {
     fn delta(&self, _: DeltaKind, text: &str) {
-        self.0.fetch_add(black_box(text).len(), Ordering::Relaxed);
+        self.bytes.fetch_add(black_box(text).len(), Ordering::Relaxed);
+        self.deltas.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -77,30 +81,56 @@ fn bench(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(TOKENS as u64));
     group.sample_size(10);
     for (name, tokens_per_write) in [("a write per token", 1), ("100 tokens per write", 100)] {
-        let request = ModelRequest {
-            agent: "a".to_owned(),
-            state: "s".to_owned(),
-            choice: ModelChoice { base_url: serve(tokens_per_write), ..ModelChoice::default() },
-            messages: vec![ChatMessage::text(ChatRole::User, "Go.")],
-            tools: Vec::new(),
-            parsing_tools: Vec::new(),
-            tool_choice: ToolChoice::Auto,
-        };
+        let request = request(serve(tokens_per_write));
         let providers = Providers::new(BTreeMap::new(), Patience::default());
+        let mut deltas = 0;
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|rounds| {
                 let (begun, before) = (Instant::now(), cpu());
                 for _ in 0..rounds {
                     let sink = Count::default();
                     let reply = runtime.block_on(providers.call(&request, &sink)).unwrap();
-                    assert_eq!((reply.text.len(), sink.0.into_inner()), (TOKENS * 6, TOKENS * 6));
+                    assert_eq!((reply.text.len(), sink.bytes.into_inner()), (TOKENS * 6, TOKENS * 6));
+                    deltas = sink.deltas.into_inner();
                 }
                 before.zip(cpu()).map_or_else(|| begun.elapsed(), |(before, after)| after - before)
+            });
+        });
+        eprintln!("{name}: the screen heard {deltas} deltas");
+    }
+    group.finish();
+}
+
+/// What the first call costs before its connection is refused: with TLS set up, and without.
+fn first_call(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut group = criterion.benchmark_group("first call");
+    group.sample_size(10);
+    for scheme in ["http", "https"] {
+        let request = request(format!("{scheme}://127.0.0.1:{port}/v1"));
+        group.bench_function(scheme, |bencher| {
+            bencher.iter(|| {
+                let providers = Providers::new(BTreeMap::new(), Patience::default());
+                let answer = runtime.block_on(providers.call(&request, &Count::default()));
+                assert!(answer.is_err());
             });
         });
     }
     group.finish();
 }
 
-criterion_group!(benches, bench);
+fn request(base_url: String) -> ModelRequest {
+    ModelRequest {
+        agent: "a".to_owned(),
+        state: "s".to_owned(),
+        choice: ModelChoice { base_url, ..ModelChoice::default() },
+        messages: vec![ChatMessage::text(ChatRole::User, "Go.")],
+        tools: Vec::new(),
+        parsing_tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+    }
+}
+
+criterion_group!(benches, bench, first_call);
 criterion_main!(benches);

@@ -76,7 +76,7 @@ async fn ask(behaviour: Behaviour, idle: Duration) -> (Result<ModelReply, ModelE
 
 async fn fails(title: &str, behaviour: Behaviour, code: &str, says: &[&str]) -> ModelError {
     // Silence is the expected failure of some rows; the others never come near the limit.
-    let idle = if code == "model.timeout" { Duration::from_millis(200) } else { Duration::from_secs(30) };
+    let idle = if code == "model.timeout" { Duration::from_millis(500) } else { Duration::from_secs(30) };
     let (answer, _) = ask(behaviour, idle).await;
     let error = answer.expect_err(title);
     let text = error.to_string();
@@ -143,11 +143,9 @@ async fn answers_of_every_kind_are_read() {
 }
 
 #[tokio::test]
-async fn failures_have_their_class_and_one_clear_line() {
-    let hi = r#"{"choices":[{"delta":{"content":"Hi"}}]}"#;
+async fn every_status_has_its_class_and_one_clear_line() {
     let error = |text: &str| json!({"error": {"message": text, "type": "x"}}).to_string();
     let page = format!("<html><head><title>\n502 Bad\tGateway</title></head>{}</html>", "x".repeat(5000));
-    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"r","arguments":"{"}}]}}]}"#;
     let rows = [
         (
             "bad key",
@@ -186,11 +184,22 @@ async fn failures_have_their_class_and_one_clear_line() {
             "model.refusal",
             &[],
         ),
+    ];
+    for (title, behaviour, code, says) in rows {
+        fails(title, behaviour, code, says).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_has_its_class_and_one_clear_line() {
+    let hi = r#"{"choices":[{"delta":{"content":"Hi"}}]}"#;
+    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"r","arguments":"{"}}]}}]}"#;
+    let rows = [
         (
             "page with 200",
             Behaviour::html("<!doctype html><title>Log in</title>"),
             "model.protocol",
-            &["Log in"],
+            &["Log in"][..],
         ),
         (
             "error with 200",
@@ -210,7 +219,7 @@ async fn failures_have_their_class_and_one_clear_line() {
         ("cut in the text", Behaviour::events(&[hi]).cut(), "model.transport", &["after 2 characters"]),
         ("cut in a call", Behaviour::events(&[call]).cut(), "model.transport", &["middle of a tool call"]),
         ("cut before anything", Behaviour::raw_stream("").cut(), "model.transport", &["before anything"]),
-        ("stall", Behaviour::events(&[hi]).stall(), "model.timeout", &["0.2 s", "2 characters"]),
+        ("stall", Behaviour::events(&[hi]).stall(), "model.timeout", &["0.5 s", "2 characters"]),
         ("nothing said", Behaviour::text(""), "model.protocol", &["answered nothing"]),
         (
             "refusal",

@@ -2,10 +2,13 @@
 //!
 //! What a body is, its first character tells better than its content type, which servers and proxies get wrong
 //! in both directions: `{` or `[` is a whole completion or an error, `<` a web page, the rest a stream.
-//! One network read is one wake-up: all its events are decoded, then the screen hears of them once.
+//! One network read is one wake-up: all its events are decoded, then the screen hears of them once, however
+//! many HTTP chunks the server cut them into.
 
+use std::ops::Deref;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use reqwest::Response;
 use serde_json::Value;
 
@@ -18,6 +21,8 @@ use super::sse::Events;
 
 /// A whole completion or an error page beyond this is not read on.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;
+/// Bytes after which the screen hears of a stream that never pauses.
+const BURST: usize = 64 * 1024;
 /// Kept of a stream for the case that it turns out to be none.
 const START: usize = 2048;
 /// After `[DONE]` the end of the body is read as well, because only then can the connection be used again
@@ -37,38 +42,16 @@ pub struct Source<'a> {
 /// # Errors
 /// Cut, silent, or no answer at all.
 pub async fn read(
-    mut response: Response,
+    response: Response,
     source: Source<'_>,
     sink: &dyn DeltaSink,
 ) -> Result<Answer, ModelError> {
-    let mut start = Vec::new();
+    let mut body = Body { response, source, sink, burst: 0 };
     let mut answer = Answer::default();
-    let mut events = Events::default();
-    while !answer.done {
-        let bytes = match next(&mut response, source, &answer).await {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => break,
-            // The model had finished; only the bookkeeping was lost.
-            Err(_) if answer.is_complete() => return Ok(answer),
-            Err(error) => return Err(error),
-        };
-        if start.len() < START {
-            start.extend_from_slice(&bytes[..bytes.len().min(START - start.len())]);
-        }
-        if answer.chunks == 0 && is_whole(&start) {
-            return whole(response, source, bytes.into()).await;
-        }
-        events.feed(&bytes, &mut |name, data| answer.event(name, data, source.shown))?;
-        answer.tell(sink);
-    }
-    if answer.done {
-        // Whether the end comes or not, the answer is complete.
-        let _ = tokio::time::timeout(FAREWELL, drain(&mut response)).await;
-        return Ok(answer);
-    }
-    events.finish(&mut |name, data| answer.event(name, data, source.shown))?;
+    let outcome = body.collect(&mut answer).await;
+    // What arrived before a failure is shown as well.
     answer.tell(sink);
-    if answer.is_complete() { Ok(answer) } else { Err(unfinished(&answer, source, &start)) }
+    outcome.map(|()| answer)
 }
 
 /// The body of an error, as far as anybody would read it; empty where it cannot be read.
@@ -83,45 +66,96 @@ pub async fn error_body(mut response: Response, idle: Duration) -> Vec<u8> {
     body
 }
 
-async fn next(
-    response: &mut Response,
-    source: Source<'_>,
-    answer: &Answer,
-) -> Result<Option<impl AsRef<[u8]> + Into<Vec<u8>> + std::ops::Deref<Target = [u8]> + use<>>, ModelError> {
-    match tokio::time::timeout(source.idle, response.chunk()).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) => Err(errors::of_transport(error, source.shown, source.connect, &answer.had())),
-        Err(_) => Err(errors::silent(source.shown, source.idle, &answer.had())),
-    }
+/// A body and how much of it was read since the screen last heard.
+struct Body<'a> {
+    response: Response,
+    source: Source<'a>,
+    sink: &'a dyn DeltaSink,
+    burst: usize,
 }
 
-async fn drain(response: &mut Response) {
-    while let Ok(Some(_)) = response.chunk().await {}
+impl Body<'_> {
+    async fn collect(&mut self, answer: &mut Answer) -> Result<(), ModelError> {
+        let shown = self.source.shown;
+        let mut start = Vec::new();
+        let mut events = Events::default();
+        while !answer.done {
+            let bytes = match self.next(answer).await {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => break,
+                // The model had finished; only the bookkeeping was lost.
+                Err(_) if answer.is_complete() => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            self.burst += bytes.len();
+            if start.len() < START {
+                start.extend_from_slice(&bytes[..bytes.len().min(START - start.len())]);
+            }
+            if answer.chunks == 0 && is_whole(&start) {
+                return self.whole(answer, bytes.into()).await;
+            }
+            events.feed(&bytes, &mut |name, data| answer.event(name, data, shown))?;
+        }
+        if answer.done {
+            // Whether the end comes or not, the answer is complete.
+            let _ = tokio::time::timeout(FAREWELL, self.drain()).await;
+            return Ok(());
+        }
+        events.finish(&mut |name, data| answer.event(name, data, shown))?;
+        if answer.is_complete() { Ok(()) } else { Err(unfinished(answer, self.source, &start)) }
+    }
+
+    /// The next piece of the body. What is already here is taken without waiting; only when nothing is, or
+    /// enough, the screen hears of it, and then the socket is waited for.
+    async fn next(
+        &mut self,
+        answer: &mut Answer,
+    ) -> Result<Option<impl Deref<Target = [u8]> + Into<Vec<u8>> + use<>>, ModelError> {
+        if (1..BURST).contains(&self.burst) {
+            // The connection's own task hands over one piece at a time: it needs a turn for the next.
+            tokio::task::yield_now().await;
+            if let Some(piece) = self.response.chunk().now_or_never() {
+                return piece.map_err(|error| self.broken(error, answer));
+            }
+        }
+        answer.tell(self.sink);
+        self.burst = 0;
+        let Source { shown, idle, .. } = self.source;
+        match tokio::time::timeout(idle, self.response.chunk()).await {
+            Ok(piece) => piece.map_err(|error| self.broken(error, answer)),
+            Err(_) => Err(errors::silent(shown, idle, &answer.had())),
+        }
+    }
+
+    /// A body that is one JSON value.
+    async fn whole(&mut self, answer: &mut Answer, mut body: Vec<u8>) -> Result<(), ModelError> {
+        while let Some(bytes) = self.next(answer).await? {
+            body.extend_from_slice(&bytes);
+            if body.len() > BODY_LIMIT {
+                return Err(no_answer(self.source, &body));
+            }
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(&body) else {
+            return Err(no_answer(self.source, &body));
+        };
+        // Some servers wrap an error object in an array.
+        answer.value("", value.get(0).unwrap_or(&value), self.source.shown)?;
+        if answer.chunks == 0 { Err(no_answer(self.source, &body)) } else { Ok(()) }
+    }
+
+    async fn drain(&mut self) {
+        while let Ok(Some(_)) = self.response.chunk().await {}
+    }
+
+    fn broken(&self, error: reqwest::Error, answer: &Answer) -> ModelError {
+        errors::of_transport(error, self.source.shown, self.source.connect, &answer.had())
+    }
 }
 
 /// Not an event stream: JSON or a page.
 fn is_whole(start: &[u8]) -> bool {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     matches!(start.trim_ascii_start().first(), Some(b'{' | b'[' | b'<'))
-}
-
-async fn whole(mut response: Response, source: Source<'_>, mut body: Vec<u8>) -> Result<Answer, ModelError> {
-    let mut answer = Answer::default();
-    while let Some(bytes) = next(&mut response, source, &answer).await? {
-        body.extend_from_slice(&bytes);
-        if body.len() > BODY_LIMIT {
-            return Err(no_answer(source, &body));
-        }
-    }
-    let Ok(value) = serde_json::from_slice::<Value>(&body) else { return Err(no_answer(source, &body)) };
-    // Some servers wrap an error object in an array.
-    let value = value.get(0).unwrap_or(&value);
-    answer.value("", value, source.shown)?;
-    if answer.chunks == 0 {
-        return Err(no_answer(source, &body));
-    }
-    answer.done = true;
-    Ok(answer)
 }
 
 fn no_answer(source: Source<'_>, body: &[u8]) -> ModelError {
