@@ -1,7 +1,7 @@
 //! Answers of the outside to what the screen asked.
 
 use super::runs::give_back;
-use super::{commands, keys};
+use super::{commands, keys, submit};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -16,7 +16,7 @@ use crate::tui::transcript::item::{Block, Body, Item, Tone};
 pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
     match reply {
         Reply::WorkflowStarted { name, input, run } => workflow_started(model, &name, &input, run),
-        Reply::ChatStarted { role, run } => chat_started(model, &role, run),
+        Reply::ChatStarted { role, run } => return chat_started(model, &role, run),
         Reply::Names { workflows, roles } => names(model, workflows, &roles),
         Reply::Workflows(list) => say_report(model, "Workflows", &report::workflows(&list)),
         Reply::Roles { group, roles } => {
@@ -67,7 +67,7 @@ fn workflow_started(model: &mut Model, name: &str, input: &str, run: Result<RunI
     }
 }
 
-fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) {
+fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) -> Vec<Cmd> {
     match run {
         Ok(id) => {
             if model.run(&id).is_none() {
@@ -78,10 +78,13 @@ fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) {
                 view.outbox.extend(texts);
             }
             model.chat = Some(id);
+            // Its first question may have come before this answer.
+            submit::deliver(model)
         }
         Err(reason) => {
             say_error(model, &format!("no conversation with {role}"), &reason);
             give_back(model);
+            Vec::new()
         }
     }
 }
