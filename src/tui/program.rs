@@ -200,7 +200,9 @@ impl Program {
 
     fn input(&mut self, event: Event) -> io::Result<()> {
         match event {
-            Event::Key(key) if key.kind != KeyEventKind::Release => self.apply(Msg::Key(key, terminal::now())),
+            Event::Key(key) if key.kind != KeyEventKind::Release => {
+                self.apply(Msg::Key(key, terminal::now()))
+            }
             Event::Paste(text) => self.apply(Msg::Paste(text)),
             Event::Resize(columns, rows) => {
                 self.screen.resize(columns, rows)?;
@@ -270,9 +272,8 @@ impl Program {
             }
             Cmd::Snapshot(command, purpose) => {
                 let text = backend.snapshot(command.clone());
-                self.replies.push(Box::pin(async move {
-                    Reply::Snapshot { command, purpose, text: text.await }
-                }));
+                self.replies
+                    .push(Box::pin(async move { Reply::Snapshot { command, purpose, text: text.await } }));
                 return None;
             }
             Cmd::Trust(yes) => Reply::Trusted { yes, result: backend.trust(yes) },
@@ -285,7 +286,8 @@ impl Program {
     fn farewell(&self) -> Option<String> {
         let used = self.model.usage().total();
         (used > 0).then(|| {
-            let (tokens, cost) = (crate::tui::text::thousands(used), crate::tui::text::dollars(self.model.cost_usd()));
+            let (tokens, cost) =
+                (crate::tui::text::thousands(used), crate::tui::text::dollars(self.model.cost_usd()));
             format!("{tokens} tokens · {cost}")
         })
     }

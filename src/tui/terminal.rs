@@ -16,8 +16,8 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event};
 use ratatui::crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode, size,
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode, size,
 };
 use ratatui::crossterm::{execute, queue};
 use ratatui::layout::Rect;
@@ -67,9 +67,10 @@ impl Screen {
         ACTIVE.store(true, Ordering::SeqCst);
         let bytes = FrameBytes::default();
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
-        let opened = execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide).and_then(|()| {
-            Terminal::with_options(CrosstermBackend::new(bytes.clone()), TerminalOptions { viewport })
-        });
+        let opened =
+            execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide).and_then(|()| {
+                Terminal::with_options(CrosstermBackend::new(bytes.clone()), TerminalOptions { viewport })
+            });
         match opened {
             Ok(terminal) => Ok(Self { terminal, bytes, size }),
             Err(error) => {
@@ -159,7 +160,8 @@ pub async fn asked_to_end() {
 fn restore() {
     if ACTIVE.swap(false, Ordering::SeqCst) {
         // A terminal that is gone needs nothing back.
-        let _ = execute!(io::stdout(), EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, Show);
+        let _ =
+            execute!(io::stdout(), EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
     }
 }

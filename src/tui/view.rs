@@ -30,11 +30,8 @@ struct Areas {
 /// Lays out the rows that `view` will show. Call before every frame.
 pub fn arrange(model: &mut Model) {
     let areas = areas(model);
-    let look = Look {
-        columns: usize::from(areas.transcript.width),
-        details: model.details,
-        theme: model.theme,
-    };
+    let look =
+        Look { columns: usize::from(areas.transcript.width), details: model.details, theme: model.theme };
     model.transcript.arrange(look, usize::from(areas.transcript.height));
 }
 

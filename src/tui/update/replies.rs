@@ -90,11 +90,15 @@ fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) -> Ve
 }
 
 fn names(model: &mut Model, workflows: Vec<WorkflowLine>, roles: &[RoleLine]) {
-    let mut groups: Vec<String> = roles.iter().map(|role| role.group.clone()).filter(|g| !g.is_empty()).collect();
+    let mut groups: Vec<String> =
+        roles.iter().map(|role| role.group.clone()).filter(|g| !g.is_empty()).collect();
     groups.sort();
     groups.dedup();
     model.names = Names {
-        workflows: workflows.into_iter().map(|line| (line.name, line.broken.map_or(line.description, |_| "broken".into()))).collect(),
+        workflows: workflows
+            .into_iter()
+            .map(|line| (line.name, line.broken.map_or(line.description, |_| "broken".into())))
+            .collect(),
         roles: roles.iter().map(|role| (report::role_name(role), role.description.clone())).collect(),
         groups,
     };

@@ -36,7 +36,8 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
         put(frame, inside.x + 1, y, &Line::styled(row.as_str(), *style), inside.width - 1);
     }
     let hidden = rows.len().saturating_sub(scroll + fits);
-    let scrolled = if hidden > 0 || scroll > 0 { format!("{hidden} more lines · ↑↓ ") } else { String::new() };
+    let scrolled =
+        if hidden > 0 || scroll > 0 { format!("{hidden} more lines · ↑↓ ") } else { String::new() };
     let last = inside.bottom().saturating_sub(1);
     put(frame, inside.x + 1, last.saturating_sub(1), &Line::styled(scrolled, theme.dim()), inside.width - 1);
     match &dialog.reason {

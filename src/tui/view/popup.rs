@@ -24,13 +24,15 @@ pub fn draw(model: &Model, popup: &Popup, composer: Rect, frame: &mut Frame<'_>)
     // The selected one stays in view.
     let first = (popup.selected + 1).saturating_sub(count);
     let room = usize::from(inside.width);
-    let names = popup.candidates.iter().map(|candidate| width(&candidate.label)).max().unwrap_or(0).min(room / 2);
+    let names =
+        popup.candidates.iter().map(|candidate| width(&candidate.label)).max().unwrap_or(0).min(room / 2);
     for (at, candidate) in popup.candidates.iter().enumerate().skip(first).take(count) {
         let label = fit(&candidate.label, names).into_owned();
         let pad = " ".repeat(names - width(&label) + 2);
         let about = fit(&one_line(&candidate.about), room.saturating_sub(names + 2)).into_owned();
         let style = if at == popup.selected { theme.selected() } else { theme.text() };
-        let line = Line::from(vec![Span::styled(label, style), Span::raw(pad), Span::styled(about, theme.dim())]);
+        let line =
+            Line::from(vec![Span::styled(label, style), Span::raw(pad), Span::styled(about, theme.dim())]);
         let y = inside.y + u16::try_from(at - first).unwrap_or(0);
         put(frame, inside.x, y, &line, inside.width);
     }
