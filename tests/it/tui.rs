@@ -558,7 +558,7 @@ fn commands_work_during_a_run() {
             &Cmd::Roles("all".into())
         ]
     );
-    assert!(desk.screen(80, 24).contains("Commands"));
+    assert!(desk.screen(80, 50).contains("Commands"));
 }
 
 #[test]
