@@ -295,6 +295,7 @@ fn workflow_lines() -> Vec<WorkflowLine> {
             waits_for_input: true,
             ..WorkflowLine::default()
         },
+        WorkflowLine { name: "plain".into(), ..WorkflowLine::default() },
         WorkflowLine {
             name: "mine".into(),
             layer: Layer::Project,
@@ -594,7 +595,12 @@ fn a_workflow_without_input_asks_for_it() {
     let started = Cmd::StartWorkflow { name: "coder_reviewer".into(), input: "the task".into() };
     assert_eq!(desk.take(), [started]);
     desk.msg(chosen("tick"));
-    assert_eq!(desk.take(), [Cmd::StartWorkflow { name: "tick".into(), input: String::new() }]);
+    assert_eq!(desk.take(), [], "it waits for a text");
+    assert_eq!(desk.model.mode(), "workflow:tick");
+    desk.key(KeyCode::Esc);
+    assert_eq!(desk.model.mode(), "role:coder");
+    desk.msg(chosen("plain"));
+    assert_eq!(desk.take(), [Cmd::StartWorkflow { name: "plain".into(), input: String::new() }]);
     desk.msg(chosen("coder_reviewr"));
     assert!(desk.screen(80, 24).contains("did you mean coder_reviewer?"));
 }

@@ -129,10 +129,11 @@ fn choose_workflow(model: &mut Model, wanted: String, list: &[WorkflowLine]) -> 
         model.say(Item::line(Tone::Bad, &format!("no workflow {wanted} — {tail}")));
         return Vec::new();
     };
-    if line.input.is_empty() || line.broken.is_some() {
+    if line.broken.is_some() || (line.input.is_empty() && !line.waits_for_input) {
         return vec![Cmd::StartWorkflow { name: wanted, input: String::new() }];
     }
-    let note = format!("{wanted} wants an input: {} — type it, Enter starts, Esc leaves", line.input);
+    let what = if line.input.is_empty() { "a text" } else { &line.input };
+    let note = format!("{wanted} wants an input: {what} — type it, Enter starts, Esc leaves");
     model.say(Item::note(&note));
     model.wanted_input = Some(wanted);
     Vec::new()
