@@ -35,7 +35,7 @@ pub fn run(cli: Cli) -> Result<u8> {
     }
     let world = World::find(&cli)?;
     match cli.command {
-        None => backend::interactive(&world, backend::Opening::default()),
+        None => backend::interactive(world, backend::Opening::default()),
         Some(Command::Run(args)) => runs::run(&world, args),
         Some(Command::Demo { headless }) => demo::run(&world, headless),
         Some(Command::Check { paths, json }) => checks::check(&world, &paths, json),

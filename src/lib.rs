@@ -7,4 +7,4 @@ pub mod domain;
 pub mod engine;
 pub mod ports;
 pub mod runtime;
-// pub mod tui;
+pub mod tui;

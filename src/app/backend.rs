@@ -1,16 +1,313 @@
-//! The terminal interface's way to everything else.
+//! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use anyhow::Result;
+use futures_util::future::BoxFuture;
+use serde_json::Map;
 
+use super::checks::rendered;
+use super::demo;
+use super::logs;
+use super::runs::{runtime, spec};
+use super::trust;
+use super::wiring::{self, Wired};
 use super::world::World;
+use crate::adapters::disk;
+use crate::cli::{exit, snapshots};
+use crate::config::catalog::Catalog;
+use crate::config::inputs;
+use crate::config::roles::tools_for;
+use crate::config::settings::layers::Overrides;
+use crate::config::trust::Verdict;
+use crate::config::workflow_file::StartCondition;
+use crate::domain::cost::Price;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::ids::RunId;
+use crate::domain::journal::RunSummary;
+use crate::domain::snapshot::SnapshotRequest;
+use crate::domain::workflow::Program;
+use crate::ports::snapshot::{SnapshotError, SnapshotPort};
+use crate::runtime::command::Command;
+use crate::tui::backend::{Backend, RoleLine, SnapshotCommand, StatusFacts, ToolLine, WorkflowLine};
+use crate::tui::{FirstAction, Session, TrustQuestion};
 
+/// How the screen begins.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
+    /// The model is the demo's script.
     pub(super) demo: bool,
+    /// A workflow with its input, started at once.
     pub(super) start: Option<(String, String)>,
     pub(super) banner: Vec<String>,
 }
 
-pub(super) fn interactive(_world: &World, _opening: Opening) -> Result<u8> {
-    anyhow::bail!("wip")
+pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
+    let overrides = if opening.demo { world.scripted("demo") } else { world.overrides.clone() };
+    let script = opening.demo.then(demo::script).transpose()?;
+    let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
+    let question = question(&gathered.verdict);
+    let mut banner = opening.banner;
+    banner.extend(gathered.unreadable.iter().map(|line| format!("not read: {line}")));
+    let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
+    banner.extend(problems(&catalog));
+    let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
+    logs::start(&world.dirs.data, catalog.settings().verbosity());
+    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
+    let events = wired.handle.subscribe(true);
+    let desk = Desk { world, overrides, catalog: RwLock::new(Arc::new(catalog)), wired, branch: Mutex::default() };
+    let session = Session {
+        backend: Arc::new(desk),
+        events,
+        start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
+        trust: question,
+        banner,
+        no_color,
+    };
+    let runtime = runtime()?;
+    let ended = runtime.block_on(crate::tui::run(session));
+    // Commands that tools started end with us; nothing is waited for.
+    runtime.shutdown_background();
+    ended?;
+    Ok(exit::COMPLETED)
+}
+
+fn question(verdict: &Verdict) -> Option<TrustQuestion> {
+    match verdict {
+        Verdict::Trusted => None,
+        Verdict::New { files } => Some(TrustQuestion { files: files.clone(), changes: String::new() }),
+        Verdict::Changed { added, removed, changed } => {
+            let marked = |mark: &str, files: &[String]| {
+                files.iter().map(|file| format!("{mark} {file}")).collect::<Vec<_>>()
+            };
+            let lines = [marked("+", added), marked("-", removed), marked("~", changed)].concat();
+            let files = added.iter().chain(changed).cloned().collect();
+            Some(TrustQuestion { files, changes: lines.join("\n") })
+        }
+    }
+}
+
+/// What is wrong with settings, roles and workflow files, a line each: nothing is hidden, nothing stops.
+fn problems(catalog: &Catalog) -> Vec<String> {
+    let errors = catalog.diagnostics().iter().filter(|finding| finding.severity == Severity::Error);
+    errors.map(crate::config::render::compact).collect()
+}
+
+/// Everything behind the screen.
+struct Desk {
+    world: World,
+    overrides: Overrides,
+    /// Replaced as a whole when the project becomes trusted; running runs keep what they started with.
+    catalog: RwLock<Arc<Catalog>>,
+    wired: Wired,
+    branch: Mutex<Option<Option<String>>>,
+}
+
+impl Desk {
+    fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn start(&self, program: Program, inputs: Map<String, serde_json::Value>) -> Result<RunId, String> {
+        let spec = spec(&self.catalog(), program, inputs, false, true);
+        self.wired.handle.start(spec).map_err(|error| with_hint(&error.message, error.hint.as_deref()))
+    }
+
+    fn told(&self, found: &[Diagnostic]) -> String {
+        rendered(&self.catalog(), found, false)
+    }
+}
+
+impl Backend for Desk {
+    fn workflows(&self) -> Vec<WorkflowLine> {
+        let catalog = self.catalog();
+        let line = |entry: &crate::config::catalog::overview::WorkflowEntry| WorkflowLine {
+            name: entry.name.clone(),
+            description: entry.description.clone(),
+            input: entry.inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", "),
+            waits_for_input: entry.start == StartCondition::OnUserInput,
+            layer: entry.layer,
+            broken: catalog.program(&entry.name).err().and_then(|found| first_error(&found)),
+        };
+        catalog.workflows().iter().map(line).collect()
+    }
+
+    fn roles(&self) -> Vec<RoleLine> {
+        let catalog = self.catalog();
+        let models: BTreeMap<&str, String> = ["base", "smart", "fast"]
+            .into_iter()
+            .map(|level| (level, catalog.choice(level).map_or_else(|_| "not set".to_owned(), |choice| choice.model)))
+            .collect();
+        catalog
+            .roles()
+            .iter()
+            .map(|role| RoleLine {
+                group: role.group.clone(),
+                name: role.name.clone(),
+                level: role.level.clone(),
+                model: models.get(role.level.as_str()).cloned().unwrap_or_default(),
+                tools: tools_for(role, catalog.tools()).0.len(),
+                description: role.description.clone(),
+                layer: role.layer,
+            })
+            .collect()
+    }
+
+    fn tools(&self, role: &str) -> Vec<ToolLine> {
+        let catalog = self.catalog();
+        let policy = catalog.settings().approvals();
+        let tools = catalog
+            .roles()
+            .find(role)
+            .map_or_else(|_| catalog.tools().to_vec(), |role| tools_for(role, catalog.tools()).0);
+        tools
+            .into_iter()
+            .map(|tool| ToolLine {
+                approval: policy.of(&tool.name, tool.risk),
+                parameters: parameters(&tool.parameters),
+                name: tool.name,
+                risk: tool.risk,
+                description: tool.description,
+            })
+            .collect()
+    }
+
+    fn price(&self, model: &str) -> Option<Price> {
+        let catalog = self.catalog();
+        let choices = ["base", "smart", "fast"].into_iter().filter_map(|level| catalog.choice(level).ok());
+        choices.into_iter().find(|choice| choice.model == model).and_then(|choice| choice.price)
+    }
+
+    fn start_workflow(&self, name: &str, input: &str) -> Result<RunId, String> {
+        let program = self.catalog().program(name).map_err(|found| self.told(&found))?;
+        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
+        let values = inputs::from_text(&parameters, input).map_err(|e| with_hint(&e.message, Some(&e.hint)))?;
+        self.start(program, values)
+    }
+
+    fn start_chat(&self, role: &str) -> Result<RunId, String> {
+        let program = self.catalog().chat_program(role).map_err(|found| self.told(&found))?;
+        self.start(program, Map::new())
+    }
+
+    fn send(&self, run: &RunId, command: Command) {
+        self.wired.handle.send(run, command);
+    }
+
+    fn runs(&self, limit: usize) -> BoxFuture<'static, Result<Vec<RunSummary>, String>> {
+        let handle = self.wired.handle.clone();
+        Box::pin(async move {
+            let listed = tokio::task::spawn_blocking(move || handle.runs(limit)).await;
+            match listed {
+                Ok(Ok(runs)) => Ok(runs),
+                Ok(Err(error)) => Err(with_hint(&error.message, error.hint.as_deref())),
+                Err(error) => Err(format!("the history could not be read: {error}")),
+            }
+        })
+    }
+
+    fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>> {
+        let store = Arc::clone(&self.wired.handle.ports().snapshots);
+        Box::pin(async move {
+            let done = tokio::task::spawn_blocking(move || perform(&*store, command)).await;
+            match done {
+                Ok(Ok(text)) => Ok(text),
+                Ok(Err(error)) => Err(with_hint(&error.message, error.hint.as_deref())),
+                Err(error) => Err(format!("the snapshot could not be made: {error}")),
+            }
+        })
+    }
+
+    fn trust(&self, yes: bool) -> Result<(), String> {
+        if !yes {
+            return Ok(());
+        }
+        let files = trust::project_files(&self.world.project);
+        let told = |error: anyhow::Error| format!("{error:#}");
+        trust::decide(&self.world, &files, true).map_err(told)?;
+        let gathered = super::sources::gather(&self.world, self.overrides.clone(), false).map_err(told)?;
+        let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+        Ok(())
+    }
+
+    fn status_line(&self) -> StatusFacts {
+        let catalog = self.catalog();
+        let role = catalog.settings().default_role().to_owned();
+        let found = catalog.roles().find(&role).ok();
+        let choice = found.map(|role| catalog.choice(&role.level));
+        let notice = match &choice {
+            Some(Err(missing)) => Some(no_model(&missing.message)),
+            _ => None,
+        };
+        let mut branch = self.branch.lock().unwrap_or_else(PoisonError::into_inner);
+        StatusFacts {
+            tools_available: found.map_or(0, |role| tools_for(role, catalog.tools()).0.len()),
+            tools_total: catalog.tools().len(),
+            model: choice.and_then(Result::ok).map_or_else(|| "no model".to_owned(), |choice| choice.model),
+            branch: branch.get_or_insert_with(|| branch_of(&self.world.project)).clone(),
+            notice,
+            role,
+        }
+    }
+}
+
+/// Without a model the program says so and offers what works; it never pretends.
+fn no_model(missing: &str) -> String {
+    format!(
+        "{missing}\nSet SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL (OpenAI, OpenRouter …), or point \
+         SYNTHDEV_BASE_URL at a local server, for example http://127.0.0.1:11434/v1 for Ollama.\n\
+         To see it work without a model: leave with /exit and run `synthdev demo`."
+    )
+}
+
+fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String, SnapshotError> {
+    Ok(match command {
+        SnapshotCommand::List => snapshots::list(&store.list()?),
+        SnapshotCommand::Create { label } => {
+            snapshots::created(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
+        }
+        SnapshotCommand::Show { id } => {
+            let info = store.find(&id)?;
+            snapshots::show(&info, &store.changes(&info.id)?)
+        }
+        SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id)?,
+        SnapshotCommand::Restore { id } => snapshots::restored(&store.restore(&store.find(&id)?.id)?),
+        SnapshotCommand::Delete { id } => {
+            let info = store.find(&id)?;
+            store.delete(&info.id)?;
+            format!("snapshot {} is forgotten", info.id)
+        }
+    })
+}
+
+fn first_error(found: &[Diagnostic]) -> Option<String> {
+    found
+        .iter()
+        .find(|finding| finding.severity == Severity::Error)
+        .map(crate::config::render::compact)
+}
+
+/// `path, start_line?`: names of a tool's parameters, optional ones marked.
+fn parameters(schema: &serde_json::Value) -> String {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
+    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
+    names
+        .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The branch from `.git/HEAD`; no git process for one word.
+fn branch_of(project: &Path) -> Option<String> {
+    let head = project.ancestors().find_map(|directory| disk::read(&directory.join(".git/HEAD")).ok())?;
+    let head = head.trim();
+    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
+}
+
+fn with_hint(message: &str, hint: Option<&str>) -> String {
+    hint.map_or_else(|| message.to_owned(), |hint| format!("{message}\nhint: {hint}"))
 }

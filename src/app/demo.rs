@@ -45,7 +45,7 @@ pub(super) fn run(world: &World, headless: bool) -> Result<u8> {
         start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
         banner: banner(&project),
     };
-    backend::interactive(&world, opening)
+    backend::interactive(world, opening)
 }
 
 pub(super) fn banner(project: &Path) -> Vec<String> {

@@ -52,7 +52,11 @@ fn commands(word: &str) -> Vec<Candidate> {
         let space = if command.argument == Argument::None { "" } else { " " };
         let candidate = Candidate {
             line: format!("/{}{space}", command.name),
-            label: format!("/{} {}", command.name, if command.usage.len() > 20 { "…" } else { command.usage }),
+            label: format!(
+                "/{} {}",
+                command.name,
+                if command.usage.len() > 20 { "…" } else { command.usage }
+            ),
             about: command.about.to_owned(),
         };
         (command.name.to_owned(), candidate)

@@ -100,7 +100,9 @@ impl Dialog {
     pub fn keys(&self) -> &'static str {
         match (&self.kind, &self.reason) {
             (_, Some(_)) => "Enter deny with this reason · Esc back",
-            (Kind::Approval { .. }, None) => "y allow · a allow this tool for the run · n deny · r deny, with reason",
+            (Kind::Approval { .. }, None) => {
+                "y allow · a allow this tool for the run · n deny · r deny, with reason"
+            }
             (Kind::GoOn { .. }, None) => "y continue · n stop",
             (Kind::Trust, None) => "y trust · n leave them out",
             (Kind::Confirm(_), None) => "y do it · n leave it",

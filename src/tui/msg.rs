@@ -25,21 +25,50 @@ pub enum Msg {
 /// Answers to a `Cmd`.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    WorkflowStarted { name: String, input: String, run: Result<RunId, String> },
-    ChatStarted { role: String, run: Result<RunId, String> },
+    WorkflowStarted {
+        name: String,
+        input: String,
+        run: Result<RunId, String>,
+    },
+    ChatStarted {
+        role: String,
+        run: Result<RunId, String>,
+    },
     /// For the completion of arguments.
-    Names { workflows: Vec<WorkflowLine>, roles: Vec<RoleLine> },
+    Names {
+        workflows: Vec<WorkflowLine>,
+        roles: Vec<RoleLine>,
+    },
     Workflows(Vec<WorkflowLine>),
-    Roles { group: String, roles: Vec<RoleLine> },
+    Roles {
+        group: String,
+        roles: Vec<RoleLine>,
+    },
     /// `/role NAME`: all roles, to find it or suggest one.
-    Role { wanted: String, roles: Vec<RoleLine> },
+    Role {
+        wanted: String,
+        roles: Vec<RoleLine>,
+    },
     /// `/workflow NAME` without input: is one wanted?
-    WorkflowChosen { wanted: String, workflows: Vec<WorkflowLine> },
-    Tools { role: String, tools: Vec<ToolLine> },
+    WorkflowChosen {
+        wanted: String,
+        workflows: Vec<WorkflowLine>,
+    },
+    Tools {
+        role: String,
+        tools: Vec<ToolLine>,
+    },
     Prices(Vec<(String, Option<Price>)>),
     Runs(Result<Vec<RunSummary>, String>),
-    Snapshot { command: SnapshotCommand, purpose: Purpose, text: Result<String, String> },
-    Trusted { yes: bool, result: Result<(), String> },
+    Snapshot {
+        command: SnapshotCommand,
+        purpose: Purpose,
+        text: Result<String, String>,
+    },
+    Trusted {
+        yes: bool,
+        result: Result<(), String>,
+    },
     Status(StatusFacts),
 }
 

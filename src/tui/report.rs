@@ -76,8 +76,10 @@ pub fn workflows(list: &[WorkflowLine]) -> String {
 
 /// Roles without a group, of one group, or all (REPL-6).
 pub fn roles(list: &[RoleLine], group: &str, current: &str) -> String {
-    let shown: Vec<&RoleLine> =
-        list.iter().filter(|role| group == "all" || role.group == group || role_name(role) == group).collect();
+    let shown: Vec<&RoleLine> = list
+        .iter()
+        .filter(|role| group == "all" || role.group == group || role_name(role) == group)
+        .collect();
     let rows: Vec<Vec<String>> = shown
         .iter()
         .map(|role| {
@@ -93,7 +95,8 @@ pub fn roles(list: &[RoleLine], group: &str, current: &str) -> String {
         })
         .collect();
     let mut text = if rows.is_empty() { "none\n".to_owned() } else { table(&rows) };
-    let mut groups: Vec<&str> = list.iter().map(|role| role.group.as_str()).filter(|g| !g.is_empty()).collect();
+    let mut groups: Vec<&str> =
+        list.iter().map(|role| role.group.as_str()).filter(|g| !g.is_empty()).collect();
     groups.sort_unstable();
     groups.dedup();
     if !groups.is_empty() && group != "all" {
@@ -124,7 +127,12 @@ pub fn tools(list: &[ToolLine]) -> String {
                 Permission::Ask => "asks",
                 Permission::Deny => "denied",
             };
-            vec![format!("{}({})", tool.name, tool.parameters), risk.into(), approval.into(), one_line(&tool.description)]
+            vec![
+                format!("{}({})", tool.name, tool.parameters),
+                risk.into(),
+                approval.into(),
+                one_line(&tool.description),
+            ]
         })
         .collect();
     table(&rows)
@@ -164,7 +172,13 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
     text.push('\n');
     for run in runs.iter().filter(|run| !run.ledger.entries.is_empty()) {
         let total = thousands(run.ledger.usage().total());
-        let _ = writeln!(text, "{} {}: {total} tokens · {}", run.workflow, run.id, dollars(run.ledger.cost_usd()));
+        let _ = writeln!(
+            text,
+            "{} {}: {total} tokens · {}",
+            run.workflow,
+            run.id,
+            dollars(run.ledger.cost_usd())
+        );
         for (agent, usage, cost) in run.ledger.grouped(|entry| &entry.agent) {
             let _ = writeln!(text, "  {agent}: {} tokens · {}", thousands(usage.total()), dollars(cost));
         }
@@ -186,7 +200,12 @@ fn parts(usage: &Usage, price: Option<Price>) -> String {
     let rows = [
         ("prompt", usage.prompt - cached, of(fresh), String::new()),
         ("cached", cached, of(kept), String::new()),
-        ("completion", usage.completion, of(written), format!("{} of it reasoning", thousands(usage.reasoning))),
+        (
+            "completion",
+            usage.completion,
+            of(written),
+            format!("{} of it reasoning", thousands(usage.reasoning)),
+        ),
         ("total", usage.total(), of(*usage), String::new()),
     ];
     table(&rows.map(|(name, count, cost, note)| vec![format!("  {name}"), thousands(count), cost, note]))
@@ -195,8 +214,9 @@ fn parts(usage: &Usage, price: Option<Price>) -> String {
 /// Columns aligned by their widest cell; the last one flows.
 fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> =
-        (0..columns).map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..columns)
+        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
+        .collect();
     let mut text = String::new();
     for row in rows {
         let mut line = String::new();

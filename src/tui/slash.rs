@@ -309,7 +309,8 @@ mod tests {
 
     #[test]
     fn lines_are_understood() {
-        let check = |line: &str, expected: Result<Action, String>| assert_eq!(parse(line), expected, "{line}");
+        let check =
+            |line: &str, expected: Result<Action, String>| assert_eq!(parse(line), expected, "{line}");
         check("/workflow a \"x y\"", workflow("a", "x y"));
         check("/wf a x \"y\" z", workflow("a", "x \"y\" z"));
         check("/wf a 'it is'", workflow("a", "it is"));

@@ -75,7 +75,12 @@ pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
 /// The rows of one logical line (no newline in it): byte ranges, broken after spaces where possible.
 /// All rows but the last stay as they are when text is appended, so a stream is wrapped only once.
 pub fn wrap(line: &str, columns: usize) -> Vec<Range<usize>> {
-    let columns = columns.max(1);
+    wrap_hanging(line, columns, columns)
+}
+
+/// As `wrap`, with another width for the rows after the first.
+pub fn wrap_hanging(line: &str, first: usize, others: usize) -> Vec<Range<usize>> {
+    let (mut columns, others) = (first.max(1), others.max(1));
     if line.is_ascii() && line.len() <= columns {
         return vec![0..line.len()];
     }
@@ -89,6 +94,7 @@ pub fn wrap(line: &str, columns: usize) -> Vec<Range<usize>> {
             let (cut, before) = space.take().unwrap_or((at, used));
             if cut > start {
                 rows.push(start..cut);
+                columns = others;
             }
             start = cut;
             used -= before;

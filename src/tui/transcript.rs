@@ -66,14 +66,7 @@ impl Transcript {
         let before = self.entries.iter().rev().find(|entry| !matches!(entry.item, Item::Detail(_)));
         let gap = before.is_some_and(|entry| entry.item.is_block() || item.is_block())
             && !matches!(item, Item::Detail(_));
-        self.entries.push(Entry {
-            item,
-            gap,
-            rows: Vec::new(),
-            look: None,
-            tail: None,
-            grown: false,
-        });
+        self.entries.push(Entry { item, gap, rows: Vec::new(), look: None, tail: None, grown: false });
         self.entries.len() - 1
     }
 

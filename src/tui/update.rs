@@ -32,7 +32,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
 }
 
 /// Ends every run and leaves.
-fn leave(model: &mut Model) -> Vec<Cmd> {
+pub fn leave(model: &mut Model) -> Vec<Cmd> {
     model.leaving = true;
     let mut cmds: Vec<Cmd> = model
         .runs
@@ -43,6 +43,3 @@ fn leave(model: &mut Model) -> Vec<Cmd> {
     cmds.push(Cmd::Quit);
     cmds
 }
-
-#[cfg(test)]
-mod tests;

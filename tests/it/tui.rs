@@ -1,1 +1,804 @@
-//! tui
+//! The screen: rows of keys and events → commands, and frames as text at 80×24 and 120×40.
+
+use std::collections::BTreeMap;
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::json;
+use synthdev::domain::approval::Decision;
+use synthdev::domain::context::{Author, Side};
+use synthdev::domain::cost::{Price, Usage};
+use synthdev::domain::failure::Failure;
+use synthdev::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use synthdev::domain::journal::RunStatus;
+use synthdev::domain::message::ChatRole;
+use synthdev::domain::model::DeltaKind;
+use synthdev::domain::place::Layer;
+use synthdev::domain::snapshot::Skipped;
+use synthdev::domain::tool::{ToolPreview, ToolRisk};
+use synthdev::engine::effect::Question;
+use synthdev::engine::event::{Published, RunEvent};
+use synthdev::engine::input::Answer;
+use synthdev::runtime::command::Command;
+use synthdev::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
+use synthdev::tui::model::Model;
+use synthdev::tui::msg::{Cmd, Msg, Purpose, Reply};
+use synthdev::tui::program::initial;
+use synthdev::tui::theme::Theme;
+use synthdev::tui::update::update;
+use synthdev::tui::view;
+use synthdev::tui::{FirstAction, TrustQuestion};
+
+/// A session whose commands are collected instead of performed.
+struct Desk {
+    model: Model,
+    cmds: Vec<Cmd>,
+    at: i64,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let facts = StatusFacts {
+            role: "coder".into(),
+            model: "m-base".into(),
+            tools_available: 5,
+            tools_total: 12,
+            branch: Some("main".into()),
+            notice: None,
+        };
+        let (model, cmds) = initial(facts, None, None, &["synthdev 0.1.0".into()], Theme::default());
+        Self { model, cmds, at: 1_000_000 }
+    }
+
+    fn msg(&mut self, msg: Msg) -> &mut Self {
+        let cmds = update(&mut self.model, msg);
+        self.cmds.extend(cmds);
+        self
+    }
+
+    fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
+        self.at += 100;
+        self.msg(Msg::Key(KeyEvent::new(code, modifiers), Timestamp(self.at)))
+    }
+
+    fn key(&mut self, code: KeyCode) -> &mut Self {
+        self.press(code, KeyModifiers::NONE)
+    }
+
+    fn control(&mut self, c: char) -> &mut Self {
+        self.press(KeyCode::Char(c), KeyModifiers::CONTROL)
+    }
+
+    fn typed(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            self.key(KeyCode::Char(c));
+        }
+        self
+    }
+
+    fn line(&mut self, text: &str) -> &mut Self {
+        self.typed(text).key(KeyCode::Enter)
+    }
+
+    fn pause(&mut self, ms: i64) -> &mut Self {
+        self.at += ms;
+        self
+    }
+
+    fn run(&mut self, run: &str, event: RunEvent) -> &mut Self {
+        self.at += 10;
+        self.msg(Msg::Run(Published { run: RunId::from(run), at: Timestamp(self.at), event }))
+    }
+
+    fn take(&mut self) -> Vec<Cmd> {
+        std::mem::take(&mut self.cmds)
+    }
+
+    fn screen(&mut self, width: u16, height: u16) -> String {
+        self.msg(Msg::Resize(width, height));
+        view::arrange(&mut self.model);
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| view::view(&self.model, frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let mut text = String::new();
+        for y in 0..height {
+            let mut row = String::new();
+            let mut skip = 0;
+            for x in 0..width {
+                let symbol = buffer[(x, y)].symbol();
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                skip = unicode_width::UnicodeWidthStr::width(symbol).saturating_sub(1);
+                row.push_str(symbol);
+            }
+            text.push_str(row.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Both sizes that every situation must look good at.
+    fn frames(&mut self, name: &str) {
+        let wide = self.screen(120, 40);
+        let small = self.screen(80, 24);
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path("../frames");
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| {
+            insta::assert_snapshot!(format!("{name}_120x40"), wide);
+            insta::assert_snapshot!(format!("{name}_80x24"), small);
+        });
+    }
+
+    fn chat(&mut self) -> &mut Self {
+        self.line("hello");
+        assert_eq!(self.take(), [Cmd::StartChat { role: "coder".into() }]);
+        self.msg(Msg::Reply(Reply::ChatStarted { role: "coder".into(), run: Ok(RunId::from("c1")) }));
+        self.run("c1", chat_started());
+        self.run("c1", person(1, Question::Message));
+        assert_eq!(self.take(), [answer("c1", 1, "hello")]);
+        self.run("c1", said(Author::Human, "hello"))
+    }
+
+    fn workflow(&mut self) -> &mut Self {
+        self.line("/workflow coder_reviewer \"add a --json flag\"");
+        let name = "coder_reviewer".to_owned();
+        let input = "add a --json flag".to_owned();
+        assert_eq!(self.take().pop(), Some(Cmd::StartWorkflow { name: name.clone(), input: input.clone() }));
+        self.msg(Msg::Reply(Reply::WorkflowStarted { name, input, run: Ok(RunId::from("r1")) }));
+        self.run("r1", workflow_started("coder_reviewer", "add a --json flag"))
+            .run("r1", snapshot_taken())
+            .run("r1", entered("start"))
+            .run("r1", transition("start", "code"))
+            .run("r1", entered("code"))
+    }
+}
+
+fn chat_started() -> RunEvent {
+    RunEvent::RunStarted {
+        workflow: "coder".into(),
+        definition: String::new(),
+        inputs: serde_json::Map::new(),
+        chat: true,
+    }
+}
+
+fn workflow_started(name: &str, input: &str) -> RunEvent {
+    let inputs = serde_json::Map::from_iter([("task".to_owned(), json!(input))]);
+    RunEvent::RunStarted { workflow: name.into(), definition: String::new(), inputs, chat: false }
+}
+
+fn snapshot_taken() -> RunEvent {
+    RunEvent::SnapshotTaken {
+        id: SnapshotId::from("ab12cd34ef56"),
+        label: "Workflow: coder_reviewer".into(),
+        files: 312,
+        skipped: vec![Skipped { path: "vendor/sub".into(), reason: "a repository of its own".into() }],
+    }
+}
+
+fn entered(state: &str) -> RunEvent {
+    RunEvent::StateEntered {
+        state: state.into(),
+        visit: 1,
+        step: 1,
+        agent: Some("coder".into()),
+        context: None,
+    }
+}
+
+fn transition(from: &str, to: &str) -> RunEvent {
+    RunEvent::Transitioned { from: from.into(), to: to.into(), guard: 0, tried: vec![] }
+}
+
+fn person(call: u64, question: Question) -> RunEvent {
+    RunEvent::PersonAsked { call: CallId(call), question }
+}
+
+fn said(author: Author, text: &str) -> RunEvent {
+    RunEvent::MessageAdded {
+        context: "main".into(),
+        author,
+        role: ChatRole::User,
+        text: text.into(),
+        private: false,
+    }
+}
+
+fn called(call: u64, agent: &str, side: Side) -> RunEvent {
+    RunEvent::ModelCalled {
+        call: CallId(call),
+        agent: agent.into(),
+        side,
+        model: "m-base".into(),
+        provider: "scripted".into(),
+        messages: 3,
+    }
+}
+
+fn delta(call: u64, kind: DeltaKind, text: &str) -> RunEvent {
+    RunEvent::Delta { call: CallId(call), kind, text: text.into() }
+}
+
+fn replied(call: u64, agent: &str, side: Side, text: &str, reasoning: &str) -> RunEvent {
+    RunEvent::Replied {
+        call: CallId(call),
+        agent: agent.into(),
+        side,
+        text: text.into(),
+        reasoning: reasoning.into(),
+        tool_calls: vec![],
+        model: "m-base".into(),
+        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40 },
+        cost_usd: Some(0.0123),
+        duration_ms: 900,
+    }
+}
+
+fn approval(call: u64, tool: &str, preview: ToolPreview) -> RunEvent {
+    RunEvent::ApprovalAsked {
+        call: CallId(call),
+        agent: "coder".into(),
+        tool: tool.into(),
+        risk: if tool == "edit_file" { ToolRisk::Write } else { ToolRisk::Execute },
+        arguments: json!({}),
+        preview: Some(preview),
+    }
+}
+
+fn command_preview(command: &str) -> ToolPreview {
+    ToolPreview::Command { command: command.into(), cwd: "/project".into(), warning: None }
+}
+
+fn finished(status: RunStatus, output: Option<serde_json::Value>, error: Option<Failure>) -> RunEvent {
+    RunEvent::Finished {
+        status,
+        output,
+        error,
+        path: vec!["start".into(), "code".into(), "review".into(), "stop".into()],
+        snapshot: Some(SnapshotId::from("ab12cd34ef56")),
+        usage: Usage::default(),
+        cost_usd: Some(0.02),
+    }
+}
+
+fn answer(run: &str, call: u64, text: &str) -> Cmd {
+    let answer = Answer::Text { text: text.into() };
+    Cmd::Send(RunId::from(run), Command::Answer { call: CallId(call), answer })
+}
+
+fn decided(run: &str, call: u64, decision: Decision) -> Cmd {
+    Cmd::Send(RunId::from(run), Command::Approve { call: CallId(call), decision })
+}
+
+fn cancel(run: &str) -> Cmd {
+    Cmd::Send(RunId::from(run), Command::Cancel)
+}
+
+fn workflow_lines() -> Vec<WorkflowLine> {
+    vec![
+        WorkflowLine {
+            name: "coder_reviewer".into(),
+            description: "A coder and a reviewer share one context.".into(),
+            input: "the coding task".into(),
+            waits_for_input: false,
+            layer: Layer::BuiltIn,
+            broken: None,
+        },
+        WorkflowLine {
+            name: "tick".into(),
+            layer: Layer::User,
+            waits_for_input: true,
+            ..WorkflowLine::default()
+        },
+        WorkflowLine { name: "plain".into(), ..WorkflowLine::default() },
+        WorkflowLine {
+            name: "mine".into(),
+            layer: Layer::Project,
+            broken: Some(".synthdev/workflows/mine.json:3:5: unknown state `revew`".into()),
+            ..WorkflowLine::default()
+        },
+    ]
+}
+
+fn role_lines() -> Vec<RoleLine> {
+    let role = |group: &str, name: &str, level: &str, tools| RoleLine {
+        group: group.into(),
+        name: name.into(),
+        level: level.into(),
+        model: format!("m-{level}"),
+        tools,
+        description: format!("The {name}."),
+        layer: Layer::BuiltIn,
+    };
+    vec![role("", "coder", "base", 5), role("", "reviewer", "smart", 3), role("ui", "painter", "fast", 1)]
+}
+
+#[test]
+fn the_start() {
+    Desk::new().frames("start");
+}
+
+#[test]
+fn a_conversation_streams_and_ends() {
+    let mut desk = Desk::new();
+    desk.chat()
+        .run("c1", called(2, "coder", Side::Assistant))
+        .run("c1", delta(2, DeltaKind::Reasoning, "The person greets.\nI greet back."))
+        .run("c1", delta(2, DeltaKind::Text, "Hello! I can\nread, "))
+        .run("c1", delta(2, DeltaKind::Text, "edit and run things in this project. "));
+    desk.msg(Msg::Tick(Timestamp(desk.at + 4_200)));
+    desk.frames("chat_streaming");
+    let text = "# Plan\nHello! I can **read**, `edit`:\n\n- files of this project\n- commands\n\n```rust\nfn main() {}\n```\n日本語も大丈夫。";
+    desk.run("c1", replied(2, "coder", Side::Assistant, text, "The person greets.\nI greet back."))
+        .run("c1", said(Author::Agent("coder".into()), text))
+        .run("c1", person(3, Question::Message));
+    desk.frames("chat_answered");
+    desk.line("more");
+    assert_eq!(desk.take(), [answer("c1", 3, "more")]);
+}
+
+#[test]
+fn a_workflow_from_start_to_end() {
+    let mut desk = Desk::new();
+    desk.workflow()
+        .run("r1", said(Author::Workflow, "add a --json flag"))
+        .run("r1", called(5, "coder", Side::Assistant))
+        .run("r1", replied(5, "coder", Side::Assistant, "", ""))
+        .run(
+            "r1",
+            RunEvent::ToolStarted {
+                call: CallId(6),
+                agent: "coder".into(),
+                tool: "read_files".into(),
+                arguments: json!({"file_paths": ["src/main.rs"]}),
+            },
+        )
+        .run(
+            "r1",
+            RunEvent::ToolFinished {
+                call: CallId(6),
+                agent: "coder".into(),
+                tool: "read_files".into(),
+                ok: true,
+                summary: "40 lines of src/main.rs".into(),
+                content: "fn main() {\n\tprintln!(\"\x1b[31mhi\x1b[0m\");\n}".into(),
+                duration_ms: 3,
+            },
+        )
+        .run(
+            "r1",
+            RunEvent::ToolStarted {
+                call: CallId(7),
+                agent: "coder".into(),
+                tool: "execute_terminal".into(),
+                arguments: json!({"command": "cargo test"}),
+            },
+        )
+        .run("r1", called(8, "reviewer", Side::User))
+        .run("r1", replied(8, "reviewer", Side::User, "Looks good to me.", ""))
+        .run(
+            "r1",
+            RunEvent::Decided {
+                agent: "reviewer".into(),
+                tool: "review_decision".into(),
+                arguments: json!({"approved": true}),
+            },
+        )
+        .run(
+            "r1",
+            RunEvent::DataChanged {
+                state: "review".into(),
+                set: serde_json::Map::from_iter([("rounds".to_owned(), json!(2))]),
+                removed: vec![],
+            },
+        )
+        .run("r1", transition("code", "review"))
+        .run("r1", entered("review"));
+    desk.frames("workflow_running");
+    desk.control('o').frames("workflow_details");
+    desk.control('o').run("r1", finished(RunStatus::Completed, Some(json!("The flag is **in**.")), None));
+    desk.frames("workflow_done");
+    assert_eq!(desk.model.mode(), "role:coder", "the mode returns (WFM-1)");
+}
+
+#[test]
+fn failures_say_what_to_do() {
+    let mut desk = Desk::new();
+    let failure = Failure::new(
+        "model.auth",
+        "The provider refused the key",
+        "401 from https://api.example.com: invalid key",
+    )
+    .hint("set OPENAI_API_KEY, or /help");
+    desk.workflow()
+        .run("r1", called(5, "coder", Side::Assistant))
+        .run("r1", delta(5, DeltaKind::Text, "I begin with"))
+        .run(
+            "r1",
+            RunEvent::ModelFailed {
+                call: CallId(5),
+                agent: "coder".into(),
+                code: "model.auth".into(),
+                reason: "401: invalid key".into(),
+                attempts: 1,
+            },
+        )
+        .run("r1", finished(RunStatus::Failed, None, Some(failure)));
+    desk.frames("workflow_failed");
+}
+
+#[test]
+fn approvals_queue_and_show_everything() {
+    let mut desk = Desk::new();
+    let diff = "@@ -1,2 +1,2 @@\n fn main() {\n-    old();\n+    new();\n }";
+    desk.workflow()
+        .run(
+            "r1",
+            approval(10, "edit_file", ToolPreview::Diff { path: "src/main.rs".into(), diff: diff.into() }),
+        )
+        .run("r1", approval(11, "execute_terminal", command_preview("rm -rf x\x1b[2K\u{202e}evil")));
+    desk.frames("approval_diff");
+    desk.key(KeyCode::Char('a'));
+    assert_eq!(desk.take(), [decided("r1", 10, Decision::AllowTool)]);
+    desk.frames("approval_command");
+    desk.key(KeyCode::Char('r')).typed("too risky").frames("approval_reason");
+    desk.key(KeyCode::Enter);
+    assert_eq!(desk.take(), [decided("r1", 11, Decision::Deny { reason: Some("too risky".into()) })]);
+    assert!(desk.model.dialogs.is_empty());
+}
+
+#[test]
+fn a_dialog_key_by_key() {
+    let rows: [(KeyCode, Option<Decision>); 6] = [
+        (KeyCode::Char('y'), Some(Decision::Allow)),
+        (KeyCode::Char('A'), Some(Decision::AllowTool)),
+        (KeyCode::Char('n'), Some(Decision::Deny { reason: None })),
+        (KeyCode::Esc, Some(Decision::Deny { reason: None })),
+        (KeyCode::Enter, None),
+        (KeyCode::Char('x'), None),
+    ];
+    for (code, expected) in rows {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls"))).key(code);
+        let expected: Vec<Cmd> = expected.into_iter().map(|decision| decided("r1", 9, decision)).collect();
+        assert_eq!(desk.take(), expected, "{code:?}");
+    }
+}
+
+#[test]
+fn a_key_of_someone_typing_answers_no_question() {
+    let mut desk = Desk::new();
+    desk.workflow().typed("wh").run("r1", approval(9, "execute_terminal", command_preview("ls")));
+    desk.typed("y");
+    assert_eq!(desk.take(), []);
+    assert_eq!(desk.model.composer.text(), "why");
+    desk.pause(1_000).typed("y");
+    assert_eq!(desk.take(), [decided("r1", 9, Decision::Allow)]);
+}
+
+#[test]
+fn a_dialog_goes_when_it_is_answered_elsewhere_or_its_run_ends() {
+    let mut desk = Desk::new();
+    desk.workflow()
+        .run("r1", approval(9, "execute_terminal", command_preview("ls")))
+        .run("r1", approval(10, "execute_terminal", command_preview("ls")))
+        .run(
+            "r1",
+            RunEvent::ApprovalAnswered {
+                call: CallId(9),
+                tool: "execute_terminal".into(),
+                decision: Decision::Allow,
+            },
+        );
+    assert_eq!(desk.model.dialogs.len(), 1);
+    desk.run("r1", finished(RunStatus::Cancelled, None, None));
+    assert!(desk.model.dialogs.is_empty());
+}
+
+#[test]
+fn limits_and_missing_snapshots_are_questions() {
+    let limit = Question::Limit {
+        limit: "max_visits".into(),
+        value: 25,
+        text: "`code` was entered 25 times.".into(),
+    };
+    let rows = [
+        (limit.clone(), 'y', Answer::Continue),
+        (limit, 'n', Answer::Stop),
+        (Question::NoSnapshot { reason: "the disk is full".into() }, 'c', Answer::Continue),
+        (Question::NoSnapshot { reason: "the disk is full".into() }, 's', Answer::Stop),
+    ];
+    for (question, key, expected) in rows {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", person(20, question)).key(KeyCode::Char(key));
+        let command = Command::Answer { call: CallId(20), answer: expected };
+        assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), command)]);
+    }
+}
+
+#[test]
+fn trust_comes_before_the_first_action() {
+    let question =
+        TrustQuestion { files: vec![".synthdev/roles/x.json".into()], changes: "1 file is new".into() };
+    let start = FirstAction::Workflow { name: "demo".into(), input: "go".into() };
+    for (key, yes) in [('y', true), ('n', false)] {
+        let facts = StatusFacts { role: "coder".into(), ..StatusFacts::default() };
+        let (model, cmds) =
+            initial(facts, Some(start.clone()), Some(question.clone()), &[], Theme::default());
+        assert_eq!(cmds, []);
+        let mut desk = Desk { model, cmds, at: 0 };
+        if yes {
+            desk.frames("trust");
+        }
+        desk.key(KeyCode::Char(key));
+        assert_eq!(desk.take(), [Cmd::Trust(yes)]);
+        desk.msg(Msg::Reply(Reply::Trusted { yes, result: Ok(()) }));
+        let started = Cmd::StartWorkflow { name: "demo".into(), input: "go".into() };
+        assert_eq!(desk.take(), [Cmd::Status, started]);
+    }
+}
+
+#[test]
+fn commands_work_during_a_run() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", called(5, "coder", Side::Assistant));
+    desk.line("/help").line("/cost").line("/tools").line("/runs").line("/workflows").line("/roles all");
+    let cmds = desk.take();
+    assert_eq!(
+        cmds.iter().filter(|cmd| **cmd != Cmd::Names).collect::<Vec<_>>(),
+        [
+            &Cmd::Prices(vec![]),
+            &Cmd::Tools("coder".into()),
+            &Cmd::Runs,
+            &Cmd::Workflows,
+            &Cmd::Roles("all".into())
+        ]
+    );
+    assert!(desk.screen(80, 50).contains("Commands"));
+}
+
+#[test]
+fn what_a_line_asks_for() {
+    let rows: &[(&str, &[Cmd])] = &[
+        ("/quit", &[Cmd::Quit]),
+        ("/role reviewer", &[Cmd::Role("reviewer".into())]),
+        ("/snapshot", &[Cmd::Snapshot(SnapshotCommand::List, Purpose::Show)]),
+        ("/snap diff ab", &[Cmd::Snapshot(SnapshotCommand::Diff { id: "ab".into() }, Purpose::Show)]),
+        ("/wf tick", &[Cmd::ChooseWorkflow("tick".into())]),
+        ("/wrkflow x", &[]),
+        ("/usr/bin/env is what?", &[Cmd::StartChat { role: "coder".into() }]),
+    ];
+    for (line, expected) in rows {
+        let mut desk = Desk::new();
+        desk.line(line);
+        let cmds: Vec<Cmd> = desk.take().into_iter().filter(|cmd| *cmd != Cmd::Names).collect();
+        assert_eq!(cmds, *expected, "{line}");
+    }
+    let mut desk = Desk::new();
+    assert!(desk.line("/wrkflow x").screen(80, 24).contains("did you mean /workflow?"));
+}
+
+#[test]
+fn a_workflow_without_input_asks_for_it() {
+    let mut desk = Desk::new();
+    let chosen =
+        |name: &str| Msg::Reply(Reply::WorkflowChosen { wanted: name.into(), workflows: workflow_lines() });
+    desk.msg(chosen("coder_reviewer"));
+    assert_eq!(desk.model.mode(), "workflow:coder_reviewer");
+    desk.frames("workflow_wants_input");
+    desk.line("the task");
+    let started = Cmd::StartWorkflow { name: "coder_reviewer".into(), input: "the task".into() };
+    assert_eq!(desk.take(), [started]);
+    desk.msg(chosen("tick"));
+    assert_eq!(desk.take(), [], "it waits for a text");
+    assert_eq!(desk.model.mode(), "workflow:tick");
+    desk.key(KeyCode::Esc);
+    assert_eq!(desk.model.mode(), "role:coder");
+    desk.msg(chosen("plain"));
+    assert_eq!(desk.take(), [Cmd::StartWorkflow { name: "plain".into(), input: String::new() }]);
+    desk.msg(chosen("coder_reviewr"));
+    assert!(desk.screen(80, 24).contains("did you mean coder_reviewer?"));
+}
+
+#[test]
+fn a_start_that_fails_shows_the_whole_diagnostic() {
+    let mut desk = Desk::new();
+    let text = "error[E07]: unknown state `revew`\n --> mine.json:3:5\n  |\n3 |   \"target\": \"revew\"\n  |             ^^^^^^^\nhelp: did you mean `review`?";
+    desk.msg(Msg::Reply(Reply::WorkflowStarted {
+        name: "mine".into(),
+        input: "x".into(),
+        run: Err(text.into()),
+    }));
+    let screen = desk.screen(80, 24);
+    for line in text.lines() {
+        assert!(screen.contains(line.trim_end()), "{line}\n{screen}");
+    }
+    assert_eq!(desk.model.mode(), "role:coder");
+}
+
+#[test]
+fn texts_typed_during_a_workflow_come_back() {
+    let mut desk = Desk::new();
+    desk.workflow().line("and then test it");
+    assert!(desk.screen(80, 24).contains("queued: and then test it"));
+    desk.run("r1", finished(RunStatus::Completed, None, None));
+    assert_eq!(desk.model.composer.text(), "and then test it");
+    assert_eq!(desk.take(), []);
+}
+
+#[test]
+fn texts_typed_while_the_agent_answers_wait_for_it() {
+    let mut desk = Desk::new();
+    desk.chat().run("c1", called(2, "coder", Side::Assistant)).line("one").line("two");
+    assert_eq!(desk.take(), []);
+    assert!(desk.screen(80, 24).contains("queued (+1): one"));
+    desk.run("c1", person(3, Question::Message));
+    assert_eq!(desk.take(), [answer("c1", 3, "one")]);
+    desk.run("c1", person(4, Question::Message));
+    assert_eq!(desk.take(), [answer("c1", 4, "two")]);
+}
+
+#[test]
+fn stopping_and_leaving() {
+    let mut desk = Desk::new();
+    desk.workflow().key(KeyCode::Esc);
+    assert_eq!(desk.take(), [cancel("r1")]);
+    desk.control('c');
+    assert_eq!(desk.take(), [cancel("r1")]);
+    desk.pause(5_000).control('c');
+    assert_eq!(desk.take(), [cancel("r1")], "too late to leave");
+    desk.control('c');
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), Command::End), Cmd::Quit]);
+    assert!(desk.model.leaving);
+
+    let mut idle = Desk::new();
+    idle.typed("x").control('d');
+    assert_eq!(idle.take(), []);
+    idle.control('c');
+    assert!(idle.model.composer.is_empty());
+    idle.control('d');
+    assert_eq!(idle.take(), [Cmd::Quit]);
+}
+
+#[test]
+fn a_stopped_answer_is_marked() {
+    let mut desk = Desk::new();
+    desk.chat()
+        .run("c1", called(2, "coder", Side::Assistant))
+        .run("c1", delta(2, DeltaKind::Text, "The first half"))
+        .key(KeyCode::Esc);
+    assert_eq!(desk.take(), [cancel("c1")]);
+    desk.run("c1", person(3, Question::Message));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("The first half\n  — interrupted"), "{screen}");
+}
+
+#[test]
+fn roles_change_model_and_conversation() {
+    let mut desk = Desk::new();
+    desk.chat().run("c1", person(3, Question::Message));
+    desk.msg(Msg::Reply(Reply::Role { wanted: "reviewer".into(), roles: role_lines() }));
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("c1"), Command::End)]);
+    assert!(desk.screen(80, 24).contains("role reviewer · m-smart · tools 3/12"));
+    desk.line("look");
+    assert_eq!(desk.take(), [Cmd::StartChat { role: "reviewer".into() }]);
+    desk.msg(Msg::Reply(Reply::Role { wanted: "paintre".into(), roles: role_lines() }));
+    assert!(desk.screen(80, 24).contains("no role paintre"));
+}
+
+#[test]
+fn clear_keeps_the_role_and_ends_the_conversation() {
+    let mut desk = Desk::new();
+    desk.chat().run("c1", person(3, Question::Message)).line("/clear");
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("c1"), Command::End)]);
+    assert!(desk.model.transcript.is_empty());
+    desk.line("again");
+    assert_eq!(desk.take(), [Cmd::StartChat { role: "coder".into() }]);
+}
+
+#[test]
+fn completion_shows_narrows_and_fills() {
+    let mut desk = Desk::new();
+    desk.typed("/w").frames("completion_commands");
+    desk.key(KeyCode::Tab);
+    assert_eq!(desk.model.composer.text(), "/workflow ");
+    assert_eq!(desk.take(), [Cmd::Names]);
+    desk.msg(Msg::Reply(Reply::Names { workflows: workflow_lines(), roles: role_lines() }));
+    desk.frames("completion_workflows");
+    desk.typed("rev").key(KeyCode::Tab);
+    assert_eq!(desk.model.composer.text(), "/workflow coder_reviewer ");
+    desk.typed("x").key(KeyCode::Enter);
+    let started = Cmd::StartWorkflow { name: "coder_reviewer".into(), input: "x".into() };
+    assert_eq!(desk.take(), [started]);
+}
+
+#[test]
+fn enter_takes_what_was_chosen_by_hand() {
+    let mut desk = Desk::new();
+    desk.typed("/co").key(KeyCode::Down);
+    desk.key(KeyCode::Enter);
+    assert_eq!(desk.take(), [Cmd::Prices(vec![])]);
+}
+
+#[test]
+fn restoring_asks_with_the_list_of_files() {
+    let mut desk = Desk::new();
+    desk.line("/snapshot restore ab12");
+    let show = SnapshotCommand::Show { id: "ab12".into() };
+    let asked = desk.take();
+    assert_eq!(asked.last(), Some(&Cmd::Snapshot(show.clone(), Purpose::BeforeRestore)));
+    desk.msg(Msg::Reply(Reply::Snapshot {
+        command: show,
+        purpose: Purpose::BeforeRestore,
+        text: Ok("M src/main.rs\nA new.txt".into()),
+    }));
+    desk.frames("restore");
+    desk.key(KeyCode::Char('y'));
+    let restore = SnapshotCommand::Restore { id: "ab12".into() };
+    assert_eq!(desk.take(), [Cmd::Snapshot(restore, Purpose::Show)]);
+}
+
+#[test]
+fn reports() {
+    let mut desk = Desk::new();
+    desk.msg(Msg::Reply(Reply::Workflows(workflow_lines())));
+    desk.msg(Msg::Reply(Reply::Roles { group: String::new(), roles: role_lines() }));
+    desk.frames("lists");
+    let mut desk = Desk::new();
+    desk.chat().run("c1", replied(2, "coder", Side::Assistant, "ok", ""));
+    let price = Price { input: 2.0, output: 10.0, cached: Some(0.5) };
+    desk.msg(Msg::Reply(Reply::Prices(vec![("m-base".into(), Some(price))])));
+    desk.frames("cost");
+}
+
+#[test]
+fn pastes_stay_whole() {
+    let mut desk = Desk::new();
+    desk.msg(Msg::Paste("à\nb\n日本".into())).key(KeyCode::Enter);
+    desk.take();
+    desk.msg(Msg::Reply(Reply::ChatStarted { role: "coder".into(), run: Ok(RunId::from("c1")) }));
+    desk.run("c1", person(1, Question::Message));
+    assert_eq!(desk.take(), [answer("c1", 1, "à\nb\n日本")]);
+    desk.msg(Msg::Paste("x\n".repeat(10_000)));
+    assert!(desk.screen(80, 24).contains("[pasted 10,000 lines]"));
+}
+
+#[test]
+fn every_size_is_drawn_and_nothing_unclean() {
+    let mut desk = Desk::new();
+    desk.chat()
+        .run("c1", called(2, "co\x1b]0;x\x07der", Side::Assistant))
+        .run("c1", delta(2, DeltaKind::Text, "\x1b[2J\x1b[Hevil \u{202e} 日本語 \u{9b}2J"))
+        .run("c1", approval(9, "execute_terminal", command_preview("\x1b[2Jls")))
+        .typed("日本語 input");
+    for width in [1, 2, 5, 11, 20, 79, 99, 100, 101, 200] {
+        for height in [1, 2, 3, 5, 8, 24, 50] {
+            let screen = desk.screen(width, height);
+            assert!(!screen.chars().any(|c| c.is_control() && c != '\n'), "{width}x{height}");
+            assert!(!screen.contains('\u{202e}'), "{width}x{height}");
+        }
+    }
+}
+
+#[test]
+fn no_color_uses_no_colours() {
+    let mut desk = Desk::new();
+    desk.model.theme = Theme { plain: true };
+    desk.workflow()
+        .run("r1", called(5, "coder", Side::Assistant))
+        .run("r1", finished(RunStatus::Failed, None, None));
+    view::arrange(&mut desk.model);
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    terminal.draw(|frame| view::view(&desk.model, frame)).unwrap();
+    let colours: BTreeMap<String, usize> =
+        terminal.backend().buffer().content().iter().fold(BTreeMap::new(), |mut seen, cell| {
+            *seen.entry(format!("{:?} {:?}", cell.fg, cell.bg)).or_default() += 1;
+            seen
+        });
+    assert_eq!(colours.keys().collect::<Vec<_>>(), ["Reset Reset"]);
+}

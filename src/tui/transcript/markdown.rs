@@ -5,7 +5,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::tui::text::wrap;
+use crate::tui::text::wrap_hanging;
 use crate::tui::theme::Theme;
 
 /// Lays out a cleaned text; `indent` columns stay free on the left.
@@ -43,8 +43,8 @@ pub fn push(
     let whole: String = pieces.iter().map(|piece| piece.1).collect();
     // A hanging indent may not eat the line.
     let hang = if hang * 2 > columns { 0 } else { hang };
-    let room = columns.saturating_sub(indent + hang).max(1);
-    for (at, row) in wrap(&whole, room).into_iter().enumerate() {
+    let room = columns.saturating_sub(indent);
+    for (at, row) in wrap_hanging(&whole, room, room.saturating_sub(hang)).into_iter().enumerate() {
         let left = indent + if at == 0 { 0 } else { hang };
         let mut spans = Vec::with_capacity(pieces.len() + 1);
         if left > 0 {

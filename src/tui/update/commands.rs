@@ -27,12 +27,17 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Workflow { name, input } => workflow(model, name, input),
         Action::Workflows => vec![Cmd::Workflows],
         Action::Role(name) => {
-            if refuse_while_busy(model, "change the role") { Vec::new() } else { vec![Cmd::Role(name)] }
+            if refuse_while_busy(model, "change the role") {
+                Vec::new()
+            } else {
+                vec![Cmd::Role(name)]
+            }
         }
         Action::Roles(group) => vec![Cmd::Roles(group)],
         Action::Tools => vec![Cmd::Tools(model.facts.role.clone())],
         Action::Cost => {
-            let models: BTreeSet<String> = model.ledger().entries.into_iter().map(|entry| entry.model).collect();
+            let models: BTreeSet<String> =
+                model.ledger().entries.into_iter().map(|entry| entry.model).collect();
             vec![Cmd::Prices(models.into_iter().collect())]
         }
         Action::Runs => vec![Cmd::Runs],
@@ -69,7 +74,11 @@ fn snapshot(model: &mut Model, command: SnapshotCommand) -> Vec<Cmd> {
         SnapshotCommand::Delete { id } => {
             let title = format!("Delete snapshot {id}?");
             let cmd = Cmd::Snapshot(SnapshotCommand::Delete { id }, Purpose::Show);
-            model.dialogs.push_back(Dialog::confirm(&title, "The files of the project stay as they are.", cmd));
+            model.dialogs.push_back(Dialog::confirm(
+                &title,
+                "The files of the project stay as they are.",
+                cmd,
+            ));
             Vec::new()
         }
         other => vec![Cmd::Snapshot(other, Purpose::Show)],
@@ -96,7 +105,8 @@ pub fn end_chat(model: &mut Model) -> Vec<Cmd> {
 
 fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
     let Some(run) = model.busy_run() else { return false };
-    let name = if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
+    let name =
+        if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
     model.say(Item::warning(&format!("cannot {what} while {name} — Esc stops it")));
     true
 }

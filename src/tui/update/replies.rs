@@ -1,7 +1,7 @@
 //! Answers of the outside to what the screen asked.
 
 use super::runs::give_back;
-use super::{commands, keys};
+use super::{commands, keys, submit};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -16,7 +16,7 @@ use crate::tui::transcript::item::{Block, Body, Item, Tone};
 pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
     match reply {
         Reply::WorkflowStarted { name, input, run } => workflow_started(model, &name, &input, run),
-        Reply::ChatStarted { role, run } => chat_started(model, &role, run),
+        Reply::ChatStarted { role, run } => return chat_started(model, &role, run),
         Reply::Names { workflows, roles } => names(model, workflows, &roles),
         Reply::Workflows(list) => say_report(model, "Workflows", &report::workflows(&list)),
         Reply::Roles { group, roles } => {
@@ -67,7 +67,7 @@ fn workflow_started(model: &mut Model, name: &str, input: &str, run: Result<RunI
     }
 }
 
-fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) {
+fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) -> Vec<Cmd> {
     match run {
         Ok(id) => {
             if model.run(&id).is_none() {
@@ -78,20 +78,27 @@ fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) {
                 view.outbox.extend(texts);
             }
             model.chat = Some(id);
+            // Its first question may have come before this answer.
+            submit::deliver(model)
         }
         Err(reason) => {
             say_error(model, &format!("no conversation with {role}"), &reason);
             give_back(model);
+            Vec::new()
         }
     }
 }
 
 fn names(model: &mut Model, workflows: Vec<WorkflowLine>, roles: &[RoleLine]) {
-    let mut groups: Vec<String> = roles.iter().map(|role| role.group.clone()).filter(|g| !g.is_empty()).collect();
+    let mut groups: Vec<String> =
+        roles.iter().map(|role| role.group.clone()).filter(|g| !g.is_empty()).collect();
     groups.sort();
     groups.dedup();
     model.names = Names {
-        workflows: workflows.into_iter().map(|line| (line.name, line.broken.map_or(line.description, |_| "broken".into()))).collect(),
+        workflows: workflows
+            .into_iter()
+            .map(|line| (line.name, line.broken.map_or(line.description, |_| "broken".into())))
+            .collect(),
         roles: roles.iter().map(|role| (report::role_name(role), role.description.clone())).collect(),
         groups,
     };
@@ -122,10 +129,11 @@ fn choose_workflow(model: &mut Model, wanted: String, list: &[WorkflowLine]) -> 
         model.say(Item::line(Tone::Bad, &format!("no workflow {wanted} — {tail}")));
         return Vec::new();
     };
-    if line.input.is_empty() || line.broken.is_some() {
+    if line.broken.is_some() || (line.input.is_empty() && !line.waits_for_input) {
         return vec![Cmd::StartWorkflow { name: wanted, input: String::new() }];
     }
-    let note = format!("{wanted} wants an input: {} — type it, Enter starts, Esc leaves", line.input);
+    let what = if line.input.is_empty() { "a text" } else { &line.input };
+    let note = format!("{wanted} wants an input: {what} — type it, Enter starts, Esc leaves");
     model.say(Item::note(&note));
     model.wanted_input = Some(wanted);
     Vec::new()

@@ -189,7 +189,9 @@ fn message(model: &mut Model, author: Author, text: &str, private: bool) {
             Item::Block(Block::new(Tone::Accent, &name, text).style(Body::Markdown))
         }
         Author::Agent(_) => return,
-        Author::Workflow if private => Item::Block(Block::new(Tone::Dim, "to this agent only", text).style(Body::Dim)),
+        Author::Workflow if private => {
+            Item::Block(Block::new(Tone::Dim, "to this agent only", text).style(Body::Dim))
+        }
         Author::Workflow => Item::Block(Block::new(Tone::Dim, "workflow", text)),
         Author::Script => Item::Block(Block::new(Tone::Dim, "script", text)),
         Author::Start => Item::Block(Block::new(Tone::Dim, "start", text).style(Body::Dim)),

@@ -1,0 +1,300 @@
+//! The loop around model, update and view: waits for keys, events and answers, draws when something changed.
+//!
+//! Keys are drawn at once; streams at most 30 times a second, and while such a frame is due nobody is woken
+//! by further events. Nothing in flight: no timer, no wake-up.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use ratatui::crossterm::event::{Event, KeyEventKind};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, sleep_until};
+
+use crate::engine::event::Published;
+use crate::tui::backend::{Backend, StatusFacts};
+use crate::tui::dialog::Dialog;
+use crate::tui::model::Model;
+use crate::tui::msg::{Cmd, Msg, Reply};
+use crate::tui::terminal::{self, Screen};
+use crate::tui::theme::Theme;
+use crate::tui::transcript::item::{Item, Tone};
+use crate::tui::update::update;
+use crate::tui::{report, view};
+
+const FRAME: Duration = Duration::from_millis(33);
+const TICK: Duration = Duration::from_secs(1);
+
+/// What a session begins with.
+pub struct Session {
+    pub backend: Arc<dyn Backend>,
+    /// Every event of every run, deltas included.
+    pub events: UnboundedReceiver<Published>,
+    pub start: Option<FirstAction>,
+    pub trust: Option<TrustQuestion>,
+    /// Lines above the start line.
+    pub banner: Vec<String>,
+    pub no_color: bool,
+}
+
+/// What happens without a key pressed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FirstAction {
+    Workflow { name: String, input: String },
+}
+
+/// A project's own definitions are new or changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TrustQuestion {
+    pub files: Vec<String>,
+    /// What is new since they were trusted last; may be empty.
+    pub changes: String,
+}
+
+/// Runs the screen until the person leaves or the terminal goes away.
+/// # Errors
+/// There is no terminal, or it went away while drawing.
+pub async fn run(session: Session) -> io::Result<()> {
+    let facts = session.backend.status_line();
+    let (mut model, first) =
+        initial(facts, session.start, session.trust, &session.banner, Theme { plain: session.no_color });
+    let screen = Screen::open()?;
+    model.size = screen.size();
+    let mut program = Program {
+        screen,
+        backend: session.backend,
+        replies: FuturesUnordered::new(),
+        model,
+        stale: None,
+        frame_at: Instant::now(),
+    };
+    program.draw()?;
+    program.perform(first);
+    let ended = program.turn(terminal::events(), session.events).await;
+    let farewell = program.farewell();
+    drop(program.screen);
+    ended?;
+    if let Some(line) = farewell {
+        writeln_out(&line);
+    }
+    Ok(())
+}
+
+/// The model at the first frame, and what is asked for at once.
+pub fn initial(
+    facts: StatusFacts,
+    start: Option<FirstAction>,
+    trust: Option<TrustQuestion>,
+    banner: &[String],
+    theme: Theme,
+) -> (Model, Vec<Cmd>) {
+    let mut model = Model::new(facts, theme);
+    for line in banner {
+        model.say(Item::line(Tone::Accent, line));
+    }
+    let line = report::facts(&model.facts);
+    model.say(Item::note(&line));
+    if let Some(notice) = model.facts.notice.clone() {
+        model.say(Item::warning(&notice));
+    }
+    let start = start.map(Cmd::from);
+    match trust {
+        // Nothing starts before the answer: it decides which definitions are used.
+        Some(question) => {
+            model.dialogs.push_back(Dialog::trust(&question.files, &question.changes));
+            model.start = start;
+            (model, Vec::new())
+        }
+        None => (model, start.into_iter().collect()),
+    }
+}
+
+struct Program {
+    screen: Screen,
+    backend: Arc<dyn Backend>,
+    replies: FuturesUnordered<BoxFuture<'static, Reply>>,
+    model: Model,
+    /// When the screen must be drawn again at the latest; `None`: it shows the model.
+    stale: Option<Instant>,
+    /// When the last frame was drawn.
+    frame_at: Instant,
+}
+
+impl Program {
+    async fn turn(
+        &mut self,
+        mut keys: UnboundedReceiver<Event>,
+        mut events: UnboundedReceiver<Published>,
+    ) -> io::Result<()> {
+        let end = terminal::asked_to_end();
+        tokio::pin!(end);
+        let mut tick = Instant::now() + TICK;
+        let mut gone = false;
+        while !self.model.leaving {
+            let due = self.stale;
+            tokio::select! {
+                biased;
+                () = &mut end => self.apply_quit(),
+                key = keys.recv() => match key {
+                    Some(event) => {
+                        self.input(event)?;
+                        while let Ok(event) = keys.try_recv() {
+                            self.input(event)?;
+                        }
+                        self.drain(&mut events);
+                        self.stale = Some(Instant::now());
+                    }
+                    // Nobody can press a key any more.
+                    None => self.apply_quit(),
+                },
+                () = sleep_until(due.unwrap_or(tick)), if due.is_some() => {}
+                Some(reply) = self.replies.next(), if !self.replies.is_empty() => {
+                    self.apply(Msg::Reply(reply));
+                    self.mark();
+                }
+                event = events.recv(), if due.is_none() && !gone => match event {
+                    Some(event) => {
+                        self.apply(Msg::Run(event));
+                        self.mark();
+                    }
+                    None => gone = true,
+                },
+                () = sleep_until(tick), if due.is_none() && self.model.ticking() => {
+                    tick = Instant::now() + TICK;
+                    self.apply(Msg::Tick(terminal::now()));
+                    self.mark();
+                }
+            }
+            if self.stale.is_some_and(|due| due <= Instant::now()) {
+                self.drain(&mut events);
+                self.draw()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame is wanted: now, or when the last one is old enough.
+    fn mark(&mut self) {
+        self.stale.get_or_insert((self.frame_at + FRAME).max(Instant::now()));
+    }
+
+    /// Everything that waits becomes one frame.
+    fn drain(&mut self, events: &mut UnboundedReceiver<Published>) {
+        while let Ok(event) = events.try_recv() {
+            self.apply(Msg::Run(event));
+        }
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        self.stale = None;
+        self.frame_at = Instant::now();
+        let (model, screen) = (&mut self.model, &mut self.screen);
+        terminal::guarded(|| {
+            view::arrange(model);
+            screen.draw(|frame| view::view(model, frame))
+        })
+    }
+
+    fn input(&mut self, event: Event) -> io::Result<()> {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => {
+                self.apply(Msg::Key(key, terminal::now()))
+            }
+            Event::Paste(text) => self.apply(Msg::Paste(text)),
+            Event::Resize(columns, rows) => {
+                self.screen.resize(columns, rows)?;
+                self.apply(Msg::Resize(columns, rows));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, msg: Msg) {
+        let model = &mut self.model;
+        let cmds = terminal::guarded(|| update(model, msg));
+        self.perform(cmds);
+    }
+
+    /// The program is ended from outside: runs are ended as if the person had left.
+    fn apply_quit(&mut self) {
+        let cmds = crate::tui::update::leave(&mut self.model);
+        self.perform(cmds);
+    }
+
+    /// Does what was asked for; answers from memory go straight back in.
+    fn perform(&mut self, cmds: Vec<Cmd>) {
+        let mut waiting = std::collections::VecDeque::from(cmds);
+        while let Some(cmd) = waiting.pop_front() {
+            if let Some(reply) = self.ask(cmd) {
+                let model = &mut self.model;
+                waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
+                self.mark();
+            }
+        }
+    }
+
+    fn ask(&self, cmd: Cmd) -> Option<Reply> {
+        let backend = &self.backend;
+        Some(match cmd {
+            Cmd::StartWorkflow { name, input } => {
+                let run = backend.start_workflow(&name, &input);
+                Reply::WorkflowStarted { name, input, run }
+            }
+            Cmd::StartChat { role } => {
+                let run = backend.start_chat(&role);
+                Reply::ChatStarted { role, run }
+            }
+            Cmd::Send(run, command) => {
+                backend.send(&run, command);
+                return None;
+            }
+            Cmd::Names => Reply::Names { workflows: backend.workflows(), roles: backend.roles() },
+            Cmd::Workflows => Reply::Workflows(backend.workflows()),
+            Cmd::ChooseWorkflow(wanted) => Reply::WorkflowChosen { wanted, workflows: backend.workflows() },
+            Cmd::Roles(group) => Reply::Roles { group, roles: backend.roles() },
+            Cmd::Role(wanted) => Reply::Role { wanted, roles: backend.roles() },
+            Cmd::Tools(role) => {
+                let tools = backend.tools(&role);
+                Reply::Tools { role, tools }
+            }
+            Cmd::Prices(models) => {
+                let price = |model: String| (model.clone(), backend.price(&model));
+                Reply::Prices(models.into_iter().map(price).collect())
+            }
+            Cmd::Runs => {
+                let list = backend.runs(20);
+                self.replies.push(Box::pin(async move { Reply::Runs(list.await) }));
+                return None;
+            }
+            Cmd::Snapshot(command, purpose) => {
+                let text = backend.snapshot(command.clone());
+                self.replies
+                    .push(Box::pin(async move { Reply::Snapshot { command, purpose, text: text.await } }));
+                return None;
+            }
+            Cmd::Trust(yes) => Reply::Trusted { yes, result: backend.trust(yes) },
+            Cmd::Status => Reply::Status(backend.status_line()),
+            Cmd::Quit => return None,
+        })
+    }
+
+    /// One line that stays in the terminal after the screen is gone.
+    fn farewell(&self) -> Option<String> {
+        let used = self.model.usage().total();
+        (used > 0).then(|| {
+            let (tokens, cost) =
+                (crate::tui::text::thousands(used), crate::tui::text::dollars(self.model.cost_usd()));
+            format!("{tokens} tokens · {cost}")
+        })
+    }
+}
+
+fn writeln_out(line: &str) {
+    use std::io::Write as _;
+    // Nobody may be reading any more; that is no error of ours.
+    let _ = writeln!(io::stdout(), "{line}");
+}

@@ -1,0 +1,204 @@
+//! The model as a picture. `arrange` lays out what is on screen, `view` only reads.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::tui::model::Model;
+use crate::tui::text::{dollars, duration, fit, one_line, short_number, width};
+use crate::tui::transcript::layout::Look;
+
+mod dialog;
+mod panel;
+mod popup;
+
+/// From this width on the panel stands beside the transcript.
+const WIDE: u16 = 100;
+const PANEL: u16 = 34;
+
+/// Where everything is. Heights may be zero on tiny screens.
+struct Areas {
+    header: Rect,
+    transcript: Rect,
+    panel: Option<Rect>,
+    note: Rect,
+    composer: Rect,
+    status: Rect,
+}
+
+/// Lays out the rows that `view` will show. Call before every frame.
+pub fn arrange(model: &mut Model) {
+    let areas = areas(model);
+    let look =
+        Look { columns: usize::from(areas.transcript.width), details: model.details, theme: model.theme };
+    model.transcript.arrange(look, usize::from(areas.transcript.height));
+}
+
+/// Draws one frame; changes nothing.
+pub fn view(model: &Model, frame: &mut Frame<'_>) {
+    let areas = areas(model);
+    draw_transcript(model, areas.transcript, frame);
+    if let Some(area) = areas.panel {
+        panel::side(model, area, frame);
+    }
+    if areas.header.height > 0 {
+        panel::header(model, areas.header, frame);
+    }
+    draw_note(model, areas.note, frame);
+    draw_composer(model, areas.composer, frame);
+    draw_status(model, areas.status, frame);
+    if let Some(dialog) = model.dialogs.front() {
+        let room = Rect { height: areas.status.y.saturating_sub(areas.header.y), ..areas.header };
+        dialog::draw(model, dialog, Rect { width: model.size.0, ..room }, frame);
+    } else if let Some(list) = &model.popup {
+        popup::draw(model, list, areas.composer, frame);
+    }
+}
+
+/// A line of spans, cut at the area's edge.
+fn put(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, columns: u16) {
+    if y < frame.area().bottom() && x < frame.area().right() {
+        frame.buffer_mut().set_line(x, y, line, columns);
+    }
+}
+
+fn areas(model: &Model) -> Areas {
+    let (columns, rows) = model.size;
+    let status = u16::from(rows > 0);
+    let most = (rows / 3).clamp(1, 12);
+    let typed = model.composer.rows(usize::from(columns.saturating_sub(3)));
+    let lines = u16::try_from(typed).unwrap_or(u16::MAX).clamp(1, most);
+    let composer = (lines + 1).min(rows.saturating_sub(status));
+    let note = u16::from(note_text(model).is_some() && rows > 6);
+    let side = model.panel && columns >= WIDE;
+    let header = u16::from(!side && model.shown_run().is_some() && rows > 8);
+    let height = rows.saturating_sub(status + composer + note + header);
+    let wide = if side { columns - PANEL } else { columns };
+    let at = |y: u16, height: u16| Rect { x: 0, y, width: columns, height };
+    Areas {
+        header: at(0, header),
+        // One column stays free on the right, so that text never touches the panel's border.
+        transcript: Rect { x: 0, y: header, width: wide.saturating_sub(1), height },
+        panel: side.then_some(Rect { x: wide, y: 0, width: PANEL, height }),
+        note: at(header + height, note),
+        composer: at(header + height + note, composer),
+        status: at(rows.saturating_sub(status), status),
+    }
+}
+
+fn draw_transcript(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+    for (y, row) in (area.y..area.bottom()).zip(model.transcript.visible()) {
+        if let Some(line) = row {
+            put(frame, area.x, y, line, area.width);
+        }
+    }
+}
+
+/// The line above the input: a hint, or what waits to be read.
+fn note_text(model: &Model) -> Option<String> {
+    if let Some(hint) = &model.hint {
+        return Some(hint.clone());
+    }
+    let chat = model.chat.as_ref().and_then(|id| model.run(id));
+    let waiting: Vec<&String> = chat.into_iter().flat_map(|run| &run.outbox).chain(&model.queued).collect();
+    let first = waiting.first()?;
+    let more = if waiting.len() > 1 { format!(" (+{})", waiting.len() - 1) } else { String::new() };
+    Some(format!("queued{more}: {}", one_line(first)))
+}
+
+fn draw_note(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+    let Some(text) = note_text(model).filter(|_| area.height > 0) else { return };
+    let text = fit(&text, usize::from(area.width.saturating_sub(2))).into_owned();
+    put(frame, area.x + 1, area.y, &Line::styled(text, model.theme.warning()), area.width);
+}
+
+fn draw_composer(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+    if area.height < 2 || area.width < 4 {
+        return;
+    }
+    let rule = "─".repeat(usize::from(area.width));
+    put(frame, area.x, area.y, &Line::styled(rule, model.theme.dim()), area.width);
+    put(frame, area.x, area.y + 1, &Line::styled("❯", model.theme.accent()), 1);
+    let text = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 3, height: area.height - 1 };
+    let input = model.composer.area();
+    frame.render_widget(input, text);
+    if model.composer.is_empty() {
+        let hint = match &model.wanted_input {
+            Some(name) => format!("input for {name}"),
+            None => "message, or / for commands".to_owned(),
+        };
+        put(frame, text.x, text.y, &Line::styled(hint, model.theme.dim()), text.width);
+    }
+    if model.dialogs.is_empty() {
+        let cursor = input.screen_cursor();
+        let row = u16::try_from(cursor.row).unwrap_or(u16::MAX).saturating_sub(input.scroll_offset().0);
+        let column = u16::try_from(cursor.col).unwrap_or(u16::MAX).min(text.width);
+        frame.set_cursor_position(Position {
+            x: (text.x + column).min(area.right() - 1),
+            y: (text.y + row).min(text.bottom() - 1),
+        });
+    }
+}
+
+/// Mode, model, tokens, cost, elapsed time; keys on the right.
+fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+    if area.height == 0 {
+        return;
+    }
+    let theme = model.theme;
+    let mut parts = vec![(model.mode(), theme.accent().patch(theme.bold()))];
+    let name = model.shown_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.2);
+    parts.push((name.clone(), theme.text()));
+    let usage = model.usage();
+    if usage.total() > 0 {
+        parts.push((format!("{} tok", short_number(usage.total())), theme.text()));
+        parts.push((dollars(model.cost_usd()), theme.text()));
+    }
+    if let Some(activity) = activity(model) {
+        parts.push((activity, theme.warning()));
+    }
+    let mut spans = vec![Span::raw(" ")];
+    let mut used = 1;
+    for (at, (text, style)) in parts.into_iter().enumerate() {
+        let gap = if at > 0 { " · " } else { "" };
+        used += width(gap) + width(&text);
+        spans.push(Span::styled(gap, theme.dim()));
+        spans.push(Span::styled(text, style));
+    }
+    put(frame, area.x, area.y, &Line::from(spans), area.width);
+    let keys = keys_hint(model);
+    let columns = usize::from(area.width);
+    if used + width(&keys) + 2 < columns {
+        let x = u16::try_from(columns - width(&keys) - 1).unwrap_or(0);
+        put(frame, x, area.y, &Line::styled(keys, theme.dim()), area.width - x);
+    }
+}
+
+/// What goes on, and for how long.
+fn activity(model: &Model) -> Option<String> {
+    let run = model.busy_run()?;
+    let what = if run.activity.is_empty() { "working" } else { &run.activity };
+    let since = run.busy_since?;
+    let ms = u64::try_from(model.now.0 - since.0).unwrap_or(0);
+    let time = if ms < 1_000 { String::new() } else { format!(" {}", duration(ms / 1_000 * 1_000)) };
+    Some(format!("{what}{}", time.replace(".0 s", " s")))
+}
+
+fn keys_hint(model: &Model) -> String {
+    match model.transcript.percent() {
+        Some(percent) => format!("{percent} % · End: newest"),
+        None if model.busy_run().is_some() => "Esc stops".to_owned(),
+        None => "/help".to_owned(),
+    }
+}
+
+/// A frame with a title around an area that was emptied; returns the inside.
+fn boxed(frame: &mut Frame<'_>, area: Rect, title: &str, style: Style) -> Rect {
+    use ratatui::widgets::{Block, Borders, Clear, Widget};
+    let block = Block::new().borders(Borders::ALL).border_style(style).title(Line::styled(title, style));
+    let inside = block.inner(area);
+    Clear.render(area, frame.buffer_mut());
+    block.render(area, frame.buffer_mut());
+    inside
+}

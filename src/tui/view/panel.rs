@@ -1,0 +1,114 @@
+//! The side panel: where the run is, who takes part, what it costs. One line on narrow screens.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::put;
+use crate::tui::model::Model;
+use crate::tui::run_view::RunView;
+use crate::tui::text::{dollars, fit, short_number};
+
+pub fn side(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+    let theme = model.theme;
+    for y in area.y..area.bottom() {
+        put(frame, area.x, y, &Line::styled("│", theme.dim()), 1);
+    }
+    let columns = usize::from(area.width.saturating_sub(2));
+    let lines = match model.shown_run() {
+        Some(run) => run_lines(model, run, columns),
+        None => facts_lines(model),
+    };
+    for (y, line) in (area.y..area.bottom()).zip(lines) {
+        put(frame, area.x + 2, y, &line, area.width.saturating_sub(2));
+    }
+}
+
+/// `coder_reviewer ▸ review · 2 agents · 1.2k tok · $0.01`
+pub fn header(model: &Model, area: Rect, frame: &mut Frame<'_>) {
+    let Some(run) = model.shown_run() else { return };
+    let mut text = format!(" {}", run.workflow);
+    if !run.state.is_empty() && !run.chat {
+        text.push_str(" ▸ ");
+        text.push_str(&run.state);
+    }
+    if !run.agents.is_empty() {
+        let plural = if run.agents.len() == 1 { "" } else { "s" };
+        text.push_str(&format!(" · {} agent{plural}", run.agents.len()));
+    }
+    let total = run.ledger.usage().total();
+    if total > 0 {
+        text.push_str(&format!(" · {} tok · {}", short_number(total), dollars(run.ledger.cost_usd())));
+    }
+    if run.over {
+        text.push_str(" · over");
+    }
+    let columns = usize::from(area.width);
+    let text = format!("{:columns$}", fit(&text, columns));
+    put(frame, area.x, area.y, &Line::styled(text, model.theme.selected()), area.width);
+}
+
+fn run_lines(model: &Model, run: &RunView, columns: usize) -> Vec<Line<'static>> {
+    let theme = model.theme;
+    let cut = |text: &str, less: usize| fit(text, columns.saturating_sub(less)).into_owned();
+    let title = if run.chat { "conversation" } else { "workflow" };
+    let over = if run.over { " (over)" } else { "" };
+    let mut lines = vec![
+        Line::styled(format!("{title}{over}"), theme.dim()),
+        Line::styled(cut(&run.workflow, 0), theme.bold()),
+        Line::default(),
+    ];
+    if !run.chat && !run.path.is_empty() {
+        lines.push(Line::styled("path", theme.dim()));
+        let skip = run.path.len().saturating_sub(8);
+        if skip > 0 {
+            lines.push(Line::styled(format!("  … {skip} before"), theme.dim()));
+        }
+        for (at, state) in run.path.iter().enumerate().skip(skip) {
+            let here = at + 1 == run.path.len() && !run.over;
+            let (mark, style) = if here { ("▸ ", theme.accent()) } else { ("  ", theme.text()) };
+            lines.push(Line::styled(format!("{mark}{}", cut(state, 2)), style));
+        }
+        lines.push(Line::default());
+    }
+    if !run.agents.is_empty() {
+        lines.push(Line::styled("agents", theme.dim()));
+        for agent in &run.agents {
+            lines.push(Line::from(vec![
+                Span::styled(cut(&agent.name, 12), theme.seat(agent.side)),
+                Span::styled(format!(" {}", agent.side.as_str()), theme.dim()),
+            ]));
+            let tokens = short_number(agent.usage.total());
+            lines.push(Line::raw(format!("  {} · {tokens}", cut(&agent.model, 5 + tokens.len()))));
+        }
+        lines.push(Line::default());
+    }
+    let usage = run.ledger.usage();
+    lines.push(Line::styled("cost", theme.dim()));
+    lines.push(Line::raw(cut(
+        &format!("{} in · {} out", short_number(usage.prompt), short_number(usage.completion)),
+        0,
+    )));
+    lines.push(Line::raw(dollars(run.ledger.cost_usd())));
+    if let Some(snapshot) = &run.snapshot {
+        lines.push(Line::default());
+        lines.push(Line::styled("snapshot", theme.dim()));
+        lines.push(Line::raw(cut(snapshot, 0)));
+    }
+    lines
+}
+
+fn facts_lines(model: &Model) -> Vec<Line<'static>> {
+    let facts = &model.facts;
+    let mut lines = Vec::new();
+    for (name, value) in [
+        ("role", facts.role.clone()),
+        ("model", facts.model.clone()),
+        ("tools", format!("{} of {}", facts.tools_available, facts.tools_total)),
+        ("branch", facts.branch.clone().unwrap_or_else(|| "no git".to_owned())),
+    ] {
+        lines.push(Line::styled(name, model.theme.dim()));
+        lines.push(Line::raw(value));
+    }
+    lines
+}

@@ -1,0 +1,39 @@
+//! The completion list above the input box.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{boxed, put};
+use crate::tui::complete::Popup;
+use crate::tui::model::Model;
+use crate::tui::text::{fit, one_line, width};
+
+const MOST: usize = 8;
+
+pub fn draw(model: &Model, popup: &Popup, composer: Rect, frame: &mut Frame<'_>) {
+    let count = popup.candidates.len().min(MOST).min(usize::from(composer.y.saturating_sub(2)));
+    if count == 0 || composer.width < 10 {
+        return;
+    }
+    let height = u16::try_from(count + 2).unwrap_or(u16::MAX);
+    let columns = composer.width.saturating_sub(2).min(90);
+    let area = Rect { x: composer.x + 1, y: composer.y - height, width: columns, height };
+    let theme = model.theme;
+    let inside = boxed(frame, area, " Tab completes ", theme.dim());
+    // The selected one stays in view.
+    let first = (popup.selected + 1).saturating_sub(count);
+    let room = usize::from(inside.width);
+    let names =
+        popup.candidates.iter().map(|candidate| width(&candidate.label)).max().unwrap_or(0).min(room / 2);
+    for (at, candidate) in popup.candidates.iter().enumerate().skip(first).take(count) {
+        let label = fit(&candidate.label, names).into_owned();
+        let pad = " ".repeat(names - width(&label) + 2);
+        let about = fit(&one_line(&candidate.about), room.saturating_sub(names + 2)).into_owned();
+        let style = if at == popup.selected { theme.selected() } else { theme.text() };
+        let line =
+            Line::from(vec![Span::styled(label, style), Span::raw(pad), Span::styled(about, theme.dim())]);
+        let y = inside.y + u16::try_from(at - first).unwrap_or(0);
+        put(frame, inside.x, y, &line, inside.width);
+    }
+}
