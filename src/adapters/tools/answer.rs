@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::tool::ToolOutcome;
 
-use super::capped::shorten;
+use super::capped::{shorten, shorten_line};
 
 /// What a tool has to say, before it is put into words for the model.
 pub(super) struct Answer {
@@ -41,6 +41,7 @@ impl Answer {
         self
     }
 
+    /// Something the JSON line says; callers keep it short, because that line is never cut.
     #[must_use]
     pub(super) fn fact(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.facts.insert(name.to_owned(), value.into());
@@ -70,13 +71,13 @@ impl Answer {
             head.insert("error".to_owned(), shorten(&error, cap / 4).into());
         }
         head.extend(self.facts);
-        let mut content = shorten(&Value::Object(head).to_string(), cap);
+        let mut content = Value::Object(head).to_string();
         if !self.body.is_empty() {
             content.push('\n');
             content.push_str(&shorten(&self.body, cap));
         }
         content.retain(|c| c != '\0');
-        let summary = shorten(self.summary.lines().next().unwrap_or_default(), 200);
+        let summary = shorten_line(&self.summary, 200);
         ToolOutcome { ok, content, summary, duration_ms, changed: self.changed }
     }
 }

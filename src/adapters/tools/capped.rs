@@ -56,6 +56,12 @@ pub(super) fn shorten(text: &str, cap: usize) -> String {
     format!("{}\n[… {} bytes left out …]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
+/// The first line of `text`, ending with `…` where it was cut.
+pub(super) fn shorten_line(text: &str, cap: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    if line.len() <= cap { line.to_owned() } else { format!("{}…", &line[..line.floor_char_boundary(cap)]) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +83,8 @@ mod tests {
         let mut capped = Capped::new(100);
         capped.push("grüß".as_bytes());
         assert_eq!(capped.into_text(), "grüß");
+        assert_eq!(shorten_line("a\nb", 9), "a");
+        assert_eq!(shorten_line(&"ü".repeat(9), 3), "ü…");
         assert!(shorten(&"ü".repeat(100), 51).starts_with("üüüüüüüüüüüü\n[… "));
     }
 }

@@ -93,7 +93,8 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
     let letters: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let padding = letters.iter().rev().take_while(|byte| **byte == b'=').count();
     let letters = &letters[..letters.len() - padding];
-    if letters.len() % 4 == 1 || padding > 2 || (padding > 0 && (letters.len() + padding) % 4 != 0) {
+    if letters.len() % 4 == 1 || padding > 2 || (padding > 0 && !(letters.len() + padding).is_multiple_of(4))
+    {
         return None;
     }
     let mut bytes = Vec::with_capacity(letters.len() / 4 * 3 + 2);

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
 use super::answer::Answer;
-use super::capped::shorten;
+use super::capped::shorten_line;
 use super::{FILE_LIMIT, Project};
 
 pub(super) const NAME: &str = "exact_search";
@@ -176,7 +176,7 @@ struct Fragments {
 impl Fragments {
     fn line(&mut self, number: u64, mark: char, bytes: &[u8]) {
         let line = String::from_utf8_lossy(bytes);
-        let line = shorten(line.trim_end_matches(['\r', '\n']), LINE);
+        let line = shorten_line(&line, LINE);
         self.text.push_str(&format!("{number}{mark}{line}\n"));
     }
 }

@@ -20,6 +20,9 @@ pub(super) const NAME: &str = "list_directory";
 /// Most entries of one answer.
 const ENTRIES: usize = 2_000;
 
+/// Most directories that are named as unreadable.
+const UNREADABLE: usize = 50;
+
 /// Left out unless the call names its own list.
 const EXCLUDED: [&str; 10] = [
     "node_modules",
@@ -132,10 +135,11 @@ impl Listing {
         while let Some((directory, prefix, level)) = waiting.pop_front() {
             let mut entries: Vec<fs::DirEntry> = match fs::read_dir(&directory) {
                 Ok(entries) => entries.flatten().collect(),
-                Err(error) => {
+                Err(error) if self.unreadable.len() < UNREADABLE => {
                     self.unreadable.push(format!("{prefix}: {}", reason(&error)));
                     continue;
                 }
+                Err(_) => continue,
             };
             entries.sort_by_key(fs::DirEntry::file_name);
             for entry in entries {

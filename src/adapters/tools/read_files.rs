@@ -11,6 +11,7 @@ use crate::domain::tool::{ToolRisk, ToolSpec};
 
 use super::Project;
 use super::answer::Answer;
+use super::capped::shorten_line;
 use super::encoding::{self, Encoding};
 use super::load::load;
 
@@ -18,6 +19,9 @@ pub(super) const NAME: &str = "read_files";
 
 /// Up to this many bytes are read where the call runs: handing over to another thread would cost more than reading.
 const AT_ONCE: u64 = 512 * 1024;
+
+/// Most failures named in one answer; `total_read` still tells how many there were.
+const FAILURES: usize = 50;
 
 #[derive(Deserialize)]
 pub(super) struct Arguments {
@@ -91,7 +95,8 @@ fn read(project: &Project, arguments: &Arguments) -> Answer {
                 body.push_str(&shown);
                 read.push(piece.title);
             }
-            Err(problem) => failed.push(problem.into()),
+            Err(problem) if failed.len() < FAILURES => failed.push(shorten_line(&problem, 300).into()),
+            Err(_) => {}
         }
     }
     let reasons: Vec<&str> = failed.iter().filter_map(Value::as_str).collect();
