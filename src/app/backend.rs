@@ -57,7 +57,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     logs::start(&world.dirs.data, catalog.settings().verbosity());
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let events = wired.handle.subscribe(true);
-    let desk = Desk { world, overrides, catalog: RwLock::new(Arc::new(catalog)), wired, branch: Mutex::default() };
+    let desk =
+        Desk { world, overrides, catalog: RwLock::new(Arc::new(catalog)), wired, branch: Mutex::default() };
     let session = Session {
         backend: Arc::new(desk),
         events,
@@ -138,7 +139,9 @@ impl Backend for Desk {
         let catalog = self.catalog();
         let models: BTreeMap<&str, String> = ["base", "smart", "fast"]
             .into_iter()
-            .map(|level| (level, catalog.choice(level).map_or_else(|_| "not set".to_owned(), |choice| choice.model)))
+            .map(|level| {
+                (level, catalog.choice(level).map_or_else(|_| "not set".to_owned(), |choice| choice.model))
+            })
             .collect();
         catalog
             .roles()
@@ -183,7 +186,8 @@ impl Backend for Desk {
     fn start_workflow(&self, name: &str, input: &str) -> Result<RunId, String> {
         let program = self.catalog().program(name).map_err(|found| self.told(&found))?;
         let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
-        let values = inputs::from_text(&parameters, input).map_err(|e| with_hint(&e.message, Some(&e.hint)))?;
+        let values =
+            inputs::from_text(&parameters, input).map_err(|e| with_hint(&e.message, Some(&e.hint)))?;
         self.start(program, values)
     }
 
@@ -284,10 +288,7 @@ fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String,
 }
 
 fn first_error(found: &[Diagnostic]) -> Option<String> {
-    found
-        .iter()
-        .find(|finding| finding.severity == Severity::Error)
-        .map(crate::config::render::compact)
+    found.iter().find(|finding| finding.severity == Severity::Error).map(crate::config::render::compact)
 }
 
 /// `path, start_line?`: names of a tool's parameters, optional ones marked.

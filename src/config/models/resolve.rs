@@ -233,16 +233,14 @@ impl Resolver<'_> {
     fn no_model(&self, level: &str, pick: &Pick<'_>) -> Box<Diagnostic> {
         let example = pick.known.and_then(|provider| provider.models.first());
         let example = example.map(|model| format!(", for example to {}", model.name)).unwrap_or_default();
-        let hint = format!(
-            "set SYNTHDEV_BASE_MODEL, or `levels.base.model` in settings.json{example}; `/configure` asks for it"
-        );
+        let hint = format!("set SYNTHDEV_BASE_MODEL, or `levels.base.model` in settings.json{example}");
         problem(format!("no model is set for level {level}"), Some(hint))
     }
 
     fn no_provider(&self, level: &str, model: &str) -> Box<Diagnostic> {
         if model.is_empty() {
             let hint = "set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of \
-                        your own), or run `/configure`";
+                        your own); `synthdev config show --origin` shows what is in force";
             return problem(format!("no model is set for level {level}"), Some(hint.to_owned()));
         }
         let hint = "set SYNTHDEV_BASE_URL to the server's address, or SYNTHDEV_PROVIDER to a provider of the \
