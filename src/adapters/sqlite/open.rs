@@ -10,6 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{failure, schema};
+use crate::adapters::disk;
 use crate::ports::run_store::StoreError;
 
 /// How long a call waits for another process's write.
@@ -102,28 +103,12 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        directory_builder().create(parent).map_err(|error| failure::io(parent, "create", &error))?;
+        disk::make_private(parent).map_err(|error| failure::io(parent, "create", &error))?;
     }
-    match private_options().write(true).create_new(true).open(path) {
-        Ok(_) => Ok(()),
+    match disk::create_private(path) {
+        Ok(()) => Ok(()),
         // another process was faster
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(failure::io(path, "create", &error)),
     }
-}
-
-fn directory_builder() -> std::fs::DirBuilder {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-}
-
-fn private_options() -> std::fs::OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "modes are a unix notion"))]
-    let mut options = std::fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
