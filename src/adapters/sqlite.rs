@@ -1,15 +1,18 @@
-//! The journal of every run, in one SQLite database that several processes share safely (architecture §5).
+//! The journal of every run, in one SQLite file that several processes share (HIST-1, SNAP-16, ERR-12).
 //!
-//! Rows are append-only. Every append is one transaction in the write-ahead log: it survives a kill of this
-//! process without a sync; `sync` makes it survive a power cut. Nothing is ever replaced silently.
+//! Owns the file, its tables and how a dead run is recognised. Refuses to replace a file it cannot read,
+//! to open a newer version's file, and to remove secrets: rows arrive already redacted.
 
-mod blobs;
+mod failure;
+mod open;
+mod process;
 mod read;
 mod schema;
+mod sync;
 mod write;
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
@@ -18,73 +21,94 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::{Row, RunHeader, RunProgress, RunSummary};
 use crate::ports::run_store::{RunStore, StoreError};
 
-/// Opened at first use: a start that records nothing pays nothing.
+use write::Writer;
+
+/// A store on one database file. Nothing is opened before the first call, and reading a store that was
+/// never written creates nothing.
+///
+/// Writing and reading use a connection each, so a long list never holds up an append. One store serves
+/// all threads of a process; other processes open their own on the same path.
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    connection: Mutex<Option<Connection>>,
+    writer: Mutex<Option<Writer>>,
+    reader: Mutex<Option<Connection>>,
+    /// The directory entry of the write-ahead log has been made durable once.
+    directory_synced: AtomicBool,
 }
 
 impl SqliteStore {
-    /// The database at `path`; its directory is made when needed.
+    /// The database at `path`; its directory is made when needed. Touches nothing yet.
     pub fn at(path: PathBuf) -> Self {
-        Self { path, connection: Mutex::new(None) }
+        Self {
+            path,
+            writer: Mutex::new(None),
+            reader: Mutex::new(None),
+            directory_synced: AtomicBool::new(false),
+        }
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let mut guard = self.lock();
-        let connection = match guard.as_mut() {
-            Some(connection) => connection,
-            None => guard.insert(schema::open(&self.path)?),
+    fn with_writer<T>(
+        &self,
+        action: &str,
+        work: impl FnOnce(&mut Writer) -> Result<T, rusqlite::Error>,
+    ) -> Result<T, StoreError> {
+        let mut slot = lock(&self.writer);
+        let writer = match slot.as_mut() {
+            Some(writer) => writer,
+            None => slot.insert(Writer::new(open::open(&self.path)?)),
         };
-        work(connection).map_err(|error| broken(&self.path, &error))
+        work(writer).map_err(|error| failure::explain(&self.path, action, &error))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Connection>> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    /// `None` when there is no database yet.
+    fn with_reader<T>(
+        &self,
+        action: &str,
+        work: impl FnOnce(&Connection) -> Result<T, rusqlite::Error>,
+    ) -> Result<Option<T>, StoreError> {
+        let mut slot = lock(&self.reader);
+        let reader = match slot.as_mut() {
+            Some(reader) => reader,
+            None if open::is_absent(&self.path) => return Ok(None),
+            None => slot.insert(open::open(&self.path)?),
+        };
+        work(reader).map(Some).map_err(|error| failure::explain(&self.path, action, &error))
     }
 }
 
 impl RunStore for SqliteStore {
     fn create(&self, header: &RunHeader) -> Result<(), StoreError> {
-        self.with(|connection| write::create(connection, header))
+        self.with_writer("start a run in", |writer| writer.create(header))
+            .and_then(|done| done.map_err(|refusal| failure::refused(&self.path, &header.id, refusal)))
     }
 
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
-        self.with(|connection| write::append(connection, run, rows, progress))
+        self.with_writer("write to", |writer| writer.append(run, rows, progress))
+            .and_then(|done| done.map_err(|refusal| failure::refused(&self.path, run, refusal)))
     }
 
-    /// Any descriptor of the log flushes it, so appends go on meanwhile.
     fn sync(&self) -> Result<(), StoreError> {
-        let mut name = self.path.clone().into_os_string();
-        name.push("-wal");
-        match File::open(PathBuf::from(name)) {
-            Ok(log) => log.sync_data().map_err(|error| StoreError {
-                message: format!("{} cannot be made durable: {error}", self.path.display()),
-                hint: Some("check the disk".to_owned()),
-            }),
-            // Without a log everything is in the database already.
-            Err(_) => Ok(()),
-        }
+        sync::make_durable(self)
     }
 
     fn list(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
-        if !self.path.exists() {
-            return Ok(Vec::new());
-        }
-        self.with(|connection| read::list(connection, limit))
+        let found = self.with_reader("read", |reader| read::list(reader, limit))?;
+        Ok(found.unwrap_or_default())
     }
 
     fn find(&self, id: &str) -> Result<RunSummary, StoreError> {
-        let found = if self.path.exists() { self.with(|c| read::by_prefix(c, id))? } else { Vec::new() };
-        only_one(id, found)
+        let found = self.with_reader("read", |reader| read::find(reader, id))?;
+        found.unwrap_or(read::Found::Nothing).into_result(id)
     }
 
     fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError> {
-        self.with(|connection| read::load(connection, run))
+        let found = self.with_reader("read", |reader| read::load(reader, run))?;
+        found.flatten().ok_or_else(|| failure::unknown_run(run.as_str()))
     }
 }
 
+<<<<<<< HEAD
 fn only_one(id: &str, mut found: Vec<RunSummary>) -> Result<RunSummary, StoreError> {
     if found.len() > 1 {
         let ids: Vec<&str> = found.iter().take(5).map(|run| run.id.as_str()).collect();
@@ -118,4 +142,10 @@ fn broken(path: &Path, error: &rusqlite::Error) -> StoreError {
         message: format!("the history {} cannot be used: {error}", path.display()),
         hint: Some(hint),
     }
+=======
+/// A panic elsewhere cannot leave a half-done transaction (it rolls back while unwinding), so a poisoned
+/// lock is still good.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+>>>>>>> sqlite
 }

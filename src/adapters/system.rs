@@ -1,5 +1,6 @@
-//! The clock and the source of ids.
+//! The clock and the source of ids. The only place that asks the system for time or luck.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
@@ -7,46 +8,62 @@ use uuid::Uuid;
 use crate::domain::ids::{RunId, Timestamp};
 use crate::ports::clock::{Clock, IdSource};
 
-/// The machine's clock, UTC.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
+    /// A clock set before 1970 counts as 1970.
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 }
 
-/// Ids from the operating system's luck.
+/// Draws run ids such as `6s1c9rk2m4tz`: twelve characters that sort by start time.
+///
+/// Eight characters are the milliseconds since 2020 (good until 2054), four are luck, so ids of several
+/// processes do not meet. The letters are Crockford's: lower case without i, l, o and u, so nothing is
+/// mistaken when read aloud. The first five characters already tell runs apart that began half a minute
+/// apart, so a prefix is quick to type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemIds;
 
-/// Crockford's alphabet: no letter that is mistaken for a digit.
-const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// The last id of this process as a number: the next one is larger even within a millisecond or when the
+/// clock goes back.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// 2020-01-01 UTC.
+const EPOCH_MS: i64 = 1_577_836_800_000;
+const LUCK_BITS: u32 = 20;
+const ID_LENGTH: usize = 12;
+const LARGEST: u64 = (1 << (5 * ID_LENGTH)) - 1;
 
 impl IdSource for SystemIds {
-    /// Ten letters of time (milliseconds) and seven of luck: sorts by time, and a few letters are enough to type.
     fn run_id(&self) -> RunId {
-        let id = Uuid::now_v7().as_u128();
-        let time = id >> 80;
-        let luck = id & ((1 << 35) - 1);
-        let mut text = String::with_capacity(17);
-        letters(time, 10, &mut text);
-        letters(luck, 7, &mut text);
-        RunId(text)
+        let elapsed = u64::try_from(SystemClock.now().0 - EPOCH_MS).unwrap_or(0);
+        let luck = Uuid::new_v4().as_u64_pair().1 & ((1 << LUCK_BITS) - 1);
+        RunId(spell(later(&LAST, (elapsed << LUCK_BITS) | luck)))
     }
 
     fn seed(&self) -> u64 {
-        Uuid::new_v4().as_u64_pair().0
+        let (high, low) = Uuid::new_v4().as_u64_pair();
+        // the six fixed bits of a v4 uuid are in different places of the two halves
+        high ^ low.rotate_left(32)
     }
 }
 
-fn letters(number: u128, count: u32, text: &mut String) {
-    for at in (0..count).rev() {
-        let digit = usize::try_from((number >> (5 * at)) & 31).unwrap_or(0);
-        text.push(char::from(ALPHABET[digit]));
-    }
+/// The drawn number, or the one after the last if that is larger; keeps it.
+fn later(last: &AtomicU64, drawn: u64) -> u64 {
+    let next = |last: u64| drawn.max(last + 1).min(LARGEST);
+    let before = last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)));
+    next(before.unwrap_or_default())
+}
+
+/// Twelve letters, most significant first, so that text sorts as the number does.
+fn spell(number: u64) -> String {
+    let letter = |at: usize| LETTERS[(number >> (5 * (ID_LENGTH - 1 - at)) & 31) as usize];
+    (0..ID_LENGTH).map(|at| char::from(letter(at))).collect()
 }
 
 #[cfg(test)]
@@ -54,12 +71,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_sort_by_time_and_differ() {
-        let first = SystemIds.run_id();
-        std::thread::sleep(std::time::Duration::from_millis(2));
-        let second = SystemIds.run_id();
-        assert!(first < second, "{first} {second}");
-        assert_eq!(first.0.len(), 17);
+    fn ids_sort_in_the_order_drawn_even_within_a_millisecond() {
+        let drawn: Vec<String> = (0..10_000).map(|_| SystemIds.run_id().0).collect();
+        assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(drawn.iter().all(|id| id.len() == ID_LENGTH && id.bytes().all(|c| LETTERS.contains(&c))));
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_does_not_turn_the_order() {
+        let last = AtomicU64::new(0);
+        assert_eq!(later(&last, 100), 100);
+        assert_eq!(later(&last, 40), 101);
+        assert_eq!(later(&last, 101), 102);
+        assert_eq!(later(&last, 500), 500);
+    }
+
+    #[test]
+    fn spelling_keeps_the_order() {
+        assert_eq!(spell(0), "000000000000");
+        assert_eq!(spell(31), "00000000000z");
+        assert_eq!(spell(32), "000000000010");
+        assert_eq!(spell(LARGEST), "zzzzzzzzzzzz");
+    }
+
+    #[test]
+    fn seeds_differ() {
         assert_ne!(SystemIds.seed(), SystemIds.seed());
     }
 }

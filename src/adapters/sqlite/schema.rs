@@ -1,41 +1,72 @@
-//! Opening the database, and its shape by version.
+//! The tables, and the step from an empty file to the present version.
 
-use std::path::Path;
-use std::time::Duration;
+use rusqlite::{Connection, TransactionBehavior};
 
-use rusqlite::{Connection, OpenFlags};
+/// `PRAGMA application_id`: "SynD". Tells our file from any other SQLite file.
+pub(super) const APPLICATION_ID: i32 = 0x5379_6e44;
+/// `PRAGMA user_version` of a file that this program writes.
+pub(super) const VERSION: i32 = 1;
 
-use super::broken;
-use crate::adapters::disk;
-use crate::ports::run_store::StoreError;
-
-/// `PRAGMA user_version` of this program.
-const VERSION: i64 = 1;
-/// Marks the file as ours ("synd").
-const APPLICATION: i64 = 0x7379_6e64;
-
-const TABLES: &str = "
-    CREATE TABLE blobs (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;
-    CREATE TABLE runs (
-        id TEXT PRIMARY KEY, workflow TEXT NOT NULL, definition_hash TEXT NOT NULL, input TEXT NOT NULL,
-        project TEXT NOT NULL, started INTEGER NOT NULL, pid INTEGER NOT NULL, pid_started INTEGER NOT NULL,
-        spec TEXT NOT NULL REFERENCES blobs(hash), progress TEXT NOT NULL, next_seq INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX runs_by_time ON runs(started DESC);
-    CREATE TABLE rows (
-        run TEXT NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL, call INTEGER,
-        body TEXT NOT NULL, blob TEXT, PRIMARY KEY (run, seq)
-    ) WITHOUT ROWID;
+/// - `runs` never changes after the start; `progress` is small and rewritten at state boundaries, so a long
+///   input is not written again with it.
+/// - `progress.pid` and `process` name the process that wrote last: it drives the run, also after a resume.
+/// - `rows` is append-only and clustered by run: reading a run is one range, appending touches its last page.
+///   With a `blob`, `body` is only a preview and `length` the size of the whole.
+const VERSION_1: &str = "
+CREATE TABLE blobs(
+  hash TEXT PRIMARY KEY NOT NULL,
+  bytes BLOB NOT NULL
+);
+CREATE TABLE runs(
+  key INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  workflow TEXT NOT NULL,
+  definition_hash TEXT NOT NULL,
+  input TEXT NOT NULL,
+  project TEXT NOT NULL,
+  started INTEGER NOT NULL,
+  spec TEXT NOT NULL REFERENCES blobs(hash)
+);
+CREATE INDEX runs_started ON runs(started);
+CREATE TABLE progress(
+  run INTEGER PRIMARY KEY REFERENCES runs(key) ON DELETE CASCADE,
+  status TEXT NOT NULL,
+  path TEXT NOT NULL,
+  prompt INTEGER NOT NULL,
+  completion INTEGER NOT NULL,
+  cached INTEGER NOT NULL,
+  reasoning INTEGER NOT NULL,
+  cost_usd REAL,
+  snapshot TEXT,
+  output TEXT,
+  error TEXT,
+  updated INTEGER NOT NULL,
+  pid INTEGER NOT NULL,
+  process TEXT NOT NULL
+);
+CREATE TABLE rows(
+  run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  call INTEGER,
+  body TEXT NOT NULL,
+  blob TEXT REFERENCES blobs(hash),
+  length INTEGER NOT NULL,
+  PRIMARY KEY(run, seq)
+) WITHOUT ROWID;
 ";
 
-/// Opens or makes the database, readable by the user only.
-pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
-    if let Some(directory) = path.parent() {
-        disk::make_private(directory).map_err(|error| StoreError {
-            message: format!("the directory {} cannot be made: {error}", directory.display()),
-            hint: Some("make it writable for you, or set XDG_DATA_HOME".to_owned()),
-        })?;
+/// Brings a file of an older version to the present one, in one transaction. Two processes may both try:
+/// the second finds the work done.
+pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if number(&transaction, "user_version")? == 0 {
+        transaction.execute_batch(VERSION_1)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
     }
+<<<<<<< HEAD
     let fresh = !path.exists();
     if fresh {
         // Made closed to others before SQLite puts anything in; a failure shows again when it is opened.
@@ -63,29 +94,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         }
     }
     Ok(connection)
+=======
+    transaction.commit()
+>>>>>>> sqlite
 }
 
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(Duration::from_secs(5))?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "NORMAL")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    connection.set_prepared_statement_cache_capacity(32);
-    Ok(())
-}
-
-/// Two processes may come here at once: the second finds the tables made.
-fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let made = if version == 0 {
-        connection.execute_batch(TABLES).and_then(|()| {
-            connection.pragma_update(None, "application_id", APPLICATION)?;
-            connection.pragma_update(None, "user_version", VERSION)
-        })
-    } else {
-        Ok(())
-    };
-    connection.execute_batch(if made.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    made
+pub(super) fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, pragma, |row| row.get(0))
 }

@@ -1,0 +1,149 @@
+use std::process::Command;
+
+use super::*;
+
+fn names(read: &[Read]) -> Vec<&str> {
+    read.iter().map(|file| file.name.as_str()).collect()
+}
+
+#[test]
+fn a_tree_is_read_in_order_and_a_broken_file_hides_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("b/deep")).unwrap();
+    fs::write(dir.path().join("b/deep/two.json"), "2").unwrap();
+    fs::write(dir.path().join("a.json"), "1").unwrap();
+    fs::write(dir.path().join("bad.json"), b"1\n\xff\xfe").unwrap();
+    fs::write(dir.path().join("note.txt"), "x").unwrap();
+    fs::write(dir.path().join(".a.json"), "an editor's copy").unwrap();
+    let read = read_tree(dir.path());
+    assert_eq!(names(&read), ["a.json", "b/deep/two.json", "bad.json"]);
+    assert_eq!(read[1].text.as_deref().unwrap(), "2");
+    assert_eq!(read[2].text.as_ref().unwrap_err().to_string(), "it is not UTF-8 text: see line 2 (byte 2)");
+    assert!(read_tree(&dir.path().join("missing")).is_empty());
+}
+
+#[test]
+fn what_is_no_directory_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("roles"), "a file").unwrap();
+    let read = read_tree(&dir.path().join("roles"));
+    assert_eq!(names(&read), ["."]);
+    assert!(read[0].text.is_err());
+}
+
+#[test]
+fn size_is_limited_to_the_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.json");
+    let most = usize::try_from(LARGEST).unwrap();
+    fs::write(&path, " ".repeat(most)).unwrap();
+    assert_eq!(read(&path).unwrap().len(), most);
+    fs::write(&path, " ".repeat(most + 1)).unwrap();
+    assert_eq!(read(&path).unwrap_err().to_string(), "it is larger than 4 MiB");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_circles_and_pipes_do_not_hold_a_start_up() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.json"), "1").unwrap();
+    std::os::unix::fs::symlink(dir.path(), dir.path().join("again")).unwrap();
+    std::os::unix::fs::symlink(dir.path().join("a.json"), dir.path().join("link.json")).unwrap();
+    std::os::unix::fs::symlink("nowhere", dir.path().join("lost.json")).unwrap();
+    assert!(Command::new("mkfifo").arg(dir.path().join("pipe.json")).status().unwrap().success());
+    let read = read_tree(dir.path());
+    assert_eq!(names(&read), ["a.json", "link.json", "lost.json", "pipe.json"]);
+    let good: Vec<bool> = read.iter().map(|file| file.text.is_ok()).collect();
+    assert_eq!(good, [true, true, false, false]);
+}
+
+#[test]
+fn endless_depth_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("d/".repeat(DEEPEST + 1))).unwrap();
+    fs::write(dir.path().join("d/".repeat(DEEPEST)).join("last.json"), "1").unwrap();
+    let read = read_tree(dir.path());
+    assert_eq!(read.len(), 2);
+    assert_eq!(read.iter().filter(|file| file.text.is_ok()).count(), 1);
+}
+
+#[test]
+fn a_private_file_is_replaced_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("new/x.json");
+    write_private(&path, "one").unwrap();
+    write_private(&path, "two").unwrap();
+    assert_eq!(read(&path).unwrap(), "two");
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    assert_eq!(read_if_there(&dir.path().join("none")).unwrap(), None);
+}
+
+#[test]
+fn writers_at_once_leave_one_whole_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.json");
+    std::thread::scope(|scope| {
+        for letter in ["a", "b", "c", "d"] {
+            let path = &path;
+            scope.spawn(move || (0..10).for_each(|_| write_private(path, &letter.repeat(10_000)).unwrap()));
+        }
+    });
+    let text = read(&path).unwrap();
+    assert!(text.len() == 10_000 && text == text[..1].repeat(10_000));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file stays");
+}
+
+#[test]
+fn a_failed_write_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("taken");
+    fs::create_dir_all(path.join("full")).unwrap();
+    assert!(write_private(&path, "x").is_err());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn modes_are_closed_and_links_stay_links() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let (real, link) = (dir.path().join("made/real.json"), dir.path().join("link.json"));
+    write_private(&real, "one").unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    write_private(&link, "two").unwrap();
+    assert!(link.is_symlink());
+    assert_eq!(read(&real).unwrap(), "two");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&real), mode(real.parent().unwrap())), (0o600, 0o700));
+}
+
+/// `git status` of a project in which the program put something, with or without the user's own directory.
+#[test]
+fn git_does_not_see_project_data() {
+    for users_own in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let git = |arguments: &[&str]| {
+            let done = Command::new("git").arg("-C").arg(dir.path()).args(arguments).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+            String::from_utf8(done.stdout).unwrap()
+        };
+        git(&["init", "-q"]);
+        let flow = dir.path().join(".synthdev/workflows/mine.json");
+        if users_own {
+            fs::create_dir_all(flow.parent().unwrap()).unwrap();
+            fs::write(&flow, "{}").unwrap();
+        }
+        for _ in 0..2 {
+            let data = project_data(dir.path(), "cache").unwrap();
+            fs::write(data.join("x"), "1").unwrap();
+        }
+        let seen = git(&["status", "--porcelain", "-uall"]);
+        assert_eq!(seen, if users_own { "?? .synthdev/workflows/mine.json\n" } else { "" });
+    }
+}
+
+#[test]
+fn an_override_keeps_everything_below_one_root() {
+    let dirs = UserDirs::under(Path::new("/x"));
+    assert!(dirs.config.starts_with("/x") && dirs.data.starts_with("/x") && dirs.config != dirs.data);
+}

@@ -1,0 +1,80 @@
+//! Small files that only the user can read, replaced whole.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Tells temporary files of one process apart.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Writes a small file so that readers see the old or the new text, never a part, also after a power cut;
+/// readable by the user only. A link is followed: what it points to is replaced, the link stays.
+///
+/// # Errors
+/// As the system says; the old file is untouched.
+pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
+    let directory = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make_private(directory)?;
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let temporary = directory.join(format!(".{}-{number}.tmp", std::process::id()));
+    let written = fill(&temporary, text).and_then(|()| fs::rename(&temporary, &place));
+    if written.is_err() {
+        // best effort: the first error is the one to tell
+        let _ = fs::remove_file(&temporary);
+        return written;
+    }
+    sync_directory(directory)
+}
+
+/// Makes an empty file that only the user can read.
+///
+/// # Errors
+/// As the system says; the file exists.
+pub fn create_private(path: &Path) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    private(&mut options);
+    options.open(path).map(|_| ())
+}
+
+/// Makes a directory of ours, closed to others; one that exists keeps its mode.
+///
+/// # Errors
+/// As the system says.
+pub fn make_private(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+fn fill(temporary: &Path, text: &str) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    // a leftover of a killed process with the same id may be there
+    options.write(true).create(true).truncate(true);
+    private(&mut options);
+    let mut file = options.open(temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_data()
+}
+
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    fs::File::open(directory)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn private(options: &mut fs::OpenOptions) {
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+}
+
+#[cfg(not(unix))]
+fn private(_: &mut fs::OpenOptions) {}

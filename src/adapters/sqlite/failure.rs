@@ -1,0 +1,80 @@
+//! What went wrong with the store, in words that say what to do next (ERR-1).
+
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+
+use super::write::Refusal;
+use crate::domain::ids::RunId;
+use crate::ports::run_store::StoreError;
+
+/// `action` completes "cannot … the run history FILE".
+pub(super) fn explain(path: &Path, action: &str, error: &rusqlite::Error) -> StoreError {
+    let file = path.display();
+    if let rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..) = error {
+        return damaged(path, &error.to_string());
+    }
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(path, &error.to_string()),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError {
+            message: format!("cannot {action} the run history {file}: another process has held it for 5 s"),
+            hint: Some("try again; if it stays so, look for a stopped synthdev process".to_owned()),
+        },
+        Some(ErrorCode::DiskFull) => StoreError {
+            message: format!("cannot {action} the run history {file}: the disk is full"),
+            hint: Some("free some space; what was written before is kept".to_owned()),
+        },
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreError {
+            message: format!("cannot {action} the run history {file}: {error}"),
+            hint: Some(format!(
+                "the file and its directory must be writable: check `ls -ld {}`",
+                path.parent().unwrap_or(path).display()
+            )),
+        },
+        _ => StoreError { message: format!("cannot {action} the run history {file}: {error}"), hint: None },
+    }
+}
+
+pub(super) fn damaged(path: &Path, detail: &str) -> StoreError {
+    let file = path.display();
+    StoreError {
+        message: format!("the run history {file} is damaged: {detail}"),
+        hint: Some(format!(
+            "it was left as it is; `sqlite3 {file} .recover` may save its runs, or move it away to start a new one"
+        )),
+    }
+}
+
+pub(super) fn io(path: &Path, action: &str, error: &std::io::Error) -> StoreError {
+    StoreError {
+        message: format!("cannot {action} {}: {error}", path.display()),
+        hint: Some("the run history needs a directory it may write to".to_owned()),
+    }
+}
+
+pub(super) fn refused(path: &Path, run: &RunId, refusal: Refusal) -> StoreError {
+    match refusal {
+        Refusal::Exists => StoreError {
+            message: format!("run {run} is already in the run history {}", path.display()),
+            hint: Some("start again: a new run draws a new id".to_owned()),
+        },
+        Refusal::Unknown => unknown_run(run.as_str()),
+    }
+}
+
+pub(super) fn unknown_run(id: &str) -> StoreError {
+    StoreError {
+        message: format!("there is no run `{id}`"),
+        hint: Some("`synthdev runs list` shows the runs that are stored".to_owned()),
+    }
+}
+
+/// `shown` are the newest candidates, `total` how many there are.
+pub(super) fn ambiguous(id: &str, shown: &[String], total: usize) -> StoreError {
+    let more = total.saturating_sub(shown.len());
+    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    StoreError {
+        message: format!("`{id}` could be any of {total} runs: {}{rest}", shown.join(", ")),
+        hint: Some("type more characters of the id".to_owned()),
+    }
+}
