@@ -61,6 +61,7 @@ pub async fn run(session: Session) -> io::Result<()> {
     let facts = session.backend.status_line();
     let (mut model, first) =
         initial(facts, session.start, session.trust, &session.banner, Theme { plain: session.no_color });
+    let end = terminal::asked_to_end();
     let screen = Screen::open()?;
     model.size = screen.size();
     let mut program = Program {
@@ -73,7 +74,7 @@ pub async fn run(session: Session) -> io::Result<()> {
     };
     program.draw()?;
     program.perform(first);
-    let ended = program.turn(terminal::events(), session.events).await;
+    let ended = program.turn(terminal::events(), session.events, end).await;
     let farewell = program.farewell();
     drop(program.screen);
     ended?;
@@ -128,8 +129,8 @@ impl Program {
         &mut self,
         mut keys: UnboundedReceiver<Event>,
         mut events: UnboundedReceiver<Published>,
+        end: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        let end = terminal::asked_to_end();
         tokio::pin!(end);
         let mut tick = Instant::now() + TICK;
         let mut gone = false;
@@ -229,7 +230,7 @@ impl Program {
     fn perform(&mut self, cmds: Vec<Cmd>) {
         let mut waiting = std::collections::VecDeque::from(cmds);
         while let Some(cmd) = waiting.pop_front() {
-            if let Some(reply) = self.ask(cmd) {
+            if let Some(reply) = terminal::guarded(|| self.ask(cmd)) {
                 let model = &mut self.model;
                 waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
                 self.mark();
