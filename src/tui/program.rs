@@ -19,6 +19,7 @@ use crate::tui::backend::{Backend, StatusFacts};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg, Reply};
+use crate::tui::session::{FirstAction, Session, TrustQuestion};
 use crate::tui::terminal::{self, Screen};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item::{Item, Tone};
@@ -26,33 +27,8 @@ use crate::tui::update::update;
 use crate::tui::{report, view};
 
 const FRAME: Duration = Duration::from_millis(33);
+const BATCH: usize = 10_000;
 const TICK: Duration = Duration::from_secs(1);
-
-/// What a session begins with.
-pub struct Session {
-    pub backend: Arc<dyn Backend>,
-    /// Every event of every run, deltas included.
-    pub events: UnboundedReceiver<Published>,
-    pub start: Option<FirstAction>,
-    pub trust: Option<TrustQuestion>,
-    /// Lines above the start line.
-    pub banner: Vec<String>,
-    pub no_color: bool,
-}
-
-/// What happens without a key pressed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum FirstAction {
-    Workflow { name: String, input: String },
-}
-
-/// A project's own definitions are new or changed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TrustQuestion {
-    pub files: Vec<String>,
-    /// What is new since they were trusted last; may be empty.
-    pub changes: String,
-}
 
 /// Runs the screen until the person leaves or the terminal goes away.
 /// # Errors
@@ -182,9 +158,10 @@ impl Program {
         self.stale.get_or_insert((self.frame_at + FRAME).max(Instant::now()));
     }
 
-    /// Everything that waits becomes one frame.
+    /// Everything that waits becomes one frame; a flood leaves the keys their turn.
     fn drain(&mut self, events: &mut UnboundedReceiver<Published>) {
-        while let Ok(event) = events.try_recv() {
+        for _ in 0..BATCH {
+            let Ok(event) = events.try_recv() else { break };
             self.apply(Msg::Run(event));
         }
     }
