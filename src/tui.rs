@@ -14,6 +14,7 @@ pub mod msg;
 pub mod program;
 pub mod report;
 pub mod run_view;
+pub mod session;
 pub mod slash;
 pub mod terminal;
 pub mod text;
@@ -22,4 +23,5 @@ pub mod transcript;
 pub mod update;
 pub mod view;
 
-pub use program::{FirstAction, Session, TrustQuestion, run};
+pub use program::run;
+pub use session::{FirstAction, Session, TrustQuestion};

@@ -8,10 +8,14 @@ use crate::domain::journal::RunSummary;
 use crate::engine::event::Published;
 use crate::runtime::command::Command;
 use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, ToolLine, WorkflowLine};
-use crate::tui::program::FirstAction;
+use crate::tui::session::FirstAction;
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a message is moved once and never stored; a box per delta costs more"
+)]
 pub enum Msg {
     Key(KeyEvent, Timestamp),
     Paste(String),

@@ -19,6 +19,7 @@ use crate::tui::backend::{Backend, StatusFacts};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg, Reply};
+use crate::tui::session::{FirstAction, Session, TrustQuestion};
 use crate::tui::terminal::{self, Screen};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item::{Item, Tone};
@@ -26,33 +27,8 @@ use crate::tui::update::update;
 use crate::tui::{report, view};
 
 const FRAME: Duration = Duration::from_millis(33);
+const BATCH: usize = 10_000;
 const TICK: Duration = Duration::from_secs(1);
-
-/// What a session begins with.
-pub struct Session {
-    pub backend: Arc<dyn Backend>,
-    /// Every event of every run, deltas included.
-    pub events: UnboundedReceiver<Published>,
-    pub start: Option<FirstAction>,
-    pub trust: Option<TrustQuestion>,
-    /// Lines above the start line.
-    pub banner: Vec<String>,
-    pub no_color: bool,
-}
-
-/// What happens without a key pressed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum FirstAction {
-    Workflow { name: String, input: String },
-}
-
-/// A project's own definitions are new or changed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TrustQuestion {
-    pub files: Vec<String>,
-    /// What is new since they were trusted last; may be empty.
-    pub changes: String,
-}
 
 /// Runs the screen until the person leaves or the terminal goes away.
 /// # Errors
@@ -61,6 +37,7 @@ pub async fn run(session: Session) -> io::Result<()> {
     let facts = session.backend.status_line();
     let (mut model, first) =
         initial(facts, session.start, session.trust, &session.banner, Theme { plain: session.no_color });
+    let end = terminal::asked_to_end();
     let screen = Screen::open()?;
     model.size = screen.size();
     let mut program = Program {
@@ -73,7 +50,7 @@ pub async fn run(session: Session) -> io::Result<()> {
     };
     program.draw()?;
     program.perform(first);
-    let ended = program.turn(terminal::events(), session.events).await;
+    let ended = program.turn(terminal::events(), session.events, end).await;
     let farewell = program.farewell();
     drop(program.screen);
     ended?;
@@ -128,8 +105,8 @@ impl Program {
         &mut self,
         mut keys: UnboundedReceiver<Event>,
         mut events: UnboundedReceiver<Published>,
+        end: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        let end = terminal::asked_to_end();
         tokio::pin!(end);
         let mut tick = Instant::now() + TICK;
         let mut gone = false;
@@ -181,9 +158,10 @@ impl Program {
         self.stale.get_or_insert((self.frame_at + FRAME).max(Instant::now()));
     }
 
-    /// Everything that waits becomes one frame.
+    /// Everything that waits becomes one frame; a flood leaves the keys their turn.
     fn drain(&mut self, events: &mut UnboundedReceiver<Published>) {
-        while let Ok(event) = events.try_recv() {
+        for _ in 0..BATCH {
+            let Ok(event) = events.try_recv() else { break };
             self.apply(Msg::Run(event));
         }
     }
@@ -229,7 +207,7 @@ impl Program {
     fn perform(&mut self, cmds: Vec<Cmd>) {
         let mut waiting = std::collections::VecDeque::from(cmds);
         while let Some(cmd) = waiting.pop_front() {
-            if let Some(reply) = self.ask(cmd) {
+            if let Some(reply) = terminal::guarded(|| self.ask(cmd)) {
                 let model = &mut self.model;
                 waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
                 self.mark();

@@ -142,14 +142,17 @@ pub fn now() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Ends when the program is asked to end from outside, or its terminal goes away.
+/// Ends when the program is asked to end from outside, or its terminal goes away. From the call on these
+/// signals no longer kill: call it before the screen is opened.
 #[cfg(unix)]
-pub async fn asked_to_end() {
+pub fn asked_to_end() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()];
     let mut signals: Vec<_> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
-    let waits = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
-    let _ = futures_util::future::select_all(waits).await;
+    async move {
+        let waits = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+        let _ = futures_util::future::select_all(waits).await;
+    }
 }
 
 #[cfg(not(unix))]

@@ -82,7 +82,7 @@ pub fn wrap(line: &str, columns: usize) -> Vec<Range<usize>> {
 pub fn wrap_hanging(line: &str, first: usize, others: usize) -> Vec<Range<usize>> {
     let (mut columns, others) = (first.max(1), others.max(1));
     if line.is_ascii() && line.len() <= columns {
-        return vec![0..line.len()];
+        return std::iter::once(0..line.len()).collect();
     }
     let mut rows = Vec::new();
     let (mut start, mut used) = (0, 0);
@@ -149,7 +149,7 @@ pub fn short_number(number: u64) -> String {
 pub fn dollars(cost: Option<f64>) -> String {
     match cost {
         None => "price unknown".to_owned(),
-        Some(cost) if cost == 0.0 => "$0".to_owned(),
+        Some(0.0) => "$0".to_owned(),
         Some(cost) if cost < 0.01 => format!("${cost:.4}"),
         Some(cost) => format!("${cost:.2}"),
     }

@@ -33,6 +33,11 @@ pub fn arrange(model: &mut Model) {
     let look =
         Look { columns: usize::from(areas.transcript.width), details: model.details, theme: model.theme };
     model.transcript.arrange(look, usize::from(areas.transcript.height));
+    let room = dialog_room(model, &areas);
+    let limit = model.dialogs.front().map(|dialog| dialog::scroll_limit(dialog, room));
+    if let (Some(dialog), Some(limit)) = (model.dialogs.front_mut(), limit) {
+        dialog.scroll = dialog.scroll.min(limit);
+    }
 }
 
 /// Draws one frame; changes nothing.
@@ -49,11 +54,16 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     draw_composer(model, areas.composer, frame);
     draw_status(model, areas.status, frame);
     if let Some(dialog) = model.dialogs.front() {
-        let room = Rect { height: areas.status.y.saturating_sub(areas.header.y), ..areas.header };
-        dialog::draw(model, dialog, Rect { width: model.size.0, ..room }, frame);
+        dialog::draw(model, dialog, dialog_room(model, &areas), frame);
     } else if let Some(list) = &model.popup {
         popup::draw(model, list, areas.composer, frame);
     }
+}
+
+/// Everything between the header and the status line.
+fn dialog_room(model: &Model, areas: &Areas) -> Rect {
+    let top = areas.header.bottom();
+    Rect { x: 0, y: top, width: model.size.0, height: areas.status.y.saturating_sub(top) }
 }
 
 /// A line of spans, cut at the area's edge.

@@ -136,7 +136,7 @@ mod tests {
         check("2 * 3 ** 4 `open", 20, &["2 * 3 ** 4 `open"]);
         check("```rust\nlet a = 1;\n```\nend", 20, &["  rust", "  let a = 1;", "end"]);
         check("```\n# no heading\n", 20, &["  # no heading", "  "]);
-        check("- one two three", 9, &["- one ", "  two ", "  three"]);
+        check("- one two three", 9, &["- one two ", "  three"]);
         check("10. one two", 8, &["10. one ", "    two"]);
     }
 }

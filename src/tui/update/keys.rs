@@ -8,7 +8,7 @@ use crate::runtime::command::Command;
 use crate::tui::complete::complete;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
-use crate::tui::slash;
+use crate::tui::slash::{self, Argument};
 use crate::tui::text::clean;
 
 /// Two interrupts within this time leave the program (REPL-18).
@@ -121,27 +121,28 @@ fn accept(model: &mut Model) -> Vec<Cmd> {
 /// Opens, narrows or closes the completion after the text changed.
 fn refresh_popup(model: &mut Model) -> Vec<Cmd> {
     let before = model.composer.before_cursor().filter(|before| slash::is_command(before)).map(str::to_owned);
-    let was_argument = model.popup.is_some();
     let Some(before) = before else {
         model.popup = None;
         return Vec::new();
     };
     model.popup = complete(&before, &model.names);
-    // Names are asked for when an argument begins, so that files changed meanwhile are seen.
-    let begins = before.ends_with(' ') && before.trim_end().split_whitespace().count() == 1;
-    let cmds = if begins && (!was_argument || model.popup.is_none() || model.names.roles.is_empty()) {
-        vec![Cmd::Names]
-    } else {
-        Vec::new()
-    };
     // A finished word needs no list of itself.
-    let done = model.popup.as_ref().is_some_and(|popup| {
-        popup.candidates.len() == 1 && popup.candidates[0].line.trim_end() == before.trim_end()
-    });
-    if done && !before.ends_with(' ') {
+    let done = model
+        .popup
+        .as_ref()
+        .is_some_and(|popup| popup.candidates.len() == 1 && popup.candidates[0].line.trim_end() == before);
+    if done {
         model.popup = None;
     }
-    cmds
+    // Names are asked for whenever an argument begins, so that files changed meanwhile are seen.
+    if before.ends_with(' ') && wants_names(&before) { vec![Cmd::Names] } else { Vec::new() }
+}
+
+fn wants_names(before: &str) -> bool {
+    let mut words = before.split_whitespace();
+    let command = words.next().and_then(|word| slash::find(word.trim_start_matches('/')));
+    let named = [Argument::Workflow, Argument::Role, Argument::RoleGroup];
+    words.next().is_none() && command.is_some_and(|command| named.contains(&command.argument))
 }
 
 /// Ctrl+C: closes, stops, and the second time leaves.

@@ -13,11 +13,11 @@ use crate::tui::transcript::layout::diff_style;
 
 pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
-    let columns = room.width.saturating_sub(2).min(120);
+    let columns = columns_of(room);
     if columns < 10 || room.height < 4 {
         return;
     }
-    let text = usize::from(columns - 4);
+    let text = text_columns(room);
     let rows = body_rows(dialog, text, model);
     let height = u16::try_from(rows.len() + 4).unwrap_or(u16::MAX).min(room.height);
     let area = Rect {
@@ -40,17 +40,29 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
         if hidden > 0 || scroll > 0 { format!("{hidden} more lines · ↑↓ ") } else { String::new() };
     let last = inside.bottom().saturating_sub(1);
     put(frame, inside.x + 1, last.saturating_sub(1), &Line::styled(scrolled, theme.dim()), inside.width - 1);
-    match &dialog.reason {
-        Some(reason) => {
-            let line = format!("reason (optional): {reason}");
-            let x = inside.x + 1 + u16::try_from(width(&line)).unwrap_or(0);
-            put(frame, inside.x + 1, last.saturating_sub(1), &Line::raw(line), inside.width - 1);
-            frame.set_cursor_position(Position { x: x.min(area.right() - 2), y: last.saturating_sub(1) });
-        }
-        None => {}
+    if let Some(reason) = &dialog.reason {
+        let line = format!("reason (optional): {reason}");
+        let x = inside.x + 1 + u16::try_from(width(&line)).unwrap_or(0);
+        put(frame, inside.x + 1, last.saturating_sub(1), &Line::raw(line), inside.width - 1);
+        frame.set_cursor_position(Position { x: x.min(area.right() - 2), y: last.saturating_sub(1) });
     }
     let keys = fit(dialog.keys(), text).into_owned();
     put(frame, inside.x + 1, last, &Line::styled(keys, theme.bold()), inside.width - 1);
+}
+
+/// The greatest scroll that still shows a full dialog.
+pub fn scroll_limit(dialog: &Dialog, room: Rect) -> usize {
+    let columns = text_columns(room);
+    let rows: usize = dialog.body.iter().map(|line| wrap(line, columns).len()).sum();
+    rows.saturating_sub(usize::from(room.height.saturating_sub(4)))
+}
+
+fn columns_of(room: Rect) -> u16 {
+    room.width.saturating_sub(2).min(120)
+}
+
+fn text_columns(room: Rect) -> usize {
+    usize::from(columns_of(room).saturating_sub(4)).max(1)
 }
 
 fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<(String, Style)> {

@@ -34,6 +34,8 @@ pub fn close_open(model: &mut Model, run: &RunId) {
         });
     }
     model.dialogs.retain(|dialog| dialog.run() != Some(run));
+    // "stopping …" is over.
+    model.hint = None;
 }
 
 pub fn finished(

@@ -1,0 +1,34 @@
+//! What a session of the screen begins with; filled by the composition root.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::engine::event::Published;
+use crate::tui::backend::Backend;
+
+/// What a session begins with.
+pub struct Session {
+    pub backend: Arc<dyn Backend>,
+    /// Every event of every run, deltas included.
+    pub events: UnboundedReceiver<Published>,
+    pub start: Option<FirstAction>,
+    pub trust: Option<TrustQuestion>,
+    /// Lines above the start line.
+    pub banner: Vec<String>,
+    pub no_color: bool,
+}
+
+/// What happens without a key pressed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FirstAction {
+    Workflow { name: String, input: String },
+}
+
+/// A project's own definitions are new or changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TrustQuestion {
+    pub files: Vec<String>,
+    /// What is new since they were trusted last; may be empty.
+    pub changes: String,
+}
