@@ -108,44 +108,8 @@ impl RunStore for SqliteStore {
     }
 }
 
-<<<<<<< HEAD
-fn only_one(id: &str, mut found: Vec<RunSummary>) -> Result<RunSummary, StoreError> {
-    if found.len() > 1 {
-        let ids: Vec<&str> = found.iter().take(5).map(|run| run.id.as_str()).collect();
-        return Err(StoreError {
-            message: format!("`{id}` is the beginning of {} runs: {}", found.len(), ids.join(", ")),
-            hint: Some("type more letters of the id".to_owned()),
-        });
-    }
-    found.pop().ok_or_else(|| StoreError {
-        message: format!("there is no run `{id}`"),
-        hint: Some("`synthdev runs list` shows them".to_owned()),
-    })
-}
-
-fn broken(path: &Path, error: &rusqlite::Error) -> StoreError {
-    use rusqlite::ErrorCode as Code;
-    let hint = match error.sqlite_error_code() {
-        Some(Code::ReadOnly | Code::PermissionDenied | Code::CannotOpen) => {
-            "make the file and its directory writable for you".to_owned()
-        }
-        Some(Code::DiskFull) => "free space on the disk".to_owned(),
-        Some(Code::DatabaseCorrupt | Code::NotADatabase) => {
-            format!("the file is damaged; move it away to start a new history: {}", path.display())
-        }
-        Some(Code::DatabaseBusy | Code::DatabaseLocked) => {
-            "another process holds the history; try again".to_owned()
-        }
-        _ => "look at the file named above".to_owned(),
-    };
-    StoreError {
-        message: format!("the history {} cannot be used: {error}", path.display()),
-        hint: Some(hint),
-    }
-=======
 /// A panic elsewhere cannot leave a half-done transaction (it rolls back while unwinding), so a poisoned
 /// lock is still good.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
->>>>>>> sqlite
 }

@@ -14,56 +14,6 @@ use crate::ports::run_store::StoreError;
 /// Candidates that an ambiguous id shows.
 const CANDIDATES: usize = 5;
 
-<<<<<<< HEAD
-pub(super) fn list(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<RunSummary>> {
-    let most = if limit == 0 { -1 } else { i64::try_from(limit).unwrap_or(-1) };
-    let mut statement =
-        connection.prepare_cached(&format!("{SUMMARY} ORDER BY started DESC, id DESC LIMIT ?1"))?;
-    statement.query_map([most], summary)?.collect()
-}
-
-pub(super) fn by_prefix(connection: &Connection, prefix: &str) -> rusqlite::Result<Vec<RunSummary>> {
-    let mut statement = connection
-        .prepare_cached(&format!("{SUMMARY} WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 20"))?;
-    let found: Vec<RunSummary> = statement.query_map([prefix], summary)?.collect::<rusqlite::Result<_>>()?;
-    // A whole id is never ambiguous.
-    let exact = found.iter().position(|run| run.id.as_str() == prefix);
-    Ok(exact.map_or_else(|| found.clone(), |at| vec![found[at].clone()]))
-}
-
-pub(super) fn load(connection: &Connection, run: &RunId) -> rusqlite::Result<(RunHeader, Vec<Row>)> {
-    let mut header = connection.query_row(
-        "SELECT id, workflow, definition_hash, spec, input, project, started, pid FROM runs WHERE id = ?1",
-        [run.as_str()],
-        |row| {
-            Ok(RunHeader {
-                id: RunId(row.get(0)?),
-                workflow: row.get(1)?,
-                definition_hash: row.get(2)?,
-                spec: row.get(3)?,
-                input: row.get(4)?,
-                project: row.get(5)?,
-                started: Timestamp(row.get(6)?),
-                pid: row.get(7)?,
-            })
-        },
-    )?;
-    header.spec = blobs::get(connection, &header.spec)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-    let mut statement = connection
-        .prepare_cached("SELECT kind, at, call, body, blob FROM rows WHERE run = ?1 ORDER BY seq")?;
-    let mut found = statement.query([run.as_str()])?;
-    let mut rows = Vec::new();
-    while let Some(row) = found.next()? {
-        let blob: Option<String> = row.get(4)?;
-        let body = match blob {
-            Some(hash) => blobs::get(connection, &hash)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?,
-            None => row.get(3)?,
-        };
-        let kind = if row.get::<_, i64>(0)? == 0 { RowKind::Intent } else { RowKind::Input };
-        let call: Option<i64> = row.get(2)?;
-        let call = call.map(|call| CallId(call.cast_unsigned()));
-        rows.push(Row { kind, at: Timestamp(row.get(1)?), call, body });
-=======
 const SUMMARY: &str = "SELECT id, workflow, definition_hash, input, project, started, status, path, prompt,
   completion, cached, reasoning, cost_usd, snapshot, output, error, updated, pid, process
   FROM runs JOIN progress ON run = key";
@@ -82,7 +32,6 @@ impl Found {
             Self::One(run) => Ok(*run),
             Self::Several { newest, total } => Err(failure::ambiguous(id, &newest, total)),
         }
->>>>>>> sqlite
     }
 }
 

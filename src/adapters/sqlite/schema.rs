@@ -66,37 +66,7 @@ pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
-<<<<<<< HEAD
-    let fresh = !path.exists();
-    if fresh {
-        // Made closed to others before SQLite puts anything in; a failure shows again when it is opened.
-        let _ = disk::create_private(path);
-    }
-    let connection = Connection::open_with_flags(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )
-    .map_err(|error| broken(path, &error))?;
-    prepare(&connection).map_err(|error| broken(path, &error))?;
-    let version: i64 =
-        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|e| broken(path, &e))?;
-    match version {
-        0 => create(&connection).map_err(|error| broken(path, &error))?,
-        VERSION => {}
-        newer => {
-            return Err(StoreError {
-                message: format!(
-                    "the history {} was made by a newer version (format {newer})",
-                    path.display()
-                ),
-                hint: Some("update synthdev".to_owned()),
-            });
-        }
-    }
-    Ok(connection)
-=======
     transaction.commit()
->>>>>>> sqlite
 }
 
 pub(super) fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
