@@ -56,7 +56,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
     logs::start(&world.dirs.data, catalog.settings().verbosity());
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
-    let events = wired.handle.subscribe(true);
+    let handle = wired.handle.clone();
+    let events = handle.subscribe(true);
     let desk =
         Desk { world, overrides, catalog: RwLock::new(Arc::new(catalog)), wired, branch: Mutex::default() };
     let session = Session {
@@ -68,11 +69,23 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         no_color,
     };
     let runtime = runtime()?;
-    let ended = runtime.block_on(crate::tui::run(session));
+    let ended = runtime.block_on(async {
+        let ended = crate::tui::run(session).await;
+        // Runs that were told to end get a moment to write their last row.
+        let patience = std::time::Duration::from_millis(500);
+        let _ = tokio::time::timeout(patience, settled(&handle)).await;
+        ended
+    });
     // Commands that tools started end with us; nothing is waited for.
     runtime.shutdown_background();
     ended?;
     Ok(exit::COMPLETED)
+}
+
+async fn settled(handle: &crate::runtime::handle::Handle) {
+    while !handle.running().is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
 }
 
 fn question(verdict: &Verdict) -> Option<TrustQuestion> {
