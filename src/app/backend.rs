@@ -48,7 +48,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     let overrides = if opening.demo { world.scripted("demo") } else { world.overrides.clone() };
     let script = opening.demo.then(demo::script).transpose()?;
     let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
-    let question = question(&gathered.verdict);
+    let question = question(&world, &gathered.verdict);
     let mut banner = opening.banner;
     banner.extend(gathered.unreadable.iter().map(|line| format!("not read: {line}")));
     let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
@@ -88,18 +88,14 @@ async fn settled(handle: &crate::runtime::handle::Handle) {
     }
 }
 
-fn question(verdict: &Verdict) -> Option<TrustQuestion> {
+fn question(world: &World, verdict: &Verdict) -> Option<TrustQuestion> {
     match verdict {
         Verdict::Trusted => None,
         Verdict::New { files } => Some(TrustQuestion { files: files.clone(), changes: String::new() }),
-        Verdict::Changed { added, removed, changed } => {
-            let marked = |mark: &str, files: &[String]| {
-                files.iter().map(|file| format!("{mark} {file}")).collect::<Vec<_>>()
-            };
-            let lines = [marked("+", added), marked("-", removed), marked("~", changed)].concat();
-            let files = added.iter().chain(changed).cloned().collect();
-            Some(TrustQuestion { files, changes: lines.join("\n") })
-        }
+        Verdict::Changed { added, changed, .. } => Some(TrustQuestion {
+            files: added.iter().chain(changed).cloned().collect(),
+            changes: trust::changes(world, &trust::project_files(&world.project)),
+        }),
     }
 }
 

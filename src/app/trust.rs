@@ -53,6 +53,14 @@ pub(super) fn decide(world: &World, files: &[(String, String)], allow: bool) -> 
     Ok(Verdict::Trusted)
 }
 
+/// How the files differ from what was trusted; empty where nothing was.
+pub(super) fn changes(world: &World, files: &[(String, String)]) -> String {
+    let text = disk::read_if_there(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
+    let book = TrustBook::parse(&text);
+    let stored = book.projects.get(&world.project.display().to_string());
+    stored.map(|stored| crate::config::trust::changes(stored, files)).unwrap_or_default()
+}
+
 /// What is not used, in one line for stderr; `None` when all is trusted.
 pub(super) fn notice(verdict: &Verdict) -> Option<String> {
     let what = match verdict {

@@ -21,6 +21,10 @@ pub struct Decision {
     pub hash: String,
     /// Hash of each file by relative path, to say later what changed.
     pub files: BTreeMap<String, String>,
+    /// Texts of roles and workflows as they were allowed, to show later how they changed. Settings and `.env`
+    /// may hold keys: of those only the hash is kept (CFG-20).
+    #[serde(default)]
+    pub texts: BTreeMap<String, String>,
 }
 
 /// The answer for the files as they are now. Lists are sorted.
@@ -62,6 +66,7 @@ impl TrustBook {
 
 /// Hashes of (relative path, text) pairs; their order does not matter, paths and texts do.
 pub fn fingerprint(files: &[(String, String)]) -> Decision {
+    let texts = files.iter().filter(|(path, _)| !may_hold_keys(path)).cloned().collect();
     let files: BTreeMap<String, String> =
         files.iter().map(|(path, text)| (path.clone(), hex(text.as_bytes()))).collect();
     // Lengths and fixed-size hashes keep (path, text) pairs from running into each other.
@@ -69,7 +74,33 @@ pub fn fingerprint(files: &[(String, String)]) -> Decision {
     for (path, hash) in &files {
         let _ = writeln!(all, "{} {path} {hash}", path.len());
     }
-    Decision { hash: hex(all.as_bytes()), files }
+    Decision { hash: hex(all.as_bytes()), files, texts }
+}
+
+/// How the files differ from what was allowed: a unified diff per changed role or workflow, a line for others.
+pub fn changes(stored: &Decision, files: &[(String, String)]) -> String {
+    let mut parts = Vec::new();
+    for (path, text) in files {
+        let old_hash = stored.files.get(path);
+        if old_hash == Some(&hex(text.as_bytes())) {
+            continue;
+        }
+        match (old_hash, stored.texts.get(path)) {
+            (None, _) => parts.push(format!("+ {path} (new)")),
+            (Some(_), None) => parts.push(format!("~ {path} (changed)")),
+            (Some(_), Some(old)) => {
+                let diff = similar::TextDiff::from_lines(old.as_str(), text.as_str());
+                parts.push(diff.unified_diff().context_radius(2).header(path, path).to_string());
+            }
+        }
+    }
+    let gone = stored.files.keys().filter(|path| !files.iter().any(|(now, _)| now == *path));
+    parts.extend(gone.map(|path| format!("- {path} (removed)")));
+    parts.join("\n")
+}
+
+fn may_hold_keys(path: &str) -> bool {
+    !(path.contains("/roles/") || path.contains("/workflows/"))
 }
 
 pub fn verdict(stored: Option<&Decision>, files: &[(String, String)]) -> Verdict {
@@ -133,6 +164,20 @@ mod tests {
             }
         );
         assert!(matches!(TrustBook::parse("{broken").verdict("/p", &seen), Verdict::New { .. }));
+    }
+
+    #[test]
+    fn a_change_is_shown_as_a_diff_and_keys_are_not_kept() {
+        let seen = files(&[("p/workflows/a.json", "one\ntwo\n"), (".env", "KEY=sk-secret\n")]);
+        let allowed = fingerprint(&seen);
+        assert!(!serde_json::to_string(&allowed).unwrap().contains("sk-secret"));
+        let now =
+            files(&[("p/workflows/a.json", "one\n2\n"), (".env", "KEY=other\n"), ("p/roles/r.json", "{}")]);
+        let text = changes(&allowed, &now);
+        for part in ["-two\n+2\n", "~ .env (changed)", "+ p/roles/r.json (new)"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains("other"));
     }
 
     #[test]

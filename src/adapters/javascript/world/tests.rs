@@ -52,11 +52,11 @@ fn scope(data: Json) -> ScopeView {
         contexts: vec![ContextView {
             name: "code_history".into(),
             agents: vec!["coder".into(), "re-viewer".into()],
-            messages: vec![
+            messages: Arc::new(vec![
                 message("user", "hi", Some(0)),
                 message("assistant", "yes", Some(1)),
                 message("user", "go", Some(2)),
-            ],
+            ]),
         }],
         last_agent_response: Some("last words".into()),
         last_parsing_tool_calls: vec![review, call("p2", "review_work", r#"{"improvement_needed": false}"#)],
