@@ -8,7 +8,7 @@ use crate::domain::context::AnsweredCall;
 use crate::domain::cost::CostEntry;
 use crate::domain::failure::Failure;
 use crate::domain::message::ToolCall;
-use crate::domain::model::{ModelError, ModelReply, ToolChoice};
+use crate::domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
 use crate::domain::tool::ParsingTool;
 use crate::engine::turn::{OpenReply, with_unique_ids};
 
@@ -22,6 +22,10 @@ impl Machine {
         let Some(agent) = self.speaking() else { return };
         reply.tool_calls = with_unique_ids(std::mem::take(&mut reply.tool_calls), call.0);
         self.account(call, &agent, &reply);
+        if reply.finish == FinishReason::Length {
+            let text = format!("the answer of `{}` was cut at the model's output limit", agent.id);
+            self.warn("output_cut", text);
+        }
         let (parsing, ordinary): (Vec<&ToolCall>, Vec<&ToolCall>) =
             reply.tool_calls.iter().partition(|call| parsing_tool(&agent, &call.name).is_some());
         let parsing: Vec<ToolCall> = parsing.into_iter().cloned().collect();
