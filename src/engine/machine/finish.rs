@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
+use super::snapshot_progress::Progress;
 use super::{Asked, Effect, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
 use crate::domain::workflow::Workflow;
 use crate::engine::effect::Question;
-use crate::engine::machine::snapshots::Progress;
 
 impl Machine {
     /// A terminal state was reached with `given` as its evaluated output (A43, A44).
