@@ -9,6 +9,7 @@
 mod backend;
 mod checks;
 mod demo;
+mod findings;
 mod lists;
 mod logs;
 mod past;

@@ -2,6 +2,7 @@
 //!
 //! Pure: never awaits, reads a clock, draws an id or touches the disk. The same inputs give the same
 //! effects and events, so a journal of inputs is a run.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod effect;
 pub mod event;

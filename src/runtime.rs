@@ -6,6 +6,8 @@ mod driver;
 pub mod handle;
 pub mod history;
 mod journal;
+mod mail;
 mod perform;
 mod redact;
 mod retry;
+mod shared;

@@ -9,9 +9,13 @@ mod engine;
 mod extract;
 mod fault;
 mod host;
+mod kept;
+mod limits;
+mod shared;
 mod view;
 mod work;
 mod world;
 
 pub use host::Host;
-pub use world::{Limits, World};
+pub use limits::Limits;
+pub use world::World;

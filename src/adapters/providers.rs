@@ -4,10 +4,10 @@
 //! of OpenAI at its base URL (`openai.rs`). Refuses: retries (the runtime's), keys in any text (CFG-20).
 
 pub mod openai;
+mod patience;
 pub mod scripted;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
@@ -15,26 +15,13 @@ use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::domain::secret::Secret;
 use crate::ports::model::{DeltaSink, ModelPort};
 
+pub use patience::Patience;
+
 use openai::OpenAi;
 use scripted::ScriptedModel;
 
 /// The provider name that is answered from a replies file.
 pub const SCRIPTED: &str = "scripted";
-
-/// How long silence is borne (MODEL-8).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Patience {
-    /// For a connection to come about.
-    pub connect: Duration,
-    /// Between two reads, and from the request to the first byte of its answer.
-    pub idle: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self { connect: Duration::from_secs(10), idle: Duration::from_secs(120) }
-    }
-}
 
 /// Every model that a run can ask. Making one opens nothing, reads nothing and builds no TLS (MODEL-18).
 #[derive(Debug)]

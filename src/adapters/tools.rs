@@ -21,6 +21,7 @@ mod fence;
 mod list_directory;
 mod load;
 mod locate;
+mod project;
 mod read_files;
 mod risky;
 mod write_file;
@@ -39,9 +40,7 @@ use crate::ports::tool::ToolPort;
 
 use answer::Answer;
 use fence::Fence;
-
-/// No tool reads or writes a file larger than this, in bytes (TOOL-7).
-const FILE_LIMIT: u64 = 10 * 1024 * 1024;
+use project::Project;
 
 /// What the tools of one project need to know.
 #[derive(Clone, Debug)]
@@ -75,14 +74,6 @@ impl ToolSettings {
 pub struct ProjectTools {
     specs: Vec<ToolSpec>,
     project: Arc<Project>,
-}
-
-/// What every tool is given.
-struct Project {
-    fence: Fence,
-    terminal_timeout: Duration,
-    cap: usize,
-    strip_env: Vec<String>,
 }
 
 impl ProjectTools {

@@ -8,8 +8,8 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::Map;
 
-use super::checks::rendered;
 use super::demo;
+use super::findings::rendered;
 use super::logs;
 use super::runs::{runtime, spec};
 use super::trust;

@@ -1,4 +1,4 @@
-//! `check`, and how findings are told everywhere else.
+//! `check`: every finding of what is configured, or of the files named.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -14,35 +14,6 @@ use crate::config::render::{Paint, render, summary};
 use crate::config::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
-
-/// Findings on stderr, as compilers show them.
-pub(super) fn tell(catalog: &Catalog, found: &[Diagnostic]) {
-    if !found.is_empty() {
-        eprintln!("{}", rendered(catalog, found, std::io::stderr().is_terminal()));
-    }
-}
-
-pub(super) fn rendered(catalog: &Catalog, found: &[Diagnostic], colour: bool) -> String {
-    let paint = if colour { Paint::Ansi } else { Paint::Plain };
-    render(found, &|name| catalog.printable(name), paint)
-}
-
-/// Errors of settings, models and roles; `true` if there were any.
-pub(super) fn tell_setting_errors(catalog: &Catalog) -> bool {
-    let errors: Vec<Diagnostic> = catalog
-        .diagnostics()
-        .iter()
-        .filter(|finding| finding.severity == Severity::Error && !of_workflow(catalog, finding))
-        .cloned()
-        .collect();
-    tell(catalog, &errors);
-    !errors.is_empty()
-}
-
-/// A broken workflow file must not stop the others.
-fn of_workflow(catalog: &Catalog, finding: &Diagnostic) -> bool {
-    catalog.workflow_files().iter().any(|file| file.name == finding.place.file)
-}
 
 pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> {
     let (settings, _) = load(world, world.overrides.clone(), None)?;

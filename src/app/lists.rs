@@ -101,6 +101,6 @@ pub(super) fn config(world: &World, origin: bool) -> Result<u8> {
             Err(missing) => writeln!(out, "{level:<6} no model: {}", missing.message)?,
         }
     }
-    super::checks::tell_setting_errors(&catalog);
+    super::findings::tell_setting_errors(&catalog);
     Ok(exit::COMPLETED)
 }

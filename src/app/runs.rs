@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
-use super::checks;
+use super::findings;
 use super::sources::{self, Gathered};
 use super::trust;
 use super::wiring::{self, Wired};
@@ -58,14 +58,14 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
     let (catalog, _) = load(world, overrides, file.clone())?;
-    if checks::tell_setting_errors(&catalog) {
+    if findings::tell_setting_errors(&catalog) {
         return Ok(exit::USAGE);
     }
     let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
     let program = match catalog.check(&name) {
         Ok((program, _)) => program,
         Err(found) => {
-            checks::tell(&catalog, &found);
+            findings::tell(&catalog, &found);
             return Ok(exit::USAGE);
         }
     };
@@ -168,7 +168,7 @@ fn name_and_input(
     };
     let (heads, found) = crate::config::workflow_file::index(file);
     let Some(first) = heads.first() else {
-        checks::tell(catalog, &found);
+        findings::tell(catalog, &found);
         bail!("{} holds no workflow", file.name);
     };
     match (&args.name, &args.input) {

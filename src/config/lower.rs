@@ -6,38 +6,20 @@ mod chat;
 mod gather;
 mod library;
 mod places;
+mod surroundings;
 
 use sha2::{Digest, Sha256};
 
 use super::source::{Findings, SourceFile};
 use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::model::ModelChoice;
 use crate::domain::place::Place;
-use crate::domain::role::Role;
-use crate::domain::tool::ToolSpec;
 use crate::domain::workflow::{Program, Workflow};
 
 pub use chat::chat;
+pub use surroundings::{Missing, Surroundings, ToolsFor};
 
 use gather::Gathered;
 use library::Library;
-
-/// A failed look-up: what is wrong, and a hint.
-pub type Missing = (String, Option<String>);
-
-/// The tools that a role may use out of all, and the patterns of the role that match none.
-pub type ToolsFor<'a> = dyn Fn(&Role, &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>) + 'a;
-
-/// What a workflow is resolved against.
-pub struct Surroundings<'a> {
-    /// Workflow files of all layers; a name in a later layer hides the same name in an earlier one.
-    pub files: &'a [SourceFile],
-    pub role: &'a dyn Fn(&str) -> Result<Role, Missing>,
-    pub choice: &'a dyn Fn(&Role) -> Result<ModelChoice, Missing>,
-    pub tools: &'a [ToolSpec],
-    /// Unmatched patterns become W09.
-    pub tools_for: &'a ToolsFor<'a>,
-}
 
 /// Lowers the workflow `root` with every workflow that it can reach. Also returns warnings and notes.
 ///

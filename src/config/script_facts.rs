@@ -1,94 +1,17 @@
 //! What a script is and touches, found once while a workflow is loaded: its form, its free names, the data it
 //! reads and writes, the agents, contexts and tool decisions it names. It parses; it never runs a script.
 
+mod found;
 mod names;
 mod parse;
 mod plain;
 mod visit;
 
+use crate::domain::script::ScriptKind;
 use crate::domain::script::shorthand::rewrite;
-use crate::domain::script::{ScriptForm, ScriptKind};
 
+pub use found::{CallRead, Facts, Name, SyntaxError, Test};
 pub use names::{HOST_NAMES, is_known, known_names};
-
-/// A name in a script, with its byte offset in the source.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Name {
-    pub name: String,
-    pub offset: usize,
-}
-
-/// `function.TOOL` or `function.TOOL.arguments.ARGUMENT`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CallRead {
-    pub tool: String,
-    pub argument: Option<String>,
-    /// Its absence is provided for: `x ?? …`, `x && …`, `x ? … : …`, inside `if`.
-    pub guarded: bool,
-    /// Of the argument's name, or of the word `function`.
-    pub offset: usize,
-}
-
-/// What a whole expression tests, in a form that shows when two of them exclude and complete each other.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Test {
-    /// The tested expression; `!x` and `a !== b` are given as `x` and `a === b` with `holds` false.
-    pub text: String,
-    pub holds: bool,
-    /// `function.TOOL.arguments.ARGUMENT === true`: tool, argument, compared value.
-    pub decision: Option<(String, String, bool)>,
-}
-
-/// Everything that loading needs to know of one script. Offsets are bytes in the source as written.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Facts {
-    pub form: ScriptForm,
-    /// The text to compile, with the shorthand replaced; lines as in the source.
-    pub prepared: String,
-    /// Free identifiers that neither the host nor the language defines (E07), in order.
-    pub unknown: Vec<Name>,
-    /// `this.NAME` that the host does not have (E07).
-    pub unknown_members: Vec<Name>,
-    /// The whole script is `true` or `false`.
-    pub constant: Option<bool>,
-    /// Keys of `common_data` that are read, written.
-    pub reads: Vec<Name>,
-    pub writes: Vec<Name>,
-    /// `common_data` is used in a way that cannot be followed: any key may be read or written.
-    pub opaque: bool,
-    pub agents: Vec<Name>,
-    pub contexts: Vec<Name>,
-    pub calls: Vec<CallRead>,
-    pub test: Option<Test>,
-}
-
-impl Facts {
-    fn new(form: ScriptForm, prepared: String) -> Self {
-        Self {
-            form,
-            prepared,
-            unknown: Vec::new(),
-            unknown_members: Vec::new(),
-            constant: None,
-            reads: Vec::new(),
-            writes: Vec::new(),
-            opaque: false,
-            agents: Vec::new(),
-            contexts: Vec::new(),
-            calls: Vec::new(),
-            test: None,
-        }
-    }
-}
-
-/// Why a script cannot be compiled (E06).
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SyntaxError {
-    pub message: String,
-    pub hint: Option<String>,
-    /// Byte offset in the source as written; at most its length.
-    pub offset: usize,
-}
 
 /// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which
 /// `return` is allowed (A1, A2); a condition or an input must be an expression.

@@ -7,6 +7,7 @@ mod evaluated;
 mod finish;
 mod person;
 mod replied;
+mod snapshot_progress;
 mod snapshots;
 mod started;
 mod tools;
@@ -83,7 +84,7 @@ pub struct Machine {
     path: Vec<String>,
     ledger: CostLedger,
     approvals: ApprovalPolicy,
-    snapshot: snapshots::Progress,
+    snapshot: snapshot_progress::Progress,
     /// The snapshot taken before the run.
     before: Option<SnapshotId>,
     status: RunStatus,
@@ -109,7 +110,7 @@ impl Machine {
             path: Vec::new(),
             ledger: CostLedger::default(),
             approvals,
-            snapshot: snapshots::Progress::None,
+            snapshot: snapshot_progress::Progress::None,
             before: None,
             status: RunStatus::Running,
             result: None,

@@ -1,31 +1,21 @@
 //! Drives one run: takes inputs in order, journals each before anything follows from it, performs effects.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::task::AbortHandle;
 
 use super::command::Command;
-use super::handle::Shared;
 use super::journal::Journal;
+use super::mail::{Mail, Partial};
 use super::perform::Performer;
+use super::shared::Shared;
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
 use crate::engine::machine::Machine;
-
-/// What reaches a driver.
-pub(super) enum Mail {
-    Command(Command),
-    Input(Input),
-    /// A task that performed an effect panicked: its answer will never come.
-    Broken,
-}
-
-/// Text that has streamed for the model call in flight; kept when the person cancels.
-pub(super) type Partial = Arc<Mutex<String>>;
 
 pub(super) struct Driver {
     pub(super) run: RunId,

@@ -1,64 +1,28 @@
 //! The cheap, cloneable way in: start runs, steer them, watch them, read history and snapshots.
 
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::bus::Bus;
 use super::command::Command;
-use super::driver::{Driver, Mail};
+use super::driver::Driver;
 use super::journal::Journal;
+use super::mail::Mail;
 use super::redact::Redactor;
 pub use super::retry::RetryPolicy;
-use crate::domain::cost::Usage;
-use crate::domain::failure::Failure;
+use super::shared::Shared;
+pub use super::shared::{Options, Ports};
 use crate::domain::ids::RunId;
-use crate::domain::journal::{RunHeader, RunProgress, RunStatus};
+use crate::domain::journal::RunHeader;
 use crate::domain::workflow::plain_text;
-use crate::engine::event::{Published, RunEvent};
+use crate::engine::event::Published;
 use crate::engine::input::Input;
 use crate::engine::machine::Machine;
 use crate::engine::spec::RunSpec;
-use crate::ports::clock::{Clock, IdSource};
-use crate::ports::model::ModelPort;
-use crate::ports::run_store::{RunStore, StoreError};
-use crate::ports::script::ScriptPort;
-use crate::ports::snapshot::SnapshotPort;
-use crate::ports::tool::ToolPort;
-
-/// Everything the runtime needs of the world.
-#[derive(Clone)]
-pub struct Ports {
-    pub models: Arc<dyn ModelPort>,
-    pub tools: Arc<dyn ToolPort>,
-    pub scripts: Arc<dyn ScriptPort>,
-    pub snapshots: Arc<dyn SnapshotPort>,
-    pub store: Arc<dyn RunStore>,
-    pub clock: Arc<dyn Clock>,
-    pub ids: Arc<dyn IdSource>,
-}
-
-/// Facts of this process that runs record, and how model calls are repeated.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// The project's directory, as shown in history.
-    pub project: String,
-    pub pid: u32,
-    pub retry: RetryPolicy,
-    /// Keys to hide wherever a tool prints them.
-    pub secrets: Vec<String>,
-}
-
-pub(super) struct Shared {
-    pub(super) ports: Ports,
-    pub(super) options: Options,
-    pub(super) redactor: Redactor,
-    pub(super) bus: Bus,
-    runs: Mutex<HashMap<RunId, UnboundedSender<Mail>>>,
-}
+use crate::ports::run_store::StoreError;
 
 #[derive(Clone)]
 pub struct Handle {
@@ -144,39 +108,5 @@ impl Handle {
             started: self.shared.ports.clock.now(),
             pid: self.shared.options.pid,
         })
-    }
-}
-
-impl Shared {
-    /// The driver panicked: the run is closed as failed, so that nobody waits for it.
-    fn end_broken(&self, run: &RunId) {
-        let now = self.ports.clock.now();
-        let error =
-            Failure::new("bug", "This run hit a bug in the program", "the run was stopped; other runs go on")
-                .hint("report it with the run's id; what it did is in its history");
-        let progress = RunProgress {
-            status: RunStatus::Failed,
-            path: Vec::new(),
-            usage: Usage::default(),
-            cost_usd: None,
-            snapshot: None,
-            output: None,
-            error: Some(error.clone()),
-            updated: now,
-        };
-        let _ = self.ports.store.append(run, &[], Some(&progress));
-        self.bus.publish(
-            run,
-            now,
-            RunEvent::Finished {
-                status: RunStatus::Failed,
-                output: None,
-                error: Some(error),
-                path: Vec::new(),
-                snapshot: None,
-                usage: Usage::default(),
-                cost_usd: None,
-            },
-        );
     }
 }

@@ -8,9 +8,9 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 
-use super::driver::{Mail, Partial};
-use super::handle::Shared;
+use super::mail::{Mail, Partial};
 use super::retry;
+use super::shared::Shared;
 use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::model::{DeltaKind, ModelError, ModelRequest};

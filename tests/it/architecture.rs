@@ -1,1 +1,240 @@
-//! architecture
+//! The guard of the house: what may import what, how large things may grow, what must never be there.
+//!
+//! The table of layers is in the crate doc (`src/lib.rs`). Every check works on source text, so each one has rows
+//! that prove that it can fail. An exemption is a line in this file, with its reason; one that is no longer needed
+//! fails too.
+
+mod cycles;
+mod edges;
+mod layers;
+mod manners;
+mod sizes;
+mod source;
+mod syntax;
+
+use std::path::Path;
+
+use cycles::Exemption;
+use source::Tree;
+
+/// Cycles that are meant. Every other cycle inside a layer fails.
+const CYCLES: &[Exemption] = &[Exemption {
+    files: &[
+        "src/tui/update.rs",
+        "src/tui/update/commands.rs",
+        "src/tui/update/keys.rs",
+        "src/tui/update/replies.rs",
+        "src/tui/update/runs.rs",
+        "src/tui/update/submit.rs",
+    ],
+    reason: "`update` is one function in several files: a slash command may do what a key does",
+}];
+
+#[test]
+fn the_house_is_in_order() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let tree = Tree::read(root);
+    assert!(tree.sources.len() > 100, "the guard found only {} files", tree.sources.len());
+    let mut found = layers::check(&tree);
+    found.extend(cycles::check(&tree, CYCLES));
+    found.extend(sizes::check(&tree));
+    found.extend(manners::check(&tree));
+    found.extend(manners::machine_paths(&source::texts(root)));
+    found.sort();
+    assert!(found.is_empty(), "{} violations\n{}", found.len(), found.join("\n"));
+}
+
+/// Runs one check over a small tree; the findings, in order.
+fn findings(check: impl Fn(&Tree) -> Vec<String>, files: &[(&str, &str)]) -> Vec<String> {
+    check(&Tree::of(files.iter().map(|(path, text)| (path.to_string(), text.to_string())).collect()))
+}
+
+/// Path, text, findings.
+const LAYER_ROWS: &[(&str, &str, &[&str])] = &[
+    ("src/engine/x.rs", "use crate::domain::ids::CallId;", &[]),
+    (
+        "src/engine/x.rs",
+        "\nuse crate::adapters::git;",
+        &["src/engine/x.rs:2: engine must not import adapters (crate::adapters::git)"],
+    ),
+    (
+        "src/engine/x.rs",
+        "use crate::{domain::a, ports::{self, clock::{Clock, IdSource}}};",
+        &[
+            "src/engine/x.rs:1: engine must not import ports (crate::ports)",
+            "src/engine/x.rs:1: engine must not import ports (crate::ports::clock::Clock)",
+            "src/engine/x.rs:1: engine must not import ports (crate::ports::clock::IdSource)",
+        ],
+    ),
+    (
+        "src/domain/x.rs",
+        "fn f() -> crate::config::A { g() }",
+        &["src/domain/x.rs:1: domain must not import config (crate::config::A)"],
+    ),
+    (
+        "src/domain/x.rs",
+        "fn f() { println!(\"{}\", crate::engine::A); }",
+        &["src/domain/x.rs:1: domain must not import engine (crate::engine::A)"],
+    ),
+    (
+        "src/tui/x.rs",
+        "use super::super::cli::args;",
+        &["src/tui/x.rs:1: tui must not import cli (crate::cli::args)"],
+    ),
+    ("src/cli/x.rs", "use crate::tui::y as z;", &["src/cli/x.rs:1: cli must not import tui (crate::tui::y)"]),
+    (
+        "src/ports/x.rs",
+        "pub use crate::engine::*;",
+        &["src/ports/x.rs:1: ports must not import engine (crate::engine)"],
+    ),
+    (
+        "src/runtime/x.rs",
+        "mod inner { use super::super::super::adapters::git; }",
+        &["src/runtime/x.rs:1: runtime must not import adapters (crate::adapters::git)"],
+    ),
+    ("src/domain/x.rs", "use crate::*;", &["src/domain/x.rs:1: names the whole crate: say which module"]),
+    ("src/lost/x.rs", "use crate::domain::a;", &["src/lost/x.rs:1: lost is no layer of the table"]),
+    ("src/domain/x.rs", "#[cfg(test)]\nmod tests { use crate::engine::A; }", &[]),
+    ("src/app/x.rs", "use crate::{adapters, ports, tui, cli};", &[]),
+    (
+        "src/engine/x.rs",
+        "use tokio::sync::mpsc;",
+        &["src/engine/x.rs:1: engine must not use tokio (tokio::sync::mpsc)"],
+    ),
+    ("src/adapters/x.rs", "use tokio::sync::mpsc;", &[]),
+    (
+        "src/config/x.rs",
+        "fn f() { std::fs::read(p); }",
+        &["src/config/x.rs:1: config must not use std::fs (std::fs::read)"],
+    ),
+    ("src/domain/x.rs", "async fn f() {}", &["src/domain/x.rs:1: domain must not be async"]),
+];
+
+#[test]
+fn layers_are_kept() {
+    for (path, text, expected) in LAYER_ROWS {
+        assert_eq!(findings(layers::check, &[(path, text)]), *expected, "{path}: {text}");
+    }
+}
+
+#[test]
+fn test_files_may_import_anything() {
+    let files = [
+        ("src/domain/x.rs", "#[cfg(test)]\nmod tests;"),
+        ("src/domain/x/tests.rs", "mod more;\nuse crate::engine::A;"),
+        ("src/domain/x/tests/more.rs", "use crate::engine::A;"),
+    ];
+    assert_eq!(findings(layers::check, &files), Vec::<String>::new());
+}
+
+/// Name, files, exemptions, findings.
+type CycleRow<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [Exemption], Vec<String>);
+
+#[test]
+fn cycles_are_found() {
+    let both = Exemption { files: &["src/config/a.rs", "src/config/b.rs"], reason: "one idea in two files" };
+    let old = Exemption { files: &["src/config/gone.rs", "src/config/b.rs"], reason: "was needed once" };
+    let parent =
+        [("src/engine/m.rs", "mod c;\nuse c::C;\npub struct M;"), ("src/engine/m/c.rs", "use super::M;")];
+    let pair = [("src/config/a.rs", "use super::b::B;"), ("src/config/b.rs", "\nuse crate::config::a::A;")];
+    let through = [
+        ("src/config.rs", "pub use a::A;\npub mod a;\npub mod b;"),
+        ("src/config/a.rs", "use super::b::B;"),
+        ("src/config/b.rs", "use crate::config::A;"),
+    ];
+    let found = |name: &str, one: &str, two: &str| {
+        vec![format!("{one}: cycle inside {name}: {one} imports {}, {two} imports {}", file(two), file(one))]
+    };
+    let rows: &[CycleRow<'_>] = &[
+        ("two files", &pair, &[], found("config", "src/config/a.rs:1", "src/config/b.rs:2")),
+        ("exempt", &pair, std::slice::from_ref(&both), Vec::new()),
+        ("child and parent", &parent, &[], found("engine", "src/engine/m.rs:2", "src/engine/m/c.rs:1")),
+        ("through a re-export", &through, &[], found("config", "src/config/a.rs:1", "src/config/b.rs:1")),
+        (
+            "declaring and re-exporting is no edge",
+            &[
+                ("src/engine/m.rs", "mod c;\npub use c::C;\npub struct M;"),
+                ("src/engine/m/c.rs", "use super::M;"),
+            ],
+            &[],
+            Vec::new(),
+        ),
+        (
+            "tests may",
+            &[("src/config/a.rs", "use super::b::B;"), ("src/config/b.rs", "#[cfg(test)] use super::a::A;")],
+            &[],
+            Vec::new(),
+        ),
+        (
+            "an exemption that nothing needs",
+            &[("src/config/b.rs", "")],
+            std::slice::from_ref(&old),
+            vec![
+                "src/config/gone.rs: the exemption for a cycle is no longer needed: was needed once"
+                    .to_owned(),
+            ],
+        ),
+    ];
+    for (name, files, exempt, expected) in rows {
+        assert_eq!(findings(|tree| cycles::check(tree, exempt), files), *expected, "{name}");
+    }
+}
+
+fn file(place: &str) -> &str {
+    place.rsplit_once(':').map_or(place, |(file, _)| file)
+}
+
+#[test]
+fn sizes_are_kept() {
+    let lines = |count: usize| "const A: u8 = 0;\n".repeat(count);
+    let function = |count: usize| format!("fn f() {{\n{}}}\n", "    g();\n\n    // why\n".repeat(count));
+    let tested = format!("{}#[cfg(test)]\nmod tests {{\n{}}}\n", lines(500), function(61));
+    let exempt = format!("#[expect(clippy::too_many_lines, reason = \"a table\")]\n{}", function(61));
+    let method = format!("impl A {{\n{}}}\n", function(61));
+    let rows: &[(&str, String, &[&str])] = &[
+        ("at the wall", lines(500), &[]),
+        ("over it", lines(501), &["src/a.rs:501: 501 lines without tests, the wall is 500"]),
+        ("tests do not count", tested, &[]),
+        ("function at the wall", function(60), &[]),
+        ("function over it", function(61), &["src/a.rs:1: `f` has 61 lines of code, the wall is 60"]),
+        ("method over it", method, &["src/a.rs:2: `f` has 61 lines of code, the wall is 60"]),
+        ("function with a reason", exempt, &[]),
+    ];
+    for (name, text, expected) in rows {
+        assert_eq!(findings(sizes::check, &[("src/a.rs", text)]), *expected, "{name}");
+    }
+}
+
+#[test]
+fn manners_are_kept() {
+    let rows: &[(&str, &str, &[&str])] = &[
+        ("src/a/mod.rs", "", &["src/a/mod.rs:1: no mod.rs: write `a.rs` beside the directory"]),
+        ("src/a/helpers.rs", "", &["src/a/helpers.rs:1: `helpers` says nothing: name the concept"]),
+        ("src/a.rs", "mod util { fn f() {} }", &["src/a.rs:1: `util` says nothing: name the concept"]),
+        ("src/a.rs", "#[allow(dead_code)]\nfn f() {}", &["src/a.rs:1: allow without a reason"]),
+        ("src/a.rs", "#![allow(dead_code)]", &["src/a.rs:1: allow without a reason"]),
+        ("src/a.rs", "#[expect(dead_code, reason = \"soon\")]\nfn f() {}", &[]),
+        (
+            "src/a.rs",
+            "#[cfg_attr(test, expect(dead_code))]\nfn f() {}",
+            &["src/a.rs:1: expect without a reason"],
+        ),
+        ("src/a.rs", "fn f() {\n    todo!()\n}", &["src/a.rs:2: todo!"]),
+        ("src/a.rs", "fn f() { vec![unimplemented!()] }", &["src/a.rs:1: unimplemented!"]),
+        ("src/a.rs", "fn f() { \"todo!\"; }", &[]),
+    ];
+    for (path, text, expected) in rows {
+        assert_eq!(findings(manners::check, &[(path, text)]), *expected, "{path}: {text}");
+    }
+}
+
+#[test]
+fn machine_paths_are_found() {
+    let text = |text: &str| vec![("docs/a.md".to_owned(), text.to_owned())];
+    let [first, second] = manners::MACHINE_PATHS;
+    for needle in [first, second] {
+        let expected = vec![format!("docs/a.md:2: `{needle}` is a path of one machine")];
+        assert_eq!(manners::machine_paths(&text(&format!("\nsee {needle}x"))), expected);
+        assert_eq!(manners::machine_paths(&text(&format!("see my{needle}x"))), Vec::<String>::new());
+    }
+}

@@ -2,56 +2,25 @@
 //!
 //! Owns: everything that dies together when a world is replaced. Refuses: deciding what a job means.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
 use rquickjs::context::EvalOptions;
 use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, Value};
 
 use super::compile::compile;
 use super::extract::Shapes;
+use super::limits::Limits;
+use super::shared::Shared;
 use super::view;
-use super::world::Limits;
-use crate::domain::script::{ScopeView, Script, ScriptForm};
+use crate::domain::script::{Script, ScriptForm};
 
 const PRELUDE: &str = include_str!("prelude.js");
 /// Workflows whose compiled scripts are kept; the oldest goes.
 const PROGRAMS: usize = 8;
 /// What the prelude hands over.
 const BRIDGE: usize = 7;
-
-/// What the interrupt handler and the native functions of the prelude share with the world.
-pub(super) struct Shared {
-    pub(super) limits: Limits,
-    /// The scope of the job that runs.
-    pub(super) scope: RefCell<Option<Box<ScopeView>>>,
-    until: Cell<Option<Instant>>,
-    expired: Cell<bool>,
-    /// A script compiled text of its own: the context may hold names that no later job may see.
-    pub(super) tainted: Cell<bool>,
-}
-
-impl Shared {
-    /// Starts the clock for a job.
-    pub(super) fn arm(&self) {
-        self.until.set(Instant::now().checked_add(self.limits.time));
-        self.expired.set(false);
-    }
-
-    /// Whether the job's time is over; asks the clock.
-    pub(super) fn overdue(&self) -> bool {
-        let over = self.until.get().is_some_and(|until| Instant::now() >= until);
-        self.expired.set(self.expired.get() || over);
-        self.expired.get()
-    }
-
-    /// Whether the job has been found overdue.
-    pub(super) fn expired(&self) -> bool {
-        self.expired.get()
-    }
-}
 
 /// The scripts of one workflow, compiled at first use. Holding the `Arc` keeps its address from being reused.
 struct Program {
@@ -82,13 +51,7 @@ impl Engine {
     /// # Errors
     /// QuickJS could not be set up within the memory limit.
     pub(super) fn new(limits: Limits) -> Result<Self, String> {
-        let shared = Rc::new(Shared {
-            limits,
-            scope: RefCell::new(None),
-            until: Cell::new(None),
-            expired: Cell::new(false),
-            tainted: Cell::new(false),
-        });
+        let shared = Rc::new(Shared::new(limits));
         let runtime = Runtime::new().map_err(|error| error.to_string())?;
         runtime.set_memory_limit(limits.memory);
         runtime.set_max_stack_size(limits.stack);

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use rquickjs::{Array, Function, Object, String as JsString, Type, Value, function::This};
 use serde_json::{Map, Number, Value as Json};
 
-use super::engine::Shared;
 use super::fault::Fault;
+use super::shared::Shared;
 use crate::domain::script::ScopePatch;
 
 /// Deeper data would not survive other readers of JSON.

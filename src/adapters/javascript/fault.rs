@@ -5,8 +5,8 @@
 use rquickjs::{CaughtError, Ctx, Exception, Value};
 
 use super::compile::{FILE, LINES_BEFORE};
-use super::engine::Shared;
-use super::world::Limits;
+use super::limits::Limits;
+use super::shared::Shared;
 use crate::domain::ids::ScriptIx;
 use crate::domain::script::{Script, ScriptError, ScriptErrorKind};
 

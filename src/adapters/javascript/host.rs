@@ -12,7 +12,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::world::{Limits, World};
+use super::limits::Limits;
+use super::world::World;
 use crate::domain::ids::ScriptIx;
 use crate::domain::script::{ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome};
 use crate::ports::script::ScriptPort;

@@ -8,10 +8,11 @@ use rquickjs::{Coerced, Ctx, Object, Persistent, Value};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::engine::{Bridge, Engine, Shared};
+use super::engine::{Bridge, Engine};
 use super::extract::{Lost, Taking};
 use super::fault::{Fault, describe};
-use super::world::Kept;
+use super::kept::Kept;
+use super::shared::Shared;
 use crate::domain::ids::ScriptIx;
 use crate::domain::script::{
     Guard, ScopeView, Script, ScriptErrorKind, ScriptMessage, ScriptOutcome, ScriptTask, TriedGuard,

@@ -4,34 +4,13 @@
 //! QuickJS cannot interrupt; `Host` watches for those.
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use rquickjs::{Object, Persistent};
-use serde_json::{Map, Value as Json};
 
 use super::engine::Engine;
+use super::kept::Kept;
+use super::limits::Limits;
 use super::work::{self, Failed, Moment};
 use crate::domain::ids::ScriptIx;
-use crate::domain::script::{
-    ScopeView, Script, ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome, ScriptTask,
-};
-
-/// What one job may use (A56, ERR-5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// For all scripts of one job together, conversions included.
-    pub time: Duration,
-    /// Bytes, for the runtime with everything in it.
-    pub memory: usize,
-    /// Bytes of stack that JavaScript may use.
-    pub stack: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { time: Duration::from_millis(250), memory: 32 * 1024 * 1024, stack: 512 * 1024 }
-    }
-}
+use crate::domain::script::{Script, ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome, ScriptTask};
 
 /// One QuickJS runtime and context. A world that ran into a limit replaces its runtime before the next job.
 pub struct World {
@@ -39,14 +18,6 @@ pub struct World {
     /// Goes before the engine: it points into it.
     kept: Option<Kept>,
     engine: Option<Engine>,
-}
-
-/// `common_data` as a JavaScript object that no script has changed.
-pub(super) struct Kept {
-    pub(super) frame: u64,
-    pub(super) version: u64,
-    pub(super) source: Arc<Map<String, Json>>,
-    pub(super) object: Persistent<Object<'static>>,
 }
 
 impl World {
@@ -105,14 +76,6 @@ impl World {
                 Err(fault.of(script, scripts.get(script.0)))
             }
         }
-    }
-}
-
-impl Kept {
-    fn fits(&self, scope: &ScopeView) -> bool {
-        self.frame == scope.frame
-            && self.version == scope.version
-            && (Arc::ptr_eq(&self.source, &scope.common_data) || self.source == scope.common_data)
     }
 }
 

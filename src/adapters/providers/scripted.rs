@@ -20,6 +20,7 @@
 //! is the number of characters per streamed piece (default: all at once). Without `usage` it is estimated.
 //! Other keys at the top belong to other readers of the file; unknown keys inside a reply are refused.
 
+mod fault;
 mod script;
 
 use std::collections::BTreeMap;
@@ -33,14 +34,8 @@ use crate::domain::message::{ChatMessage, ToolCall};
 use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply, ModelRequest};
 use crate::ports::model::DeltaSink;
 
+pub use fault::BadScript;
 use script::{Outcome, Reply};
-
-/// What is wrong with a replies file; every problem on its own line, with its place in the file.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{}", problems.join("\n"))]
-pub struct BadScript {
-    pub problems: Vec<String>,
-}
 
 /// The replies and how far each agent has come.
 #[derive(Debug)]

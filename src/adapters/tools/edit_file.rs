@@ -12,7 +12,7 @@ use super::change::Change;
 use super::encoding::{self, Encoding};
 use super::load::load;
 use super::locate::{Span, line_of, only_place};
-use super::{FILE_LIMIT, Project};
+use super::project::{FILE_LIMIT, Project};
 
 pub(super) const NAME: &str = "edit_file";
 

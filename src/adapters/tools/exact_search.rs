@@ -16,7 +16,7 @@ use crate::domain::tool::{ToolRisk, ToolSpec};
 
 use super::answer::Answer;
 use super::capped::shorten_line;
-use super::{FILE_LIMIT, Project};
+use super::project::{FILE_LIMIT, Project};
 
 pub(super) const NAME: &str = "exact_search";
 

@@ -19,11 +19,11 @@ use tokio::time::timeout;
 
 use crate::domain::tool::{ToolPreview, ToolRisk, ToolSpec};
 
-use super::Project;
 use super::answer::Answer;
 use super::capped::Capped;
 use super::environment::secrets;
 use super::fence::reason;
+use super::project::Project;
 use super::risky;
 
 pub(super) const NAME: &str = "execute_terminal";

@@ -11,9 +11,9 @@ use serde_json::json;
 
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
-use super::Project;
 use super::answer::Answer;
 use super::fence::{Spot, reason};
+use super::project::Project;
 
 pub(super) const NAME: &str = "list_directory";
 

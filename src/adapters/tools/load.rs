@@ -4,8 +4,8 @@
 use std::fs;
 use std::io;
 
-use super::FILE_LIMIT;
 use super::fence::{Spot, reason};
+use super::project::FILE_LIMIT;
 
 /// The file's bytes; `Ok(None)` when there is nothing at that place.
 ///

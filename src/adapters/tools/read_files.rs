@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
-use super::Project;
 use super::answer::Answer;
 use super::capped::shorten_line;
 use super::encoding::{self, Encoding};
 use super::load::load;
+use super::project::Project;
 
 pub(super) const NAME: &str = "read_files";
 

@@ -10,7 +10,7 @@ use super::answer::Answer;
 use super::change::Change;
 use super::encoding::{self, Encoding};
 use super::load::load_if_there;
-use super::{FILE_LIMIT, Project};
+use super::project::{FILE_LIMIT, Project};
 
 pub(super) const NAME: &str = "write_file";
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::script::ScriptForm;
 
 fn of(source: &str, kind: ScriptKind) -> Facts {
     facts(source, kind).unwrap_or_else(|error| panic!("{source}: {error:?}"))

@@ -6,11 +6,11 @@ use super::super::json::{Kind, Node};
 use super::super::source::Findings;
 use super::fields::{choice, count, flag, list, object, required_text, text, wrong};
 use super::keys::{AGENT, CONTEXT, LIMITS, MESSAGE, PARAMETER};
-use super::{
-    AgentForm, ContextForm, DEFAULT_MAX_LENGTH, DEFAULT_TOOL_ROUNDS, LimitsForm, NoMatch, ParameterForm,
-    ParameterType, Side, SnapshotPolicy, Spanned, StartCondition, Text,
-};
+use super::{AgentForm, ContextForm, LimitsForm, ParameterForm, Spanned, StartCondition, Text};
+use crate::domain::agent::DEFAULT_TOOL_ROUNDS;
+use crate::domain::context::{DEFAULT_MAX_LENGTH, Side};
 use crate::domain::message::ChatRole;
+use crate::domain::workflow::{NoMatch, ParameterType, SnapshotPolicy};
 
 pub(super) fn start_condition(node: &Node, findings: &mut Findings<'_>) -> StartCondition {
     let words = [("immediate", StartCondition::Immediate), ("on_user_input", StartCondition::OnUserInput)];

@@ -4,7 +4,8 @@ use super::super::json::{Kind, Node};
 use super::super::source::Findings;
 use super::fields::{choice, list, object, required_text, text, wrong};
 use super::keys::{ACTION, INPUT, STATE, TRANSITION};
-use super::{AgentFunction, FunctionForm, InputForm, Spanned, StateForm, Text, TransitionForm};
+use super::{FunctionForm, InputForm, Spanned, StateForm, Text, TransitionForm};
+use crate::domain::workflow::AgentFunction;
 
 pub(super) fn states(node: &Node, findings: &mut Findings<'_>) -> Vec<StateForm> {
     if node.get("states").is_none() {

@@ -5,48 +5,11 @@
 //! Nothing else is touched; line numbers stay. It does not judge syntax: what it cannot read it leaves alone.
 
 mod lexer;
+mod rewritten;
 
 use std::borrow::Cow;
 
-/// The name of the host function that looks a parsing call up.
-pub const LOOKUP: &str = "__call";
-
-/// A script with the shorthand replaced.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rewritten<'s> {
-    pub text: Cow<'s, str>,
-    pub reads: Vec<FunctionRead>,
-    /// In order of position.
-    edits: Vec<Edit>,
-}
-
-/// One place that reads a parsing call: `function.NAME` and the plain members that follow.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FunctionRead {
-    pub name: String,
-    /// `["arguments", "improvement_needed"]`
-    pub path: Vec<String>,
-    /// Byte offset of the word `function` in the source.
-    pub offset: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Edit {
-    old: (usize, usize),
-    new: (usize, usize),
-}
-
-impl Rewritten<'_> {
-    /// The byte offset in the source of a byte offset in `text`. Inside a replacement it is the replaced word's start.
-    pub fn original(&self, offset: usize) -> usize {
-        let after = self.edits.partition_point(|edit| edit.new.0 <= offset);
-        match after.checked_sub(1).and_then(|last| self.edits.get(last)) {
-            None => offset,
-            Some(edit) if offset < edit.new.1 => edit.old.0,
-            Some(edit) => offset - edit.new.1 + edit.old.1,
-        }
-    }
-}
+pub use rewritten::{FunctionRead, LOOKUP, Rewritten};
 
 /// Replaces every `function.NAME` and `function["NAME"]` outside strings, comments and regular expressions.
 /// The keyword itself (`function f() {}`, `async function () {}`) and members (`call.function.name`) stay.

@@ -30,7 +30,14 @@ impl Machine {
             Phase::Script(_) => self.after_script(),
             Phase::Values(_) => self.after_values(&outcome.values),
             Phase::Choice(_) => self.after_choice(outcome.chosen, outcome.tried),
-            _ => {}
+            Phase::New
+            | Phase::Model(_)
+            | Phase::Approval(_)
+            | Phase::Tool(_)
+            | Phase::Person(..)
+            | Phase::ToolHeld
+            | Phase::Ending
+            | Phase::Over => {}
         }
     }
 

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
+use super::snapshot_progress::Progress;
 use super::{Asked, Effect, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
 use crate::domain::workflow::Workflow;
 use crate::engine::effect::Question;
-use crate::engine::machine::snapshots::Progress;
 
 impl Machine {
     /// A terminal state was reached with `given` as its evaluated output (A43, A44).
@@ -15,7 +15,7 @@ impl Machine {
         let Some(workflow) = self.workflow() else { return };
         let output = match self.output_of(&workflow, given) {
             Ok(output) => output,
-            Err(failure) => return self.fail(failure),
+            Err(failure) => return self.fail(*failure),
         };
         if self.frames.len() <= 1 {
             return self.finish(RunStatus::Completed, output);
@@ -31,24 +31,28 @@ impl Machine {
         self.choose();
     }
 
-    fn output_of(&mut self, workflow: &Workflow, given: Option<Value>) -> Result<Option<Value>, Failure> {
+    fn output_of(
+        &mut self,
+        workflow: &Workflow,
+        given: Option<Value>,
+    ) -> Result<Option<Value>, Box<Failure>> {
         let declared = workflow.output.as_ref();
         let stored = || declared.and_then(|output| self.frame()?.data.get(&output.name).cloned());
         let value = given.or_else(stored).filter(|value| !value.is_null());
         let Some(declared) = declared else { return Ok(value) };
         match value {
             Some(value) => declared.kind.convert(value).map(Some).map_err(|problem| {
-                Failure::new(
+                Box::new(Failure::new(
                     "validation",
                     "The output has the wrong type",
                     format!("output `{}` of `{}`: {problem}", declared.name, workflow.name),
-                )
+                ))
             }),
-            None if declared.required => Err(Failure::new(
+            None if declared.required => Err(Box::new(Failure::new(
                 "validation",
                 "The output is missing",
                 format!("nothing set `common_data.{}` before the end of `{}`", declared.name, workflow.name),
-            )),
+            ))),
             None => {
                 let text =
                     format!("nothing set the output `{}` of `{}`: it is null", declared.name, workflow.name);

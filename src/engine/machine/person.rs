@@ -33,7 +33,7 @@ impl Machine {
             (Asked::Visits(target), Answer::Continue | Answer::Text { .. }) => self.grant_visits(target),
             (Asked::ToolRounds, Answer::Continue | Answer::Text { .. }) => self.grant_rounds(),
             (Asked::NoSnapshot, Answer::Continue | Answer::Text { .. }) => {
-                self.snapshot = super::snapshots::Progress::None;
+                self.snapshot = super::snapshot_progress::Progress::None;
                 self.run_held_tool();
             }
             (Asked::Steps, Answer::Stop) => self.pause_at_limit("max_steps", "stopped by you"),

@@ -1,19 +1,11 @@
 //! Snapshots run beside the work; only a tool that changes things waits for them (architecture §6).
 
+use super::snapshot_progress::Progress;
 use super::{Asked, CallId, Effect, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::snapshot::SnapshotInfo;
 use crate::domain::workflow::SnapshotPolicy;
 use crate::engine::effect::Question;
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Progress {
-    /// None asked for, or the person agreed to go on without.
-    None,
-    Pending(CallId),
-    Taken,
-    Failed(String),
-}
 
 impl Machine {
     pub(super) fn take_snapshot(&mut self, label: String, note: String) {

@@ -1,9 +1,14 @@
 use serde_json::json;
 
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
 use super::*;
 use crate::domain::context::Side;
 use crate::domain::message::ToolCall;
 use crate::domain::place::Place;
+use crate::domain::script::ScopeView;
 use crate::domain::script::{AgentView, ContextView, Guard, ScriptForm, ScriptKind, ScriptMessage};
 
 fn script(text: &str) -> Script {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Edit, FunctionRead, LOOKUP, Rewritten};
+use super::rewritten::{Edit, FunctionRead, LOOKUP, Rewritten};
 
 /// What stood before, as far as it decides whether `/` divides and whether `{` opens a block.
 #[derive(Clone, Copy, PartialEq, Eq)]

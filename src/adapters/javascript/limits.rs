@@ -1,0 +1,20 @@
+//! What one job of scripts may use.
+
+use std::time::Duration;
+
+/// What one job may use (A56, ERR-5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// For all scripts of one job together, conversions included.
+    pub time: Duration,
+    /// Bytes, for the runtime with everything in it.
+    pub memory: usize,
+    /// Bytes of stack that JavaScript may use.
+    pub stack: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Duration::from_millis(250), memory: 32 * 1024 * 1024, stack: 512 * 1024 }
+    }
+}

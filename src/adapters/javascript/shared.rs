@@ -1,0 +1,48 @@
+//! What native code and the world see of the job that runs: its scope and its clock.
+
+use std::cell::{Cell, RefCell};
+use std::time::Instant;
+
+use super::limits::Limits;
+use crate::domain::script::ScopeView;
+
+/// What the interrupt handler and the native functions of the prelude share with the world.
+pub(super) struct Shared {
+    pub(super) limits: Limits,
+    /// The scope of the job that runs.
+    pub(super) scope: RefCell<Option<Box<ScopeView>>>,
+    until: Cell<Option<Instant>>,
+    expired: Cell<bool>,
+    /// A script compiled text of its own: the context may hold names that no later job may see.
+    pub(super) tainted: Cell<bool>,
+}
+
+impl Shared {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            scope: RefCell::new(None),
+            until: Cell::new(None),
+            expired: Cell::new(false),
+            tainted: Cell::new(false),
+        }
+    }
+
+    /// Starts the clock for a job.
+    pub(super) fn arm(&self) {
+        self.until.set(Instant::now().checked_add(self.limits.time));
+        self.expired.set(false);
+    }
+
+    /// Whether the job's time is over; asks the clock.
+    pub(super) fn overdue(&self) -> bool {
+        let over = self.until.get().is_some_and(|until| Instant::now() >= until);
+        self.expired.set(self.expired.get() || over);
+        self.expired.get()
+    }
+
+    /// Whether the job has been found overdue.
+    pub(super) fn expired(&self) -> bool {
+        self.expired.get()
+    }
+}

@@ -1,0 +1,23 @@
+//! What a workflow is resolved against: other files, roles, models, tools.
+
+use super::super::source::SourceFile;
+use crate::domain::model::ModelChoice;
+use crate::domain::role::Role;
+use crate::domain::tool::ToolSpec;
+
+/// A failed look-up: what is wrong, and a hint.
+pub type Missing = (String, Option<String>);
+
+/// The tools that a role may use out of all, and the patterns of the role that match none.
+pub type ToolsFor<'a> = dyn Fn(&Role, &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>) + 'a;
+
+/// What a workflow is resolved against.
+pub struct Surroundings<'a> {
+    /// Workflow files of all layers; a name in a later layer hides the same name in an earlier one.
+    pub files: &'a [SourceFile],
+    pub role: &'a dyn Fn(&str) -> Result<Role, Missing>,
+    pub choice: &'a dyn Fn(&Role) -> Result<ModelChoice, Missing>,
+    pub tools: &'a [ToolSpec],
+    /// Unmatched patterns become W09.
+    pub tools_for: &'a ToolsFor<'a>,
+}

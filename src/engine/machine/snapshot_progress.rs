@@ -1,0 +1,12 @@
+//! How far the snapshot is that a tool which changes things waits for.
+
+use crate::domain::ids::CallId;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Progress {
+    /// None asked for, or the person agreed to go on without.
+    None,
+    Pending(CallId),
+    Taken,
+    Failed(String),
+}

@@ -1,0 +1,88 @@
+//! What all runs of a process share: the ports, the options, the watchers, the ways in.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::bus::Bus;
+use super::mail::Mail;
+use super::redact::Redactor;
+use super::retry::RetryPolicy;
+use crate::domain::cost::Usage;
+use crate::domain::failure::Failure;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunProgress, RunStatus};
+use crate::engine::event::RunEvent;
+use crate::ports::clock::{Clock, IdSource};
+use crate::ports::model::ModelPort;
+use crate::ports::run_store::RunStore;
+use crate::ports::script::ScriptPort;
+use crate::ports::snapshot::SnapshotPort;
+use crate::ports::tool::ToolPort;
+
+/// Everything the runtime needs of the world.
+#[derive(Clone)]
+pub struct Ports {
+    pub models: Arc<dyn ModelPort>,
+    pub tools: Arc<dyn ToolPort>,
+    pub scripts: Arc<dyn ScriptPort>,
+    pub snapshots: Arc<dyn SnapshotPort>,
+    pub store: Arc<dyn RunStore>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn IdSource>,
+}
+
+/// Facts of this process that runs record, and how model calls are repeated.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// The project's directory, as shown in history.
+    pub project: String,
+    pub pid: u32,
+    pub retry: RetryPolicy,
+    /// Keys to hide wherever a tool prints them.
+    pub secrets: Vec<String>,
+}
+
+pub(super) struct Shared {
+    pub(super) ports: Ports,
+    pub(super) options: Options,
+    pub(super) redactor: Redactor,
+    pub(super) bus: Bus,
+    /// Where to send what is meant for a run that is not over.
+    pub(super) runs: Mutex<HashMap<RunId, UnboundedSender<Mail>>>,
+}
+
+impl Shared {
+    /// The driver panicked: the run is closed as failed, so that nobody waits for it.
+    pub(super) fn end_broken(&self, run: &RunId) {
+        let now = self.ports.clock.now();
+        let error =
+            Failure::new("bug", "This run hit a bug in the program", "the run was stopped; other runs go on")
+                .hint("report it with the run's id; what it did is in its history");
+        let progress = RunProgress {
+            status: RunStatus::Failed,
+            path: Vec::new(),
+            usage: Usage::default(),
+            cost_usd: None,
+            snapshot: None,
+            output: None,
+            error: Some(error.clone()),
+            updated: now,
+        };
+        let _ = self.ports.store.append(run, &[], Some(&progress));
+        self.bus.publish(
+            run,
+            now,
+            RunEvent::Finished {
+                status: RunStatus::Failed,
+                output: None,
+                error: Some(error),
+                path: Vec::new(),
+                snapshot: None,
+                usage: Usage::default(),
+                cost_usd: None,
+            },
+        );
+    }
+}

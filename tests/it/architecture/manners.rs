@@ -1,0 +1,113 @@
+//! What must never be there: `mod.rs`, names that say nothing, exceptions without a reason, unfinished code, paths of
+//! one machine. These hold for tests and benches too.
+
+use proc_macro2::TokenTree;
+use syn::visit::{self, Visit};
+use syn::{Attribute, ItemMod, Macro, Meta};
+
+use super::source::{Source, Tree};
+use super::syntax::{flat, is_punct, names};
+
+const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "manager", "common", "types", "misc"];
+const UNFINISHED: &[&str] = &["todo", "unimplemented"];
+
+/// Written in two parts, so that this file does not find itself.
+pub(super) const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
+
+pub(super) fn check(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in &tree.sources {
+        let mut manners = Manners { source, found: Vec::new() };
+        manners.file_name();
+        manners.visit_file(&source.file);
+        found.append(&mut manners.found);
+    }
+    found
+}
+
+/// Absolute paths of the machine something was written on. Takes every text file of the package.
+pub(super) fn machine_paths(texts: &[(String, String)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, text) in texts {
+        for (number, line) in text.lines().enumerate() {
+            for needle in MACHINE_PATHS.iter().filter(|needle| starts_there(line, needle)) {
+                found.push(format!("{path}:{}: `{needle}` is a path of one machine", number + 1));
+            }
+        }
+    }
+    found
+}
+
+/// Whether the needle stands in the line as the beginning of a path, not inside of one.
+fn starts_there(line: &str, needle: &str) -> bool {
+    line.match_indices(needle).any(|(at, _)| {
+        !line[..at].ends_with(|before: char| {
+            before.is_alphanumeric() || matches!(before, '.' | '_' | '-' | '}' | '~')
+        })
+    })
+}
+
+struct Manners<'a> {
+    source: &'a Source,
+    found: Vec<String>,
+}
+
+impl Manners<'_> {
+    fn say(&mut self, line: usize, what: &str) {
+        self.found.push(format!("{}:{line}: {what}", self.source.path));
+    }
+
+    fn file_name(&mut self) {
+        let mut names = self.source.path.trim_end_matches(".rs").rsplit('/');
+        let name = names.next().unwrap_or_default().to_owned();
+        if name == "mod" {
+            let parent = names.next().unwrap_or_default().to_owned();
+            self.say(1, &format!("no mod.rs: write `{parent}.rs` beside the directory"));
+        }
+        self.name(&name, 1);
+    }
+
+    fn name(&mut self, name: &str, line: usize) {
+        if EMPTY_NAMES.contains(&name) {
+            self.say(line, &format!("`{name}` says nothing: name the concept"));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Manners<'_> {
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        let Meta::List(list) = &attribute.meta else { return };
+        let line = attribute.pound_token.span.start().line;
+        let nested = list.path.is_ident("cfg_attr");
+        for word in ["allow", "expect"] {
+            let there = list.path.is_ident(word) || nested && names(&list.tokens, word);
+            if there && !names(&list.tokens, "reason") {
+                self.say(line, &format!("{word} without a reason"));
+            }
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+        if item.content.is_some() {
+            self.name(&item.ident.to_string(), item.ident.span().start().line);
+        }
+        visit::visit_item_mod(self, item);
+    }
+
+    fn visit_macro(&mut self, item: &'ast Macro) {
+        for word in UNFINISHED {
+            if item.path.is_ident(word) {
+                self.say(item.bang_token.span.start().line, &format!("{word}!"));
+            }
+        }
+        let tokens = flat(&item.tokens);
+        for (at, token) in tokens.iter().enumerate() {
+            if let TokenTree::Ident(ident) = token
+                && UNFINISHED.iter().any(|word| ident == word)
+                && is_punct(tokens.get(at + 1), '!')
+            {
+                self.say(ident.span().start().line, &format!("{ident}!"));
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Small questions about syntax that several checks ask.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{Attribute, Item, Meta};
+
+pub(super) fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::ExternCrate(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::ForeignMod(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::TraitAlias(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// Whether this is only compiled for tests.
+pub(super) fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let Meta::List(list) = &attribute.meta else { return attribute.path().is_ident("test") };
+        list.path.is_ident("cfg") && names(&list.tokens, "test") && !names(&list.tokens, "not")
+    })
+}
+
+/// Whether the name stands anywhere in the tokens.
+pub(super) fn names(tokens: &TokenStream, name: &str) -> bool {
+    flat(tokens).iter().any(|token| matches!(token, TokenTree::Ident(ident) if ident == name))
+}
+
+/// All tokens in order, groups opened.
+pub(super) fn flat(tokens: &TokenStream) -> Vec<TokenTree> {
+    let mut all = Vec::new();
+    for token in tokens.clone() {
+        if let TokenTree::Group(group) = &token {
+            let inner = flat(&group.stream());
+            all.push(token);
+            all.extend(inner);
+        } else {
+            all.push(token);
+        }
+    }
+    all
+}
+
+pub(super) fn is_punct(token: Option<&TokenTree>, mark: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
+}
