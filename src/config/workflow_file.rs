@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::json::{Kind, Node};
 use super::source::{Findings, SourceFile};
-use crate::domain::agent::DEFAULT_TOOL_ROUNDS;
+use crate::domain::agent::{DEFAULT_TOOL_ROUNDS, ToolLoop};
 use crate::domain::context::{DEFAULT_MAX_LENGTH, Side};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::message::ChatRole;
@@ -94,6 +94,7 @@ pub struct AgentForm {
     pub context: Text,
     pub side: Side,
     pub max_tool_rounds: u32,
+    pub tool_loop: ToolLoop,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 //!
 //! A case: `rule`, `about`, `workflows` (the first is run), `roles` (default: `shared.json`), `extra_roles` (a
 //! role file above them), `replies` per agent, `input` (with `line`: as typed, A46), `files` of the
-//! project, `expect`. Of `expect`, every field that is there must hold: `status`, `path`, `output`, error `code`
+//! project, `snapshots: "fail"`, `expect`. Of `expect`, every field that is there must hold: `status`, `path`, `output`, error `code`
 //! and its innermost `cause`, `warnings` (codes, all of them), `thread` (`author role: text` of everything said
 //! in a context), or `findings` (codes that loading must report) / `findings_any`.
 
@@ -29,6 +29,9 @@ struct Case {
     replies: Value,
     #[serde(default)]
     files: Map<String, Value>,
+    /// `fail`: no snapshot can be stored.
+    #[serde(default)]
+    snapshots: Option<String>,
     #[serde(default)]
     input: Value,
     #[serde(default)]
@@ -45,7 +48,7 @@ macro_rules! files {
     )*};
 }
 
-files! { agents children contexts decisions limits machine scripts }
+files! { agents children contexts decisions limits machine scripts snapshots }
 
 /// Plays all cases of a file and tells every one that fails.
 fn play(text: &str) {
@@ -70,10 +73,18 @@ fn play(text: &str) {
 
 async fn played(case: &Case) -> Vec<String> {
     let mut stage = Stage::new(&texts(case));
+    if case.snapshots.as_deref() == Some("fail") {
+        stage.break_snapshots();
+    }
     let name = case.workflows[0]["workflow_name"].as_str().unwrap();
+    let mut found = stage.catalog.diagnostics().to_vec();
     let program = match stage.catalog.check(name) {
-        Ok((program, _)) => program,
-        Err(found) => return refused(case, &found),
+        Ok((program, _)) if !stage.catalog.has_errors() => program,
+        Ok(_) => return refused(case, &found),
+        Err(more) => {
+            found.extend(more);
+            return refused(case, &found);
+        }
     };
     if case.expect.contains_key("findings") || case.expect.contains_key("findings_any") {
         return vec![format!("expected {}, but it loads", Value::Object(case.expect.clone()))];

@@ -48,7 +48,7 @@ pub struct Stage {
     providers: Arc<Providers>,
     events: UnboundedReceiver<Published>,
     seen: Vec<Published>,
-    _data: TempDir,
+    data: TempDir,
 }
 
 impl Stage {
@@ -62,7 +62,6 @@ impl Stage {
             std::fs::write(path, text.as_str().unwrap()).unwrap();
         }
         let catalog = Catalog::load(sources(texts), wiring::specs(project.path()));
-        assert!(!catalog.has_errors(), "{:#?}", catalog.diagnostics());
         let replies = if texts.replies.is_null() { json!({}) } else { texts.replies.clone() };
         let script = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
         let wired = wiring::wire(project.path(), data.path(), &catalog, Some(script));
@@ -73,11 +72,16 @@ impl Stage {
             Handle::new(ports, Options { project: "stage".into(), pid: 1, retry, secrets: Vec::new() });
         let events = handle.subscribe(true);
         let providers = wired.providers;
-        Self { handle, catalog, heard, project, providers, events, seen: Vec::new(), _data: data }
+        Self { handle, catalog, heard, project, providers, events, seen: Vec::new(), data }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.project.path().join(name)
+    }
+
+    /// From now on no snapshot can be stored: a file lies where their directory belongs.
+    pub fn break_snapshots(&self) {
+        std::fs::write(self.data.path().join("snapshots"), "in the way").unwrap();
     }
 
     pub fn start(&self, spec: RunSpec) -> RunId {
