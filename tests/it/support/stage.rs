@@ -17,6 +17,7 @@ use synthdev::domain::place::Layer;
 use synthdev::domain::workflow::Program;
 use synthdev::engine::event::{Published, RunEvent};
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::ports::model::ModelPort;
 use synthdev::runtime::handle::{Handle, Options, Ports, RetryPolicy};
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -54,6 +55,11 @@ pub struct Stage {
 impl Stage {
     /// Needs a tokio runtime.
     pub fn new(texts: &Texts) -> Self {
+        Self::with_model(texts, |model| model)
+    }
+
+    /// With something between the runtime and the scripted model.
+    pub fn with_model(texts: &Texts, around: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>) -> Self {
         let project = tempfile::tempdir().unwrap();
         let data = tempfile::tempdir().unwrap();
         for (path, text) in &texts.files {
@@ -65,7 +71,7 @@ impl Stage {
         let replies = if texts.replies.is_null() { json!({}) } else { texts.replies.clone() };
         let script = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
         let wired = wiring::wire(project.path(), data.path(), &catalog, Some(script));
-        let heard = Arc::new(Recorder::new(wired.providers.clone()));
+        let heard = Arc::new(Recorder::new(around(wired.providers.clone())));
         let ports = Ports { models: heard.clone(), ..wired.handle.ports().clone() };
         let retry = RetryPolicy { attempts: 2, first_delay_ms: 1, longest_delay_ms: 1 };
         let handle =
