@@ -102,15 +102,34 @@ fn parse(text: &str) -> Option<Value> {
     (!findings.has_errors()).then(|| node.to_value())
 }
 
-/// Removes one pair of quotes that surrounds everything and does not end earlier (A46).
+/// Removes one pair of quotes that surrounds everything (A46): `"say "hi" now"` is one text in quotes,
+/// `"a" and "b"` are two.
 fn unquoted(text: &str) -> &str {
     for quote in ['"', '\''] {
         let inner = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-        if let Some(inner) = inner.filter(|inner| !inner.contains(quote)) {
+        if let Some(inner) = inner.filter(|inner| nested(inner, quote)) {
             return inner;
         }
     }
     text
+}
+
+/// Whether the quotes inside open and close among themselves. One after a space opens, one before a space
+/// closes, one inside a word is an apostrophe.
+fn nested(inner: &str, quote: char) -> bool {
+    let outside = |letter: Option<char>| letter.is_none_or(char::is_whitespace);
+    let mut depth = 0_usize;
+    for (at, _) in inner.match_indices(quote) {
+        let (before, after) =
+            (inner[..at].chars().next_back(), inner[at + quote.len_utf8()..].chars().next());
+        match (outside(before), outside(after)) {
+            (true, false) => depth += 1,
+            (false, false) if after != Some(quote) && before != Some(quote) => {}
+            _ if depth == 0 => return false,
+            _ => depth -= 1,
+        }
+    }
+    depth == 0
 }
 
 fn brief(value: &Value) -> String {
@@ -165,6 +184,10 @@ mod tests {
             (String, "\"fix it\"", Ok(json!("fix it"))),
             (String, "'fix it'", Ok(json!("fix it"))),
             (String, "\"a\" and \"b\"", Ok(json!("\"a\" and \"b\""))),
+            (String, "\"say \"hi\" now\"", Ok(json!("say \"hi\" now"))),
+            (String, "\"print \"x\"\"", Ok(json!("print \"x\""))),
+            (String, "'don't \"stop\"'", Ok(json!("don't \"stop\""))),
+            (String, "\"", Ok(json!("\""))),
             (String, "42", Ok(json!("42"))),
             (Number, " 42 ", Ok(json!(42))),
             (Number, "\"0.5\"", Ok(json!(0.5))),

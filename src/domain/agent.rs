@@ -25,7 +25,20 @@ pub struct AgentSpec {
     pub parsing_tools: Vec<ParsingTool>,
     /// Model rounds with tools per visit before asking to go on (A28, TOOL-15).
     pub max_tool_rounds: u32,
+    #[serde(default)]
+    pub tool_loop: ToolLoop,
     pub reminder: Option<String>,
+}
+
+/// How far one visit goes when the model calls tools (A28).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolLoop {
+    /// Model and tools take turns until the model has answered.
+    #[default]
+    Auto,
+    /// One answer per visit, its calls executed: the workflow decides whether it goes on (A29).
+    Step,
 }
 
 pub const DEFAULT_TOOL_ROUNDS: u32 = 25;

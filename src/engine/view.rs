@@ -2,6 +2,7 @@
 //!
 //! Recomputed before every model call, never stored.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::turn::Turn;
@@ -188,7 +189,7 @@ fn project(group: &Group<'_>, named: bool, budget: Option<usize>, messages: &mut
     {
         text.push_str(&format!("[{name}]: "));
     }
-    text.push_str(&entry.text);
+    text.push_str(&said(entry));
     for call in &entry.calls {
         if !text.is_empty() {
             text.push('\n');
@@ -204,7 +205,7 @@ fn project(group: &Group<'_>, named: bool, budget: Option<usize>, messages: &mut
 fn project_own(entry: &Entry, budget: Option<usize>, messages: &mut Vec<ChatMessage>) {
     if entry.calls.is_empty() {
         if !entry.text.trim().is_empty() {
-            messages.push(ChatMessage::text(ChatRole::Assistant, cut(&entry.text, budget)));
+            messages.push(ChatMessage::text(ChatRole::Assistant, cut(&said(entry), budget)));
         }
         return;
     }
@@ -215,6 +216,15 @@ fn project_own(entry: &Entry, budget: Option<usize>, messages: &mut Vec<ChatMess
     for call in &entry.calls {
         let answer = if call.answer.trim().is_empty() { "(no output)" } else { call.answer.as_str() };
         messages.push(ChatMessage::tool_result(&call.call.id, cut(answer, share)));
+    }
+}
+
+/// Words that a cancel cut off say so, or the model would take them for its whole answer.
+fn said(entry: &Entry) -> Cow<'_, str> {
+    if entry.interrupted {
+        Cow::Owned(format!("{} [interrupted]", entry.text))
+    } else {
+        Cow::Borrowed(&entry.text)
     }
 }
 

@@ -12,6 +12,7 @@ mod support;
 mod architecture;
 mod cli;
 mod config;
+mod conformance;
 mod engine;
 mod git;
 mod providers;

@@ -1,4 +1,6 @@
-//! What several tests share: strict fakes of the world outside.
+//! What several tests share: strict fakes of the world outside, and a stage on which runs are played.
 
 #[allow(dead_code, reason = "each test uses its part")]
 pub mod model_server;
+pub mod requests;
+pub mod stage;

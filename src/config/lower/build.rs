@@ -104,6 +104,7 @@ fn agent_spec(form: &WorkflowForm, agent: &AgentForm, cast: &Cast) -> Option<Age
         tools: cast.tools.clone(),
         parsing_tools: cast.role.parsing_tools.clone(),
         max_tool_rounds: agent.max_tool_rounds,
+        tool_loop: agent.tool_loop,
         reminder: cast.role.reminder.clone(),
     })
 }

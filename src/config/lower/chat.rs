@@ -1,7 +1,7 @@
 //! Single-agent mode as a workflow: one state that waits for the person, speaks, and waits again.
 
 use super::program;
-use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS};
+use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS, ToolLoop};
 use crate::domain::context::{ContextSpec, DEFAULT_MAX_LENGTH, Side};
 use crate::domain::ids::{AgentIx, ContextIx, StateIx};
 use crate::domain::model::ModelChoice;
@@ -29,6 +29,7 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
         tools,
         parsing_tools: role.parsing_tools,
         max_tool_rounds: DEFAULT_TOOL_ROUNDS,
+        tool_loop: ToolLoop::Auto,
         reminder: role.reminder,
     };
     let state = |name: &str, work, transitions: Vec<Transition>| State {

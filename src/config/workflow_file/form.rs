@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use crate::domain::agent::ToolLoop;
 use crate::domain::context::Side;
 use crate::domain::message::ChatRole;
 use crate::domain::workflow::{AgentFunction, NoMatch, Parameter, ParameterType, SnapshotPolicy};
@@ -80,6 +81,7 @@ pub struct AgentForm {
     pub context: Text,
     pub side: Side,
     pub max_tool_rounds: u32,
+    pub tool_loop: ToolLoop,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

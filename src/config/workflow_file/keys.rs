@@ -51,7 +51,7 @@ pub(super) const MESSAGE: Keys =
 
 pub(super) const AGENT: Keys = Keys {
     what: "an agent",
-    known: &["name", "agent_role", "context", "role", "max_tool_rounds", "description"],
+    known: &["name", "agent_role", "context", "role", "max_tool_rounds", "tool_loop", "description"],
     later: &[
         "level",
         "model",
@@ -61,7 +61,6 @@ pub(super) const AGENT: Keys = Keys {
         "included_tools",
         "excluded_tools",
         "system_message_append",
-        "tool_loop",
         "input_visibility",
         "memory",
         "delegate",

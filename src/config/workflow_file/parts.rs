@@ -7,7 +7,7 @@ use super::super::source::Findings;
 use super::fields::{choice, count, flag, list, object, required_text, text, wrong};
 use super::keys::{AGENT, CONTEXT, LIMITS, MESSAGE, PARAMETER};
 use super::{AgentForm, ContextForm, LimitsForm, ParameterForm, Spanned, StartCondition, Text};
-use crate::domain::agent::DEFAULT_TOOL_ROUNDS;
+use crate::domain::agent::{DEFAULT_TOOL_ROUNDS, ToolLoop};
 use crate::domain::context::{DEFAULT_MAX_LENGTH, Side};
 use crate::domain::message::ChatRole;
 use crate::domain::workflow::{NoMatch, ParameterType, SnapshotPolicy};
@@ -101,6 +101,9 @@ pub(super) fn agent(node: &Node, findings: &mut Findings<'_>) -> Option<AgentFor
     object(node, &AGENT, findings)?;
     let words = [("user", Side::User), ("assistant", Side::Assistant)];
     let rounds = count(node, "max_tool_rounds", findings).unwrap_or(DEFAULT_TOOL_ROUNDS);
+    let loops = [("auto", ToolLoop::Auto), ("step", ToolLoop::Step)];
+    let tool_loop =
+        choice(node, "tool_loop", &loops, findings).map_or_else(ToolLoop::default, |found| found.value);
     let present = required_text(node, "role", "the agent", findings).is_some();
     let side = if present { choice(node, "role", &words, findings) } else { None };
     let context = required_text(node, "context", "the agent", findings);
@@ -112,6 +115,7 @@ pub(super) fn agent(node: &Node, findings: &mut Findings<'_>) -> Option<AgentFor
         context: context?,
         side: side?.value,
         max_tool_rounds: rounds,
+        tool_loop,
     })
 }
 

@@ -6,7 +6,7 @@ use super::{Asked, Frame, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{ScriptIx, StateIx, WorkflowIx};
 use crate::domain::script::ScriptTask;
-use crate::domain::workflow::{AgentFunction, Input, State, Work};
+use crate::domain::workflow::{AgentFunction, Input, State, Work, Workflow};
 use crate::engine::effect::Question;
 
 impl Machine {
@@ -55,6 +55,7 @@ impl Machine {
         let Some((frame, workflow)) = self.frame().zip(self.workflow()) else { return false };
         let at = target.0;
         let visits = frame.visits.get(at).copied().unwrap_or(0);
+        let visits = visits.saturating_sub(u32::from(may_continue(frame, &workflow, state)));
         let granted = frame.granted.get(at).copied().unwrap_or(0);
         let most = workflow.limits.max_visits.saturating_add(granted);
         if visits >= most && !state.terminal {
@@ -171,6 +172,20 @@ impl Machine {
         self.frames.push(Frame::new(self.frame_ids, ix, &child, prefix, given));
         self.jump = Some(child.start);
     }
+}
+
+/// A29: going on after executed tools is no new visit. Whether the input is the same is known only later, so a
+/// limit may be passed by one.
+fn may_continue(frame: &Frame, workflow: &Workflow, state: &State) -> bool {
+    let Work::Agent { agent, function: AgentFunction::SendUserMessage, .. } = &state.work else {
+        return false;
+    };
+    let earlier = frame.agents.get(agent.0).and_then(|memory| memory.continuation.as_ref());
+    let length = workflow
+        .agent(*agent)
+        .and_then(|spec| frame.threads.get(spec.context.0))
+        .map(|thread| thread.log.entries.len());
+    earlier.is_some_and(|earlier| Some(earlier.context_length) == length)
 }
 
 fn script_of(input: &Input) -> Option<ScriptIx> {

@@ -58,13 +58,13 @@ impl Machine {
         self.snapshot = Progress::Failed(reason.clone());
         let required =
             self.spec.program.workflows.first().is_some_and(|w| w.snapshot == SnapshotPolicy::Required);
-        if required && self.phase != Phase::Ending {
-            self.abort_pending();
-            let failure = Failure::new("snapshot", "No snapshot could be taken", reason)
-                .hint("mend the cause, or allow the run without one: \"snapshot\": \"auto\" in the workflow");
-            return self.fail(failure);
+        if !required || self.error.is_some() {
+            return self.after_snapshot();
         }
-        self.after_snapshot();
+        self.abort_pending();
+        let failure = Failure::new("snapshot", "No snapshot could be taken", reason)
+            .hint("mend the cause, or allow the run without one: \"snapshot\": \"auto\" in the workflow");
+        self.fail(failure);
     }
 
     fn after_snapshot(&mut self) {

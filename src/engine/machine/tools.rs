@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::{CallId, Effect, Machine, Phase, RunEvent};
-use crate::domain::agent::AgentSpec;
+use crate::domain::agent::{AgentSpec, ToolLoop};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::failure::Failure;
+use crate::domain::message::ToolCall;
 use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
 
 impl Machine {
@@ -142,18 +143,22 @@ impl Machine {
         self.next_tool();
     }
 
-    /// All calls are answered: the round is complete and the model goes on, or its decision counts.
+    /// All calls are answered: the round is complete and the model goes on, its decision counts, or the
+    /// workflow goes on (A28).
     fn after_tools(&mut self) {
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
         let Some(open) = turn.open.take() else { return };
         turn.rounds += 1;
+        let calls: Vec<ToolCall> = open.calls.iter().map(|answered| answered.call.clone()).collect();
         turn.add(open.text.clone(), open.calls);
         let ix = turn.agent;
-        if open.decision.is_empty() {
-            return self.call_model();
+        let Some(agent) = self.workflow().and_then(|workflow| workflow.agent(ix).cloned()) else { return };
+        if !open.decision.is_empty() {
+            return self.accept(&agent, &open.text, open.decision);
         }
-        if let Some(agent) = self.workflow().and_then(|workflow| workflow.agent(ix).cloned()) {
-            self.accept(&agent, &open.text, open.decision);
+        match agent.tool_loop {
+            ToolLoop::Auto => self.call_model(),
+            ToolLoop::Step => self.end_visit(&open.text, calls, Vec::new()),
         }
     }
 }

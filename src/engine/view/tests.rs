@@ -15,6 +15,7 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         tools: Vec::new(),
         parsing_tools: Vec::new(),
         max_tool_rounds: 25,
+        tool_loop: Default::default(),
         reminder: None,
     }
 }

@@ -1,0 +1,63 @@
+//! TOOL-13: what each decision about a tool does, and who hears of it.
+
+use synthdev::domain::approval::Decision;
+
+use super::*;
+
+/// Answers each question with the next decision; returns how many were asked.
+async fn play(decisions: &[Decision]) -> (Stage, RunId, usize) {
+    let replies = json!({"writer": [write("one.txt"), write("two.txt"), {"text": "done"}]});
+    let mut stage = Stage::new(&texts(&json!({}), replies));
+    let run = stage.start(asking(case(&stage)));
+    let mut asked = 0;
+    loop {
+        match stage.next().await {
+            RunEvent::ApprovalAsked { call, tool, preview, .. } => {
+                assert_eq!((tool.as_str(), preview.is_some()), ("write_file", true));
+                let decision = decisions[asked].clone();
+                asked += 1;
+                stage.handle.send(&run, Command::Approve { call, decision });
+            }
+            RunEvent::Finished { .. } => return (stage, run, asked),
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_decision_counts_as_far_as_it_says() {
+    let deny = |reason: Option<&str>| Decision::Deny { reason: reason.map(str::to_owned) };
+    let rows: [(&str, Vec<Decision>, usize, [bool; 2]); 4] = [
+        ("each is asked", vec![Decision::Allow, Decision::Allow], 2, [true, true]),
+        ("the tool is allowed from now on", vec![Decision::AllowTool], 1, [true, true]),
+        ("denied with a reason", vec![deny(Some("not that one")), Decision::Allow], 2, [false, true]),
+        ("denied without", vec![Decision::Allow, deny(None)], 2, [true, false]),
+    ];
+    for (about, decisions, asked, written) in rows {
+        let (mut stage, run, count) = play(&decisions).await;
+        let there = ["one.txt", "two.txt"].map(|name| stage.path(name).exists());
+        assert_eq!((count, there), (asked, written), "{about}");
+        assert_eq!(ending(stage.seen().last().unwrap()), ("completed", "start > stop".into(), String::new()));
+        let requests = stage.heard.requests();
+        let told: Vec<String> =
+            shown(&requests[2].messages).into_iter().filter(|line| line.contains("denied")).collect();
+        let expected: Vec<&str> = match about {
+            "denied with a reason" => vec!["tool: not executed: the user denied this call: not that one"],
+            "denied without" => vec!["tool: not executed: the user denied this call"],
+            _ => Vec::new(),
+        };
+        assert_eq!(told, expected, "{about}");
+        sound(&stage, &run);
+    }
+}
+
+#[tokio::test]
+async fn headless_nobody_approves() {
+    let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [write("one.txt")]})));
+    let spec = RunSpec { interactive: false, ..asking(case(&stage)) };
+    let run = stage.start(spec);
+    let end = stage.end().await;
+    assert_eq!(ending(&end), ("failed", "start".into(), "tool.denied".into()));
+    assert!(!stage.path("one.txt").exists());
+    sound(&stage, &run);
+}

@@ -1,0 +1,95 @@
+//! Single-agent mode: a conversation that waits, can be interrupted, and outlives failed answers.
+
+use super::*;
+
+fn chatting(stage: &Stage) -> RunId {
+    let program = stage.catalog.chat_program("writer").unwrap();
+    stage.start(asking(spec(program, Map::new())))
+}
+
+async fn say(stage: &mut Stage, run: &RunId, text: &str) {
+    let (id, asked) = question(stage).await;
+    assert_eq!(asked, Question::Message);
+    answer(stage, run, id, Answer::Text { text: text.to_owned() });
+}
+
+#[tokio::test]
+async fn a_cancel_ends_only_the_answer_and_keeps_what_was_said() {
+    let replies = json!({"writer": [{"text": "whole"}]});
+    let mut stage = Stage::with_model(&texts(&json!({}), replies), HangsOnce::around);
+    let run = chatting(&stage);
+    say(&mut stage, &run, "hello").await;
+    stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+    stage.handle.send(&run, Command::Cancel);
+    say(&mut stage, &run, "again").await;
+    question(&mut stage).await;
+    stage.handle.send(&run, Command::End);
+    let end = stage.end().await;
+    assert_eq!(ending(&end), ("completed", "chat".into(), String::new()));
+    let requests = stage.heard.requests();
+    assert_eq!(shown(&requests[0].messages), ["system: You write.", "user: hello"]);
+    assert_eq!(
+        shown(&requests[1].messages),
+        ["system: You write.", "user: hello", "assistant: half an  [interrupted]", "user: again"]
+    );
+    sound(&stage, &run);
+}
+
+#[tokio::test]
+async fn ctx_11_a_failed_answer_leaves_no_trace() {
+    let failing = json!({"error": {"kind": "auth", "message": "no"}});
+    let mut stage =
+        Stage::new(&texts(&json!({}), json!({"writer": [{"text": "one"}, failing, {"text": "two"}]})));
+    let run = chatting(&stage);
+    for text in ["first", "lost", "second"] {
+        say(&mut stage, &run, text).await;
+    }
+    question(&mut stage).await;
+    stage.handle.send(&run, Command::End);
+    stage.end().await;
+    let warned = stage
+        .seen()
+        .iter()
+        .any(|event| matches!(event, RunEvent::Warning { code, .. } if code == "model.auth"));
+    assert!(warned, "{:#?}", stage.seen());
+    let last = &stage.heard.requests()[2];
+    assert_eq!(
+        shown(&last.messages),
+        ["system: You write.", "user: first", "assistant: one", "user: second"]
+    );
+    sound(&stage, &run);
+}
+
+#[tokio::test]
+async fn cancelling_a_chat_that_waits_changes_nothing() {
+    let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [{"text": "one"}]})));
+    let run = chatting(&stage);
+    let (id, _) = question(&mut stage).await;
+    stage.handle.send(&run, Command::Cancel);
+    answer(&stage, &run, id, Answer::Text { text: "hello".to_owned() });
+    question(&mut stage).await;
+    stage.handle.send(&run, Command::End);
+    stage.end().await;
+    sound(&stage, &run);
+}
+
+#[tokio::test]
+async fn a59_a_workflow_run_ends_and_the_conversation_is_there_again() {
+    let replies = json!({"writer": [{"text": "before"}, {"text": "inside"}, {"text": "after"}]});
+    let mut stage = Stage::new(&texts(&json!({}), replies));
+    let chat = chatting(&stage);
+    say(&mut stage, &chat, "hello").await;
+    let (waiting, _) = question(&mut stage).await;
+    let run = stage.start(asking(case(&stage)));
+    stage.end().await;
+    answer(&stage, &chat, waiting, Answer::Text { text: "still there?".to_owned() });
+    question(&mut stage).await;
+    stage.handle.send(&chat, Command::End);
+    stage.end().await;
+    assert_eq!(
+        shown(&stage.heard.requests()[2].messages),
+        ["system: You write.", "user: hello", "assistant: before", "user: still there?"]
+    );
+    sound(&stage, &chat);
+    sound(&stage, &run);
+}

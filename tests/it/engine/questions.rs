@@ -1,0 +1,115 @@
+//! Limits (A52, TOOL-15), missing snapshots (A58) and cancelling: what a person is asked and can do.
+
+use super::*;
+
+/// A loop that ends by itself after five rounds.
+fn counting(limits: &Value) -> Texts {
+    let states = json!([
+        {"name": "start", "transition": [{"target": "loop", "before": "() => { this.common_data.n = 0; }"}]},
+        {"name": "loop", "action": {"script": "() => { this.common_data.n += 1; }"},
+         "transition": [{"target": "stop", "condition": "common_data.n >= 5"}, {"target": "loop"}]},
+        {"name": "stop", "input": "'n' + common_data.n"}]);
+    texts(&json!({"agents": [], "states": states, "limits": limits}), Value::Null)
+}
+
+#[tokio::test]
+async fn a_limit_can_be_passed_or_end_the_run() {
+    let loops = |n: usize| vec!["loop"; n].join(" > ");
+    let rows = [
+        (
+            json!({"max_visits": 2}),
+            "max_visits",
+            2,
+            ("completed", format!("start > {} > stop", loops(5)), ""),
+        ),
+        (json!({"max_visits": 2}), "max_visits", 1, ("paused", format!("start > {}", loops(4)), "limit")),
+        (json!({"max_steps": 3}), "max_steps", 2, ("completed", format!("start > {} > stop", loops(5)), "")),
+        (json!({"max_steps": 3}), "max_steps", 0, ("paused", format!("start > {}", loops(2)), "limit")),
+    ];
+    for (limits, name, mut continues, expected) in rows {
+        let about = format!("{limits} with {continues} continues");
+        let mut stage = Stage::new(&counting(&limits));
+        let run = stage.start(asking(case(&stage)));
+        let end = loop {
+            match stage.next().await {
+                RunEvent::PersonAsked { call, question: Question::Limit { limit, .. } } => {
+                    assert_eq!(limit, name);
+                    let next = if continues == 0 { Answer::Stop } else { Answer::Continue };
+                    continues = usize::saturating_sub(continues, 1);
+                    answer(&stage, &run, call, next);
+                }
+                end @ RunEvent::Finished { .. } => break end,
+                _ => {}
+            }
+        };
+        assert_eq!(ending(&end), (expected.0, expected.1, expected.2.to_owned()), "{about}");
+        sound(&stage, &run);
+    }
+}
+
+fn busy() -> Texts {
+    let read = || call("read_files", json!({"file_paths": ["a.txt"]}));
+    let agent =
+        json!([{"agent_role": "writer", "context": "talk", "role": "assistant", "max_tool_rounds": 1}]);
+    texts(&json!({"agents": agent}), json!({"writer": [read(), read(), {"text": "done"}]}))
+}
+
+#[tokio::test]
+async fn tool_rounds_are_limited_per_visit() {
+    let mut stage = Stage::new(&busy());
+    let run = stage.start(asking(case(&stage)));
+    let (id, asked) = question(&mut stage).await;
+    assert!(
+        matches!(&asked, Question::Limit { limit, value: 1, .. } if limit == "max_tool_rounds"),
+        "{asked:?}"
+    );
+    answer(&stage, &run, id, Answer::Continue);
+    let end = stage.end().await;
+    assert_eq!(ending(&end), ("completed", "start > stop".into(), String::new()));
+    sound(&stage, &run);
+}
+
+#[tokio::test]
+async fn tool_rounds_pause_a_headless_run() {
+    let mut stage = Stage::new(&busy());
+    let run = stage.start(case(&stage));
+    let end = stage.end().await;
+    assert_eq!(ending(&end), ("paused", "start".into(), "limit".into()));
+    assert_eq!(stage.faults(&run), ["reply 2 of `writer` was not used"]);
+}
+
+#[tokio::test]
+async fn a58_without_a_snapshot_a_person_decides() {
+    for (choice, expected, written) in [
+        (Answer::Continue, ("completed", "start > stop".into(), String::new()), true),
+        (Answer::Stop, ("failed", "start".to_owned(), "snapshot".to_owned()), false),
+    ] {
+        let done = if written { vec![write("b.txt"), json!({"text": "done"})] } else { vec![write("b.txt")] };
+        let mut stage = Stage::new(&texts(&json!({}), json!({"writer": done})));
+        stage.break_snapshots();
+        let run = stage.start(RunSpec { interactive: true, ..case(&stage) });
+        let (id, asked) = question(&mut stage).await;
+        assert!(matches!(asked, Question::NoSnapshot { .. }), "{asked:?}");
+        assert!(!stage.path("b.txt").exists(), "nothing is changed before the answer");
+        answer(&stage, &run, id, choice);
+        let end = stage.end().await;
+        assert_eq!((ending(&end), stage.path("b.txt").exists()), (expected, written));
+        sound(&stage, &run);
+    }
+}
+
+#[tokio::test]
+async fn a_cancel_ends_a_workflow_in_the_middle_of_an_answer() {
+    let mut stage = Stage::with_model(&texts(&json!({}), Value::Null), HangsOnce::around);
+    let run = stage.start(asking(case(&stage)));
+    stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+    stage.handle.send(&run, Command::Cancel);
+    let end = stage.end().await;
+    assert_eq!(ending(&end), ("cancelled", "start".into(), String::new()));
+    sound(&stage, &run);
+    let summary = stage.handle.run(run.as_str()).unwrap().summary;
+    assert_eq!(
+        (summary.progress.status.as_str(), summary.progress.path),
+        ("cancelled", vec!["start".to_owned()])
+    );
+}

@@ -1,0 +1,188 @@
+//! A project, a data directory and the real runtime around a scripted model: what a run is played on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use synthdev::adapters::providers::Providers;
+use synthdev::adapters::providers::scripted::ScriptedModel;
+use synthdev::app::wiring;
+use synthdev::config::catalog::{Catalog, Sources};
+use synthdev::config::settings::layers::Overrides;
+use synthdev::config::source::SourceFile;
+use synthdev::domain::approval::ApprovalPolicy;
+use synthdev::domain::ids::RunId;
+use synthdev::domain::place::Layer;
+use synthdev::domain::workflow::Program;
+use synthdev::engine::event::{Published, RunEvent};
+use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::ports::model::ModelPort;
+use synthdev::runtime::handle::{Handle, Options, Ports, RetryPolicy};
+use tempfile::TempDir;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::requests::{self, Recorder};
+
+const SETTINGS: &str = include_str!("../../../config/settings.json");
+const MODELS: &str = include_str!("../../../config/models.json");
+const ROLES: &str = include_str!("../../../roles/core.json");
+
+/// A hang is a failure; nothing waits this long otherwise.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The texts of a stage. Later role files lie above earlier ones.
+#[derive(Default)]
+pub struct Texts {
+    pub roles: Vec<String>,
+    pub workflows: Vec<String>,
+    /// `{agent: [replies]}`
+    pub replies: Value,
+    pub files: Map<String, Value>,
+}
+
+pub struct Stage {
+    pub handle: Handle,
+    pub catalog: Catalog,
+    pub heard: Arc<Recorder>,
+    pub project: TempDir,
+    providers: Arc<Providers>,
+    events: UnboundedReceiver<Published>,
+    seen: Vec<Published>,
+    data: TempDir,
+}
+
+impl Stage {
+    /// Needs a tokio runtime.
+    pub fn new(texts: &Texts) -> Self {
+        Self::with_model(texts, |model| model)
+    }
+
+    /// With something between the runtime and the scripted model.
+    pub fn with_model(texts: &Texts, around: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>) -> Self {
+        let project = tempfile::tempdir().unwrap();
+        let data = tempfile::tempdir().unwrap();
+        for (path, text) in &texts.files {
+            let path = project.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text.as_str().unwrap()).unwrap();
+        }
+        let catalog = Catalog::load(sources(texts), wiring::specs(project.path()));
+        let replies = if texts.replies.is_null() { json!({}) } else { texts.replies.clone() };
+        let script = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
+        let wired = wiring::wire(project.path(), data.path(), &catalog, Some(script));
+        let heard = Arc::new(Recorder::new(around(wired.providers.clone())));
+        let ports = Ports { models: heard.clone(), ..wired.handle.ports().clone() };
+        let retry = RetryPolicy { attempts: 2, first_delay_ms: 1, longest_delay_ms: 1 };
+        let handle =
+            Handle::new(ports, Options { project: "stage".into(), pid: 1, retry, secrets: Vec::new() });
+        let events = handle.subscribe(true);
+        let providers = wired.providers;
+        Self { handle, catalog, heard, project, providers, events, seen: Vec::new(), data }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.project.path().join(name)
+    }
+
+    /// From now on no snapshot can be stored: a file lies where their directory belongs.
+    pub fn break_snapshots(&self) {
+        std::fs::write(self.data.path().join("snapshots"), "in the way").unwrap();
+    }
+
+    pub fn start(&self, spec: RunSpec) -> RunId {
+        self.handle.start(spec).unwrap()
+    }
+
+    /// The next event of any run.
+    pub async fn next(&mut self) -> RunEvent {
+        let published = match tokio::time::timeout(PATIENCE, self.events.recv()).await {
+            Ok(Some(published)) => published,
+            end => panic!("no further event ({end:?}) after {:#?}", self.seen()),
+        };
+        self.seen.push(published.clone());
+        published.event
+    }
+
+    /// Waits for an event that `wanted` finds something in.
+    pub async fn until<T>(&mut self, mut wanted: impl FnMut(&RunEvent) -> Option<T>) -> T {
+        loop {
+            let event = self.next().await;
+            if let Some(found) = wanted(&event) {
+                return found;
+            }
+            if let RunEvent::Finished { .. } = event {
+                panic!("the run ended before what was waited for: {:#?}", self.seen());
+            }
+        }
+    }
+
+    pub async fn end(&mut self) -> RunEvent {
+        self.until(|event| matches!(event, RunEvent::Finished { .. }).then(|| event.clone())).await
+    }
+
+    /// Everything that was published so far, in order.
+    pub fn seen(&self) -> Vec<RunEvent> {
+        self.seen.iter().map(|published| published.event.clone()).collect()
+    }
+
+    /// What holds after every run: all replies used, sound requests, a journal that tells the same story.
+    pub fn faults(&self, run: &RunId) -> Vec<String> {
+        let unused = self.providers.scripted().unwrap().unused();
+        let mut faults: Vec<String> =
+            unused.iter().map(|(agent, at)| format!("reply {at} of `{agent}` was not used")).collect();
+        faults.extend(self.heard.requests().iter().filter_map(|request| {
+            requests::fault(request).map(|fault| format!("a request of `{}`: {fault}", request.agent))
+        }));
+        let told = self.seen.iter().filter(|published| published.run == *run && journaled(&published.event));
+        let told: Vec<_> = told.map(|published| (published.at, published.event.clone())).collect();
+        match self.handle.run(run.as_str()) {
+            Err(error) => faults.push(format!("the journal cannot be read: {}", error.message)),
+            Ok(record) if record.events != told => faults.push(format!(
+                "replay differs from what was published:\n{:#?}\nreplay:\n{:#?}",
+                told, record.events
+            )),
+            Ok(_) => {}
+        }
+        faults
+    }
+}
+
+fn journaled(event: &RunEvent) -> bool {
+    !matches!(event, RunEvent::Delta { .. } | RunEvent::ModelRetry { .. } | RunEvent::ApprovalAsked { .. })
+}
+
+/// The shipped configuration with every level answered from the script.
+fn sources(texts: &Texts) -> Sources {
+    let built_in = |name: &str, text: &str| SourceFile::new(Layer::BuiltIn, name, text);
+    let layers = [Layer::User, Layer::Project];
+    let roles = texts.roles.iter().zip(layers).enumerate();
+    let roles =
+        roles.map(|(at, (text, layer))| SourceFile::new(layer, format!("roles{at}.json"), text.as_str()));
+    let workflows = texts.workflows.iter().enumerate();
+    let workflows =
+        workflows.map(|(at, text)| SourceFile::new(Layer::Project, format!("w{at}.json"), text.as_str()));
+    let mut command_line = Overrides::default();
+    for level in ["base", "smart", "fast"] {
+        command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
+    }
+    Sources {
+        settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
+        models: vec![built_in("built-in:config/models.json", MODELS)],
+        roles: std::iter::once(built_in("built-in:roles/core.json", ROLES)).chain(roles).collect(),
+        workflows: workflows.collect(),
+        command_line,
+        ..Sources::default()
+    }
+}
+
+/// Headless, everything approved.
+pub fn spec(program: Program, inputs: Map<String, Value>) -> RunSpec {
+    RunSpec {
+        machine_version: MACHINE_VERSION,
+        program,
+        inputs,
+        approvals: ApprovalPolicy::default().approving_all(),
+        interactive: false,
+    }
+}
