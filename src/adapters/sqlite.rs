@@ -109,8 +109,13 @@ fn broken(path: &Path, error: &rusqlite::Error) -> StoreError {
         Some(Code::DatabaseCorrupt | Code::NotADatabase) => {
             format!("the file is damaged; move it away to start a new history: {}", path.display())
         }
-        Some(Code::DatabaseBusy | Code::DatabaseLocked) => "another process holds the history; try again".to_owned(),
+        Some(Code::DatabaseBusy | Code::DatabaseLocked) => {
+            "another process holds the history; try again".to_owned()
+        }
         _ => "look at the file named above".to_owned(),
     };
-    StoreError { message: format!("the history {} cannot be used: {error}", path.display()), hint: Some(hint) }
+    StoreError {
+        message: format!("the history {} cannot be used: {error}", path.display()),
+        hint: Some(hint),
+    }
 }

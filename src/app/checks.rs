@@ -11,6 +11,7 @@ use crate::adapters::disk;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
 use crate::config::render::{Paint, render, summary};
+use crate::config::settings::rules::LEVELS;
 use crate::config::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
@@ -27,21 +28,40 @@ pub(super) fn rendered(catalog: &Catalog, found: &[Diagnostic], colour: bool) ->
     render(found, &|name| catalog.printable(name), paint)
 }
 
-/// Errors of settings, models and roles; `true` if there were any.
+/// Tells the errors of settings, models and roles; `true` if one of them must stop a run. A role file that
+/// is broken hides no other role: a workflow that needs what is lost says so itself.
 pub(super) fn tell_setting_errors(catalog: &Catalog) -> bool {
     let errors: Vec<Diagnostic> = catalog
         .diagnostics()
         .iter()
-        .filter(|finding| finding.severity == Severity::Error && !of_workflow(catalog, finding))
+        .filter(|finding| finding.severity == Severity::Error && !is_in(catalog.workflow_files(), finding))
         .cloned()
         .collect();
     tell(catalog, &errors);
-    !errors.is_empty()
+    errors.iter().any(|finding| !is_in(catalog.role_files(), finding))
 }
 
-/// A broken workflow file must not stop the others.
-fn of_workflow(catalog: &Catalog, finding: &Diagnostic) -> bool {
-    catalog.workflow_files().iter().any(|file| file.name == finding.place.file)
+fn is_in(files: &[SourceFile], finding: &Diagnostic) -> bool {
+    files.iter().any(|file| file.name == finding.place.file)
+}
+
+/// Before any model is chosen that is no fault of a workflow: one warning a level, not an error a place.
+fn without_missing_models(catalog: &Catalog, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let unset = LEVELS.into_iter().filter(|level| catalog.settings().of_level(level, "model").is_none());
+    let unset: Vec<String> = unset.filter_map(|level| Some(catalog.choice(level).err()?.message)).collect();
+    let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
+    for mut finding in found {
+        if unset.contains(&finding.message) {
+            finding.severity = Severity::Warning;
+            if kept.iter().any(|earlier| earlier.message == finding.message) {
+                continue;
+            }
+        }
+        if !kept.contains(&finding) {
+            kept.push(finding);
+        }
+    }
+    kept
 }
 
 pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> {
@@ -66,12 +86,7 @@ pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> 
             files.push(file);
         }
     }
-    let mut seen: Vec<Diagnostic> = Vec::new();
-    for finding in found {
-        if !seen.contains(&finding) {
-            seen.push(finding);
-        }
-    }
+    let seen = without_missing_models(&catalog, found);
     show(&catalog, &files, &seen, json)?;
     let errors = seen.iter().any(|finding| finding.severity == Severity::Error);
     Ok(if errors { exit::FAILED } else { exit::COMPLETED })

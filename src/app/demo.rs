@@ -40,11 +40,8 @@ pub(super) fn run(world: &World, headless: bool) -> Result<u8> {
     if headless {
         return run_headless(&world, &project);
     }
-    let opening = Opening {
-        demo: true,
-        start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
-        banner: banner(&project),
-    };
+    let opening =
+        Opening { demo: true, start: Some((WORKFLOW.to_owned(), TASK.to_owned())), banner: banner(&project) };
     backend::interactive(&world, opening)
 }
 
@@ -55,7 +52,10 @@ pub(super) fn banner(project: &Path) -> Vec<String> {
 }
 
 pub(super) fn script() -> Result<crate::adapters::providers::scripted::ScriptedModel> {
-    parse_script("built-in:config/demo/replies.json", sources::shipped("demo/replies.json").unwrap_or_default())
+    parse_script(
+        "built-in:config/demo/replies.json",
+        sources::shipped("demo/replies.json").unwrap_or_default(),
+    )
 }
 
 fn run_headless(world: &World, project: &Path) -> Result<u8> {
@@ -87,7 +87,9 @@ fn ending(report: &FinalReport, project: &Path) -> String {
     text.push_str(&format!("cost      {} (a scripted model costs nothing)\n", cost(report.cost_usd)));
     if let Some(snapshot) = &report.snapshot {
         let at = project.display();
-        text.push_str(&format!("snapshot  {snapshot}\nundo      synthdev -C {at} snapshot restore {snapshot}\n"));
+        text.push_str(&format!(
+            "snapshot  {snapshot}\nundo      synthdev -C {at} snapshot restore {snapshot}\n"
+        ));
     }
     text
 }
@@ -104,13 +106,16 @@ fn make_project() -> Result<PathBuf> {
         && git(&project, &["add", "."])
         && git(&project, &["commit", "-q", "-m", "a sample project"]);
     if !committed {
-        eprintln!("warning: git is not at hand: the sample project is a plain directory (snapshots work all the same)");
+        eprintln!(
+            "warning: git is not at hand: the sample project is a plain directory (snapshots work all the same)"
+        );
     }
     Ok(std::fs::canonicalize(&project)?)
 }
 
 fn git(project: &Path, arguments: &[&str]) -> bool {
-    let identity = ["-c", "user.name=synthdev demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"];
+    let identity =
+        ["-c", "user.name=synthdev demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"];
     let mut command = Command::new("git");
     command.current_dir(project).args(identity).args(arguments);
     command.output().is_ok_and(|output| output.status.success())

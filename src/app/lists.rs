@@ -53,9 +53,16 @@ pub(super) fn roles(world: &World, as_json: bool) -> Result<u8> {
         let (tools, _) = tools_for(role, catalog.tools());
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         let decisions: Vec<&str> = role.parsing_tools.iter().map(|tool| tool.name.as_str()).collect();
-        let decisions = if decisions.is_empty() { String::new() } else { format!("; decides {}", decisions.join(", ")) };
+        let decisions =
+            if decisions.is_empty() { String::new() } else { format!("; decides {}", decisions.join(", ")) };
         let list = if names.is_empty() { "no tools".to_owned() } else { names.join(", ") };
-        writeln!(out, "{:<24} {:<6} {:<10} {list}{decisions}", role.full_name(), role.level, role.layer.to_string())?;
+        writeln!(
+            out,
+            "{:<24} {:<6} {:<10} {list}{decisions}",
+            role.full_name(),
+            role.level,
+            role.layer.to_string()
+        )?;
     }
     Ok(exit::COMPLETED)
 }
@@ -88,10 +95,11 @@ pub(super) fn config(world: &World, origin: bool) -> Result<u8> {
     write!(out, "{}", show_text(&catalog.settings().show(), origin))?;
     for level in ["base", "smart", "fast"] {
         match catalog.choice(level) {
-            Ok(choice) => writeln!(out, "{level:<6} {} at {} — {}", choice.model, choice.base_url, choice.provenance)?,
+            Ok(choice) => {
+                writeln!(out, "{level:<6} {} at {} — {}", choice.model, choice.base_url, choice.provenance)?
+            }
             Err(missing) => writeln!(out, "{level:<6} no model: {}", missing.message)?,
         }
     }
-    super::checks::tell_setting_errors(&catalog);
-    Ok(exit::COMPLETED)
+    Ok(if super::checks::tell_setting_errors(&catalog) { exit::USAGE } else { exit::COMPLETED })
 }

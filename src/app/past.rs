@@ -35,7 +35,9 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
     let text = match command {
         SnapshotCommand::Create { label } => {
             let label = if label.is_empty() { "by hand".to_owned() } else { label.join(" ") };
-            snapshots::created(&store.take(&SnapshotRequest { label, ..Default::default() }).map_err(of_snapshot)?)
+            snapshots::created(
+                &store.take(&SnapshotRequest { label, ..Default::default() }).map_err(of_snapshot)?,
+            )
         }
         SnapshotCommand::List { json: true } => {
             serde_json::to_string_pretty(&store.list().map_err(of_snapshot)?)?

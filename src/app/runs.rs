@@ -15,8 +15,8 @@ use super::world::World;
 use crate::adapters::disk;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::RunArgs;
-use crate::cli::headless::{self, FinalReport, Show};
 use crate::cli::exit;
+use crate::cli::headless::{self, FinalReport, Show};
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
 use crate::config::json::Node;
@@ -27,7 +27,11 @@ use crate::domain::workflow::{Parameter, Program};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
 
 /// The configuration of this start; broken settings are told and end the program.
-pub(super) fn load(world: &World, overrides: Overrides, more: Option<SourceFile>) -> Result<(Catalog, Gathered)> {
+pub(super) fn load(
+    world: &World,
+    overrides: Overrides,
+    more: Option<SourceFile>,
+) -> Result<(Catalog, Gathered)> {
     let mut gathered = sources::gather(world, overrides, world.trust)?;
     gathered.sources.workflows.extend(more);
     let specs = wiring::specs(&world.project);
@@ -93,9 +97,7 @@ fn interrupts() -> headless::Interrupts {
         for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
             let to = to.clone();
             if let Ok(mut stream) = signal(kind) {
-                tokio::spawn(async move {
-                    while stream.recv().await.is_some() && to.send(()).is_ok() {}
-                });
+                tokio::spawn(async move { while stream.recv().await.is_some() && to.send(()).is_ok() {} });
             }
         }
     }
@@ -122,7 +124,8 @@ fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {
 }
 
 pub(super) fn read_script(path: &Path) -> Result<ScriptedModel> {
-    let text = disk::read(path).with_context(|| format!("the replies file {} cannot be read", path.display()))?;
+    let text =
+        disk::read(path).with_context(|| format!("the replies file {} cannot be read", path.display()))?;
     parse_script(&path.display().to_string(), &text)
 }
 
@@ -138,12 +141,17 @@ pub(super) fn parse_script(name: &str, text: &str) -> Result<ScriptedModel> {
 }
 
 fn read_workflow(path: &Path) -> Result<SourceFile> {
-    let text = disk::read(path).with_context(|| format!("the workflow file {} cannot be read", path.display()))?;
+    let text =
+        disk::read(path).with_context(|| format!("the workflow file {} cannot be read", path.display()))?;
     Ok(SourceFile::new(Layer::CommandLine, path.display().to_string(), text))
 }
 
 /// With a file, its first workflow is meant unless a name of it was typed.
-fn name_and_input(catalog: &Catalog, args: &RunArgs, file: Option<&SourceFile>) -> Result<(String, Option<String>)> {
+fn name_and_input(
+    catalog: &Catalog,
+    args: &RunArgs,
+    file: Option<&SourceFile>,
+) -> Result<(String, Option<String>)> {
     let Some(file) = file else {
         let Some(name) = args.name.clone() else {
             bail!("which workflow? synthdev run NAME \"task\"; `synthdev workflows` lists them");
@@ -163,7 +171,8 @@ fn name_and_input(catalog: &Catalog, args: &RunArgs, file: Option<&SourceFile>) 
 }
 
 fn inputs_of(program: &Program, text: Option<&str>, args: &RunArgs) -> Result<Map<String, Value>> {
-    let parameters: &[Parameter] = program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
+    let parameters: &[Parameter] =
+        program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
     let file = args.input_file.as_deref().map(read_input).transpose()?;
     if !args.inputs.is_empty() {
         if text.is_some() || file.is_some() {

@@ -72,7 +72,8 @@ fn built_in(sources: &mut Sources) {
     };
     sources.settings.push(file("settings.json"));
     sources.models.push(file("models.json"));
-    for (dir, name, into) in [(&ROLES, "roles", &mut sources.roles), (&WORKFLOWS, "workflows", &mut sources.workflows)]
+    for (dir, name, into) in
+        [(&ROLES, "roles", &mut sources.roles), (&WORKFLOWS, "workflows", &mut sources.workflows)]
     {
         for file in dir.files().filter(|file| file.path().extension().is_some_and(|e| e == "json")) {
             let label = format!("built-in:{name}/{}", file.path().display());
@@ -89,18 +90,21 @@ impl Gathered {
 
     fn layer(&mut self, directory: &Path, layer: Layer, label: &str) {
         for name in ["settings.json", "models.json"] {
-            let Some(text) = self.text(disk::read_if_there(&directory.join(name)), &format!("{label}{name}")) else {
+            let Some(text) = self.text(disk::read_if_there(&directory.join(name)), &format!("{label}{name}"))
+            else {
                 continue;
             };
             let file = SourceFile::new(layer, format!("{label}{name}"), text);
-            if name == "settings.json" { &mut self.sources.settings } else { &mut self.sources.models }.push(file);
+            if name == "settings.json" { &mut self.sources.settings } else { &mut self.sources.models }
+                .push(file);
         }
         for folder in ["roles", "workflows"] {
             for Read { name, text } in disk::read_tree(&directory.join(folder)) {
                 let label = format!("{label}{folder}/{name}");
                 let Some(text) = self.text(text.map(Some), &label) else { continue };
                 let file = SourceFile::new(layer, label, text);
-                if folder == "roles" { &mut self.sources.roles } else { &mut self.sources.workflows }.push(file);
+                if folder == "roles" { &mut self.sources.roles } else { &mut self.sources.workflows }
+                    .push(file);
             }
         }
         if layer == Layer::User {

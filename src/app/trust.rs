@@ -48,7 +48,8 @@ pub(super) fn decide(world: &World, files: &[(String, String)], allow: bool) -> 
         return Ok(verdict);
     }
     book.allow(&project, files);
-    disk::write_private(&path, &book.to_text()).with_context(|| format!("{} cannot be written", path.display()))?;
+    disk::write_private(&path, &book.to_text())
+        .with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(Verdict::Trusted)
 }
 
@@ -62,7 +63,10 @@ pub(super) fn notice(verdict: &Verdict) -> Option<String> {
                 (!files.is_empty()).then(|| format!("{word} {}", files.join(", ")))
             };
             let parts: Vec<String> =
-                [list("added", added), list("changed", changed), list("removed", removed)].into_iter().flatten().collect();
+                [list("added", added), list("changed", changed), list("removed", removed)]
+                    .into_iter()
+                    .flatten()
+                    .collect();
             format!("has changed its configuration since you trusted it ({})", parts.join("; "))
         }
     };

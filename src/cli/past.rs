@@ -114,7 +114,9 @@ fn line(event: &RunEvent) -> Option<String> {
         RunEvent::ToolFinished { tool, ok, summary, .. } => {
             format!("  {} {tool}: {}", if *ok { "✓" } else { "✗" }, one_line(summary, 100))
         }
-        RunEvent::ToolRefused { tool, reason, .. } => format!("  ✗ {tool} refused: {}", one_line(reason, 100)),
+        RunEvent::ToolRefused { tool, reason, .. } => {
+            format!("  ✗ {tool} refused: {}", one_line(reason, 100))
+        }
         RunEvent::Decided { agent, tool, arguments } => {
             format!("  {agent} decided {tool} {}", one_line(&arguments.to_string(), 120))
         }
@@ -126,7 +128,9 @@ fn line(event: &RunEvent) -> Option<String> {
         RunEvent::Replied { agent, model, usage, duration_ms, .. } => {
             format!("  {agent} answered ({model}, {} tokens, {duration_ms} ms)", usage.total())
         }
-        RunEvent::ModelFailed { code, reason, .. } => format!("  model failed [{code}]: {}", one_line(reason, 120)),
+        RunEvent::ModelFailed { code, reason, .. } => {
+            format!("  model failed [{code}]: {}", one_line(reason, 120))
+        }
         RunEvent::Warning { text, .. } => format!("  warning: {}", one_line(text, 140)),
         RunEvent::SnapshotTaken { id, label, .. } => format!("  snapshot {id}: {}", one_line(label, 80)),
         RunEvent::SnapshotFailed { reason } => format!("  no snapshot: {}", one_line(reason, 120)),

@@ -12,13 +12,14 @@ const SUMMARY: &str =
 
 pub(super) fn list(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<RunSummary>> {
     let most = if limit == 0 { -1 } else { i64::try_from(limit).unwrap_or(-1) };
-    let mut statement = connection.prepare_cached(&format!("{SUMMARY} ORDER BY started DESC, id DESC LIMIT ?1"))?;
+    let mut statement =
+        connection.prepare_cached(&format!("{SUMMARY} ORDER BY started DESC, id DESC LIMIT ?1"))?;
     statement.query_map([most], summary)?.collect()
 }
 
 pub(super) fn by_prefix(connection: &Connection, prefix: &str) -> rusqlite::Result<Vec<RunSummary>> {
-    let mut statement =
-        connection.prepare_cached(&format!("{SUMMARY} WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 20"))?;
+    let mut statement = connection
+        .prepare_cached(&format!("{SUMMARY} WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 20"))?;
     let found: Vec<RunSummary> = statement.query_map([prefix], summary)?.collect::<rusqlite::Result<_>>()?;
     // A whole id is never ambiguous.
     let exact = found.iter().position(|run| run.id.as_str() == prefix);
@@ -43,8 +44,8 @@ pub(super) fn load(connection: &Connection, run: &RunId) -> rusqlite::Result<(Ru
         },
     )?;
     header.spec = blobs::get(connection, &header.spec)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-    let mut statement =
-        connection.prepare_cached("SELECT kind, at, call, body, blob FROM rows WHERE run = ?1 ORDER BY seq")?;
+    let mut statement = connection
+        .prepare_cached("SELECT kind, at, call, body, blob FROM rows WHERE run = ?1 ORDER BY seq")?;
     let mut found = statement.query([run.as_str()])?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {

@@ -54,7 +54,10 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         VERSION => {}
         newer => {
             return Err(StoreError {
-                message: format!("the history {} was made by a newer version (format {newer})", path.display()),
+                message: format!(
+                    "the history {} was made by a newer version (format {newer})",
+                    path.display()
+                ),
                 hint: Some("update synthdev".to_owned()),
             });
         }

@@ -56,7 +56,9 @@ pub(super) fn append(
         let blob = if large { Some(blobs::put(&transaction, &row.body)?) } else { None };
         let preview = large.then(|| blobs::preview(&row.body));
         transaction
-            .prepare_cached("INSERT INTO rows (run, seq, kind, at, call, body, blob) VALUES (?1,?2,?3,?4,?5,?6,?7)")?
+            .prepare_cached(
+                "INSERT INTO rows (run, seq, kind, at, call, body, blob) VALUES (?1,?2,?3,?4,?5,?6,?7)",
+            )?
             .execute(params![
                 run.as_str(),
                 seq,

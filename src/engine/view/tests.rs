@@ -120,8 +120,7 @@ fn trimming_drops_the_oldest_until_it_fits() {
     let rows = [(30, 34, 1_000, 29), (12, 500, 1_000, 2), (3, 10, 1_000, 3), (1, 5_000, 1_000, 1)];
     for (count, length, limit, kept) in rows {
         let text = "x".repeat(length);
-        let thread: Vec<Entry> =
-            (0..count).map(|_| said(Author::Workflow, ChatRole::User, &text)).collect();
+        let thread: Vec<Entry> = (0..count).map(|_| said(Author::Workflow, ChatRole::User, &text)).collect();
         let seat = agent("a", Side::Assistant);
         let view = compute(&seat, &thread, &turn(&seat, None), limit, &side_of).unwrap();
         let total: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
