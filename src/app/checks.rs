@@ -11,6 +11,7 @@ use crate::adapters::disk;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
 use crate::config::render::{Paint, render, summary};
+use crate::config::settings::rules::LEVELS;
 use crate::config::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
@@ -46,7 +47,7 @@ pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> 
         }
     }
     show(&catalog, &files, &seen, json)?;
-    for level in ["base", "smart", "fast"] {
+    for level in LEVELS {
         if let Err(missing) = settings.choice(level) {
             eprintln!("note: {}: workflows that need it cannot run yet", missing.message);
         }

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use crate::config::catalog::Catalog;
 use crate::config::render::{Paint, render};
+use crate::config::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 
 /// Findings on stderr, as compilers show them.
@@ -18,19 +19,19 @@ pub(super) fn rendered(catalog: &Catalog, found: &[Diagnostic], colour: bool) ->
     render(found, &|name| catalog.printable(name), paint)
 }
 
-/// Errors of settings, models and roles; `true` if there were any.
+/// Tells the errors of settings, models and roles; `true` if one of them must stop a run. A role file that
+/// is broken hides no other role: a workflow that needs what is lost says so itself.
 pub(super) fn tell_setting_errors(catalog: &Catalog) -> bool {
     let errors: Vec<Diagnostic> = catalog
         .diagnostics()
         .iter()
-        .filter(|finding| finding.severity == Severity::Error && !of_workflow(catalog, finding))
+        .filter(|finding| finding.severity == Severity::Error && !is_in(catalog.workflow_files(), finding))
         .cloned()
         .collect();
     tell(catalog, &errors);
-    !errors.is_empty()
+    errors.iter().any(|finding| !is_in(catalog.role_files(), finding))
 }
 
-/// A broken workflow file must not stop the others.
-fn of_workflow(catalog: &Catalog, finding: &Diagnostic) -> bool {
-    catalog.workflow_files().iter().any(|file| file.name == finding.place.file)
+fn is_in(files: &[SourceFile], finding: &Diagnostic) -> bool {
+    files.iter().any(|file| file.name == finding.place.file)
 }

@@ -101,6 +101,5 @@ pub(super) fn config(world: &World, origin: bool) -> Result<u8> {
             Err(missing) => writeln!(out, "{level:<6} no model: {}", missing.message)?,
         }
     }
-    super::findings::tell_setting_errors(&catalog);
-    Ok(exit::COMPLETED)
+    Ok(if super::findings::tell_setting_errors(&catalog) { exit::USAGE } else { exit::COMPLETED })
 }

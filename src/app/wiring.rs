@@ -14,7 +14,7 @@ use crate::adapters::tools::{ProjectTools, ToolSettings};
 use crate::config::catalog::Catalog;
 use crate::domain::tool::ToolSpec;
 use crate::ports::tool::ToolPort;
-use crate::runtime::handle::{Handle, Options, Ports};
+use crate::runtime::handle::{Handle, Options, Ports, RetryPolicy};
 
 /// A runtime with what the front-ends need of its adapters.
 pub struct Wired {
@@ -63,7 +63,11 @@ pub fn wire(project: &Path, data: &Path, catalog: &Catalog, script: Option<Scrip
     let options = Options {
         project: project.display().to_string(),
         pid: std::process::id(),
-        retry: crate::runtime::handle::RetryPolicy::default(),
+        retry: RetryPolicy {
+            attempts: settings.retry_attempts(),
+            first_delay_ms: settings.retry_first_delay_ms(),
+            longest_delay_ms: settings.retry_longest_delay_ms(),
+        },
         secrets,
     };
     Wired { handle: Handle::new(ports, options), providers }

@@ -32,6 +32,11 @@ impl World {
         if !project.is_dir() {
             anyhow::bail!("{} is not a directory", start.display());
         }
+        if cli.directory.is_some() {
+            // Files named on the command line are meant from there, too.
+            std::env::set_current_dir(&project)
+                .with_context(|| format!("{} cannot be entered", start.display()))?;
+        }
         let dirs = UserDirs::find().context("no home directory: set HOME")?;
         Ok(Self {
             project,
@@ -58,24 +63,27 @@ impl World {
 fn overrides(flags: &SettingFlags) -> Overrides {
     let mut overrides = Overrides::default();
     let rows = [
-        ("levels.base.api_key", &flags.api_key, "--api-key"),
-        ("levels.base.base_url", &flags.base_url, "--base-url"),
-        ("levels.base.model", &flags.base_model, "--base-model"),
-        ("levels.smart.api_key", &flags.smart_api_key, "--smart-api-key"),
-        ("levels.smart.base_url", &flags.smart_url, "--smart-url"),
-        ("levels.smart.model", &flags.smart_model, "--smart-model"),
-        ("levels.fast.api_key", &flags.fast_api_key, "--fast-api-key"),
-        ("levels.fast.base_url", &flags.fast_url, "--fast-url"),
-        ("levels.fast.model", &flags.fast_model, "--fast-model"),
-        ("default_role", &flags.role, "--role"),
+        ("--provider", &flags.provider),
+        ("--api-key", &flags.api_key),
+        ("--base-url", &flags.base_url),
+        ("--base-model", &flags.base_model),
+        ("--smart-provider", &flags.smart_provider),
+        ("--smart-api-key", &flags.smart_api_key),
+        ("--smart-url", &flags.smart_url),
+        ("--smart-model", &flags.smart_model),
+        ("--fast-provider", &flags.fast_provider),
+        ("--fast-api-key", &flags.fast_api_key),
+        ("--fast-url", &flags.fast_url),
+        ("--fast-model", &flags.fast_model),
+        ("--temperature", &flags.temperature),
+        ("--max-tool-calls", &flags.max_tool_calls),
+        ("--role", &flags.role),
+        ("--verbosity", &flags.verbosity),
     ];
-    for (path, value, flag) in rows {
+    for (flag, value) in rows {
         if let Some(text) = value {
-            overrides.set(path, text, flag);
+            overrides.flag(flag, text);
         }
-    }
-    if let Some(level) = flags.verbosity {
-        overrides.set("verbosity", &level.to_string(), "--verbosity");
     }
     overrides
 }

@@ -28,39 +28,54 @@ pub struct Cli {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Settings for this start")]
 pub struct SettingFlags {
+    /// Provider of the base level, by its name in the catalogue
+    #[arg(long, value_name = "NAME", global = true)]
+    pub provider: Option<String>,
     /// Key of the base level (better: the environment, SYNTHDEV_API_KEY)
-    #[arg(long, value_name = "KEY", global = true, hide_env_values = true)]
+    #[arg(long, value_name = "KEY", global = true)]
     pub api_key: Option<String>,
     /// Base URL of the base level, for example http://127.0.0.1:11434/v1
-    #[arg(long, alias = "url", value_name = "URL", global = true)]
+    #[arg(long, visible_alias = "url", value_name = "URL", global = true)]
     pub base_url: Option<String>,
     /// Model of the base level
-    #[arg(long, value_name = "MODEL", global = true)]
+    #[arg(long, visible_alias = "model", value_name = "MODEL", global = true)]
     pub base_model: Option<String>,
+    /// Provider of the smart level
+    #[arg(long, value_name = "NAME", global = true)]
+    pub smart_provider: Option<String>,
     /// Key of the smart level
     #[arg(long, value_name = "KEY", global = true)]
     pub smart_api_key: Option<String>,
     /// Base URL of the smart level
-    #[arg(long, value_name = "URL", global = true)]
+    #[arg(long, visible_alias = "smart-base-url", value_name = "URL", global = true)]
     pub smart_url: Option<String>,
     /// Model of the smart level
     #[arg(long, value_name = "MODEL", global = true)]
     pub smart_model: Option<String>,
+    /// Provider of the fast level
+    #[arg(long, value_name = "NAME", global = true)]
+    pub fast_provider: Option<String>,
     /// Key of the fast level
     #[arg(long, value_name = "KEY", global = true)]
     pub fast_api_key: Option<String>,
     /// Base URL of the fast level
-    #[arg(long, value_name = "URL", global = true)]
+    #[arg(long, visible_alias = "fast-base-url", value_name = "URL", global = true)]
     pub fast_url: Option<String>,
     /// Model of the fast level
     #[arg(long, value_name = "MODEL", global = true)]
     pub fast_model: Option<String>,
+    /// Sampling temperature, 0 to 2
+    #[arg(long, value_name = "NUMBER", global = true)]
+    pub temperature: Option<String>,
+    /// Tool rounds of one visit before asking to go on, 1 to 200
+    #[arg(long, value_name = "NUMBER", global = true)]
+    pub max_tool_calls: Option<String>,
     /// Role of the single-agent mode
     #[arg(long, value_name = "ROLE", global = true)]
     pub role: Option<String>,
     /// How much is logged, 0 to 5
     #[arg(long, value_name = "0-5", global = true)]
-    pub verbosity: Option<u8>,
+    pub verbosity: Option<String>,
     /// A settings file used on top of the others
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,

@@ -101,6 +101,11 @@ impl Catalog {
         &self.files.workflows
     }
 
+    /// Role files as they were given.
+    pub fn role_files(&self) -> &[SourceFile] {
+        &self.files.roles
+    }
+
     /// Everything found while loading. Workflows are checked deeper by [`Catalog::program`].
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics

@@ -111,6 +111,21 @@ impl Settings {
         self.number("timeouts.idle_seconds")
     }
 
+    /// How often a model call is made at most, from 1 (MODEL-7).
+    pub fn retry_attempts(&self) -> u32 {
+        self.number("retry.attempts")
+    }
+
+    /// Milliseconds; doubled for each further attempt.
+    pub fn retry_first_delay_ms(&self) -> u64 {
+        self.number("retry.first_delay_ms")
+    }
+
+    /// Milliseconds; a server that asks for more ends the attempts.
+    pub fn retry_longest_delay_ms(&self) -> u64 {
+        self.number("retry.longest_delay_ms")
+    }
+
     pub fn terminal_timeout_seconds(&self) -> u64 {
         self.number("tools.terminal_timeout_seconds")
     }

@@ -78,7 +78,8 @@ impl CostLedger {
 
     /// The sum, or `None` as soon as one price is unknown. Nothing called costs nothing.
     pub fn cost_usd(&self) -> Option<f64> {
-        self.entries.iter().map(|entry| entry.cost_usd).sum()
+        // Not `sum()`: over nothing that is -0.0.
+        self.entries.iter().try_fold(0.0, |sum, entry| Some(sum + entry.cost_usd?))
     }
 
     /// Sums grouped by a key (agent, state or model), in order of first appearance.

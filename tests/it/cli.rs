@@ -1,1 +1,16 @@
-//! cli
+//! The binary from outside: arguments, streams, exit codes and files, each test in a world of its own.
+
+mod checking;
+mod contract;
+mod crash;
+mod demo;
+mod events;
+mod failures;
+mod help;
+mod real_http;
+mod scripts;
+mod secrets;
+mod settings;
+mod snapshots;
+mod trust;
+mod world;

@@ -83,7 +83,8 @@ fn sample(path: &str) -> &'static str {
         "base_url" => "https://example.org/v1",
         "read" | "write" | "execute" => "deny",
         "prompt_enhancement" => "true",
-        "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" => "7",
+        "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" | "attempts"
+        | "first_delay_ms" | "longest_delay_ms" => "7",
         "terminal_timeout_seconds" => "9",
         "output_limit_bytes" => "1000",
         "verbosity" => "4",

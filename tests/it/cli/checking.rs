@@ -1,0 +1,104 @@
+//! `check`, and broken files that must not hide good ones (CFG-16).
+
+use serde_json::json;
+
+use super::world::{World, talk};
+
+#[test]
+fn the_shipped_files_have_no_errors() {
+    let world = World::new();
+    let ran = world.run(&["check"]).code(0);
+    assert!(!ran.out.contains("error["), "{}", ran.out);
+    let found = world.run(&["check", "--json"]).code(0).json();
+    let errors: Vec<_> = found.as_array().unwrap().iter().filter(|one| one["severity"] == "error").collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    for shipped in ["workflows", "tests/data/seed"] {
+        let folder = format!("{}/{shipped}", env!("CARGO_MANIFEST_DIR"));
+        world.run(&["check", &folder]).code(0);
+    }
+}
+
+#[test]
+fn a_broken_file_is_shown_with_place_line_caret_and_hint() {
+    let world = World::new();
+    let mut text = serde_json::to_string_pretty(&talk()).unwrap();
+    text = text.replace("\"contexts\"", "\"contxts\"");
+    world.write("broken.json", &text);
+    let line = text.lines().position(|line| line.contains("contxts")).unwrap() + 1;
+    let ran = world.run(&["check", "broken.json"]).code(1);
+    let place = format!("broken.json:{line}:3");
+    for part in [place.as_str(), "\"contxts\"", "^^^^^^^", "did you mean `contexts`"] {
+        assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
+    }
+    let found = world.run(&["check", "broken.json", "--json"]).code(1).json();
+    assert!(found.as_array().unwrap().iter().any(|one| one["place"]["line"] == line), "{found}");
+    let unused = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(unused, json!([]), "checking runs nothing");
+}
+
+#[test]
+fn broken_and_duplicate_files_of_the_user_hide_nothing() {
+    let world = World::new();
+    let named = |name: &str| {
+        talk().to_string().replace("\"workflow_name\":\"talk\"", &format!("\"workflow_name\":\"{name}\""))
+    };
+    world.configure("workflows/good.json", &named("good"));
+    world.configure("workflows/syntax.json", "{\"workflow_name\": \"lost\",,}");
+    world.configure("workflows/missing.json", "{\"workflow_name\": \"hollow\"}");
+    world.configure("workflows/deep/one.json", &named("twice"));
+    world.configure("workflows/two.json", &named("twice"));
+    world.configure("roles/syntax.json", "{\"gardener\": {");
+    world.configure(
+        "roles/good.json",
+        "{\"cook\": {\"systemMessage\": \"You cook.\", \"includedTools\": []}}",
+    );
+    world.write("replies.json", "{\"replies\": {\"coder\": [{\"text\": \"Hi.\"}]}}");
+
+    let ran = world.run(&["check"]).code(1);
+    for file in ["syntax.json:1:", "missing.json:1:", "two.json:1:", "roles/syntax.json:1:"] {
+        assert!(ran.out.contains(file), "no `{file}` in\n{}", ran.out);
+    }
+    let listed = world.run(&["workflows", "--json"]).code(0).json();
+    let names: Vec<&str> = listed.as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
+    assert!(names.contains(&"good") && names.contains(&"coder_reviewer"), "{names:?}");
+    let listed = world.run(&["workflows"]).code(0).out;
+    assert!(listed.contains("broken: ") && listed.contains("syntax.json"), "{listed}");
+    let roles = world.run(&["roles"]).code(0).out;
+    assert!(roles.contains("cook") && roles.contains("coder"), "{roles}");
+    let report = world.run(&["run", "good", "hi", "--replies", "replies.json", "--json"]).code(0);
+    assert_eq!(report.json()["output"], "Hi.");
+    assert!(report.err.contains("roles/syntax.json"), "what was not used is told: {}", report.err);
+}
+
+#[test]
+fn broken_settings_are_all_told_and_stop_a_run() {
+    let world = World::new();
+    world.talk(&json!([{"text": "Hi."}]));
+    world.configure("settings.json", "{\n\"verbosity\": 9,\n\"max_tool_calls\": 0,\n\"tmeouts\": {}\n}");
+    let ran = world.run_talk(&["--json"]).code(2);
+    assert_eq!(ran.out, "");
+    for part in ["settings.json:2:14", "settings.json:3:19", "settings.json:4:1", "did you mean `timeouts`"] {
+        assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
+    }
+    let shown = world.run(&["config", "show"]).code(2);
+    assert!(shown.out.contains("verbosity") && shown.err.contains("settings.json:2:14"), "{}", shown.err);
+}
+
+#[test]
+fn lists_of_roles_and_tools_say_what_is_there() {
+    let world = World::new();
+    let tools = world.run(&["tools", "--json"]).code(0).json();
+    let names: Vec<&str> =
+        tools.as_array().unwrap().iter().filter_map(|one| one["tool"]["name"].as_str()).collect();
+    let all = ["read_files", "list_directory", "exact_search", "write_file", "edit_file", "execute_terminal"];
+    for name in all {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let text = world.run(&["tools"]).code(0).out;
+    let line = text.lines().find(|line| line.starts_with("execute_terminal")).unwrap();
+    assert!(line.contains("execute") && line.contains("ask"), "{line}");
+    let roles = world.run(&["roles"]).code(0).out;
+    let reviewer = roles.lines().find(|line| line.contains("reviewer")).unwrap();
+    assert!(reviewer.contains("review_work") && !reviewer.contains("write_file"), "{reviewer}");
+    assert!(world.run(&["roles", "--json"]).code(0).json().as_array().unwrap().len() >= 5);
+}

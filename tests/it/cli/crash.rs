@@ -1,0 +1,67 @@
+//! A program that was killed leaves everything that had finished, and says what was open (acceptance 7).
+
+use serde_json::json;
+
+use super::contract::signal;
+use super::world::{World, eventually, workflow};
+
+#[test]
+fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
+    let world = World::repository();
+    let next = |target: &str| json!([{"target": target, "condition": "true"}]);
+    let say = |name: &str, target: &str| {
+        json!({"name": name, "agent": "coder", "input": format!("say {name}"),
+               "action": {"function": "sendUserMessage"}, "transition": next(target)})
+    };
+    let states = json!([
+        {"name": "start", "action": {"script": "this.common_data.colour = 'green';"}, "transition": next("first")},
+        say("first", "second"), say("second", "stop"), {"name": "stop"}
+    ]);
+    world.write_json("talk.json", &workflow(&states));
+    let call = json!([{"name": "write_file", "arguments": {"file_path": "made.txt", "content": "made"}}]);
+    let replies =
+        json!([{"tool_calls": call}, {"text": "First is done."}, {"text": "never", "delay_ms": 600_000}]);
+    world.write_json("replies.json", &json!({"replies": {"coder": replies}}));
+    let arguments =
+        ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "go", "--yes", "--events"];
+    let mut child = world.command(&arguments).spawn().unwrap();
+    let id = eventually("the second state is reached", || {
+        let list = world.run(&["runs", "list", "--json"]).json();
+        let there = list[0]["path"] == json!(["start", "first", "second"]);
+        there.then(|| list[0]["id"].as_str().unwrap().to_owned())
+    });
+    let alive = world.run(&["runs", "list", "--json"]).json();
+    assert_eq!(alive[0]["status"], "running", "readable while it runs");
+    eventually("the model is asked", || {
+        let lines = world.run(&["runs", "show", &id, "--json"]).code(0).lines();
+        (lines.iter().filter(|line| line["event"] == "model_called").count() == 3).then_some(())
+    });
+    signal(child.id(), "KILL");
+    child.wait().unwrap();
+
+    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(list[0]["status"], "interrupted");
+    assert!(world.run(&["runs", "list"]).code(0).out.contains("interrupted"));
+    let shown = world.run(&["runs", "show", &id]).code(0).out;
+    let finished = [
+        "status     interrupted",
+        "start > first > second",
+        "common_data: colour",
+        "✓ write_file",
+        "First is done.",
+        "● second #1 (coder)",
+        "begun and never answered",
+        "call_model",
+    ];
+    for part in finished {
+        assert!(shown.contains(part), "no `{part}` in\n{shown}");
+    }
+    let open = shown.split_once("never answered").unwrap().1;
+    assert_eq!(open.trim().lines().count(), 2, "only the model call was open: {open}");
+    assert_eq!(world.read("made.txt"), "made");
+    let snapshot = list[0]["snapshot"].as_str().unwrap();
+    world.run(&["snapshot", "restore", snapshot, "--yes"]).code(0);
+    assert!(!world.project().join("made.txt").exists(), "an interrupted run can be undone");
+    world.talk(&json!([{"text": "Hi."}]));
+    world.run_talk(&["--json"]).code(0);
+}

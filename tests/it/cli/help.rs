@@ -1,0 +1,105 @@
+//! What `--help` promises is what the parser takes, and the other way round (CFG-5).
+
+use regex::Regex;
+use synthdev::config::settings::rules::RULES;
+
+use super::world::World;
+
+/// Every command below `path`, itself included.
+fn commands(world: &World, path: &[String], found: &mut Vec<(Vec<String>, String)>) {
+    let mut arguments: Vec<&str> = path.iter().map(String::as_str).collect();
+    arguments.push("--help");
+    let text = world.run(&arguments).code(0).out;
+    let listed = text.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+    let names: Vec<String> = listed
+        .lines()
+        .take_while(|line| line.starts_with("  "))
+        .filter_map(|line| line.trim().split_whitespace().next().map(str::to_owned))
+        .filter(|name| name != "help")
+        .collect();
+    found.push((path.to_vec(), text));
+    for name in names {
+        commands(world, &[path, &[name]].concat(), found);
+    }
+}
+
+#[test]
+fn every_flag_of_every_help_is_accepted() {
+    let world = World::new();
+    let mut found = Vec::new();
+    commands(&world, &[], &mut found);
+    assert!(found.len() >= 18, "{} commands", found.len());
+    let flag = Regex::new(r"(?m)^ +(-\w, )?(--[a-z-]+)( <[^>]+>)?").unwrap();
+    let alias = Regex::new(r"\[aliases: ([^\]]+)\]").unwrap();
+    for (path, help) in found {
+        let mut arguments: Vec<&str> = path.iter().map(String::as_str).collect();
+        let mut count = 0;
+        for captures in flag.captures_iter(&help).filter(|found| !matches!(&found[2], "--help" | "--version"))
+        {
+            count += 1;
+            arguments.push(captures.get(2).unwrap().as_str());
+            arguments.extend(captures.get(3).map(|_| "1"));
+        }
+        assert!(count >= 15, "{path:?}: {count} flags are listed");
+        arguments.push("--help");
+        assert_eq!(world.run(&arguments).code(0).out, help, "{arguments:?}");
+        for captures in alias.captures_iter(&help) {
+            for name in captures[1].split(", ") {
+                let mut arguments: Vec<&str> = path.iter().map(String::as_str).collect();
+                arguments.extend([name, "1", "--help"]);
+                world.run(&arguments).code(0);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_flag_of_the_settings_table_sets_its_setting() {
+    let world = World::new();
+    let most = RULES.iter().map(|rule| rule.flags.len()).max().unwrap();
+    for nth in 0..most {
+        let with: Vec<_> = RULES.iter().filter(|rule| rule.flags.len() > nth).collect();
+        let value = |path: &str| match path.rsplit('.').next().unwrap() {
+            "base_url" => "https://example.org/v1",
+            "temperature" => "0.5",
+            "max_tool_calls" => "7",
+            "verbosity" => "4",
+            _ => "something",
+        };
+        let given = with.iter().flat_map(|rule| [rule.flags[nth], value(rule.path)]);
+        let arguments: Vec<&str> = given.chain(["config", "show", "--origin"]).collect();
+        let shown = world.run(&arguments).code(0);
+        assert_eq!(shown.err, "");
+        for rule in with {
+            let line = shown.out.lines().find(|line| line.starts_with(&format!("{} ", rule.path)));
+            let line = line.unwrap_or_else(|| panic!("{} is not shown:\n{}", rule.path, shown.out));
+            assert!(line.ends_with("(command line)"), "{line}");
+            assert!(line.contains("api_key") || line.contains(value(rule.path)), "{line}");
+        }
+    }
+}
+
+#[test]
+fn help_and_version_say_what_they_must() {
+    let world = World::new();
+    let help = world.run(&["--help"]).code(0).out;
+    for code in
+        ["0 completed", "1 failed", "2 usage", "3 paused", "4 limit", "5 approval denied", "130 cancelled"]
+    {
+        assert!(help.contains(code), "no `{code}` in\n{help}");
+    }
+    assert_eq!(world.run(&["--version"]).code(0).out, concat!("synthdev ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn completions_exist_for_every_shell_and_name_the_commands() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = world.run(&["completions", shell]).code(0).out;
+        for word in ["synthdev", "workflow-file", "snapshot", "restore"] {
+            assert!(script.contains(word), "{shell}: no `{word}`");
+        }
+    }
+    let found = World::files(world.root());
+    assert!(found.is_empty(), "asking for help writes nothing: {found:?}");
+}

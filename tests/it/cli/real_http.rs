@@ -1,0 +1,148 @@
+//! coder_reviewer against a strict server over real HTTP: what is sent is exactly what the rules say
+//! (acceptance 3; CTX-3, CTX-4, CTX-6, MODEL-4, MODEL-18).
+
+use serde_json::{Value, json};
+
+use super::world::World;
+use crate::support::model_server::{Behaviour, ModelServer, Recorded};
+
+const KEY: &str = "sk-loopback-0001";
+
+fn review(id: &str, arguments: &Value) -> Behaviour {
+    Behaviour::calls(&[(id, "review_work", &arguments.to_string())])
+}
+
+/// The conversation without the system message, as (role, text, names of calls).
+fn turns(request: &Recorded) -> Vec<(String, String, Vec<String>)> {
+    let messages = request.body["messages"].as_array().unwrap();
+    let turn = |message: &Value| {
+        let calls = message["tool_calls"].as_array();
+        let names =
+            calls.into_iter().flatten().map(|call| call["function"]["name"].as_str().unwrap().to_owned());
+        let text = message["content"].as_str().unwrap_or_default().to_owned();
+        (message["role"].as_str().unwrap().to_owned(), text, names.collect())
+    };
+    messages.iter().filter(|message| message["role"] != "system").map(turn).collect()
+}
+
+fn tools(request: &Recorded) -> Vec<&str> {
+    let listed = request.body["tools"].as_array().unwrap();
+    let mut names: Vec<&str> = listed.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
+async fn three_rounds() -> (World, Value, ModelServer) {
+    let again =
+        |id: &str, text: &str| review(id, &json!({"improvement_needed": true, "continue_message": text}));
+    let write = json!({"file_path": "new.txt", "content": "one"}).to_string();
+    let read = json!({"file_paths": ["new.txt"]}).to_string();
+    let coder = vec![
+        Behaviour::calls(&[("w1", "write_file", &write), ("r1", "read_files", &read)]),
+        Behaviour::text("I wrote one."),
+        Behaviour::text("I wrote two."),
+        Behaviour::text("I wrote three."),
+    ];
+    let reviewer = vec![
+        again("d1", "Two is missing."),
+        Behaviour::calls(&[("r2", "read_files", &read)]),
+        again("d2", "Three is missing."),
+        review("d3", &json!({"improvement_needed": false, "work_summary": "All there."})),
+    ];
+    let server = ModelServer::start_per_model(vec![("base-model", coder), ("smart-model", reviewer)]).await;
+    let mut world = World::repository();
+    world.configure("roles/mine.json", "{\"reviewer\": {\"level\": \"smart\"}}");
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_API_KEY", KEY);
+    world.set("SYNTHDEV_BASE_MODEL", "base-model");
+    world.set("SYNTHDEV_SMART_MODEL", "smart-model");
+    let report = world.run(&["run", "coder_reviewer", "count to three", "--yes", "--json"]).code(0).json();
+    (world, report, server)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
+    let (world, report, server) = three_rounds().await;
+    assert_eq!(report["output"], "All there.");
+    let path = ["start", "code", "review", "code", "review", "code", "review", "stop"];
+    assert_eq!(report["path"], json!(path));
+    assert_eq!((world.read("new.txt").as_str(), &report["warnings"]), ("one", &json!([])));
+    let requests = server.requests();
+    let models: Vec<&str> = requests.iter().map(|one| one.body["model"].as_str().unwrap()).collect();
+    let (base, smart) = ("base-model", "smart-model");
+    assert_eq!(models, [base, base, smart, base, smart, smart, base, smart]);
+    for request in &requests {
+        assert_eq!((request.rejected.as_deref(), request.path.as_str()), (None, "/v1/chat/completions"));
+        assert_eq!(request.headers["authorization"], format!("Bearer {KEY}"));
+        assert_eq!(request.body["stream"], true);
+        let coder = request.body["model"] == base;
+        let system = request.body["messages"][0]["content"].as_str().unwrap();
+        let says = if coder { "experienced software engineer" } else { "careful code reviewer" };
+        assert!(system.contains(says) && request.body["messages"][0]["role"] == "system", "{system}");
+        let ordinary =
+            ["edit_file", "exact_search", "execute_terminal", "list_directory", "read_files", "write_file"];
+        let reviewing = ["exact_search", "execute_terminal", "list_directory", "read_files", "review_work"];
+        assert_eq!(tools(request), if coder { &ordinary[..] } else { &reviewing[..] });
+    }
+    assert_eq!(server.connections(), 1, "MODEL-18");
+    assert_eq!(report["usage"]["prompt"], 10 * requests.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_agent_sees_itself_as_the_assistant() {
+    let (_world, _report, server) = three_rounds().await;
+    let requests = server.requests();
+    let coder = turns(&requests[6]);
+    let roles: Vec<&str> = coder.iter().map(|(role, ..)| role.as_str()).collect();
+    let calls = ["user", "assistant", "tool", "tool", "assistant"];
+    assert_eq!(roles, [&calls[..], &["user", "assistant", "user"]].concat(), "{coder:#?}");
+    assert_eq!(coder[0].1, "Perform following task: count to three");
+    assert_eq!(coder[1].2, ["write_file", "read_files"]);
+    assert!(coder[3].1.contains("one"), "{}", coder[3].1);
+    assert_eq!(coder[4].1, "I wrote one.");
+    assert!(coder[5].1.ends_with("Two is missing."), "{}", coder[5].1);
+    assert_eq!(coder[6].1, "I wrote two.");
+    assert!(coder[7].1.ends_with("Three is missing."), "{}", coder[7].1);
+
+    let reviewer = turns(&requests[7]);
+    let text =
+        |part: &str| reviewer.iter().find(|(_, text, _)| text.contains(part)).map(|(role, ..)| role.as_str());
+    for part in ["I wrote one.", "I wrote two.", "I wrote three."] {
+        assert_eq!(text(part), Some("user"), "{part}: {reviewer:#?}");
+    }
+    let decisions: Vec<&str> =
+        reviewer.iter().filter(|turn| !turn.2.is_empty()).map(|(role, ..)| role.as_str()).collect();
+    assert_eq!(decisions, ["assistant"; 3], "its own decisions and its reading: {reviewer:#?}");
+    let own = |(_, _, names): &(String, String, Vec<String>)| names.iter().all(|name| name != "write_file");
+    assert!(reviewer.iter().all(own), "another agent's calls are text: {reviewer:#?}");
+    assert!(reviewer.last().unwrap().1.contains("review coder's work"), "{reviewer:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_levels_servers_keys_and_parameters_are_their_own() {
+    let base = ModelServer::start(vec![Behaviour::text("Done.")]).await;
+    let smart =
+        ModelServer::start(vec![review("d", &json!({"improvement_needed": false, "work_summary": "Good."}))])
+            .await;
+    let mut world = World::new();
+    world.configure("roles/mine.json", "{\"reviewer\": {\"level\": \"smart\"}}");
+    world.set("SYNTHDEV_TEMPERATURE", "0.5");
+    world.set("SYNTHDEV_BASE_URL", &base.base_url);
+    world.set("SYNTHDEV_API_KEY", "key-of-base-level");
+    world.set("SYNTHDEV_BASE_MODEL", "small");
+    world.set("SYNTHDEV_SMART_BASE_URL", &smart.base_url);
+    world.set("SYNTHDEV_SMART_API_KEY", "key-of-smart-level");
+    world.set("SYNTHDEV_SMART_MODEL", "large");
+    world.run(&["run", "coder_reviewer", "x", "--json"]).code(0);
+    for (server, key, model) in
+        [(&base, "key-of-base-level", "small"), (&smart, "key-of-smart-level", "large")]
+    {
+        let requests = server.requests();
+        assert_eq!(requests.len(), 1, "{model}");
+        assert_eq!(requests[0].headers["authorization"], format!("Bearer {key}"));
+        assert_eq!(
+            (&requests[0].body["model"], &requests[0].body["temperature"]),
+            (&json!(model), &json!(0.5))
+        );
+    }
+}

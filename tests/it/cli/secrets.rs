@@ -1,0 +1,102 @@
+//! A key is used and never shown: not on a screen, not in a file of ours (CFG-20).
+
+use serde_json::json;
+
+use super::world::{Ran, World, talk};
+use crate::support::model_server::{Behaviour, ModelServer};
+
+const KEY: &str = "sk-Grep-me-9f2c41d7";
+
+fn clean(ran: &Ran) {
+    assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY), "{}\n{}", ran.out, ran.err);
+}
+
+/// Neither as it is nor within a larger file; the settings file where the person put it is theirs.
+fn nothing_kept(world: &World) {
+    let files = World::files(world.root());
+    assert!(files.iter().any(|(path, _)| path.contains("runs.sqlite")), "there is something to search");
+    for (path, bytes) in files {
+        let found = bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes());
+        assert!(!found || path == "config/synthdev/settings.json", "the key is in {path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_key_is_printed_or_kept_whatever_server_and_tools_say() {
+    let command = |text: &str| json!({"command": text}).to_string();
+    let script = vec![
+        Behaviour::calls(&[(
+            "c1",
+            "execute_terminal",
+            &command("env; cat ../config/synthdev/settings.json"),
+        )]),
+        Behaviour::text("Seen."),
+        Behaviour::status(
+            401,
+            &json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}}).to_string(),
+        ),
+    ];
+    let server = ModelServer::start(script).await;
+    let mut world = World::new();
+    world.configure(
+        "settings.json",
+        &json!({"levels": {"smart": {"api_key": KEY}}, "keys": {"openai": KEY}}).to_string(),
+    );
+    world.write_json("talk.json", &talk());
+    world.set("SYNTHDEV_API_KEY", KEY);
+    world.set("OPENAI_API_KEY", KEY);
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+    let file = ["run", "--workflow-file", "talk.json", "hello", "--yes", "--verbosity", "5"];
+    let good = world.run(&[&file[..], &["--events", "--json"]].concat()).code(0);
+    clean(&good);
+    assert!(good.out.contains("***"), "the tool did print it, blotted out: {}", good.out);
+    let bad = world.run(&[&file[..], &["--json"]].concat()).code(1);
+    clean(&bad);
+    assert_eq!(bad.json()["error"]["code"], "model.auth");
+    let sent: Vec<_> = server.requests();
+    assert!(
+        sent.iter().all(|one| one.headers["authorization"] == format!("Bearer {KEY}")),
+        "the key was used"
+    );
+    assert!(sent.iter().all(|one| !one.body.to_string().contains(KEY)), "no model ever reads it");
+    for arguments in [
+        &["config", "show", "--origin"][..],
+        &["config", "show"],
+        &["--api-key", KEY, "config", "show", "--origin"],
+        &["--fast-api-key", KEY, "--verbosity", "9", "run", "talk", "x"],
+        &["runs", "list", "--json"],
+        &["check", "--json"],
+        &["tools"],
+        &["roles", "--json"],
+    ] {
+        clean(&world.run(arguments));
+    }
+    let list = world.run(&["runs", "list", "--json"]).json();
+    for run in list.as_array().unwrap() {
+        let id = run["id"].as_str().unwrap();
+        clean(&world.run(&["runs", "show", id, "--json"]).code(0));
+        clean(&world.run(&["runs", "show", id]).code(0));
+    }
+    nothing_kept(&world);
+}
+
+#[test]
+fn a_broken_file_with_a_key_is_shown_without_it() {
+    let world = World::new();
+    world.configure(
+        "settings.json",
+        &format!("{{\"levels\": {{\"base\": {{\"api_kye\": \"{KEY}\"}}}}, \"keys\": {{\"a\": [\"{KEY}\"]}}"),
+    );
+    world.write(".env", &format!("SYNTHDEV_API_KEY={KEY}\n{KEY}\n"));
+    for arguments in [
+        &["check"][..],
+        &["--trust", "check"],
+        &["config", "show", "--origin"],
+        &["run", "coder_reviewer", "x"],
+    ] {
+        let ran = world.run(arguments);
+        assert_ne!(ran.code, Some(0), "{arguments:?}");
+        clean(&ran);
+    }
+}
