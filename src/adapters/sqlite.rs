@@ -89,7 +89,14 @@ impl RunStore for SqliteStore {
     }
 
     fn sync(&self) -> Result<(), StoreError> {
-        sync::make_durable(self)
+        if sync::make_durable(&self.path, &self.directory_synced)? {
+            // `PASSIVE` never waits for readers or writers, nor makes them wait. On the reading connection,
+            // so that an append in this process does not wait for it either.
+            self.with_reader("tidy", |reader| {
+                reader.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+            })?;
+        }
+        Ok(())
     }
 
     fn list(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {

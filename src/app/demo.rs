@@ -22,7 +22,7 @@ const TASK: &str = "Make slug.sh turn any title into a file name: lower case, wo
                     sh test.sh must pass.";
 
 /// What is scripted and what is not: said before anything happens.
-pub(super) const HONEST: [&str; 2] = [
+const HONEST: [&str; 2] = [
     "Demo: the model's words are scripted. The workflow, the tools, the files and the git snapshot are real.",
     "For a real model set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or point SYNTHDEV_BASE_URL at a local server.",
 ];
@@ -40,18 +40,21 @@ pub(super) fn run(world: &World, headless: bool) -> Result<u8> {
     if headless {
         return run_headless(&world, &project);
     }
-    let opening =
-        Opening { demo: true, start: Some((WORKFLOW.to_owned(), TASK.to_owned())), banner: banner(&project) };
+    let opening = Opening {
+        script: Some((script()?, "demo")),
+        start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
+        banner: banner(&project),
+    };
     backend::interactive(world, opening)
 }
 
-pub(super) fn banner(project: &Path) -> Vec<String> {
+fn banner(project: &Path) -> Vec<String> {
     let mut lines: Vec<String> = HONEST.iter().map(|line| (*line).to_owned()).collect();
     lines.push(format!("The sample project is in {}", project.display()));
     lines
 }
 
-pub(super) fn script() -> Result<crate::adapters::providers::scripted::ScriptedModel> {
+fn script() -> Result<crate::adapters::providers::scripted::ScriptedModel> {
     parse_script(
         "built-in:config/demo/replies.json",
         sources::shipped("demo/replies.json").unwrap_or_default(),

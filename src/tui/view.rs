@@ -2,14 +2,15 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use self::marks::put;
 use crate::tui::model::Model;
 use crate::tui::text::{dollars, duration, fit, one_line, short_number, width};
 use crate::tui::transcript::layout::Look;
 
 mod dialog;
+mod marks;
 mod panel;
 mod popup;
 
@@ -64,13 +65,6 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
 fn dialog_room(model: &Model, areas: &Areas) -> Rect {
     let top = areas.header.bottom();
     Rect { x: 0, y: top, width: model.size.0, height: areas.status.y.saturating_sub(top) }
-}
-
-/// A line of spans, cut at the area's edge.
-fn put(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, columns: u16) {
-    if y < frame.area().bottom() && x < frame.area().right() {
-        frame.buffer_mut().set_line(x, y, line, columns);
-    }
 }
 
 fn areas(model: &Model) -> Areas {
@@ -201,14 +195,4 @@ fn keys_hint(model: &Model) -> String {
         None if model.busy_run().is_some() => "Esc stops".to_owned(),
         None => "/help".to_owned(),
     }
-}
-
-/// A frame with a title around an area that was emptied; returns the inside.
-fn boxed(frame: &mut Frame<'_>, area: Rect, title: &str, style: Style) -> Rect {
-    use ratatui::widgets::{Block, Borders, Clear, Widget};
-    let block = Block::new().borders(Borders::ALL).border_style(style).title(Line::styled(title, style));
-    let inside = block.inner(area);
-    Clear.render(area, frame.buffer_mut());
-    block.render(area, frame.buffer_mut());
-    inside
 }

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::{boxed, put};
+use super::marks::{boxed, put};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::text::{fit, width, wrap};

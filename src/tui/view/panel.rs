@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::put;
+use super::marks::put;
 use crate::tui::model::Model;
 use crate::tui::run_view::RunView;
 use crate::tui::text::{dollars, fit, short_number};

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{boxed, put};
+use super::marks::{boxed, put};
 use crate::tui::complete::Popup;
 use crate::tui::model::Model;
 use crate::tui::text::{fit, one_line, width};

@@ -113,12 +113,12 @@ fn what_is_missing_is_named_with_how_to_set_it() {
         (
             "base",
             &[],
-            "settings: error[C10]: no model is set for level base (set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of your own), or run `/configure`)",
+            "settings: error[C10]: no model is set for level base (set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of your own); `synthdev config show --origin` shows what is in force)",
         ),
         (
             "base",
             &[("OPENAI_API_KEY", "k")],
-            "settings: error[C10]: no model is set for level base (set SYNTHDEV_BASE_MODEL, or `levels.base.model` in settings.json, for example to gpt-4.1; `/configure` asks for it)",
+            "settings: error[C10]: no model is set for level base (set SYNTHDEV_BASE_MODEL, or `levels.base.model` in settings.json, for example to gpt-4.1)",
         ),
         (
             "base",
