@@ -19,9 +19,11 @@ fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
     ]);
     world.write_json("talk.json", &workflow(&states));
     let call = json!([{"name": "write_file", "arguments": {"file_path": "made.txt", "content": "made"}}]);
-    let replies = json!([{"tool_calls": call}, {"text": "First is done."}, {"text": "never", "delay_ms": 600_000}]);
+    let replies =
+        json!([{"tool_calls": call}, {"text": "First is done."}, {"text": "never", "delay_ms": 600_000}]);
     world.write_json("replies.json", &json!({"replies": {"coder": replies}}));
-    let arguments = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "go", "--yes", "--events"];
+    let arguments =
+        ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "go", "--yes", "--events"];
     let mut child = world.command(&arguments).spawn().unwrap();
     let id = eventually("the second state is reached", || {
         let list = world.run(&["runs", "list", "--json"]).json();

@@ -33,7 +33,11 @@ const RUN: [&str; 4] = ["run", "--workflow-file", "talk.json", "hello"];
 fn failed(world: &World, title: &str, code: &str, says: &str) {
     let report = world.run(&[&RUN[..], &["--json"]].concat()).code(1).json();
     let error = &report["error"];
-    assert_eq!((&error["code"], &error["state"], &error["agent"]), (&json!(code), &json!("say"), &json!("coder")), "{title}");
+    assert_eq!(
+        (&error["code"], &error["state"], &error["agent"]),
+        (&json!(code), &json!("say"), &json!("coder")),
+        "{title}"
+    );
     let detail = error["detail"].as_str().unwrap();
     assert!(detail.contains(says), "{title}: no `{says}` in {detail}");
     assert!(!detail.contains('\n') && detail.chars().count() < 400, "{title}: one line: {detail}");
@@ -46,7 +50,10 @@ fn failed(world: &World, title: &str, code: &str, says: &str) {
     }
     let events = world.run(&["runs", "show", id, "--json"]).code(0).lines();
     let said: Vec<&Value> = events.iter().filter(|one| one["event"] == "message_added").collect();
-    assert!(said.iter().all(|one| one["author"] != json!({"agent": "coder"})), "{title}: context unchanged: {said:?}");
+    assert!(
+        said.iter().all(|one| one["author"] != json!({"agent": "coder"})),
+        "{title}: context unchanged: {said:?}"
+    );
 }
 
 async fn check(case: Case) {
@@ -81,11 +88,41 @@ async fn rate_limits_and_failing_servers_are_asked_again_as_they_wish() {
     let oops = || Behaviour::status(500, r#"{"error": {"message": "oops"}}"#);
     let ok = || Behaviour::text("Fine.");
     let cases = [
-        Case { title: "429, then fine", answers: vec![busy().header("retry-after", "0"), ok()], code: "", says: "Fine.", requests: 2 },
-        Case { title: "429 for ever", answers: vec![busy(), busy(), busy(), busy()], code: "model.rate_limit", says: "slow down (after 3 attempts)", requests: 3 },
-        Case { title: "429 for an hour", answers: vec![busy().header("retry-after", "3600")], code: "model.rate_limit", says: "slow down", requests: 1 },
-        Case { title: "500, then fine", answers: vec![oops(), oops(), ok()], code: "", says: "Fine.", requests: 3 },
-        Case { title: "500 for ever", answers: vec![oops(), oops(), oops(), oops()], code: "model.overloaded", says: "oops (after 3 attempts)", requests: 3 },
+        Case {
+            title: "429, then fine",
+            answers: vec![busy().header("retry-after", "0"), ok()],
+            code: "",
+            says: "Fine.",
+            requests: 2,
+        },
+        Case {
+            title: "429 for ever",
+            answers: vec![busy(), busy(), busy(), busy()],
+            code: "model.rate_limit",
+            says: "slow down (after 3 attempts)",
+            requests: 3,
+        },
+        Case {
+            title: "429 for an hour",
+            answers: vec![busy().header("retry-after", "3600")],
+            code: "model.rate_limit",
+            says: "slow down",
+            requests: 1,
+        },
+        Case {
+            title: "500, then fine",
+            answers: vec![oops(), oops(), ok()],
+            code: "",
+            says: "Fine.",
+            requests: 3,
+        },
+        Case {
+            title: "500 for ever",
+            answers: vec![oops(), oops(), oops(), oops()],
+            code: "model.overloaded",
+            says: "oops (after 3 attempts)",
+            requests: 3,
+        },
     ];
     for case in cases {
         check(case).await;
@@ -94,7 +131,8 @@ async fn rate_limits_and_failing_servers_are_asked_again_as_they_wish() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_servers_own_wish_is_waited_for() {
-    let server = ModelServer::start(vec![busy().header("retry-after-ms", "120"), Behaviour::text("Fine.")]).await;
+    let server =
+        ModelServer::start(vec![busy().header("retry-after-ms", "120"), Behaviour::text("Fine.")]).await;
     let events = world(&server.base_url).run(&[&RUN[..], &["--events"]].concat()).code(0).lines();
     let retry: Vec<&Value> = events.iter().filter(|one| one["event"] == "model_retry").collect();
     assert_eq!(retry.len(), 1);
@@ -107,10 +145,34 @@ async fn the_servers_own_wish_is_waited_for() {
 async fn answers_that_are_none_are_not_asked_for_again() {
     let page = "<html><head><title>Welcome to nginx!</title></head></html>";
     let cases = [
-        Case { title: "a page", answers: vec![Behaviour::html(page)], code: "model.protocol", says: "Welcome to nginx!", requests: 1 },
-        Case { title: "404 page", answers: vec![Behaviour::status(404, page)], code: "model.protocol", says: "404", requests: 1 },
-        Case { title: "a bad key", answers: vec![Behaviour::status(401, r#"{"error": "no"}"#)], code: "model.auth", says: "401", requests: 1 },
-        Case { title: "nothing", answers: vec![Behaviour::text("")], code: "model.empty", says: "neither text nor a tool call", requests: 1 },
+        Case {
+            title: "a page",
+            answers: vec![Behaviour::html(page)],
+            code: "model.protocol",
+            says: "Welcome to nginx!",
+            requests: 1,
+        },
+        Case {
+            title: "404 page",
+            answers: vec![Behaviour::status(404, page)],
+            code: "model.protocol",
+            says: "404",
+            requests: 1,
+        },
+        Case {
+            title: "a bad key",
+            answers: vec![Behaviour::status(401, r#"{"error": "no"}"#)],
+            code: "model.auth",
+            says: "401",
+            requests: 1,
+        },
+        Case {
+            title: "nothing",
+            answers: vec![Behaviour::text("")],
+            code: "model.protocol",
+            says: "the model answered nothing",
+            requests: 1,
+        },
     ];
     for case in cases {
         check(case).await;
@@ -120,11 +182,18 @@ async fn answers_that_are_none_are_not_asked_for_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn broken_connections_end_in_transport_errors() {
     let cuts = vec![half_a_call(), half_a_call(), half_a_call()];
-    check(Case { title: "cut in a call", answers: cuts, code: "model.transport", says: "(after 3 attempts)", requests: 3 }).await;
+    check(Case {
+        title: "cut in a call",
+        answers: cuts,
+        code: "model.transport",
+        says: "(after 3 attempts)",
+        requests: 3,
+    })
+    .await;
     let healed = vec![half_a_call(), Behaviour::text("Fine.")];
     check(Case { title: "cut once", answers: healed, code: "", says: "Fine.", requests: 2 }).await;
     let refused = world(&dead_url());
-    failed(&refused, "refused", "model.transport", "cannot connect to 127.0.0.1");
+    failed(&refused, "refused", "model.transport", "cannot connect to http://127.0.0.1");
 }
 
 #[tokio::test(flavor = "multi_thread")]

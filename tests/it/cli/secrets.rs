@@ -25,13 +25,23 @@ fn nothing_kept(world: &World) {
 async fn no_key_is_printed_or_kept_whatever_server_and_tools_say() {
     let command = |text: &str| json!({"command": text}).to_string();
     let script = vec![
-        Behaviour::calls(&[("c1", "execute_terminal", &command("env; cat ../config/synthdev/settings.json"))]),
+        Behaviour::calls(&[(
+            "c1",
+            "execute_terminal",
+            &command("env; cat ../config/synthdev/settings.json"),
+        )]),
         Behaviour::text("Seen."),
-        Behaviour::status(401, &json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}}).to_string()),
+        Behaviour::status(
+            401,
+            &json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}}).to_string(),
+        ),
     ];
     let server = ModelServer::start(script).await;
     let mut world = World::new();
-    world.configure("settings.json", &json!({"levels": {"smart": {"api_key": KEY}}, "keys": {"openai": KEY}}).to_string());
+    world.configure(
+        "settings.json",
+        &json!({"levels": {"smart": {"api_key": KEY}}, "keys": {"openai": KEY}}).to_string(),
+    );
     world.write_json("talk.json", &talk());
     world.set("SYNTHDEV_API_KEY", KEY);
     world.set("OPENAI_API_KEY", KEY);
@@ -45,7 +55,10 @@ async fn no_key_is_printed_or_kept_whatever_server_and_tools_say() {
     clean(&bad);
     assert_eq!(bad.json()["error"]["code"], "model.auth");
     let sent: Vec<_> = server.requests();
-    assert!(sent.iter().all(|one| one.headers["authorization"] == format!("Bearer {KEY}")), "the key was used");
+    assert!(
+        sent.iter().all(|one| one.headers["authorization"] == format!("Bearer {KEY}")),
+        "the key was used"
+    );
     assert!(sent.iter().all(|one| !one.body.to_string().contains(KEY)), "no model ever reads it");
     for arguments in [
         &["config", "show", "--origin"][..],
@@ -71,9 +84,17 @@ async fn no_key_is_printed_or_kept_whatever_server_and_tools_say() {
 #[test]
 fn a_broken_file_with_a_key_is_shown_without_it() {
     let world = World::new();
-    world.configure("settings.json", &format!("{{\"levels\": {{\"base\": {{\"api_kye\": \"{KEY}\"}}}}, \"keys\": {{\"a\": [\"{KEY}\"]}}"));
+    world.configure(
+        "settings.json",
+        &format!("{{\"levels\": {{\"base\": {{\"api_kye\": \"{KEY}\"}}}}, \"keys\": {{\"a\": [\"{KEY}\"]}}"),
+    );
     world.write(".env", &format!("SYNTHDEV_API_KEY={KEY}\n{KEY}\n"));
-    for arguments in [&["check"][..], &["--trust", "check"], &["config", "show", "--origin"], &["run", "coder_reviewer", "x"]] {
+    for arguments in [
+        &["check"][..],
+        &["--trust", "check"],
+        &["config", "show", "--origin"],
+        &["run", "coder_reviewer", "x"],
+    ] {
         let ran = world.run(arguments);
         assert_ne!(ran.code, Some(0), "{arguments:?}");
         clean(&ran);

@@ -30,7 +30,11 @@ fn create_list_show_diff_restore_and_delete() {
     let listed = world.run(&["snapshot", "list"]).code(0).out;
     assert!(listed.contains(&id) && listed.contains("before the change"), "{listed}");
     assert!(world.run(&["snapshot", "show", &id]).code(0).out.contains("nothing has changed"));
-    assert_eq!(world.run(&["snapshot", "restore", &id]).code(0).out.lines().count(), 1, "nothing to do or to ask");
+    assert_eq!(
+        world.run(&["snapshot", "restore", &id]).code(0).out.lines().count(),
+        1,
+        "nothing to do or to ask"
+    );
 
     change(&world);
     let shown = world.run(&["snapshot", "show", &id]).code(0).out;
@@ -82,7 +86,8 @@ fn unknown_and_ambiguous_ids_are_said_and_change_nothing() {
         world.run(&["snapshot", "create", label]).code(0);
     }
     let ids = ids(&world);
-    let common: String = ids[0].chars().zip(ids[1].chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
+    let common: String =
+        ids[0].chars().zip(ids[1].chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
     assert!(!common.is_empty(), "ids made in one second begin alike: {ids:?}");
     for command in ["show", "diff", "restore", "delete"] {
         let unknown = world.run(&["snapshot", command, "zzzz"]).code(2);
