@@ -107,6 +107,10 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> io::Resu
     match &published.event {
         RunEvent::RunStarted { workflow, .. } => report.workflow.clone_from(workflow),
         RunEvent::Warning { code, text } => {
+            if code == "no_snapshot" {
+                // The same reason, now with its consequence.
+                report.warnings.retain(|earlier| earlier["code"] != "snapshot_failed");
+            }
             report.warnings.push(serde_json::json!({"code": code, "text": text}));
         }
         RunEvent::SnapshotFailed { reason } => {

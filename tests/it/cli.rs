@@ -4,6 +4,7 @@ mod checking;
 mod contract;
 mod crash;
 mod demo;
+mod edges;
 mod events;
 mod failures;
 mod help;

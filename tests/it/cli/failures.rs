@@ -169,8 +169,8 @@ async fn answers_that_are_none_are_not_asked_for_again() {
         Case {
             title: "nothing",
             answers: vec![Behaviour::text("")],
-            code: "model.empty",
-            says: "neither text nor a tool call",
+            code: "model.protocol",
+            says: "the model answered nothing",
             requests: 1,
         },
     ];
@@ -193,7 +193,7 @@ async fn broken_connections_end_in_transport_errors() {
     let healed = vec![half_a_call(), Behaviour::text("Fine.")];
     check(Case { title: "cut once", answers: healed, code: "", says: "Fine.", requests: 2 }).await;
     let refused = world(&dead_url());
-    failed(&refused, "refused", "model.transport", "cannot connect to 127.0.0.1");
+    failed(&refused, "refused", "model.transport", "cannot connect to http://127.0.0.1");
 }
 
 #[tokio::test(flavor = "multi_thread")]
