@@ -93,6 +93,10 @@ impl Machine {
     /// Esc: a chat goes back to waiting, anything else ends. Open calls are closed with an answer, partial
     /// text stays, marked.
     pub(super) fn on_cancelled(&mut self, partial: Option<String>, end: bool) {
+        if self.phase == Phase::Ending {
+            // The run has its result and waited only for a snapshot of it.
+            return self.end();
+        }
         let chat = self.spec.program.workflows.first().is_some_and(|root| root.conversational);
         if chat && !end && matches!(self.phase, Phase::Person(_, Asked::Message)) {
             return;

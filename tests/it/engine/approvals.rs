@@ -34,7 +34,7 @@ async fn each_decision_counts_as_far_as_it_says() {
         ("denied without", vec![Decision::Allow, deny(None)], 2, [true, false]),
     ];
     for (about, decisions, asked, written) in rows {
-        let (mut stage, run, count) = play(&decisions).await;
+        let (stage, run, count) = play(&decisions).await;
         let there = ["one.txt", "two.txt"].map(|name| stage.path(name).exists());
         assert_eq!((count, there), (asked, written), "{about}");
         assert_eq!(ending(stage.seen().last().unwrap()), ("completed", "start > stop".into(), String::new()));
