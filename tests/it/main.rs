@@ -16,6 +16,7 @@ mod conformance;
 mod engine;
 mod git;
 mod providers;
+mod sim;
 mod sqlite;
 mod tools;
 mod tui;

@@ -1,0 +1,231 @@
+//! Random small programs, as loading would have made them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, json};
+use synthdev::domain::agent::{AgentSpec, ToolLoop};
+use synthdev::domain::approval::{ApprovalPolicy, Permission};
+use synthdev::domain::context::{Author, ContextSpec, Entry, Side};
+use synthdev::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
+use synthdev::domain::message::ChatRole;
+use synthdev::domain::model::ModelChoice;
+use synthdev::domain::place::{Layer, Place};
+use synthdev::domain::script::{Script, ScriptForm, ScriptKind};
+use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
+use synthdev::domain::workflow::{
+    AgentFunction, Input, Limits, NoMatch, Parameter, ParameterType, Program, SnapshotPolicy, State,
+    Transition, Work, Workflow,
+};
+use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+
+use super::luck::Luck;
+
+pub const DECISION: &str = "decide";
+
+pub fn spec(luck: &mut Luck) -> RunSpec {
+    let chat = luck.chance(15);
+    let count = if chat { 1 } else { luck.between(1, 3) };
+    let workflows = (0..count).map(|at| Arc::new(workflow(luck, at, count, chat))).collect();
+    let rules = [Permission::Allow, Permission::Allow, Permission::Ask, Permission::Deny];
+    RunSpec {
+        machine_version: MACHINE_VERSION,
+        program: Program { workflows, hash: "seeded".to_owned() },
+        inputs: Map::from_iter([("task".to_owned(), json!("the task"))]),
+        approvals: ApprovalPolicy {
+            read: luck.pick(&rules),
+            write: luck.pick(&rules),
+            execute: luck.pick(&rules),
+            ..ApprovalPolicy::default()
+        },
+        interactive: chat || luck.chance(60),
+    }
+}
+
+fn place() -> Place {
+    Place { file: "w.json".to_owned(), line: 1, column: 1 }
+}
+
+/// One script per kind; the simulation answers for them.
+fn scripts() -> Vec<Script> {
+    [ScriptKind::Condition, ScriptKind::Before, ScriptKind::Action, ScriptKind::Input]
+        .map(|kind| Script {
+            kind,
+            form: ScriptForm::Expression,
+            source: "x".to_owned(),
+            prepared: "x".to_owned(),
+            place: place(),
+        })
+        .to_vec()
+}
+
+fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
+    let contexts: Vec<ContextSpec> = (0..luck.between(1, 2)).map(|name| context(luck, name)).collect();
+    let agents: Vec<AgentSpec> =
+        (0..luck.between(1, 3)).map(|name| agent(luck, name, contexts.len(), chat)).collect();
+    let inner = if chat { 1 } else { luck.between(1, 5) };
+    let mut states: Vec<State> =
+        (0..inner).map(|name| state(luck, name, inner, &agents, (at, count), chat)).collect();
+    states.push(stop(luck));
+    let output = Parameter {
+        name: "result".to_owned(),
+        kind: luck.pick(&[ParameterType::String, ParameterType::String, ParameterType::Number]),
+        description: String::new(),
+        required: luck.chance(20),
+    };
+    Workflow {
+        name: format!("w{at}"),
+        description: String::new(),
+        inputs: Vec::new(),
+        output: (!chat && luck.chance(70)).then_some(output),
+        variables: Map::new(),
+        contexts,
+        agents,
+        states,
+        scripts: Arc::new(scripts()),
+        start: StateIx(0),
+        stop: StateIx(inner),
+        limits: Limits {
+            max_steps: u32::try_from(luck.between(3, 40)).unwrap(),
+            max_visits: u32::try_from(luck.between(1, 6)).unwrap(),
+            max_depth: u32::try_from(luck.between(1, 3)).unwrap(),
+        },
+        no_match: luck.pick(&[NoMatch::Error, NoMatch::Stop]),
+        condition_errors_are_false: luck.chance(20),
+        snapshot: luck.pick(&[
+            SnapshotPolicy::Auto,
+            SnapshotPolicy::Auto,
+            SnapshotPolicy::Required,
+            SnapshotPolicy::Off,
+        ]),
+        conversational: chat,
+        layer: Layer::Project,
+        place: place(),
+    }
+}
+
+fn context(luck: &mut Luck, name: usize) -> ContextSpec {
+    let starting = [(ChatRole::User, "welcome"), (ChatRole::Assistant, "thank you")];
+    ContextSpec {
+        name: format!("c{name}"),
+        starting_messages: (0..luck.below(3))
+            .map(|at| Entry { pinned: true, ..Entry::text(Author::Start, starting[at].0, starting[at].1) })
+            .collect(),
+        max_length: luck.pick(&[20, 80, 400, 50_000]),
+    }
+}
+
+fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec {
+    let tools = [("look", ToolRisk::Read), ("write", ToolRisk::Write), ("execute", ToolRisk::Execute)];
+    let side = if luck.chance(60) || chat { Side::Assistant } else { Side::User };
+    let decides = luck.chance(50);
+    AgentSpec {
+        id: format!("a{name}"),
+        role: "role".to_owned(),
+        side,
+        context: ContextIx(luck.below(contexts)),
+        system_prompt: luck.pick(&["You help.", ""]).to_owned(),
+        examples: Vec::new(),
+        choice: ModelChoice {
+            level: "base".to_owned(),
+            provider: "scripted".to_owned(),
+            ..ModelChoice::default()
+        },
+        tools: tools[..luck.below(4)]
+            .iter()
+            .map(|(name, risk)| ToolSpec {
+                name: (*name).to_owned(),
+                description: String::new(),
+                parameters: json!({"type": "object"}),
+                risk: *risk,
+            })
+            .collect(),
+        parsing_tools: decides.then(|| decision(luck.chance(20))).into_iter().collect(),
+        max_tool_rounds: u32::try_from(luck.between(1, 4)).unwrap(),
+        tool_loop: luck.pick(&[ToolLoop::Auto, ToolLoop::Auto, ToolLoop::Step]),
+        reminder: None,
+    }
+}
+
+fn decision(only: bool) -> ParsingTool {
+    ParsingTool {
+        name: DECISION.to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object", "properties": {"good": {"type": "boolean"}}, "required": ["good"]}),
+        parsing_only: only,
+    }
+}
+
+fn state(
+    luck: &mut Luck,
+    name: usize,
+    count: usize,
+    agents: &[AgentSpec],
+    (own, workflows): (usize, usize),
+    chat: bool,
+) -> State {
+    let input = luck.pick(&[Input::Absent, Input::Text("do it".to_owned()), Input::Script(ScriptIx(3))]);
+    let agent = luck.below(agents.len());
+    let work = match luck.below(10) {
+        _ if chat => {
+            Work::Agent { agent: AgentIx(0), function: AgentFunction::SendUserMessage, input: Input::Human }
+        }
+        0 => Work::None,
+        1 => Work::Agent {
+            agent: AgentIx(agent),
+            function: AgentFunction::ClearConversation,
+            input: Input::Absent,
+        },
+        // A26: without an input this is refused while loading
+        2 if input != Input::Absent => {
+            Work::Agent { agent: AgentIx(agent), function: AgentFunction::AddUserMessage, input }
+        }
+        3 | 4 if workflows > 1 => Work::Child {
+            // mostly a later one, sometimes itself or an earlier one: max_depth ends that
+            workflow: WorkflowIx(if luck.chance(90) { (own + 1) % workflows } else { luck.below(workflows) }),
+            inputs: vec![(
+                "task".to_owned(),
+                luck.pick(&[Input::Text("sub".to_owned()), Input::Script(ScriptIx(3))]),
+            )],
+        },
+        _ => Work::Agent { agent: AgentIx(agent), function: AgentFunction::SendUserMessage, input },
+    };
+    let decides = matches!(work, Work::Agent { function: AgentFunction::SendUserMessage, .. })
+        && !agents[agent].parsing_tools.is_empty()
+        && luck.chance(50);
+    let transitions = if chat {
+        vec![Transition { target: StateIx(0), condition: None, before: None }]
+    } else {
+        (0..luck.between(1, 3)).map(|_| transition(luck, count)).collect()
+    };
+    State {
+        name: format!("s{name}"),
+        script: (!chat && luck.chance(25)).then_some(ScriptIx(2)),
+        work,
+        transitions,
+        terminal: false,
+        output: Input::Absent,
+        expects: if decides { vec![DECISION.to_owned()] } else { Vec::new() },
+        place: place(),
+    }
+}
+
+fn transition(luck: &mut Luck, count: usize) -> Transition {
+    Transition {
+        target: StateIx(luck.below(count + 1)),
+        condition: luck.chance(60).then_some(ScriptIx(0)),
+        before: luck.chance(30).then_some(ScriptIx(1)),
+    }
+}
+
+fn stop(luck: &mut Luck) -> State {
+    State {
+        name: "stop".to_owned(),
+        script: None,
+        work: Work::None,
+        transitions: Vec::new(),
+        terminal: true,
+        output: luck.pick(&[Input::Absent, Input::Text("end".to_owned()), Input::Script(ScriptIx(3))]),
+        expects: Vec::new(),
+        place: place(),
+    }
+}
