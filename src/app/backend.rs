@@ -8,7 +8,6 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::Map;
 
-use super::demo;
 use super::findings::rendered;
 use super::logs;
 use super::runs::{runtime, spec};
@@ -16,6 +15,7 @@ use super::trust;
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::disk;
+use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::{exit, snapshots};
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
@@ -37,16 +37,16 @@ use crate::tui::{FirstAction, Session, TrustQuestion};
 /// How the screen begins.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
-    /// The model is the demo's script.
-    pub(super) demo: bool,
+    /// Answers instead of a model.
+    pub(super) script: Option<ScriptedModel>,
     /// A workflow with its input, started at once.
     pub(super) start: Option<(String, String)>,
     pub(super) banner: Vec<String>,
 }
 
 pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
-    let overrides = if opening.demo { world.scripted("demo") } else { world.overrides.clone() };
-    let script = opening.demo.then(demo::script).transpose()?;
+    let script = opening.script;
+    let overrides = if script.is_some() { world.scripted("demo") } else { world.overrides.clone() };
     let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
     let question = question(&world, &gathered.verdict);
     let mut banner = opening.banner;

@@ -40,8 +40,11 @@ pub(super) fn run(world: &World, headless: bool) -> Result<u8> {
     if headless {
         return run_headless(&world, &project);
     }
-    let opening =
-        Opening { demo: true, start: Some((WORKFLOW.to_owned(), TASK.to_owned())), banner: banner(&project) };
+    let opening = Opening {
+        script: Some(script()?),
+        start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
+        banner: banner(&project),
+    };
     backend::interactive(world, opening)
 }
 
