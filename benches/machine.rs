@@ -1,4 +1,4 @@
-//! What one transition costs (performance row "transition"): the pure machine with its scripts, once by itself and
+//! What one transition costs (performance rows 11 and 12): the pure machine with its scripts, once by itself and
 //! once with every input written to the journal as the runtime does it.
 #![allow(
     clippy::unwrap_used,

@@ -12,6 +12,7 @@ mod sizes;
 mod source;
 mod syntax;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use cycles::Exemption;
@@ -57,6 +58,17 @@ fn the_house_is_in_order() {
     found.extend(manners::machine_paths(&source::texts(root)));
     found.sort();
     assert!(found.is_empty(), "{} violations\n{}", found.len(), found.join("\n"));
+}
+
+/// The texts that shipped code gives to `Type::function` as first argument, in order, each once.
+pub(super) fn literals_given_to(owner: &str, function: &str) -> BTreeSet<String> {
+    let tree = Tree::read(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let found: BTreeSet<String> = tree
+        .shipped()
+        .flat_map(|(source, _)| syntax::first_literals(&source.file, owner, function))
+        .collect();
+    assert!(!found.is_empty(), "nothing calls {owner}::{function}");
+    found
 }
 
 /// Runs one check over a small tree; the findings, in order.
