@@ -32,7 +32,11 @@ fn tree(count: usize, committed: bool) -> TempDir {
     for n in 0..count {
         let place = dir.path().join(format!("project/m{}/p{}", n / 400, n / 20));
         fs::create_dir_all(&place).unwrap();
-        fs::write(place.join(format!("file{n}.rs")), format!("// {n}\n{}", "let some = text;\n".repeat(n % 240))).unwrap();
+        fs::write(
+            place.join(format!("file{n}.rs")),
+            format!("// {n}\n{}", "let some = text;\n".repeat(n % 240)),
+        )
+        .unwrap();
     }
     git(dir.path(), &["init", "-q"]);
     if committed {
@@ -67,14 +71,23 @@ fn snapshot(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("snapshot");
     group.sample_size(10);
     group.bench_function("10000 files, first", |bench| {
-        bench.iter_batched(|| tree(10_000, false), |dir| { take(&store(&dir, "data")); dir }, BatchSize::PerIteration);
+        bench.iter_batched(
+            || tree(10_000, false),
+            |dir| {
+                take(&store(&dir, "data"));
+                dir
+            },
+            BatchSize::PerIteration,
+        );
     });
     group.sample_size(30);
     for files in [5_000, 10_000] {
         let dir = tree(files, true);
         let (mut round, mut data) = (0, 0);
         take(&store(&dir, "data"));
-        group.bench_function(format!("{files} files, repeated"), |bench| bench.iter(|| take(&store(&dir, "data"))));
+        group.bench_function(format!("{files} files, repeated"), |bench| {
+            bench.iter(|| take(&store(&dir, "data")))
+        });
         group.bench_function(format!("{files} files, 10 changed"), |bench| {
             bench.iter_batched(
                 || change(&dir, files, &mut round),

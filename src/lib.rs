@@ -1,4 +1,75 @@
-//! The map: see the layers below, low to high.
+//! Multi-agent workflows, declared in JSON and run as state machines. This page is the map of the code.
+//!
+//! # The idea
+//!
+//! 1. A run is a pure state machine: [`engine::machine::Machine`] takes one input and the time, and answers with the
+//!    effects it wants and the events that happened.
+//! 2. Whatever can fail, wait or differ from run to run comes back as an [`engine::input::Input`]: replies of models,
+//!    results of tools and scripts, approvals, snapshots, cancels.
+//! 3. A small driver in [`runtime`] performs the effects through the traits of [`ports`]; [`adapters`] implement them
+//!    and are the only code that meets the world.
+//! 4. The inputs are written down before anything follows from them, so the journal is the run: history is the same
+//!    inputs fed to a new machine, without a model, a tool or a script.
+//! 5. Users' files become checked values in [`config`], with every mistake found in one pass and shown with its place;
+//!    past that border names are indices and an unknown state cannot be expressed.
+//! 6. The screen and the command line are equals: both start runs, send commands and read one stream of
+//!    [`engine::event::RunEvent`]s, and neither knows the other.
+//!
+//! # The layers, low to high
+//!
+//! | module | may import | never contains |
+//! | --- | --- | --- |
+//! | [`domain`] | – | waiting, the world, clocks, luck |
+//! | [`config`] | domain | reading of files: text in, values and findings out |
+//! | [`engine`] | domain | waiting, ports |
+//! | [`ports`] | domain | implementations |
+//! | [`runtime`] | domain, engine, ports | adapters, terminals |
+//! | [`adapters`] | domain, ports | the engine, the runtime |
+//! | [`tui`], [`cli`] | domain, config, engine, runtime | adapters, ports, each other |
+//! | [`app`] | all | logic: it only wires |
+//!
+//! `tests/it/architecture.rs` reads every path in the source and fails on an edge outside of this table, on circles
+//! between the files of a layer, on sizes, and on what must never be there.
+//!
+//! # Reading order
+//!
+//! 1. [`domain::workflow`], [`domain::script`] and [`domain::context`]: what is run.
+//! 2. [`engine::input`], [`engine::effect`], [`engine::event`]: everything that goes into a run and comes out.
+//! 3. [`engine::machine`], then the files below it in the order of a state's visit: `enter`, `visit`, `replied`,
+//!    `tools`, `evaluated`, `finish`.
+//! 4. [`runtime::handle`] and beside it `driver`, `perform`, `journal`: how a run meets time.
+//! 5. [`config::workflow_file`] (what is written), [`config::check`] (what is wrong), [`config::lower`] (what is run).
+//! 6. One adapter of your choice; then [`app`], which puts all of it together.
+//!
+//! # Where to find what
+//!
+//! | you want to change | look at |
+//! | --- | --- |
+//! | what a workflow file may say | `config/workflow_file/`, then `config/check/` and `config/lower/` |
+//! | a setting, its names and default | the table in `config/settings/rules.rs` |
+//! | what an agent is shown of a conversation | `engine/view.rs` |
+//! | how a model's answer is judged | `engine/machine/replied.rs` |
+//! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
+//! | a tool | its file in `adapters/tools/` |
+//! | the protocol of model servers | `adapters/providers/openai/` |
+//! | snapshots and undo | `adapters/git/` |
+//! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
+//! | keys, slash commands, drawing | `tui/update/`, `tui/slash.rs`, `tui/view/` |
+//! | exit codes, errors, limits | `cli/exit.rs`, [`domain::failure`], `docs/exit-codes-and-limits.md` |
+//!
+//! # Rules in force
+//!
+//! - The core says what it wants; it does not do it. Time, ids and luck are inputs.
+//! - One concept a file (`foo.rs` with `foo/` beside it), one input a file in the machine. Files stay below 500 lines
+//!   without tests, functions below 60. A file begins with what it owns and what it refuses.
+//! - Effects are data. An answer to a call that nobody waits for is dropped.
+//! - Three ways out and no fourth: a finding in the user's file, a failed run with a hint, a bug that ends one run only.
+//! - No panics, `unwrap` or `unsafe` outside of tests; an exception from a lint carries its reason.
+//! - The disk, the clock, the environment and processes are met in [`adapters`] and [`app`] (clippy's
+//!   `disallowed-methods` holds that), and at the screen's own border.
+//! - Keys are never printed, logged, stored or put into an effect; effects carry the names of keys.
+//! - A test is a row. Pure code has its rows beside it; what goes through two layers lives in `tests/it`, against real
+//!   files, real git, a real database and a real socket.
 pub mod adapters;
 pub mod app;
 pub mod cli;

@@ -83,8 +83,13 @@ impl Machine {
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
             turn.close_open(INTERRUPTED);
         }
-        let mut failure = Failure::new("limit", format!("The limit {limit} was reached"), text)
-            .hint(format!("raise \"limits\": {{\"{limit}\": …}} in the workflow, or look at why it loops"));
+        let mut failure =
+            Failure::new("limit", format!("The limit {limit} was reached"), text).hint(match limit {
+                "max_tool_rounds" => {
+                    "raise \"max_tool_rounds\" of the agent, or look at why it needs so many tools".to_owned()
+                }
+                _ => format!("raise \"limits\": {{\"{limit}\": …}} in the workflow, or look at why it loops"),
+            });
         failure.state = Some(self.state_name());
         self.error = Some(failure);
         self.finish(RunStatus::Paused, None);

@@ -1,7 +1,8 @@
 //! Small questions about syntax that several checks ask.
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::{Attribute, Item, Meta};
+use syn::visit::{self, Visit};
+use syn::{Attribute, Expr, ExprCall, Item, Lit, Meta};
 
 pub(super) fn attributes(item: &Item) -> &[Attribute] {
     match item {
@@ -54,4 +55,41 @@ pub(super) fn flat(tokens: &TokenStream) -> Vec<TokenTree> {
 
 pub(super) fn is_punct(token: Option<&TokenTree>, mark: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
+}
+
+/// First arguments of `owner::function(…)` that are texts; code under `#[cfg(test)]` left out.
+pub(super) fn first_literals(file: &syn::File, owner: &str, function: &str) -> Vec<String> {
+    let mut calls = Calls { owner, function, found: Vec::new() };
+    calls.visit_file(file);
+    calls.found
+}
+
+struct Calls<'a> {
+    owner: &'a str,
+    function: &'a str,
+    found: Vec<String>,
+}
+
+impl<'ast> Visit<'ast> for Calls<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !is_test(attributes(item)) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast ExprCall) {
+        if let Expr::Path(path) = call.func.as_ref()
+            && path
+                .path
+                .segments
+                .iter()
+                .map(|segment| segment.ident.to_string())
+                .eq([self.owner, self.function])
+            && let Some(Expr::Lit(literal)) = call.args.first()
+            && let Lit::Str(text) = &literal.lit
+        {
+            self.found.push(text.value());
+        }
+        visit::visit_expr_call(self, call);
+    }
 }

@@ -1,0 +1,85 @@
+//! The reference pages say what the code does: every number and name of a page is looked up where it is decided.
+
+use synthdev::cli::exit;
+use synthdev::config::settings::rules::RULES;
+use synthdev::config::settings::shape::Shape;
+use synthdev::domain::agent::DEFAULT_TOOL_ROUNDS;
+use synthdev::domain::context::DEFAULT_MAX_LENGTH;
+use synthdev::domain::model::ModelError;
+use synthdev::domain::workflow::Limits;
+
+const PAGE: &str = include_str!("../../docs/exit-codes-and-limits.md");
+
+/// The cells of the row whose first cell is `first`.
+fn row(first: &str) -> Vec<&'static str> {
+    let cells = |line: &'static str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>();
+    let mut rows = PAGE.lines().filter(|line| line.starts_with('|')).map(cells);
+    rows.find(|row| row[0] == first).unwrap_or_else(|| panic!("the page has no row `{first}`"))
+}
+
+#[test]
+fn exit_codes_are_listed() {
+    let codes = [
+        exit::COMPLETED,
+        exit::FAILED,
+        exit::USAGE,
+        exit::PAUSED,
+        exit::LIMIT,
+        exit::DENIED,
+        exit::CANCELLED,
+    ];
+    for code in codes {
+        row(&code.to_string());
+    }
+}
+
+#[test]
+fn whole_number_settings_are_listed_as_they_are() {
+    for rule in RULES {
+        let Shape::Integer { min, max } = rule.shape else { continue };
+        if rule.path == "parameters.top_k" {
+            continue; // a sampling parameter, no limit
+        }
+        let row = row(&format!("`{}`", rule.path));
+        let default = if rule.default.is_empty() { "the server's" } else { rule.default };
+        assert_eq!(row[1..3], [default.to_owned(), format!("{min}–{max}")], "{}", rule.path);
+        assert!(rule.env.iter().any(|name| row[3] == format!("`{name}`")), "{}", rule.path);
+    }
+}
+
+#[test]
+fn limits_of_a_workflow_are_listed_as_they_are() {
+    let limits = Limits::default();
+    let rows = [
+        ("states visited by the whole run", limits.max_steps as usize),
+        ("visits of each state", limits.max_visits as usize),
+        ("child workflows inside each other", limits.max_depth as usize),
+        ("rounds of tools in one visit of an agent", DEFAULT_TOOL_ROUNDS as usize),
+        ("characters of a conversation that an agent is shown", DEFAULT_MAX_LENGTH),
+    ];
+    for (name, default) in rows {
+        assert_eq!(row(name)[1], default.to_string(), "{name}");
+    }
+}
+
+#[test]
+fn error_codes_are_listed() {
+    let detail = String::new;
+    let errors = [
+        ModelError::RateLimited { retry_after_ms: None, detail: detail() },
+        ModelError::Overloaded { retry_after_ms: None, detail: detail() },
+        ModelError::Transport { detail: detail() },
+        ModelError::Timeout { detail: detail() },
+        ModelError::Auth { detail: detail() },
+        ModelError::TooLong { detail: detail() },
+        ModelError::Refused { detail: detail() },
+        ModelError::Protocol { detail: detail() },
+        ModelError::Drift { detail: detail() },
+    ];
+    for error in errors {
+        row(&format!("`{}`", error.code()));
+    }
+    for code in super::architecture::literals_given_to("Failure", "new") {
+        row(&format!("`{code}`"));
+    }
+}
