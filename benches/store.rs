@@ -68,6 +68,9 @@ fn store(c: &mut Criterion) {
         history.append(&header(number).id, &rows, Some(&ended)).unwrap();
     }
     c.bench_function("list 10,000 runs", |b| b.iter(|| history.list(0).unwrap()));
+    c.bench_function("open and list the newest 50", |b| {
+        b.iter(|| SqliteStore::at(place.path().join("history.db")).list(50).unwrap());
+    });
     c.bench_function("list the newest 50 of 10,000", |b| b.iter(|| history.list(50).unwrap()));
 }
 

@@ -89,12 +89,9 @@ impl RunStore for SqliteStore {
     }
 
     fn sync(&self) -> Result<(), StoreError> {
-        if sync::make_durable(&self.path, &self.directory_synced)? {
-            // `PASSIVE` never waits for readers or writers, nor makes them wait. On the reading connection,
-            // so that an append in this process does not wait for it either.
-            self.with_reader("tidy", |reader| {
-                reader.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-            })?;
+        if sync::flush(&self.path, &self.directory_synced)? {
+            // on the reading connection, so that an append in this process does not wait for it
+            self.with_reader("tidy", sync::fold)?;
         }
         Ok(())
     }

@@ -6,18 +6,19 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rusqlite::Connection;
+
 use super::failure;
 use crate::ports::run_store::StoreError;
 
 /// A log above this is copied back into the database while nobody waits for it.
-const CHECKPOINT_ABOVE: u64 = 4 << 20;
+const FOLD_ABOVE: u64 = 4 << 20;
 
 /// Every commit is either in the log (synced here) or was copied to the database by a checkpoint, which
 /// syncs both files itself. Appends go on meanwhile; those after the start of the call may be covered or not.
-///
-/// `true`: the log has grown so long that it should be copied back into the database.
-pub(super) fn make_durable(path: &Path, directory_synced: &AtomicBool) -> Result<bool, StoreError> {
-    let log = log_of(path);
+/// `directory` remembers that the log's name was made durable. Returns whether the log is worth folding.
+pub(super) fn flush(database: &Path, directory: &AtomicBool) -> Result<bool, StoreError> {
+    let log = log_of(database);
     // The descriptor is of the log only: SQLite locks the database and its index file, never the log.
     let file = match File::open(&log) {
         Ok(file) => file,
@@ -26,22 +27,26 @@ pub(super) fn make_durable(path: &Path, directory_synced: &AtomicBool) -> Result
         Err(error) => return Err(failure::io(&log, "open", &error)),
     };
     file.sync_data().map_err(|error| failure::io(&log, "sync", &error))?;
-    sync_directory_once(path, directory_synced)?;
-    let length = file.metadata().map_or(0, |metadata| metadata.len());
-    Ok(length > CHECKPOINT_ABOVE)
+    sync_directory_once(database, directory)?;
+    Ok(file.metadata().is_ok_and(|metadata| metadata.len() > FOLD_ABOVE))
 }
 
-/// The log's name in its directory must survive too. It stays while this store is open.
-fn sync_directory_once(path: &Path, synced: &AtomicBool) -> Result<(), StoreError> {
-    if synced.load(Ordering::Relaxed) || cfg!(not(unix)) {
+/// Copies the log into the database. `PASSIVE` never waits for readers or writers, nor makes them wait.
+pub(super) fn fold(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+}
+
+/// The log's name in its directory must survive too. It stays while the store is open.
+fn sync_directory_once(database: &Path, done: &AtomicBool) -> Result<(), StoreError> {
+    if done.load(Ordering::Relaxed) || cfg!(not(unix)) {
         return Ok(());
     }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = database.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     File::open(parent)
         .and_then(|directory| directory.sync_all())
         .map_err(|error| failure::io(parent, "sync", &error))?;
-    synced.store(true, Ordering::Relaxed);
+    done.store(true, Ordering::Relaxed);
     Ok(())
 }
 
