@@ -44,10 +44,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
 /// Looks before anything is changed: a foreign or newer file stays as it is.
 fn is_new(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
     let told = |error: rusqlite::Error| failure::explain(path, "open", &error);
-    let version = schema::number(connection, "user_version").map_err(told)?;
-    let application = schema::number(connection, "application_id").map_err(told)?;
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(told)?;
+    let (version, application, tables) = marks(connection).map_err(told)?;
     let file = path.display();
     if version == 0 && application == 0 && tables == 0 {
         return Ok(true);
@@ -68,6 +65,16 @@ fn is_new(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
         });
     }
     Ok(version < schema::VERSION)
+}
+
+/// Version, application and number of tables, all of one moment: another process may be making them.
+fn marks(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
+    let moment = connection.unchecked_transaction()?;
+    let tables = moment.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let version = schema::number(&moment, "user_version")?;
+    let application = schema::number(&moment, "application_id")?;
+    moment.commit()?;
+    Ok((version, application, tables))
 }
 
 /// Switching to the write-ahead log needs the file alone for a moment and does not always wait by itself,

@@ -61,7 +61,8 @@ fn approvals_follow_the_settings_and_yes_never_widens_a_denial() {
 fn several_runs_at_once_share_one_project_and_one_store() {
     let world = World::repository();
     world.talk(&write_then_done());
-    let arguments = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--yes", "--json"];
+    let arguments =
+        ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--yes", "--json"];
     let children: Vec<_> = (0..5).map(|_| world.command(&arguments).spawn().unwrap()).collect();
     let mut ids = Vec::new();
     for child in children {
@@ -96,7 +97,10 @@ fn a_child_workflow_is_part_of_the_path_and_what_failed_in_it_is_told() {
     let report = world.run_talk(&["--json"]).code(0).json();
     assert_eq!(report["output"], "From below.");
     assert_eq!(report["path"], json!(["start", "call", "child/start", "child/say", "child/stop", "stop"]));
-    world.write_json("replies.json", &json!({"replies": {"coder": [{"error": {"kind": "auth", "message": "no"}}]}}));
+    world.write_json(
+        "replies.json",
+        &json!({"replies": {"coder": [{"error": {"kind": "auth", "message": "no"}}]}}),
+    );
     let ran = world.run_talk(&["--json"]).code(1);
     let report = ran.json();
     assert_eq!(report["path"], json!(["start", "call", "child/start", "child/say"]));
