@@ -68,7 +68,7 @@ fn is_new(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
 }
 
 /// Version, application and number of tables, all of one moment: another process may be making them.
-fn marks(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
+fn marks(connection: &Connection) -> rusqlite::Result<(i32, i32, i64)> {
     let moment = connection.unchecked_transaction()?;
     let tables = moment.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let version = schema::number(&moment, "user_version")?;
