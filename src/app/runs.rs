@@ -22,6 +22,8 @@ use crate::config::inputs;
 use crate::config::json::Node;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::{Findings, SourceFile};
+use crate::domain::failure::Failure;
+use crate::domain::journal::RunStatus;
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Parameter, Program};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
@@ -69,7 +71,11 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
             return Ok(exit::USAGE);
         }
     };
-    let values = inputs_of(&program, text.as_deref(), &args)?;
+    let values = match inputs_of(&program, text.as_deref(), &args)? {
+        Ok(values) => values,
+        Err(error) if error.missing => return Ok(headless::conclude(&input_required(&name, error), show)?),
+        Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
+    };
     let spec = spec(&catalog, program, values, args.yes, false);
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
@@ -178,7 +184,23 @@ fn name_and_input(
     }
 }
 
-fn inputs_of(program: &Program, text: Option<&str>, args: &RunArgs) -> Result<Map<String, Value>> {
+/// Nothing was started: a person, or the caller, has to give the input first (WFM-14).
+fn input_required(workflow: &str, missing: inputs::InputError) -> FinalReport {
+    let mut error =
+        Failure::new("input_required", missing.message, format!("`{}` has no value", missing.parameter));
+    error.hint = Some(missing.hint);
+    FinalReport {
+        workflow: workflow.to_owned(),
+        status: RunStatus::Paused,
+        error: Some(error),
+        ..FinalReport::default()
+    }
+}
+
+/// What was given, or why it does not fit; outside, what was typed wrongly.
+type Given = Result<Map<String, Value>, inputs::InputError>;
+
+fn inputs_of(program: &Program, text: Option<&str>, args: &RunArgs) -> Result<Given> {
     let parameters: &[Parameter] =
         program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
     let file = args.input_file.as_deref().map(read_input).transpose()?;
@@ -193,17 +215,13 @@ fn inputs_of(program: &Program, text: Option<&str>, args: &RunArgs) -> Result<Ma
             };
             values.insert(name.to_owned(), Value::from(value));
         }
-        return inputs::from_values(parameters, &values).map_err(told);
+        return Ok(inputs::from_values(parameters, &values));
     }
     if text.is_some() && file.is_some() {
         bail!("give the input once: as text, or with --input-file");
     }
     let text = text.map(str::to_owned).or(file).unwrap_or_default();
-    inputs::from_text(parameters, &text).map_err(told)
-}
-
-fn told(error: inputs::InputError) -> anyhow::Error {
-    anyhow::anyhow!("{}\nhint: {}", error.message, error.hint)
+    Ok(inputs::from_text(parameters, &text))
 }
 
 fn read_input(path: &Path) -> Result<String> {

@@ -32,7 +32,8 @@ pub struct Show {
 /// The final object of `run --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FinalReport {
-    pub run_id: RunId,
+    /// `None`: nothing was started.
+    pub run_id: Option<RunId>,
     pub workflow: String,
     pub status: RunStatus,
     pub output: Option<Value>,
@@ -42,6 +43,23 @@ pub struct FinalReport {
     pub cost_usd: Option<f64>,
     pub warnings: Vec<Value>,
     pub error: Option<Failure>,
+}
+
+impl Default for FinalReport {
+    fn default() -> Self {
+        Self {
+            run_id: None,
+            workflow: String::new(),
+            status: RunStatus::Running,
+            output: None,
+            path: Vec::new(),
+            snapshot: None,
+            usage: Usage::default(),
+            cost_usd: None,
+            warnings: Vec::new(),
+            error: None,
+        }
+    }
 }
 
 /// Resolves when the person or the system wants the program to stop.
@@ -61,18 +79,7 @@ pub async fn run(
 ) -> anyhow::Result<FinalReport> {
     let mut events = handle.subscribe(show.events);
     let run = handle.start(spec)?;
-    let mut report = FinalReport {
-        run_id: run.clone(),
-        workflow: String::new(),
-        status: RunStatus::Running,
-        output: None,
-        path: Vec::new(),
-        snapshot: None,
-        usage: Usage::default(),
-        cost_usd: None,
-        warnings: Vec::new(),
-        error: None,
-    };
+    let mut report = FinalReport { run_id: Some(run.clone()), ..FinalReport::default() };
     loop {
         tokio::select! {
             biased;
@@ -178,19 +185,24 @@ pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
 
 /// The end of a run in words: status, path, tokens, cost, how to undo, what went wrong and what to do.
 pub fn ending(report: &FinalReport) -> String {
-    let mut lines = vec![format!("{}: {}", report.status.as_str(), report.path.join(" > "))];
-    lines.push(format!("{}, cost {}", tokens(&report.usage), cost(report.cost_usd)));
+    let mut lines = Vec::new();
+    if report.run_id.is_some() {
+        lines.push(format!("{}: {}", report.status.as_str(), report.path.join(" > ")));
+        lines.push(format!("{}, cost {}", tokens(&report.usage), cost(report.cost_usd)));
+    }
     if let Some(error) = &report.error {
         let place = error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
         lines.push(format!("error[{}]: {}{place}", error.code, error.title));
-        let state = error.state.as_deref().unwrap_or("?");
-        let agent = error.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
-        lines.push(format!("  in state {state}{agent}: {}", safe(&error.detail)));
+        let state = error.state.as_ref().map(|state| format!("in state {state}: ")).unwrap_or_default();
+        let agent = error.agent.as_ref().map(|agent| format!("agent {agent}: ")).unwrap_or_default();
+        lines.push(format!("  {state}{agent}{}", safe(&error.detail)));
         if let Some(hint) = &error.hint {
             lines.push(format!("  hint: {hint}"));
         }
     }
-    lines.push(format!("run {}: synthdev runs show {}", report.run_id, report.run_id));
+    if let Some(run) = &report.run_id {
+        lines.push(format!("run {run}: synthdev runs show {run}"));
+    }
     if let Some(snapshot) = &report.snapshot {
         lines.push(format!("undo the file changes: synthdev snapshot restore {snapshot}"));
     }

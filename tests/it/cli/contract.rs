@@ -48,6 +48,17 @@ fn a_limit_ends_with_4_and_keeps_what_was_done() {
 }
 
 #[test]
+fn a_missing_input_ends_with_3_before_anything_starts() {
+    let world = World::new();
+    world.talk(&json!([{"text": "Hi."}]));
+    let arguments = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "--json"];
+    let report = world.run(&arguments).code(3).json();
+    assert_eq!((&report["run_id"], &report["status"]), (&Value::Null, &json!("paused")));
+    assert_eq!(report["error"]["code"], "input_required");
+    assert!(report["error"]["title"].as_str().unwrap().contains("`task`"), "{report}");
+}
+
+#[test]
 fn wrong_use_and_broken_configuration_end_with_2_and_print_no_data() {
     let world = World::new();
     world.talk(&json!([{"text": "Hi."}]));
