@@ -83,6 +83,12 @@ impl Machine {
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
             turn.close_open(INTERRUPTED);
         }
+        if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
+            // A conversation outlives its answers: this one ends here, with what its tools have done.
+            self.drop_visit();
+            self.warn("limit", format!("The limit {limit} was reached: {text}"));
+            return self.ask_person(Asked::Message, Question::Message);
+        }
         let mut failure = Failure::new("limit", format!("The limit {limit} was reached"), text)
             .hint(format!("raise \"limits\": {{\"{limit}\": …}} in the workflow, or look at why it loops"));
         failure.state = Some(self.state_name());
