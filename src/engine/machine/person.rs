@@ -80,17 +80,22 @@ impl Machine {
 
     /// A limit is not an error of the work: what was done stays, the run can be continued (A52).
     pub(super) fn pause_at_limit(&mut self, limit: &str, text: &str) {
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
-            turn.close_open(INTERRUPTED);
-        }
         if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
             // A conversation outlives its answers: this one ends here, with what its tools have done.
             self.drop_visit();
             self.warn("limit", format!("The limit {limit} was reached: {text}"));
             return self.ask_person(Asked::Message, Question::Message);
         }
-        let mut failure = Failure::new("limit", format!("The limit {limit} was reached"), text)
-            .hint(format!("raise \"limits\": {{\"{limit}\": …}} in the workflow, or look at why it loops"));
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
+            turn.close_open(INTERRUPTED);
+        }
+        let mut failure =
+            Failure::new("limit", format!("The limit {limit} was reached"), text).hint(match limit {
+                "max_tool_rounds" => {
+                    "raise \"max_tool_rounds\" of the agent, or look at why it needs so many tools".to_owned()
+                }
+                _ => format!("raise \"limits\": {{\"{limit}\": …}} in the workflow, or look at why it loops"),
+            });
         failure.state = Some(self.state_name());
         self.error = Some(failure);
         self.finish(RunStatus::Paused, None);
@@ -100,7 +105,7 @@ impl Machine {
     /// text stays, marked.
     pub(super) fn on_cancelled(&mut self, partial: Option<String>, end: bool) {
         if self.phase == Phase::Ending {
-            // The run has its result and waited only for a snapshot of it.
+            // The work is done; only a snapshot was still on its way.
             return self.end();
         }
         let chat = self.spec.program.workflows.first().is_some_and(|root| root.conversational);
