@@ -215,6 +215,7 @@ impl Weather {
         let explained = matches!(status, RunStatus::Failed | RunStatus::Paused);
         assert_eq!(error.is_some(), explained, "{status:?} with {error:?}");
         assert_eq!(*path, self.machine.progress().path);
+        assert!(!self.is_chat() || *status == RunStatus::Completed, "only the person ends a conversation");
         assert!(!self.lost_required || *status != RunStatus::Completed, "a required snapshot was missing");
 
         let progress = self.machine.progress();

@@ -80,6 +80,12 @@ impl Machine {
 
     /// A limit is not an error of the work: what was done stays, the run can be continued (A52).
     pub(super) fn pause_at_limit(&mut self, limit: &str, text: &str) {
+        if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
+            // A conversation outlives its answers: this one ends here, with what its tools have done.
+            self.drop_visit();
+            self.warn("limit", format!("The limit {limit} was reached: {text}"));
+            return self.ask_person(Asked::Message, Question::Message);
+        }
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
             turn.close_open(INTERRUPTED);
         }

@@ -61,6 +61,29 @@ async fn ctx_11_a_failed_answer_leaves_no_trace() {
 }
 
 #[tokio::test]
+async fn no_more_tool_rounds_ends_the_answer_not_the_conversation() {
+    let read = || call("read_files", json!({"file_paths": ["a.txt"]}));
+    let replies = json!({"writer": [read(), read(), {"text": "hello again"}]});
+    let mut stage = Stage::new(&texts(&json!({}), replies));
+    let mut program = stage.catalog.chat_program("writer").unwrap();
+    Arc::make_mut(&mut program.workflows[0]).agents[0].max_tool_rounds = 1;
+    let run = stage.start(asking(spec(program, Map::new())));
+    say(&mut stage, &run, "look").await;
+    let (id, asked) = question(&mut stage).await;
+    assert!(matches!(asked, Question::Limit { .. }), "{asked:?}");
+    answer(&stage, &run, id, Answer::Stop);
+    say(&mut stage, &run, "hello").await;
+    question(&mut stage).await;
+    stage.handle.send(&run, Command::End);
+    let end = stage.end().await;
+    assert_eq!(ending(&end), ("completed", "chat".into(), String::new()));
+    let last = shown(&stage.heard.requests()[2].messages);
+    assert_eq!((last[1].as_str(), last.len()), ("user: look", 7));
+    assert_eq!(last[5..], ["tool: interrupted before this call ran", "user: hello"]);
+    sound(&stage, &run);
+}
+
+#[tokio::test]
 async fn cancelling_a_chat_that_waits_changes_nothing() {
     let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [{"text": "one"}]})));
     let run = chatting(&stage);

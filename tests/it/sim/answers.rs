@@ -201,7 +201,7 @@ fn replied(luck: &mut Luck, call: CallId, request: &ModelRequest) -> Input {
     let calls: usize = if luck.chance(55) { 0 } else { luck.between(1, 3) };
     let calls = (0..calls).map(|_| tool_call(luck, request)).collect();
     // an answer without anything is an error of its own; it should not drown the others
-    let text = if text.is_empty() && luck.chance(80) { "words" } else { text };
+    let text = if text.is_empty() && luck.chance(95) { "words" } else { text };
     Input::Replied { call, reply: reply(text, calls) }
 }
 

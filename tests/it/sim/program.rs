@@ -68,9 +68,9 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
     states.push(stop(luck));
     let output = Parameter {
         name: "result".to_owned(),
-        kind: luck.pick(&[ParameterType::String, ParameterType::String, ParameterType::Number]),
+        kind: if luck.chance(85) { ParameterType::String } else { ParameterType::Number },
         description: String::new(),
-        required: luck.chance(20),
+        required: luck.chance(10),
     };
     Workflow {
         name: format!("w{at}"),
@@ -110,12 +110,12 @@ fn context(luck: &mut Luck, name: usize) -> ContextSpec {
         starting_messages: (0..luck.below(3))
             .map(|at| Entry { pinned: true, ..Entry::text(Author::Start, starting[at].0, starting[at].1) })
             .collect(),
-        max_length: luck.pick(&[20, 80, 400, 50_000]),
+        max_length: luck.pick(&[20, 90, 90, 400, 400, 50_000]),
     }
 }
 
 fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec {
-    let tools = [("look", ToolRisk::Read), ("write", ToolRisk::Write), ("execute", ToolRisk::Execute)];
+    let tools = [("write", ToolRisk::Write), ("look", ToolRisk::Read), ("execute", ToolRisk::Execute)];
     let side = if luck.chance(60) || chat { Side::Assistant } else { Side::User };
     let decides = luck.chance(50);
     AgentSpec {
