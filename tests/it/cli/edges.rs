@@ -61,7 +61,8 @@ fn approvals_follow_the_settings_and_yes_never_widens_a_denial() {
 fn several_runs_at_once_share_one_project_and_one_store() {
     let world = World::repository();
     world.talk(&write_then_done());
-    let arguments = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--yes", "--json"];
+    let arguments =
+        ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--yes", "--json"];
     let children: Vec<_> = (0..5).map(|_| world.command(&arguments).spawn().unwrap()).collect();
     let mut ids = Vec::new();
     for child in children {
@@ -96,7 +97,10 @@ fn a_child_workflow_is_part_of_the_path_and_what_failed_in_it_is_told() {
     let report = world.run_talk(&["--json"]).code(0).json();
     assert_eq!(report["output"], "From below.");
     assert_eq!(report["path"], json!(["start", "call", "child/start", "child/say", "child/stop", "stop"]));
-    world.write_json("replies.json", &json!({"replies": {"coder": [{"error": {"kind": "auth", "message": "no"}}]}}));
+    world.write_json(
+        "replies.json",
+        &json!({"replies": {"coder": [{"error": {"kind": "auth", "message": "no"}}]}}),
+    );
     let ran = world.run_talk(&["--json"]).code(1);
     let report = ran.json();
     assert_eq!(report["path"], json!(["start", "call", "child/start", "child/say"]));
@@ -115,4 +119,36 @@ fn a_reader_that_leaves_early_is_no_error() {
     drop(child.stdout.take());
     let done = child.wait_with_output().unwrap();
     assert_eq!((done.status.code(), String::from_utf8(done.stderr).unwrap().as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_run_whose_reader_leaves_is_cancelled_and_recorded() {
+    let world = World::new();
+    let many: Vec<_> = (0..200).map(|_| json!({"name": "list_directory", "arguments": {}})).collect();
+    world.talk(&json!([{"tool_calls": many}, {"text": "never", "delay_ms": 600_000}]));
+    let arguments =
+        ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--events", "--json"];
+    let mut child = world.command(&arguments).spawn().unwrap();
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130), "{}", String::from_utf8_lossy(&done.stderr));
+    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(list[0]["status"], "cancelled", "{list}");
+}
+
+#[test]
+fn a_closed_stderr_breaks_nothing() {
+    let world = World::new();
+    world.talk(&write_then_done());
+    for (arguments, code) in [
+        (&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--yes"][..], 0),
+        (&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x"], 5),
+        (&["runs", "show", "nowhere"], 2),
+        (&["demo", "--headless"], 0),
+    ] {
+        let mut child = world.command(arguments).spawn().unwrap();
+        drop(child.stderr.take());
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(code), "{arguments:?}");
+    }
 }

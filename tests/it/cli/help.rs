@@ -14,7 +14,7 @@ fn commands(world: &World, path: &[String], found: &mut Vec<(Vec<String>, String
     let names: Vec<String> = listed
         .lines()
         .take_while(|line| line.starts_with("  "))
-        .filter_map(|line| line.trim().split_whitespace().next().map(str::to_owned))
+        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
         .filter(|name| name != "help")
         .collect();
     found.push((path.to_vec(), text));
