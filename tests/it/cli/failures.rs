@@ -23,7 +23,6 @@ fn world(base_url: &str) -> World {
     world.set("SYNTHDEV_RETRY_ATTEMPTS", "3");
     world.set("SYNTHDEV_RETRY_FIRST_DELAY_MS", "1");
     world.set("SYNTHDEV_RETRY_LONGEST_DELAY_MS", "2000");
-    world.set("SYNTHDEV_IDLE_SECONDS", "1");
     world
 }
 
@@ -202,6 +201,7 @@ async fn a_server_that_goes_silent_is_left_after_the_limit() {
     let server = ModelServer::start(vec![Behaviour::events(&[hello]).stall()]).await;
     let mut world = world(&server.base_url);
     world.set("SYNTHDEV_RETRY_ATTEMPTS", "1");
+    world.set("SYNTHDEV_IDLE_SECONDS", "1");
     failed(&world, "stall", "model.timeout", "sent nothing for 1 s");
     server.closed(1).await;
 }
