@@ -236,7 +236,11 @@ async fn people_get_one_clear_line_with_what_to_do() {
     let ran = refused.run(&RUN).code(1);
     assert_eq!(ran.out, "");
     let lines: Vec<&str> = ran.err.lines().filter(|line| line.contains("cannot connect")).collect();
-    assert!(lines.iter().any(|line| line.contains("in state say, agent coder")), "{}", ran.err);
+    assert!(
+        lines.iter().any(|line| line.contains("in state say") && line.contains("agent coder")),
+        "{}",
+        ran.err
+    );
     for part in ["error[model.transport]", "hint: check the base URL", "failed: start > say"] {
         assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
     }
