@@ -11,7 +11,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            synthdev::cli::words::tell(format_args!("error: {error:#}"));
             ExitCode::from(exit::USAGE)
         }
     }

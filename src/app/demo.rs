@@ -1,5 +1,6 @@
 //! `demo`: a sample project in a temporary directory, scripted words, everything else real.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,7 +14,7 @@ use super::world::World;
 use crate::adapters::disk;
 use crate::cli::exit;
 use crate::cli::headless::{FinalReport, Show};
-use crate::cli::words::{cost, safe, tokens};
+use crate::cli::words::{cost, safe, tell, tokens};
 use crate::config::inputs;
 use crate::domain::workflow::plain_text;
 
@@ -63,9 +64,9 @@ fn script() -> Result<crate::adapters::providers::scripted::ScriptedModel> {
 
 fn run_headless(world: &World, project: &Path) -> Result<u8> {
     for line in banner(project) {
-        eprintln!("{line}");
+        tell(line);
     }
-    eprintln!();
+    tell("");
     let (catalog, _) = load(world, world.scripted("demo"), None)?;
     let program = catalog.program(WORKFLOW).map_err(|found| anyhow::anyhow!("{found:?}"))?;
     let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
@@ -74,7 +75,7 @@ fn run_headless(world: &World, project: &Path) -> Result<u8> {
     // The person started the demo to see tools at work in a directory made for it: they are approved.
     let spec = spec(&catalog, program, values, true, false);
     let report = drive(&wired, spec, Show { progress: true, ..Show::default() })?;
-    print!("{}", ending(&report, project));
+    std::io::stdout().write_all(ending(&report, project).as_bytes())?;
     Ok(exit::of(report.status, report.error.as_ref()))
 }
 
@@ -109,8 +110,8 @@ fn make_project() -> Result<PathBuf> {
         && git(&project, &["add", "."])
         && git(&project, &["commit", "-q", "-m", "a sample project"]);
     if !committed {
-        eprintln!(
-            "warning: git is not at hand: the sample project is a plain directory (snapshots work all the same)"
+        tell(
+            "warning: git is not at hand: the sample project is a plain directory (snapshots work all the same)",
         );
     }
     Ok(std::fs::canonicalize(&project)?)

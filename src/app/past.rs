@@ -8,6 +8,7 @@ use super::runs::load;
 use super::wiring;
 use super::world::World;
 use crate::cli::args::{RunsCommand, SnapshotCommand};
+use crate::cli::words::tell;
 use crate::cli::{exit, past, snapshots};
 use crate::domain::snapshot::SnapshotRequest;
 use crate::ports::run_store::StoreError;
@@ -68,19 +69,24 @@ fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u8> {
     let info = store.find(id).map_err(of_snapshot)?;
     let changes = store.changes(&info.id).map_err(of_snapshot)?;
     if changes.is_empty() {
-        println!("nothing to do: the files are as in snapshot {}", info.id);
+        writeln!(std::io::stdout().lock(), "nothing to do: the files are as in snapshot {}", info.id)?;
         return Ok(exit::COMPLETED);
     }
     if !yes {
-        eprintln!("to go back to snapshot {} ({}):\n{}", info.id, info.label, snapshots::files(&changes));
+        tell(format_args!(
+            "to go back to snapshot {} ({}):\n{}",
+            info.id,
+            info.label,
+            snapshots::files(&changes)
+        ));
         if !std::io::stdin().is_terminal() {
             return Err(anyhow!("not restored: nobody can be asked here\nhint: add --yes"));
         }
-        eprint!("restore these {} files? [y/N] ", changes.len());
+        tell(format_args!("restore these {} files? [y/N]", changes.len()));
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
         if !matches!(answer.trim(), "y" | "Y" | "yes") {
-            eprintln!("nothing was changed");
+            tell("nothing was changed");
             return Ok(exit::CANCELLED);
         }
     }

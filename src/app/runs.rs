@@ -17,6 +17,7 @@ use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::RunArgs;
 use crate::cli::exit;
 use crate::cli::headless::{self, FinalReport, Show};
+use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
 use crate::config::json::Node;
@@ -39,10 +40,10 @@ pub(super) fn load(
     let specs = wiring::specs(&world.project);
     let catalog = Catalog::load(gathered.sources.clone(), specs);
     for line in &gathered.unreadable {
-        eprintln!("warning: not read: {line}");
+        tell(format_args!("warning: not read: {line}"));
     }
     if let Some(notice) = trust::notice(&gathered.verdict) {
-        eprintln!("warning: {notice}");
+        tell(format_args!("warning: {notice}"));
     }
     Ok((catalog, gathered))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::exit;
-use super::words::{cost, one_line, safe, tokens};
+use super::words::{cost, one_line, safe, tell, tokens};
 use crate::domain::cost::Usage;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{RunId, SnapshotId};
@@ -73,7 +73,7 @@ pub type Interrupts = UnboundedReceiver<()>;
 pub async fn run(
     handle: &Handle,
     spec: RunSpec,
-    show: Show,
+    mut show: Show,
     mut interrupts: Interrupts,
     leftovers: &(dyn Fn() -> Vec<String> + Sync),
 ) -> anyhow::Result<FinalReport> {
@@ -86,8 +86,20 @@ pub async fn run(
             Some(()) = interrupts.recv() => handle.send(&run, Command::Cancel),
             event = events.recv() => {
                 let Some(published) = event else { break };
-                if published.run == run && take(&mut report, &published, show)? {
+                if published.run != run {
+                    continue;
+                }
+                let printed = if show.events { print_event(&published) } else { Ok(()) };
+                if take(&mut report, &published, show) {
                     break;
+                }
+                match printed {
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                        // Nobody reads any more: the run ends as if cancelled, recorded and with its tools.
+                        show.events = false;
+                        handle.send(&run, Command::Cancel);
+                    }
+                    printed => printed?,
                 }
             }
         }
@@ -95,19 +107,20 @@ pub async fn run(
     for text in leftovers() {
         report.warnings.push(serde_json::json!({"code": "unused_reply", "text": text}));
         if show.progress {
-            eprintln!("warning: {text}");
+            tell(format_args!("warning: {text}"));
         }
     }
     Ok(report)
 }
 
-/// Folds one event into the report and prints it; `true` at the end.
-fn take(report: &mut FinalReport, published: &Published, show: Show) -> io::Result<bool> {
-    if show.events {
-        let mut out = io::stdout().lock();
-        serde_json::to_writer(&mut out, published)?;
-        out.write_all(b"\n")?;
-    }
+fn print_event(published: &Published) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, published)?;
+    out.write_all(b"\n")
+}
+
+/// Folds one event into the report; `true` at the end.
+fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
     if show.progress {
         progress(&published.event);
     }
@@ -131,34 +144,36 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> io::Resu
             report.snapshot.clone_from(snapshot);
             report.usage = *usage;
             report.cost_usd = *cost_usd;
-            return Ok(true);
+            return true;
         }
         _ => {}
     }
-    Ok(false)
+    false
 }
 
 fn progress(event: &RunEvent) {
     match event {
         RunEvent::StateEntered { state, agent, .. } => match agent {
-            Some(agent) => eprintln!("● {state} ({agent})"),
-            None => eprintln!("● {state}"),
+            Some(agent) => tell(format_args!("● {state} ({agent})")),
+            None => tell(format_args!("● {state}")),
         },
         RunEvent::ToolFinished { tool, ok, summary, .. } => {
-            eprintln!("    {} {tool}: {}", if *ok { "✓" } else { "✗" }, one_line(summary, 100));
+            tell(format_args!("    {} {tool}: {}", if *ok { "✓" } else { "✗" }, one_line(summary, 100)));
         }
-        RunEvent::ToolRefused { tool, reason, .. } => eprintln!("    ✗ {tool}: {}", one_line(reason, 100)),
+        RunEvent::ToolRefused { tool, reason, .. } => {
+            tell(format_args!("    ✗ {tool}: {}", one_line(reason, 100)))
+        }
         RunEvent::Replied { agent, text, .. } if !text.trim().is_empty() => {
-            eprintln!("    {agent}: {}", one_line(text, 100));
+            tell(format_args!("    {agent}: {}", one_line(text, 100)));
         }
         RunEvent::Decided { tool, arguments, .. } => {
-            eprintln!("    → {tool} {}", one_line(&arguments.to_string(), 100));
+            tell(format_args!("    → {tool} {}", one_line(&arguments.to_string(), 100)));
         }
         RunEvent::ModelRetry { attempt, delay_ms, reason, .. } => {
-            eprintln!("    model: {}; attempt {attempt} in {delay_ms} ms", one_line(reason, 100));
+            tell(format_args!("    model: {}; attempt {attempt} in {delay_ms} ms", one_line(reason, 100)));
         }
-        RunEvent::Warning { text, .. } => eprintln!("warning: {}", safe(text)),
-        RunEvent::SnapshotFailed { reason } => eprintln!("warning: no snapshot: {}", safe(reason)),
+        RunEvent::Warning { text, .. } => tell(format_args!("warning: {}", safe(text))),
+        RunEvent::SnapshotFailed { reason } => tell(format_args!("warning: no snapshot: {}", safe(reason))),
         _ => {}
     }
 }
@@ -168,19 +183,27 @@ fn progress(event: &RunEvent) {
 /// # Errors
 /// stdout cannot be written.
 pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
+    match print_end(report, show) {
+        // A reader that left early changes nothing about how the run ended.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        printed => printed?,
+    }
+    if show.progress {
+        tell(ending(report));
+    }
+    Ok(exit::of(report.status, report.error.as_ref()))
+}
+
+fn print_end(report: &FinalReport, show: Show) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if show.json {
         serde_json::to_writer(&mut out, report)?;
-        out.write_all(b"\n")?;
-    } else if !show.events
-        && let Some(output) = &report.output
-    {
-        writeln!(out, "{}", safe(&plain_text(output)))?;
+        return out.write_all(b"\n");
     }
-    if show.progress {
-        eprintln!("{}", ending(report));
+    match &report.output {
+        Some(output) if !show.events => writeln!(out, "{}", safe(&plain_text(output))),
+        _ => Ok(()),
     }
-    Ok(exit::of(report.status, report.error.as_ref()))
 }
 
 /// The end of a run in words: status, path, tokens, cost, how to undo, what went wrong and what to do.

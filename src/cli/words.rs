@@ -1,7 +1,15 @@
 //! Numbers and times as people read them, and text made safe for a terminal.
 
+use std::fmt::Display;
+use std::io::Write;
+
 use crate::domain::cost::Usage;
 use crate::domain::ids::Timestamp;
+
+/// A line for people on stderr. Nobody's data: a closed stderr neither stops nor breaks a run.
+pub fn tell(text: impl Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
 
 /// Tool and model output is data: control characters never reach a terminal (ERR-8).
 pub fn safe(text: &str) -> String {

@@ -11,6 +11,7 @@ mod help;
 mod real_http;
 mod scripts;
 mod secrets;
+mod seed;
 mod settings;
 mod snapshots;
 mod trust;

@@ -120,3 +120,35 @@ fn a_reader_that_leaves_early_is_no_error() {
     let done = child.wait_with_output().unwrap();
     assert_eq!((done.status.code(), String::from_utf8(done.stderr).unwrap().as_str()), (Some(0), ""));
 }
+
+#[test]
+fn a_run_whose_reader_leaves_is_cancelled_and_recorded() {
+    let world = World::new();
+    let many: Vec<_> = (0..200).map(|_| json!({"name": "list_directory", "arguments": {}})).collect();
+    world.talk(&json!([{"tool_calls": many}, {"text": "never", "delay_ms": 600_000}]));
+    let arguments =
+        ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--events", "--json"];
+    let mut child = world.command(&arguments).spawn().unwrap();
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130), "{}", String::from_utf8_lossy(&done.stderr));
+    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(list[0]["status"], "cancelled", "{list}");
+}
+
+#[test]
+fn a_closed_stderr_breaks_nothing() {
+    let world = World::new();
+    world.talk(&write_then_done());
+    for (arguments, code) in [
+        (&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--yes"][..], 0),
+        (&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x"], 5),
+        (&["runs", "show", "nowhere"], 2),
+        (&["demo", "--headless"], 0),
+    ] {
+        let mut child = world.command(arguments).spawn().unwrap();
+        drop(child.stderr.take());
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(code), "{arguments:?}");
+    }
+}

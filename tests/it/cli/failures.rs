@@ -23,7 +23,6 @@ fn world(base_url: &str) -> World {
     world.set("SYNTHDEV_RETRY_ATTEMPTS", "3");
     world.set("SYNTHDEV_RETRY_FIRST_DELAY_MS", "1");
     world.set("SYNTHDEV_RETRY_LONGEST_DELAY_MS", "2000");
-    world.set("SYNTHDEV_IDLE_SECONDS", "1");
     world
 }
 
@@ -202,6 +201,7 @@ async fn a_server_that_goes_silent_is_left_after_the_limit() {
     let server = ModelServer::start(vec![Behaviour::events(&[hello]).stall()]).await;
     let mut world = world(&server.base_url);
     world.set("SYNTHDEV_RETRY_ATTEMPTS", "1");
+    world.set("SYNTHDEV_IDLE_SECONDS", "1");
     failed(&world, "stall", "model.timeout", "sent nothing for 1 s");
     server.closed(1).await;
 }
@@ -236,7 +236,11 @@ async fn people_get_one_clear_line_with_what_to_do() {
     let ran = refused.run(&RUN).code(1);
     assert_eq!(ran.out, "");
     let lines: Vec<&str> = ran.err.lines().filter(|line| line.contains("cannot connect")).collect();
-    assert!(lines.iter().any(|line| line.contains("in state say, agent coder")), "{}", ran.err);
+    assert!(
+        lines.iter().any(|line| line.contains("in state say") && line.contains("agent coder")),
+        "{}",
+        ran.err
+    );
     for part in ["error[model.transport]", "hint: check the base URL", "failed: start > say"] {
         assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
     }

@@ -46,7 +46,11 @@ fn scripts_without_end_are_stopped() {
 #[test]
 fn scripts_that_want_too_much_memory_are_stopped() {
     stopped("this.common_data.result = new Array(1e9).fill('x').length;", "script", "too long");
-    stopped("const list = []; for (;;) { list.push('x'.repeat(100_000) + list.length); }", "script", "32 MB");
+    stopped(
+        "const list = []; for (;;) { list.push('x'.repeat(4_000_000) + list.length); }",
+        "script",
+        "32 MB",
+    );
     stopped("const o = {}; o.self = o; this.common_data.result = o;", "script", "common_data");
 }
 

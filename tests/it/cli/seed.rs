@@ -1,0 +1,67 @@
+//! Both complete workflows of the design documents, saved verbatim, from the command line (acceptance 2).
+
+use serde_json::{Value, json};
+
+use super::world::World;
+
+fn seed(name: &str) -> String {
+    format!("{}/tests/data/seed/{name}.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn review(arguments: Value) -> Value {
+    json!({"tool_calls": [{"name": "review_work", "arguments": arguments}]})
+}
+
+fn expect(name: &str, input: &str, replies: Value, output: &str, path: &str) {
+    let world = World::repository();
+    world.write_json("replies.json", &json!({"replies": replies}));
+    let checked = world.run(&["check", &seed(name)]).code(0).out;
+    assert!(checked.contains("no errors") || !checked.contains("error["), "{checked}");
+    let file = seed(name);
+    let ran =
+        world.run(&["run", "--workflow-file", &file, input, "--replies", "replies.json", "--yes", "--json"]);
+    let report = ran.code(0).json();
+    assert_eq!((&report["output"], &report["warnings"]), (&json!(output), &json!([])), "{report}");
+    let states: Vec<&str> = report["path"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(states.join(" > "), path);
+}
+
+#[test]
+fn coder_reviewer_ends_with_the_reviewers_summary() {
+    let write = json!([{"name": "write_file", "arguments": {"file_path": "a.txt", "content": "a"}}]);
+    let replies = json!({
+        "coder": [
+            {"match": "^Perform following task: make a$", "reply": {"text": "I begin.", "tool_calls": write}},
+            {"text": "Made."},
+            {"match": "Say b, too.", "reply": {"text": "Said."}}
+        ],
+        "reviewer": [
+            {"match": "review coder's work, provide continue_message or work_summary",
+             "reply": review(json!({"improvement_needed": true, "continue_message": "Say b, too."}))},
+            review(json!({"improvement_needed": false, "work_summary": "a was made, b was said"}))
+        ]
+    });
+    let path = "start > code > review > code > review > stop";
+    expect("coder_reviewer", "make a", replies, "a was made, b was said", path);
+}
+
+#[test]
+fn hierarchical_development_passes_each_result_on() {
+    let replies = json!({
+        "product_manager": [
+            {"match": "Analyze these business requirements: sell tea", "reply": {"text": "ANALYSIS"}},
+            {"match": "Requirements: sell tea, Business Analysis: ANALYSIS, Implementation: SUMMARY, \
+                       Architect Review: REVIEW", "reply": {"text": "approved"}}
+        ],
+        "architect": [
+            {"match": "technical specification for: ANALYSIS", "reply": {"text": "SPEC"}},
+            {"match": "Original spec: SPEC. Implementation: SUMMARY", "reply": {"text": "REVIEW"}}
+        ],
+        "coder": [{"match": "Perform following task: SPEC", "reply": {"text": "Built."}}],
+        "reviewer": [review(json!({"improvement_needed": false, "work_summary": "SUMMARY"}))]
+    });
+    let path = "start > business_analysis > technical_specification > implementation_with_review > \
+                coder_reviewer/start > coder_reviewer/code > coder_reviewer/review > coder_reviewer/stop > \
+                architecture_review > final_approval > stop";
+    expect("hierarchical_development", "sell tea", replies, "approved", path);
+}
