@@ -79,6 +79,22 @@ pub struct RunProgress {
     pub updated: Timestamp,
 }
 
+impl RunProgress {
+    /// A run of which nothing is known yet.
+    pub fn begun(at: Timestamp) -> Self {
+        Self {
+            status: RunStatus::Running,
+            path: Vec::new(),
+            usage: Usage::default(),
+            cost_usd: Some(0.0),
+            snapshot: None,
+            output: None,
+            error: None,
+            updated: at,
+        }
+    }
+}
+
 /// A line of `runs list`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSummary {

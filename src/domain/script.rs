@@ -159,7 +159,7 @@ impl ScopePatch {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ScriptOutcome {
     /// One per expression of `Values`; `None` is `undefined`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "maybe_undefined")]
     pub values: Vec<Option<Value>>,
     /// For `Choose`: which guard won.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,6 +179,28 @@ pub struct TriedGuard {
     pub held: bool,
     /// The value as text (`false`, `undefined`, `3`), or the error.
     pub value: String,
+}
+
+/// JSON has no `undefined`: each value is written as a list of one, or of none, so that a journal keeps
+/// `null` and `undefined` apart (A43).
+mod maybe_undefined {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use serde_json::Value;
+
+    #[expect(clippy::ptr_arg, reason = "serde hands over the field's own type")]
+    pub(super) fn serialize<S: Serializer>(
+        values: &Vec<Option<Value>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(values.iter().map(|value| value.iter().collect::<Vec<_>>()))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Option<Value>>, D::Error> {
+        let lists: Vec<Vec<Value>> = Deserialize::deserialize(deserializer)?;
+        Ok(lists.into_iter().map(|list| list.into_iter().next()).collect())
+    }
 }
 
 /// A script that failed: nothing was changed.
@@ -206,4 +228,19 @@ pub enum ScriptErrorKind {
     NotData,
     /// The engine itself had to be abandoned.
     Host,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_and_undefined_survive_the_journal() {
+        let outcome = ScriptOutcome {
+            values: vec![None, Some(Value::Null), Some(Value::from(1))],
+            ..ScriptOutcome::default()
+        };
+        let text = serde_json::to_string(&outcome).unwrap();
+        assert_eq!(serde_json::from_str::<ScriptOutcome>(&text).unwrap(), outcome, "{text}");
+    }
 }

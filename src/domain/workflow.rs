@@ -80,7 +80,7 @@ impl ParameterType {
         let converted = match (self, value) {
             (Self::String, Value::String(text)) => Some(Value::String(text)),
             (Self::String, other) => Some(Value::String(plain_text(&other))),
-            (kind, Value::String(text)) => serde_json::from_str(text.trim()).ok().filter(|v| kind.holds(v)),
+            (kind, Value::String(text)) => with_comments(&text).filter(|value| kind.holds(value)),
             (kind, other) => Some(other).filter(|value| kind.holds(value)),
         };
         converted.ok_or_else(|| format!("expected {}, found {found}", self.as_str()))
@@ -95,6 +95,20 @@ impl ParameterType {
             Self::Array => value.is_array(),
         }
     }
+}
+
+/// JSON with comments and trailing commas, as in files (A45).
+fn with_comments(text: &str) -> Option<Value> {
+    let strict = serde_json::from_str(text.trim()).ok();
+    strict.or_else(|| {
+        let options = jsonc_parser::ParseOptions {
+            allow_loose_object_property_names: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            ..jsonc_parser::ParseOptions::default()
+        };
+        jsonc_parser::parse_to_serde_value::<Option<Value>>(text.trim(), &options).ok().flatten()
+    })
 }
 
 /// The JSON type of a value, in the words of the workflow format.

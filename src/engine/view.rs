@@ -55,14 +55,20 @@ pub fn compute(
     for part in &turn.entries {
         groups.push(Group { entry: &part.entry, own: !part.private, keep: false, lead: part.private });
     }
-    let dropped = trim(&mut groups, limit)?;
-    let budget = Budget::new(&groups, limit);
+    let fit = fit(&mut groups, limit)?;
     let named = speakers(agent, &groups).len() >= 2;
     let mut messages = opening(agent);
+    let newest = groups.len().saturating_sub(1);
     for (at, group) in groups.iter().enumerate() {
-        project(group, named, budget.of(at), &mut messages);
+        let room = fit.newest.filter(|_| at == newest);
+        project(group, named, &fit, room, &mut messages);
     }
-    Ok(View { messages, dropped })
+    // The role's reminder follows every tool round (TOOL-19).
+    let after_tools = turn.entries.last().is_some_and(|part| !part.entry.calls.is_empty());
+    if let Some(reminder) = agent.reminder.as_ref().filter(|text| after_tools && !text.trim().is_empty()) {
+        messages.push(ChatMessage::text(ChatRole::User, reminder.clone()));
+    }
+    Ok(View { messages, dropped: fit.dropped })
 }
 
 struct Group<'a> {
@@ -97,67 +103,62 @@ fn is_own(agent: &AgentSpec, entry: &Entry, side_of: &dyn Fn(&str) -> Option<Sid
     }
 }
 
-/// Drops the oldest whole groups until the rest fits; never a kept one, never the newest.
-fn trim(groups: &mut Vec<Group<'_>>, limit: usize) -> Result<usize, Overflow> {
+/// What a view leaves out to stay below its limit (A41).
+struct Fit {
+    dropped: usize,
+    /// Tool answers may take this much of their own length together: room and whole.
+    answers: Option<(usize, usize)>,
+    /// The newest entry is another's text and too long by itself: it is cut to this (CTX-5).
+    newest: Option<usize>,
+}
+
+impl Fit {
+    const WHOLE: Self = Self { dropped: 0, answers: None, newest: None };
+
+    /// Room for an answer of `length`.
+    fn answer(&self, length: usize) -> Option<usize> {
+        self.answers.map(|(room, whole)| length.saturating_mul(room) / whole.max(1))
+    }
+}
+
+/// Drops the oldest whole groups until the rest fits, never a kept one, never the newest; then elides the
+/// middle of tool answers. What must be shown whole and does not fit is an overflow, not a silent cut.
+fn fit(groups: &mut Vec<Group<'_>>, limit: usize) -> Result<Fit, Overflow> {
     let lengths: Vec<usize> = groups.iter().map(|group| group.entry.length()).collect();
     let mut total: usize = lengths.iter().sum();
     if total <= limit {
-        return Ok(0);
+        return Ok(Fit::WHOLE);
+    }
+    let kept: usize =
+        groups.iter().zip(&lengths).filter(|(group, _)| group.keep).map(|(_, length)| length).sum();
+    if kept > limit {
+        return Err(Overflow { length: kept, limit });
     }
     let newest = groups.len().saturating_sub(1);
     let mut gone = vec![false; groups.len()];
     for at in 0..newest {
-        if total <= limit {
-            break;
-        }
-        if !groups[at].keep {
+        if total > limit && !groups[at].keep {
             gone[at] = true;
             total -= lengths[at];
         }
     }
-    let pinned: usize = groups
-        .iter()
-        .enumerate()
-        .filter(|(at, group)| group.entry.pinned && *at != newest)
-        .map(|(at, _)| lengths[at])
-        .sum();
-    if pinned + CUT.chars().count() > limit {
-        return Err(Overflow { length: pinned, limit });
-    }
     let dropped = gone.iter().filter(|gone| **gone).count();
-    let mut at = 0;
-    groups.retain(|_| {
-        at += 1;
-        !gone[at - 1]
-    });
-    Ok(dropped)
+    let mut gone = gone.into_iter();
+    groups.retain(|_| !gone.next().unwrap_or(false));
+    if total <= limit {
+        return Ok(Fit { dropped, ..Fit::WHOLE });
+    }
+    let whole: usize = groups.iter().flat_map(|group| &group.entry.calls).map(answer_length).sum();
+    let last = groups.last().filter(|group| group.entry.calls.is_empty() && !group.keep);
+    Ok(Fit {
+        dropped,
+        answers: (whole > 0).then(|| (limit.saturating_sub(total - whole), whole)),
+        newest: last.map(|_| limit - kept),
+    })
 }
 
-/// How long each unpinned part may be when whole groups were not enough: the rest of the limit, shared.
-struct Budget {
-    parts: Vec<Option<usize>>,
-}
-
-impl Budget {
-    fn new(groups: &[Group<'_>], limit: usize) -> Self {
-        let total: usize = groups.iter().map(|group| group.entry.length()).sum();
-        if total <= limit {
-            return Self { parts: vec![None; groups.len()] };
-        }
-        let pinned: usize =
-            groups.iter().filter(|group| group.entry.pinned).map(|group| group.entry.length()).sum();
-        let loose = (total - pinned).max(1);
-        let room = limit.saturating_sub(pinned);
-        let parts = groups
-            .iter()
-            .map(|group| (!group.entry.pinned).then(|| group.entry.length() * room / loose))
-            .collect();
-        Self { parts }
-    }
-
-    fn of(&self, at: usize) -> Option<usize> {
-        self.parts.get(at).copied().flatten()
-    }
+fn answer_length(call: &AnsweredCall) -> usize {
+    call.answer.chars().count()
 }
 
 fn speakers<'a>(agent: &AgentSpec, groups: &[Group<'a>]) -> BTreeSet<&'a str> {
@@ -177,10 +178,13 @@ fn speaker_name(author: &Author) -> Option<&str> {
     }
 }
 
-fn project(group: &Group<'_>, named: bool, budget: Option<usize>, messages: &mut Vec<ChatMessage>) {
+fn project(group: &Group<'_>, named: bool, fit: &Fit, room: Option<usize>, messages: &mut Vec<ChatMessage>) {
     let entry = group.entry;
+    if entry.role == ChatRole::System {
+        return messages.push(ChatMessage::text(ChatRole::System, cut(&entry.text, room)));
+    }
     if group.own {
-        return project_own(entry, budget, messages);
+        return project_own(entry, fit, room, messages);
     }
     let mut text = String::new();
     if named
@@ -197,29 +201,28 @@ fn project(group: &Group<'_>, named: bool, budget: Option<usize>, messages: &mut
         text.push_str(&summary_line(call));
     }
     if !text.trim().is_empty() {
-        messages.push(ChatMessage::text(ChatRole::User, cut(&text, budget)));
+        messages.push(ChatMessage::text(ChatRole::User, cut(&text, room)));
     }
 }
 
 /// Own words are assistant messages; each call is followed by its result, in order.
-fn project_own(entry: &Entry, budget: Option<usize>, messages: &mut Vec<ChatMessage>) {
+fn project_own(entry: &Entry, fit: &Fit, room: Option<usize>, messages: &mut Vec<ChatMessage>) {
     if entry.calls.is_empty() {
         if !entry.text.trim().is_empty() {
-            messages.push(ChatMessage::text(ChatRole::Assistant, cut(&said(entry), budget)));
+            messages.push(ChatMessage::text(ChatRole::Assistant, cut(&said(entry), room)));
         }
         return;
     }
-    let mut message = ChatMessage::text(ChatRole::Assistant, entry.text.clone());
+    let mut message = ChatMessage::text(ChatRole::Assistant, said(entry).into_owned());
     message.tool_calls = entry.calls.iter().map(|call| call.call.clone()).collect();
     messages.push(message);
-    let share = budget.map(|room| room / entry.calls.len());
     for call in &entry.calls {
         let answer = if call.answer.trim().is_empty() { "(no output)" } else { call.answer.as_str() };
-        messages.push(ChatMessage::tool_result(&call.call.id, cut(answer, share)));
+        messages.push(ChatMessage::tool_result(&call.call.id, cut(answer, fit.answer(answer_length(call)))));
     }
 }
 
-/// Words that a cancel cut off say so, or the model would take them for its whole answer.
+/// The words of an entry; a cancelled answer says that it is not whole.
 fn said(entry: &Entry) -> Cow<'_, str> {
     if entry.interrupted {
         Cow::Owned(format!("{} [interrupted]", entry.text))

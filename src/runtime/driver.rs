@@ -1,7 +1,7 @@
 //! Drives one run: takes inputs in order, journals each before anything follows from it, performs effects.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::task::AbortHandle;
@@ -12,6 +12,7 @@ use super::mail::{Mail, Partial};
 use super::perform::Performer;
 use super::shared::Shared;
 use crate::domain::ids::{CallId, RunId};
+use crate::domain::journal::RunProgress;
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
@@ -26,6 +27,8 @@ pub(super) struct Driver {
     pub(super) outbox: UnboundedSender<Mail>,
     pub(super) interactive: bool,
     pub(super) journal_broken: bool,
+    /// What lists know of the run, for the case that a bug ends it.
+    pub(super) last: Arc<Mutex<Option<RunProgress>>>,
 }
 
 impl Driver {
@@ -70,9 +73,13 @@ impl Driver {
     /// One input through the machine. The journal is written before events are seen or effects begin.
     fn step(&mut self, input: Input) -> Vec<Effect> {
         let now = self.shared.ports.clock.now();
+        let input = self.shared.redactor.clean_data(input);
         let output = self.machine.handle(now, input.clone());
         let boundary = output.events.iter().any(is_boundary);
         let progress = boundary.then(|| self.machine.progress());
+        if progress.is_some() {
+            self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&progress);
+        }
         if let Err(error) = self.journal.record(now, &input, &output.effects, progress.as_ref())
             && !std::mem::replace(&mut self.journal_broken, true)
         {
@@ -99,7 +106,7 @@ fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
         Mail::Broken => return None,
         Mail::Input(input) => {
             if matches!(input, Input::Replied { .. } | Input::ModelFailed { .. }) {
-                partial.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                partial.lock().unwrap_or_else(PoisonError::into_inner).text.clear();
             }
             input
         }
@@ -111,6 +118,6 @@ fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
 }
 
 fn take(partial: &Partial) -> Option<String> {
-    let text = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
+    let text = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner)).text;
     (!text.is_empty()).then_some(text)
 }

@@ -1,12 +1,11 @@
 //! The cheap, cloneable way in: start runs, steer them, watch them, read history and snapshots.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::bus::Bus;
 use super::command::Command;
 use super::driver::Driver;
 use super::journal::Journal;
@@ -32,8 +31,16 @@ pub struct Handle {
 impl Handle {
     pub fn new(ports: Ports, mut options: Options) -> Self {
         let redactor = Redactor::new(std::mem::take(&mut options.secrets));
-        let shared = Shared { ports, options, redactor, bus: Bus::default(), runs: Mutex::default() };
+        let shared = Shared { ports, options, redactor, bus: Arc::default(), runs: Arc::default() };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// The same watchers and runs with other ports, for runs started from now on: the configuration changed.
+    #[must_use]
+    pub fn rewired(&self, ports: Ports, mut options: Options) -> Self {
+        let redactor = Redactor::new(std::mem::take(&mut options.secrets));
+        let (bus, runs) = (Arc::clone(&self.shared.bus), Arc::clone(&self.shared.runs));
+        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs }) }
     }
 
     pub fn ports(&self) -> &Ports {
@@ -49,8 +56,10 @@ impl Handle {
     ///
     /// # Errors
     /// The run cannot be recorded: nothing was started.
-    pub fn start(&self, spec: RunSpec) -> Result<RunId, StoreError> {
+    pub fn start(&self, mut spec: RunSpec) -> Result<RunId, StoreError> {
         let shared = &self.shared;
+        spec.inputs = shared.redactor.clean_data(spec.inputs);
+        let last = Arc::default();
         let run = shared.ports.ids.run_id();
         let header = self.header(&run, &spec)?;
         shared.ports.store.create(&header)?;
@@ -66,13 +75,15 @@ impl Handle {
             inbox,
             outbox,
             journal_broken: false,
+            last: Arc::clone(&last),
         };
         let shared = Arc::clone(shared);
         let id = run.clone();
         tokio::spawn(async move {
             // A bug in one run ends that run only; the others and the screen go on.
             if !AssertUnwindSafe(driver.run()).catch_unwind().await.unwrap_or(false) {
-                shared.end_broken(&id);
+                let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
+                shared.end_broken(&id, last);
             }
             shared.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         });

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 
-use super::mail::{Mail, Partial};
+use super::mail::{Mail, Partial, Streamed};
 use super::retry;
 use super::shared::Shared;
 use crate::domain::approval::Decision;
@@ -98,13 +98,18 @@ impl Performer {
         });
     }
 
+    fn streamed(&self, change: impl FnOnce(&mut Streamed)) {
+        change(&mut self.partial.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
     async fn call_model(&self, call: CallId, request: &ModelRequest) {
+        self.streamed(|streamed| streamed.begin(call));
         // The journal is made durable while the model thinks: one sync a call, felt by nobody.
         let store = Arc::clone(&self.shared.ports.store);
         let synced = tokio::task::spawn_blocking(move || store.sync());
         let sink = Sink { call, performer: self, deltas: self.shared.bus.wants_deltas() };
         let waiting = |attempt: u32, delay: Duration, error: &ModelError| {
-            self.partial.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.streamed(|streamed| streamed.begin(call));
             self.publish(RunEvent::ModelRetry {
                 call,
                 agent: request.agent.clone(),
@@ -183,10 +188,14 @@ struct Sink<'a> {
 impl DeltaSink for Sink<'_> {
     fn delta(&self, kind: DeltaKind, text: &str) {
         if kind == DeltaKind::Text {
-            self.performer.partial.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+            self.performer.streamed(|streamed| streamed.push(self.call, text));
         }
         if self.deltas {
-            self.performer.publish(RunEvent::Delta { call: self.call, kind, text: text.to_owned() });
+            self.performer.publish(RunEvent::Delta {
+                call: self.call,
+                kind,
+                text: self.performer.shared.redactor.clean(text.to_owned()),
+            });
         }
     }
 }

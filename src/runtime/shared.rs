@@ -9,7 +9,6 @@ use super::bus::Bus;
 use super::mail::Mail;
 use super::redact::Redactor;
 use super::retry::RetryPolicy;
-use crate::domain::cost::Usage;
 use crate::domain::failure::Failure;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunProgress, RunStatus};
@@ -44,44 +43,43 @@ pub struct Options {
     pub secrets: Vec<String>,
 }
 
+/// Where to send what is meant for a run that is not over.
+pub(super) type Runs = Arc<Mutex<HashMap<RunId, UnboundedSender<Mail>>>>;
+
 pub(super) struct Shared {
     pub(super) ports: Ports,
     pub(super) options: Options,
     pub(super) redactor: Redactor,
-    pub(super) bus: Bus,
-    /// Where to send what is meant for a run that is not over.
-    pub(super) runs: Mutex<HashMap<RunId, UnboundedSender<Mail>>>,
+    pub(super) bus: Arc<Bus>,
+    pub(super) runs: Runs,
 }
 
 impl Shared {
-    /// The driver panicked: the run is closed as failed, so that nobody waits for it.
-    pub(super) fn end_broken(&self, run: &RunId) {
+    /// The driver panicked: the run is closed as failed, so that nobody waits for it. `last` is what lists
+    /// knew of it: its path and the snapshot to go back to stay.
+    pub(super) fn end_broken(&self, run: &RunId, last: Option<RunProgress>) {
         let now = self.ports.clock.now();
         let error =
             Failure::new("bug", "This run hit a bug in the program", "the run was stopped; other runs go on")
                 .hint("report it with the run's id; what it did is in its history");
         let progress = RunProgress {
             status: RunStatus::Failed,
-            path: Vec::new(),
-            usage: Usage::default(),
-            cost_usd: None,
-            snapshot: None,
-            output: None,
-            error: Some(error.clone()),
+            error: Some(error),
             updated: now,
+            ..last.unwrap_or_else(|| RunProgress::begun(now))
         };
         let _ = self.ports.store.append(run, &[], Some(&progress));
         self.bus.publish(
             run,
             now,
             RunEvent::Finished {
-                status: RunStatus::Failed,
-                output: None,
-                error: Some(error),
-                path: Vec::new(),
-                snapshot: None,
-                usage: Usage::default(),
-                cost_usd: None,
+                status: progress.status,
+                output: progress.output,
+                error: progress.error,
+                path: progress.path,
+                snapshot: progress.snapshot,
+                usage: progress.usage,
+                cost_usd: progress.cost_usd,
             },
         );
     }

@@ -6,9 +6,8 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, Transactio
 use sha2::{Digest, Sha256};
 
 use super::process;
-use crate::domain::cost::Usage;
 use crate::domain::ids::RunId;
-use crate::domain::journal::{Row, RowKind, RunHeader, RunProgress, RunStatus};
+use crate::domain::journal::{Row, RowKind, RunHeader, RunProgress};
 
 /// Longer bodies are stored once by content hash (architecture §7).
 const INLINE_LIMIT: usize = 128 * 1024;
@@ -64,7 +63,7 @@ impl Writer {
         let key = transaction.last_insert_rowid();
         let process =
             if header.pid == self.pid { self.process.clone() } else { process::identity(header.pid) };
-        write_progress(&transaction, key, &at_start(header), header.pid, &process)?;
+        write_progress(&transaction, key, &RunProgress::begun(header.started), header.pid, &process)?;
         transaction.commit()?;
         self.keys.insert(header.id.clone(), key);
         Ok(Ok(()))
@@ -155,18 +154,6 @@ fn write_progress(
 }
 
 /// What is known of a run that has only begun: it costs nothing yet.
-fn at_start(header: &RunHeader) -> RunProgress {
-    RunProgress {
-        status: RunStatus::Running,
-        path: Vec::new(),
-        usage: Usage::default(),
-        cost_usd: Some(0.0),
-        snapshot: None,
-        output: None,
-        error: None,
-        updated: header.started,
-    }
-}
 
 /// Stores a text once; returns its hash.
 fn store_blob(transaction: &Transaction<'_>, text: &str) -> rusqlite::Result<String> {

@@ -89,6 +89,10 @@ impl Machine {
             }
             Work::Agent { agent, function, input } => match input {
                 Input::Absent => self.begin_agent(*agent, *function, None),
+                Input::Text(text) if text.trim().is_empty() => {
+                    let failure = self.undefined_input(&state);
+                    self.fail(failure);
+                }
                 Input::Text(text) => self.begin_agent(*agent, *function, Some(text.clone())),
                 Input::Script(script) => self.evaluate_values(vec![*script]),
                 Input::Human => self.ask_person(Asked::Message, Question::Message),

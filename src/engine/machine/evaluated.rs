@@ -90,7 +90,7 @@ impl Machine {
         }
     }
 
-    fn undefined_input(&self, state: &State) -> Failure {
+    pub(super) fn undefined_input(&self, state: &State) -> Failure {
         let script = match &state.work {
             Work::Agent { input: crate::domain::workflow::Input::Script(script), .. } => self.script(*script),
             Work::Agent { .. } | Work::Child { .. } | Work::None => None,

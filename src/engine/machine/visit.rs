@@ -217,9 +217,9 @@ fn too_long(overflow: &view::Overflow) -> Failure {
         "context_overflow",
         "The conversation cannot be cut to its limit",
         format!(
-            "starting messages alone have {} characters; max_length is {}",
+            "starting messages and the input, which are never cut, have {} characters; max_length is {}",
             overflow.length, overflow.limit
         ),
     )
-    .hint("raise max_length of the context or shorten its starting_messages")
+    .hint("raise max_length of the context, or shorten the input or the starting_messages")
 }

@@ -144,6 +144,36 @@ fn pinned_entries_stay_and_alone_too_long_is_an_error() {
     assert_eq!(overflow, Overflow { length: 600, limit: 500 });
 }
 
+#[test]
+fn an_input_is_never_cut_and_answers_are() {
+    let seat = agent("a", Side::Assistant);
+    let long = "t".repeat(1_500);
+    let overflow = compute(&seat, &[], &turn(&seat, Some(&long)), 1_000, &side_of).unwrap_err();
+    assert_eq!(overflow, Overflow { length: 1_500, limit: 1_000 });
+    let mut visit = turn(&seat, Some("go"));
+    let mut answered = used_tool("a");
+    answered.calls[0].answer = "r".repeat(5_000);
+    visit.entries.push(crate::engine::turn::TurnEntry { entry: answered, private: false });
+    let view = compute(&seat, &[], &visit, 1_000, &side_of).unwrap();
+    let answer = &view.messages[3].content;
+    assert!(answer.chars().count() <= 1_000 && answer.contains("cut to fit"), "{}", answer.len());
+}
+
+#[test]
+fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
+    let mut seat = agent("a", Side::Assistant);
+    seat.reminder = Some("Run the tests.".into());
+    let thread = [said(Author::Script, ChatRole::System, "rule")];
+    let mut visit = turn(&seat, Some("go"));
+    let roles = |visit: &Turn| -> Vec<String> {
+        let view = compute(&seat, &thread, visit, 1_000, &side_of).unwrap();
+        view.messages.iter().map(|m| format!("{} {}", m.role.as_str(), m.content)).collect()
+    };
+    assert_eq!(roles(&visit)[1..], ["system rule", "user go"]);
+    visit.entries.push(crate::engine::turn::TurnEntry { entry: used_tool("a"), private: false });
+    assert_eq!(roles(&visit).last().unwrap(), "user Run the tests.");
+}
+
 mod properties {
     use proptest::prelude::*;
 
@@ -179,6 +209,9 @@ mod properties {
         ) {
             let seat = if user { agent("reviewer", Side::User) } else { agent("coder", Side::Assistant) };
             let view = compute(&seat, &thread, &turn(&seat, Some("go")), limit, &side_of).unwrap();
+            let newest = thread.last().map_or(0, Entry::length);
+            let shown: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
+            prop_assert!(shown <= limit + newest + 40 * 60, "{shown} of {limit}");
             let mut open: Vec<String> = Vec::new();
             for message in &view.messages {
                 prop_assert!(!message.content.trim().is_empty() || !message.tool_calls.is_empty());
