@@ -15,6 +15,8 @@ pub struct View {
     pub messages: Vec<ChatMessage>,
     /// Oldest entries that did not fit.
     pub dropped: usize,
+    /// Entries that are shown without their middle: even alone they would not fit.
+    pub shortened: usize,
 }
 
 /// The view cannot be brought below the limit: what may not be dropped is too long by itself.
@@ -61,7 +63,7 @@ pub fn compute(
     for (at, group) in groups.iter().enumerate() {
         project(group, named, budget.of(at), &mut messages);
     }
-    Ok(View { messages, dropped })
+    Ok(View { messages, dropped, shortened: budget.shortens(&groups) })
 }
 
 struct Group<'a> {
@@ -152,6 +154,13 @@ impl Budget {
             .map(|group| (!group.entry.pinned).then(|| group.entry.length() * room / loose))
             .collect();
         Self { parts }
+    }
+
+    fn shortens(&self, groups: &[Group<'_>]) -> usize {
+        let cut = |(group, part): &(&Group<'_>, &Option<usize>)| {
+            part.is_some_and(|room| room < group.entry.length())
+        };
+        groups.iter().zip(&self.parts).filter(cut).count()
     }
 
     fn of(&self, at: usize) -> Option<usize> {

@@ -66,9 +66,13 @@ impl Composer {
         self.area.move_cursor(CursorMove::End);
     }
 
-    pub fn clear(&mut self) {
+    /// Empties the box; what was in it can be had back with Up.
+    pub fn put_aside(&mut self) {
+        let shown = self.text();
+        if !shown.trim().is_empty() {
+            self.remember(&shown);
+        }
         self.set("");
-        self.pastes.clear();
         self.recall = None;
     }
 

@@ -42,6 +42,8 @@ pub struct Model {
     pub now: Timestamp,
     pub last_key: Option<Timestamp>,
     pub last_interrupt: Option<Timestamp>,
+    /// The whole screen is written again with the next frame: another program wrote across it.
+    pub repaint: bool,
     pub leaving: bool,
 }
 

@@ -537,7 +537,7 @@ fn trust_comes_before_the_first_action() {
         }
         desk.key(KeyCode::Char(key));
         assert_eq!(desk.take(), [Cmd::Trust(yes)]);
-        desk.msg(Msg::Reply(Reply::Trusted { yes, result: Ok(()) }));
+        desk.msg(Msg::Reply(Reply::Trusted { yes, result: Ok(Vec::new()) }));
         let started = Cmd::StartWorkflow { name: "demo".into(), input: "go".into() };
         assert_eq!(desk.take(), [Cmd::Status, started]);
     }
