@@ -15,6 +15,7 @@ mod config;
 mod engine;
 mod git;
 mod providers;
+mod pty;
 mod sqlite;
 mod tools;
 mod tui;

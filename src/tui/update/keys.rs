@@ -29,7 +29,8 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     if let Some(dialog) = model.dialogs.front_mut().filter(|_| !beside) {
         // Somebody who began a sentence does not answer with its third letter.
         let writes = !answers::is_meant(dialog, key);
-        let surprised = !dialog.armed && (writes || typing && !model.composer.is_empty());
+        let written = !model.composer.is_empty() && (typing || key.code == KeyCode::Enter);
+        let surprised = !dialog.armed && (writes || written);
         if !surprised {
             dialog.armed = true;
             return answers::press(model, key);
