@@ -218,7 +218,7 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
 }
 
 fn parts(usage: &Usage, price: Option<Price>) -> String {
-    let of = |part: Usage| dollars(price.map(|price| price.cost_usd(&part)));
+    let of = |part: Usage| price.map_or_else(|| "–".to_owned(), |price| dollars(Some(price.cost_usd(&part))));
     let cached = usage.cached.min(usage.prompt);
     let fresh = Usage { prompt: usage.prompt - cached, ..Usage::default() };
     let kept = Usage { prompt: cached, cached, ..Usage::default() };

@@ -30,6 +30,9 @@ const INDENT: usize = 2;
 const FOLD_FROM: usize = 40;
 const FOLD_SHOWN: usize = 10;
 
+/// Lines of a failed tool's output that are always shown.
+const FAILED_SHOWN: usize = 3;
+
 /// The rows of an item; an open reply also says where appended text goes on.
 pub fn layout(item: &Item, look: Look) -> (Vec<Line<'static>>, Option<Tail>) {
     let mut rows = Vec::new();
@@ -176,7 +179,22 @@ fn lay_tool(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
     ]));
     if look.details && !tool.content.is_empty() {
         lay_plain(tool.content.trim_end(), theme.dim(), look.columns, INDENT * 2, rows);
+    } else if tool.status == ToolStatus::Failed
+        && let Some(words) = last_words(&tool.content)
+    {
+        lay_plain(&words, theme.dim(), look.columns, INDENT * 2, rows);
     }
+}
+
+/// The end of what a failed tool printed, which mostly says why; its first line is for the model.
+fn last_words(content: &str) -> Option<String> {
+    let printed: Vec<&str> =
+        content.trim_end().split('\n').skip(1).filter(|line| !line.trim().is_empty()).collect();
+    let hidden = printed.len().saturating_sub(FAILED_SHOWN);
+    let more = (hidden > 0).then(|| format!("… {} (Ctrl+O)", counted(hidden as u64, "more line")));
+    let shown = printed[hidden..].iter().map(|line| (*line).to_owned());
+    let lines: Vec<String> = more.into_iter().chain(shown).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn lay_plain(text: &str, style: Style, columns: usize, indent: usize, rows: &mut Vec<Line<'static>>) {

@@ -104,7 +104,7 @@ fn names(model: &mut Model, workflows: Vec<WorkflowLine>, roles: &[RoleLine]) {
     model.names = Names {
         workflows: workflows
             .into_iter()
-            .map(|line| (line.name, line.broken.map_or(line.description, |_| "broken".into())))
+            .map(|line| (line.name, line.broken.unwrap_or(line.description)))
             .collect(),
         roles: roles.iter().map(|role| (report::role_name(role), role.description.clone())).collect(),
         groups,
