@@ -222,6 +222,17 @@ mod tests {
     }
 
     #[test]
+    fn a_folded_paste_that_was_put_aside_comes_back_whole() {
+        let long = "x\n".repeat(100);
+        let mut composer = Composer::default();
+        composer.paste(&long);
+        composer.put_aside();
+        assert!(composer.is_empty());
+        press(&mut composer, KeyCode::Up);
+        assert_eq!(composer.take().unwrap(), long);
+    }
+
+    #[test]
     fn short_pastes_stay_as_they_are() {
         let mut composer = Composer::default();
         composer.paste("à\r\nb\rc");
