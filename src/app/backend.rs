@@ -53,7 +53,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     let script = opening.demo.then(demo::script).transpose()?;
     let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
     let question = question(&gathered.verdict);
-    let welcome = (!opening.demo).then(|| WELCOME.to_owned());
+    let demo = opening.start.as_ref().filter(|_| opening.demo).map(|(name, _)| name.clone());
+    let welcome = demo.is_none().then(|| WELCOME.to_owned());
     let mut banner: Vec<String> = welcome.into_iter().chain(opening.banner).collect();
     banner.extend(gathered.unreadable.iter().map(|line| format!("not read: {line}")));
     let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
@@ -66,7 +67,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     let desk = Desk {
         world,
         overrides,
-        demo: opening.demo,
+        demo,
         catalog: RwLock::new(Arc::new(catalog)),
         wired,
         branch: Mutex::default(),
@@ -124,8 +125,8 @@ fn problems(catalog: &Catalog) -> Vec<String> {
 struct Desk {
     world: World,
     overrides: Overrides,
-    /// The model is the demo's script.
-    demo: bool,
+    /// The workflow that the demo's script plays, if this is the demo.
+    demo: Option<String>,
     /// Replaced as a whole when the project becomes trusted; running runs keep what they started with.
     catalog: RwLock<Arc<Catalog>>,
     wired: Wired,
@@ -155,12 +156,13 @@ impl Desk {
 
     /// The demo's script plays one workflow, again and again.
     fn prepare_demo(&self, name: &str, program: &Program) -> Result<(), String> {
-        let Some(script) = self.wired.providers.scripted().filter(|_| self.demo) else { return Ok(()) };
+        let (Some(script), Some(played)) = (self.wired.providers.scripted(), &self.demo) else {
+            return Ok(());
+        };
         let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
         if let Some(unknown) = agents.map(|agent| &agent.id).find(|id| !script.knows(id)) {
             return Err(format!(
-                "the demo's script has no words for {unknown} of {name}: it plays {}\n{HOW_TO_SET}",
-                demo::WORKFLOW
+                "the demo's script has no words for {unknown} of {name}: it plays {played}\n{HOW_TO_SET}"
             ));
         }
         script.rewind();
@@ -246,8 +248,8 @@ impl Backend for Desk {
     }
 
     fn start_chat(&self, role: &str) -> Result<RunId, String> {
-        if self.demo {
-            let again = format!("See the workflow once more: /workflow {} \"any task\"", demo::WORKFLOW);
+        if let Some(played) = &self.demo {
+            let again = format!("See the workflow once more: /workflow {played} \"any task\"");
             return Err(format!(
                 "the demo has nobody to talk to: its words are scripted\n{again}\n{HOW_TO_SET}"
             ));

@@ -17,7 +17,7 @@ use crate::cli::words::{cost, safe, tokens};
 use crate::config::inputs;
 use crate::domain::workflow::plain_text;
 
-pub(super) const WORKFLOW: &str = "coder_reviewer";
+const WORKFLOW: &str = "coder_reviewer";
 const TASK: &str = "Make slug.sh turn any title into a file name: lower case, words joined by single dashes. \
                     sh test.sh must pass.";
 
