@@ -176,7 +176,7 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
 }
 
 /// What fits in `columns`, in reading order: where room is short, tokens and cost go first, then the model's name.
-fn status_parts(model: &Model, columns: usize) -> Vec<(String, Style)> {
+fn status_parts(model: &Model, columns: usize) -> Vec<(String, ratatui::style::Style)> {
     let theme = model.theme;
     let name = model.shown_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.2);
     let usage = model.usage();
@@ -188,7 +188,7 @@ fn status_parts(model: &Model, columns: usize) -> Vec<(String, Style)> {
         used.then(|| (dollars(model.cost_usd()), theme.text())),
         activity(model).map(|activity| (activity, theme.warning())),
     ];
-    let total = |parts: &[Option<(String, Style)>]| -> usize {
+    let total = |parts: &[Option<(String, ratatui::style::Style)>]| -> usize {
         parts.iter().flatten().map(|(text, _)| width(text) + 3).sum()
     };
     for least in [3, 2, 1] {
