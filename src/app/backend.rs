@@ -34,6 +34,10 @@ use crate::runtime::command::Command;
 use crate::tui::backend::{Backend, RoleLine, SnapshotCommand, StatusFacts, ToolLine, WorkflowLine};
 use crate::tui::{FirstAction, Session, TrustQuestion};
 
+/// The first line of every session.
+const WELCOME: &str =
+    concat!("synthdev ", env!("CARGO_PKG_VERSION"), " · type a message · /workflows lists workflows · /help");
+
 /// How the screen begins.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
@@ -45,13 +49,16 @@ pub(super) struct Opening {
 }
 
 pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
+    let shown = matches!(opening.script, Some((_, "demo")));
+    let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
     let (script, overrides) = match opening.script {
         Some((script, who)) => (Some(script), world.scripted(who)),
         None => (None, world.overrides.clone()),
     };
     let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
     let question = question(&world, &gathered.verdict);
-    let mut banner = opening.banner;
+    let welcome = demo.is_none().then(|| WELCOME.to_owned());
+    let mut banner: Vec<String> = welcome.into_iter().chain(opening.banner).collect();
     banner.extend(gathered.unreadable.iter().map(|line| format!("not read: {line}")));
     let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
     banner.extend(problems(&catalog));
@@ -60,8 +67,14 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);
-    let desk =
-        Desk { world, overrides, catalog: RwLock::new(Arc::new(catalog)), wired, branch: Mutex::default() };
+    let desk = Desk {
+        world,
+        overrides,
+        demo,
+        catalog: RwLock::new(Arc::new(catalog)),
+        wired,
+        branch: Mutex::default(),
+    };
     let session = Session {
         backend: Arc::new(desk),
         events,
@@ -111,6 +124,8 @@ fn problems(catalog: &Catalog) -> Vec<String> {
 struct Desk {
     world: World,
     overrides: Overrides,
+    /// The workflow that the demo's script plays, if this is the demo.
+    demo: Option<String>,
     /// Replaced as a whole when the project becomes trusted; running runs keep what they started with.
     catalog: RwLock<Arc<Catalog>>,
     wired: Wired,
@@ -127,8 +142,30 @@ impl Desk {
         self.wired.handle.start(spec).map_err(|error| with_hint(&error.message, error.hint.as_deref()))
     }
 
+    /// Why something cannot start. A missing model is told once, not for every agent that needs it.
     fn told(&self, found: &[Diagnostic]) -> String {
-        rendered(&self.catalog(), found, false)
+        let catalog = self.catalog();
+        let errors: Vec<Diagnostic> =
+            found.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
+        match missing_models(&catalog, &errors) {
+            Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
+            None => rendered(&catalog, &errors, false),
+        }
+    }
+
+    /// The demo's script plays one workflow, again and again.
+    fn prepare_demo(&self, name: &str, program: &Program) -> Result<(), String> {
+        let (Some(script), Some(played)) = (self.wired.providers.scripted(), &self.demo) else {
+            return Ok(());
+        };
+        let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
+        if let Some(unknown) = agents.map(|agent| &agent.id).find(|id| !script.knows(id)) {
+            return Err(format!(
+                "the demo's script has no words for {unknown} of {name}: it plays {played}\n{HOW_TO_SET}"
+            ));
+        }
+        script.rewind();
+        Ok(())
     }
 }
 
@@ -141,9 +178,9 @@ impl Backend for Desk {
             input: entry.inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", "),
             waits_for_input: entry.start == StartCondition::OnUserInput,
             layer: entry.layer,
-            broken: catalog.program(&entry.name).err().and_then(|found| first_error(&found)),
+            broken: catalog.program(&entry.name).err().and_then(|found| first_error(&catalog, &found)),
         };
-        catalog.workflows().iter().map(line).collect()
+        catalog.workflows().iter().map(line).chain(unread(&catalog)).collect()
     }
 
     fn roles(&self) -> Vec<RoleLine> {
@@ -195,14 +232,27 @@ impl Backend for Desk {
     }
 
     fn start_workflow(&self, name: &str, input: &str) -> Result<RunId, String> {
-        let program = self.catalog().program(name).map_err(|found| self.told(&found))?;
+        let catalog = self.catalog();
+        if catalog.workflow(name).is_none()
+            && let Some(broken) = unread(&catalog).find(|line| line.name == name)
+        {
+            return Err(broken.broken.unwrap_or_default());
+        }
+        let program = catalog.program(name).map_err(|found| self.told(&found))?;
         let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
         let values =
             inputs::from_text(&parameters, input).map_err(|e| with_hint(&e.message, Some(&e.hint)))?;
+        self.prepare_demo(name, &program)?;
         self.start(program, values)
     }
 
     fn start_chat(&self, role: &str) -> Result<RunId, String> {
+        if let Some(played) = &self.demo {
+            let again = format!("See the workflow once more: /workflow {played} \"any task\"");
+            return Err(format!(
+                "the demo has nobody to talk to: its words are scripted\n{again}\n{HOW_TO_SET}"
+            ));
+        }
         let program = self.catalog().chat_program(role).map_err(|found| self.told(&found))?;
         self.start(program, Map::new())
     }
@@ -235,17 +285,19 @@ impl Backend for Desk {
         })
     }
 
-    fn trust(&self, yes: bool) -> Result<(), String> {
+    fn trust(&self, yes: bool) -> Result<Vec<String>, String> {
         if !yes {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let files = trust::project_files(&self.world.project);
         let told = |error: anyhow::Error| format!("{error:#}");
         trust::decide(&self.world, &files, true).map_err(told)?;
         let gathered = super::sources::gather(&self.world, self.overrides.clone(), false).map_err(told)?;
         let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
+        let known = problems(&self.catalog());
+        let new = problems(&catalog).into_iter().filter(|line| !known.contains(line)).collect();
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
-        Ok(())
+        Ok(new)
     }
 
     fn status_line(&self) -> StatusFacts {
@@ -269,18 +321,50 @@ impl Backend for Desk {
     }
 }
 
+/// What to set before the start; said wherever a model is missing.
+const HOW_TO_SET: &str = "Set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or for a server of your own SYNTHDEV_BASE_URL \
+    (Ollama: http://127.0.0.1:11434/v1) and SYNTHDEV_BASE_MODEL, and start again.";
+
 /// Without a model the program says so and offers what works; it never pretends.
 fn no_model(missing: &str) -> String {
-    format!(
-        "{missing}\nSet SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL (OpenAI, OpenRouter …), or point \
-         SYNTHDEV_BASE_URL at a local server, for example http://127.0.0.1:11434/v1 for Ollama.\n\
-         To see it work without a model: leave with /exit and run `synthdev demo`."
-    )
+    format!("{missing}: nothing can be asked yet\n{HOW_TO_SET}\nTo see it work without one: `synthdev demo`.")
+}
+
+/// What is missing, if every error is about a model that is not set.
+fn missing_models(catalog: &Catalog, errors: &[Diagnostic]) -> Option<String> {
+    let levels = ["base", "smart", "fast"];
+    let missing: Vec<String> =
+        levels.iter().filter_map(|level| catalog.choice(level).err()).map(|found| found.message).collect();
+    let all = !errors.is_empty() && errors.iter().all(|error| missing.contains(&error.message));
+    all.then(|| {
+        let named: Vec<String> =
+            missing.into_iter().filter(|text| errors.iter().any(|error| error.message == *text)).collect();
+        named.join("\n")
+    })
+}
+
+/// Workflow files so broken that no workflow of theirs has a name: listed by the file's name.
+fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
+    catalog.workflow_files().iter().filter_map(|file| {
+        let own =
+            |finding: &&Diagnostic| finding.severity == Severity::Error && finding.place.file == file.name;
+        let named = catalog.workflows().iter().any(|entry| entry.place.file == file.name);
+        let broken = catalog.diagnostics().iter().find(own).filter(|_| !named)?;
+        let name = Path::new(&file.name).file_stem()?.to_string_lossy().into_owned();
+        Some(WorkflowLine {
+            name,
+            description: String::new(),
+            input: String::new(),
+            waits_for_input: false,
+            layer: file.layer,
+            broken: Some(crate::config::render::compact(broken)),
+        })
+    })
 }
 
 fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String, SnapshotError> {
     Ok(match command {
-        SnapshotCommand::List => snapshots::list(&store.list()?),
+        SnapshotCommand::List => here(&snapshots::list(&store.list()?)),
         SnapshotCommand::Create { label } => {
             snapshots::created(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
         }
@@ -289,7 +373,7 @@ fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String,
             snapshots::show(&info, &store.changes(&info.id)?)
         }
         SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id)?,
-        SnapshotCommand::Restore { id } => snapshots::restored(&store.restore(&store.find(&id)?.id)?),
+        SnapshotCommand::Restore { id } => here(&snapshots::restored(&store.restore(&store.find(&id)?.id)?)),
         SnapshotCommand::Delete { id } => {
             let info = store.find(&id)?;
             store.delete(&info.id)?;
@@ -298,8 +382,16 @@ fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String,
     })
 }
 
-fn first_error(found: &[Diagnostic]) -> Option<String> {
-    found.iter().find(|finding| finding.severity == Severity::Error).map(crate::config::render::compact)
+/// Commands as they are typed here.
+fn here(text: &str) -> String {
+    text.replace("synthdev snapshot ", "/snapshot ")
+}
+
+fn first_error(catalog: &Catalog, found: &[Diagnostic]) -> Option<String> {
+    let errors: Vec<Diagnostic> =
+        found.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
+    let broken = || errors.first().map(|error| format!("broken: {}", crate::config::render::compact(error)));
+    missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
 }
 
 /// `path, start_line?`: names of a tool's parameters, optional ones marked.

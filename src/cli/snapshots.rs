@@ -12,13 +12,16 @@ pub fn list(snapshots: &[SnapshotInfo]) -> String {
     }
     let lines: Vec<String> = snapshots
         .iter()
-        .map(|info| format!("{}  {}  {:>6} files  {}", info.id, time(info.created), info.files, info.label))
+        .map(|info| {
+            let files = format!("{:>6} {}", info.files, if info.files == 1 { "file " } else { "files" });
+            format!("{}  {}  {files}  {}", info.id, time(info.created), info.label)
+        })
         .collect();
     lines.join("\n")
 }
 
 pub fn created(info: &SnapshotInfo) -> String {
-    let mut text = format!("snapshot {}: {} files", info.id, info.files);
+    let mut text = format!("snapshot {}: {}", info.id, counted(info.files));
     for skipped in &info.skipped {
         let _ = write!(text, "\n  not covered: {} ({})", skipped.path, skipped.reason);
     }
@@ -56,8 +59,12 @@ pub fn files(changes: &[ChangedFile]) -> String {
     lines.join("\n")
 }
 
+fn counted(files: usize) -> String {
+    format!("{files} file{}", if files == 1 { "" } else { "s" })
+}
+
 pub fn restored(done: &Restored) -> String {
-    let mut text = format!("{} files restored", done.files.len());
+    let mut text = format!("{} restored", counted(done.files.len()));
     if !done.files.is_empty() {
         let _ = write!(text, "\n{}", files(&done.files));
     }

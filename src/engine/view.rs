@@ -16,6 +16,8 @@ pub struct View {
     pub messages: Vec<ChatMessage>,
     /// Oldest entries that did not fit.
     pub dropped: usize,
+    /// Texts that are shown with their middle left out.
+    pub shortened: usize,
 }
 
 /// The view cannot be brought below the limit: what may not be dropped is too long by itself.
@@ -68,7 +70,10 @@ pub fn compute(
     if let Some(reminder) = agent.reminder.as_ref().filter(|text| after_tools && !text.trim().is_empty()) {
         messages.push(ChatMessage::text(ChatRole::User, reminder.clone()));
     }
-    Ok(View { messages, dropped: fit.dropped })
+    let elided =
+        if fit.answers.is_some() { groups.iter().map(|group| group.entry.calls.len()).sum() } else { 0 };
+    let shortened = elided + usize::from(fit.newest.is_some());
+    Ok(View { messages, dropped: fit.dropped, shortened })
 }
 
 struct Group<'a> {

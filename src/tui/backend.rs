@@ -106,10 +106,10 @@ pub trait Backend: Send + Sync {
 
     fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>>;
 
-    /// Answers the trust question; yes loads the project's own definitions.
+    /// Answers the trust question; yes loads the project's own definitions and tells what is wrong with them.
     /// # Errors
     /// They do not load, or the answer could not be stored.
-    fn trust(&self, yes: bool) -> Result<(), String>;
+    fn trust(&self, yes: bool) -> Result<Vec<String>, String>;
 
     fn status_line(&self) -> StatusFacts;
 }

@@ -67,6 +67,7 @@ fn commands(word: &str) -> Vec<Candidate> {
 fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
     let command = slash::find(word)?;
     // Only the first argument is a name.
+    let rest = rest.trim_start();
     if rest.contains(char::is_whitespace) {
         return None;
     }

@@ -66,9 +66,13 @@ impl Composer {
         self.area.move_cursor(CursorMove::End);
     }
 
-    pub fn clear(&mut self) {
+    /// Empties the box; what was in it can be had back with Up.
+    pub fn put_aside(&mut self) {
+        let shown = self.text();
+        if !shown.trim().is_empty() {
+            self.remember(&shown);
+        }
         self.set("");
-        self.pastes.clear();
         self.recall = None;
     }
 
@@ -215,6 +219,17 @@ mod tests {
         composer.area.insert_str(" thanks");
         assert_eq!(composer.take().unwrap(), format!("look: {long} thanks"));
         assert!(composer.is_empty());
+    }
+
+    #[test]
+    fn a_folded_paste_that_was_put_aside_comes_back_whole() {
+        let long = "x\n".repeat(100);
+        let mut composer = Composer::default();
+        composer.paste(&long);
+        composer.put_aside();
+        assert!(composer.is_empty());
+        press(&mut composer, KeyCode::Up);
+        assert_eq!(composer.take().unwrap(), long);
     }
 
     #[test]

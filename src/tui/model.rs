@@ -42,6 +42,8 @@ pub struct Model {
     pub now: Timestamp,
     pub last_key: Option<Timestamp>,
     pub last_interrupt: Option<Timestamp>,
+    /// The whole screen is written again with the next frame: another program wrote across it.
+    pub repaint: bool,
     pub leaving: bool,
 }
 
@@ -62,10 +64,11 @@ impl Model {
         self.runs.iter_mut().find(|run| run.id == *id)
     }
 
-    /// The run whose facts the panel and the status line show: the workflow, else the chat.
+    /// The run whose facts the panel and the status line show: the workflow, else the chat, else the last workflow.
+    /// A conversation that was left is over for the person as well.
     pub fn shown_run(&self) -> Option<&RunView> {
         let id = self.workflow.as_ref().or(self.chat.as_ref());
-        id.and_then(|id| self.run(id)).or_else(|| self.runs.last())
+        id.and_then(|id| self.run(id)).or_else(|| self.runs.last().filter(|run| !run.chat || !run.over))
     }
 
     /// The run that a person would stop: the workflow, else a chat that is answering.

@@ -71,7 +71,8 @@ pub enum Reply {
     },
     Trusted {
         yes: bool,
-        result: Result<(), String>,
+        /// What is wrong with the project's own definitions, a line each.
+        result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
 }

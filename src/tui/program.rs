@@ -170,6 +170,9 @@ impl Program {
         self.stale = None;
         self.frame_at = Instant::now();
         let (model, screen) = (&mut self.model, &mut self.screen);
+        if std::mem::take(&mut model.repaint) {
+            screen.repaint()?;
+        }
         terminal::guarded(|| {
             view::arrange(model);
             screen.draw(|frame| view::view(model, frame))

@@ -10,6 +10,7 @@ use crate::domain::journal::RunSummary;
 use crate::domain::tool::ToolRisk;
 use crate::tui::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
 use crate::tui::run_view::RunView;
+use crate::tui::slash::closest;
 use crate::tui::text::{dollars, fit, one_line, thousands, width};
 
 /// A value for people: texts as they are, anything else as JSON.
@@ -60,7 +61,7 @@ pub fn workflows(list: &[WorkflowLine]) -> String {
     for line in list {
         let _ = write!(text, "{} ({})", line.name, line.layer);
         if let Some(reason) = &line.broken {
-            let _ = write!(text, "\n    ✗ broken: {}", one_line(reason));
+            let _ = write!(text, "\n    ✗ {}", one_line(reason));
         } else {
             if !line.description.is_empty() {
                 let _ = write!(text, "\n    {}", one_line(&line.description));
@@ -75,7 +76,9 @@ pub fn workflows(list: &[WorkflowLine]) -> String {
 }
 
 /// Roles without a group, of one group, or all (REPL-6).
-pub fn roles(list: &[RoleLine], group: &str, current: &str) -> String {
+/// # Errors
+/// There is no such group.
+pub fn roles(list: &[RoleLine], group: &str, current: &str) -> Result<String, String> {
     let shown: Vec<&RoleLine> = list
         .iter()
         .filter(|role| group == "all" || role.group == group || role_name(role) == group)
@@ -90,19 +93,33 @@ pub fn roles(list: &[RoleLine], group: &str, current: &str) -> String {
                 role.model.clone(),
                 format!("{} tools", role.tools),
                 role.layer.to_string(),
-                one_line(&role.description),
             ]
         })
         .collect();
-    let mut text = if rows.is_empty() { "none\n".to_owned() } else { table(&rows) };
+    let mut text = String::new();
+    for (line, role) in table(&rows).lines().zip(&shown) {
+        let _ = writeln!(text, "{line}");
+        if !role.description.is_empty() {
+            let _ = writeln!(text, "      {}", one_line(&role.description));
+        }
+    }
     let mut groups: Vec<&str> =
         list.iter().map(|role| role.group.as_str()).filter(|g| !g.is_empty()).collect();
     groups.sort_unstable();
     groups.dedup();
+    if shown.is_empty() && !group.is_empty() && group != "all" {
+        let known = closest(group, groups.iter().copied());
+        let tail = known
+            .map_or_else(|| "/roles all lists every role".to_owned(), |name| format!("did you mean {name}?"));
+        return Err(format!("no group or role {group} — {tail}"));
+    }
+    if shown.is_empty() {
+        text.push_str("none\n");
+    }
     if !groups.is_empty() && group != "all" {
         let _ = write!(text, "groups: {} · /roles all", groups.join(", "));
     }
-    text
+    Ok(text)
 }
 
 /// `group.name`, or the plain name.
@@ -127,15 +144,24 @@ pub fn tools(list: &[ToolLine]) -> String {
                 Permission::Ask => "asks",
                 Permission::Deny => "denied",
             };
-            vec![
-                format!("{}({})", tool.name, tool.parameters),
-                risk.into(),
-                approval.into(),
-                one_line(&tool.description),
-            ]
+            vec![tool.name.clone(), risk.into(), approval.into(), first_sentence(&tool.description)]
         })
         .collect();
-    table(&rows)
+    let mut text = String::new();
+    for (line, tool) in table(&rows).lines().zip(list) {
+        let _ = writeln!(text, "{line}");
+        if !tool.parameters.is_empty() {
+            let _ = writeln!(text, "    {}", tool.parameters);
+        }
+    }
+    text
+}
+
+/// Descriptions are written for models; a person wants to know what it is.
+fn first_sentence(text: &str) -> String {
+    let text = one_line(text);
+    let end = text.find(". ").map_or(text.len(), |at| at + 1);
+    text[..end].to_owned()
 }
 
 pub fn runs(list: &[RunSummary]) -> String {
@@ -192,7 +218,7 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
 }
 
 fn parts(usage: &Usage, price: Option<Price>) -> String {
-    let of = |part: Usage| dollars(price.map(|price| price.cost_usd(&part)));
+    let of = |part: Usage| price.map_or_else(|| "–".to_owned(), |price| dollars(Some(price.cost_usd(&part))));
     let cached = usage.cached.min(usage.prompt);
     let fresh = Usage { prompt: usage.prompt - cached, ..Usage::default() };
     let kept = Usage { prompt: cached, cached, ..Usage::default() };

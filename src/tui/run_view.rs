@@ -39,6 +39,8 @@ pub struct RunView {
     /// Positions in the transcript of what is still growing.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
+    /// The call that is asked again, and where that is told.
+    pub retry: Option<(CallId, usize)>,
     pub over: bool,
 }
 
@@ -60,6 +62,7 @@ impl RunView {
             speaker: None,
             replies: HashMap::new(),
             tools: HashMap::new(),
+            retry: None,
             over: false,
         }
     }

@@ -75,7 +75,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         name: "role",
         aliases: &[],
         usage: "NAME",
-        about: "talk to another role (starts a new conversation)",
+        about: "talk to another role, in a new conversation",
         more: "Prompt, model and tools change with the role. Without a name: see /roles.",
         argument: Argument::Role,
         parse: |rest| {
@@ -95,7 +95,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         name: "tools",
         aliases: &[],
         usage: "",
-        about: "tools of the current role, with risk, approval and parameters",
+        about: "tools of the current role, and which ask first",
         more: "",
         argument: Argument::None,
         parse: |_| Ok(Action::Tools),
@@ -104,7 +104,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         name: "cost",
         aliases: &[],
         usage: "",
-        about: "tokens and dollars by model, per run and of the session",
+        about: "tokens and dollars by model and by run",
         more: "",
         argument: Argument::None,
         parse: |_| Ok(Action::Cost),
@@ -132,7 +132,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         name: "clear",
         aliases: &[],
         usage: "",
-        about: "empty the screen and start a new conversation with the same role",
+        about: "empty the screen, start a new conversation",
         more: "",
         argument: Argument::None,
         parse: |_| Ok(Action::Clear),
@@ -213,9 +213,10 @@ const KEYS: &str = "\nKeys
 Enter             send            Alt+Enter, Ctrl+J  new line
 Up, Down          history         Tab                complete
 Esc, Ctrl+C       stop what runs  Ctrl+C twice       leave
-PgUp, PgDn        scroll          Home, End          first, newest (on an empty line)
+PgUp, PgDn        scroll          Home, End          oldest, newest
 Ctrl+O            details: full tool output, reasoning, data
-F2                side panel      Ctrl+D             leave (on an empty line)";
+F2                side panel      Ctrl+L             draw the screen anew
+Ctrl+D            leave (Home, End and Ctrl+D: on an empty line)";
 
 fn overview() -> String {
     let mut text = String::new();

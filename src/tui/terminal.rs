@@ -95,6 +95,13 @@ impl Screen {
         Ok(())
     }
 
+    /// The next frame writes every cell.
+    /// # Errors
+    /// The terminal is gone.
+    pub fn repaint(&mut self) -> io::Result<()> {
+        self.terminal.clear()
+    }
+
     /// Draws one frame: only changed cells, as one synchronized write.
     /// # Errors
     /// The terminal is gone.

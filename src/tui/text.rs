@@ -135,6 +135,12 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
+/// `1 file`, `2 files`, `1,234 files`.
+pub fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", thousands(number))
+}
+
 /// Short form for narrow places: `950`, `12.3k`, `4.1M`.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 pub fn short_number(number: u64) -> String {

@@ -151,17 +151,9 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
         return;
     }
     let theme = model.theme;
-    let mut parts = vec![(model.mode(), theme.accent().patch(theme.bold()))];
-    let name = model.shown_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.2);
-    parts.push((name.clone(), theme.text()));
-    let usage = model.usage();
-    if usage.total() > 0 {
-        parts.push((format!("{} tok", short_number(usage.total())), theme.text()));
-        parts.push((dollars(model.cost_usd()), theme.text()));
-    }
-    if let Some(activity) = activity(model) {
-        parts.push((activity, theme.warning()));
-    }
+    let keys = keys_hint(model);
+    let columns = usize::from(area.width);
+    let parts = status_parts(model, columns.saturating_sub(width(&keys) + 4));
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
     for (at, (text, style)) in parts.into_iter().enumerate() {
@@ -171,17 +163,42 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
         spans.push(Span::styled(text, style));
     }
     put(frame, area.x, area.y, &Line::from(spans), area.width);
-    let keys = keys_hint(model);
-    let columns = usize::from(area.width);
     if used + width(&keys) + 2 < columns {
         let x = u16::try_from(columns - width(&keys) - 1).unwrap_or(0);
         put(frame, x, area.y, &Line::styled(keys, theme.dim()), area.width - x);
     }
 }
 
-/// What goes on, and for how long.
+/// What fits in `columns`, in reading order: where room is short, tokens and cost go first, then the model's name.
+fn status_parts(model: &Model, columns: usize) -> Vec<(String, ratatui::style::Style)> {
+    let theme = model.theme;
+    let name = model.shown_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.2);
+    let usage = model.usage();
+    let used = usage.total() > 0;
+    let mut parts = vec![
+        Some((model.mode(), theme.accent().patch(theme.bold()))),
+        Some((name.clone(), theme.text())),
+        used.then(|| (format!("{} tok", short_number(usage.total())), theme.text())),
+        used.then(|| (dollars(model.cost_usd()), theme.text())),
+        activity(model).map(|activity| (activity, theme.warning())),
+    ];
+    let total = |parts: &[Option<(String, ratatui::style::Style)>]| -> usize {
+        parts.iter().flatten().map(|(text, _)| width(text) + 3).sum()
+    };
+    for least in [3, 2, 1] {
+        if total(&parts) > columns {
+            parts[least] = None;
+        }
+    }
+    parts.into_iter().flatten().collect()
+}
+
+/// What goes on, and for how long. While a question is open nothing does: the person is waited for.
 fn activity(model: &Model) -> Option<String> {
     let run = model.busy_run()?;
+    if model.dialogs.iter().any(|dialog| dialog.run() == Some(&run.id)) {
+        return Some("waits for you".to_owned());
+    }
     let what = if run.activity.is_empty() { "working" } else { &run.activity };
     let since = run.busy_since?;
     let ms = u64::try_from(model.now.0 - since.0).unwrap_or(0);

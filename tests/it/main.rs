@@ -17,6 +17,7 @@ mod docs;
 mod engine;
 mod git;
 mod providers;
+mod pty;
 mod sim;
 mod sqlite;
 mod tools;

@@ -482,6 +482,66 @@ fn a_key_of_someone_typing_answers_no_question() {
 }
 
 #[test]
+fn the_beginning_of_a_sentence_answers_no_question() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
+    desk.typed("tty").key(KeyCode::Enter);
+    assert_eq!((desk.take(), desk.model.queued.clone()), (vec![], vec!["tty".to_owned()]));
+    desk.control('o');
+    assert!(desk.model.details && desk.model.dialogs.len() == 1);
+    desk.pause(1_000).typed("n");
+    assert_eq!(desk.take(), [decided("r1", 9, Decision::Deny { reason: None })]);
+}
+
+#[test]
+fn an_attempt_that_broke_leaves_no_text_and_one_line() {
+    let retry = |attempt| RunEvent::ModelRetry {
+        call: CallId(5),
+        agent: "coder".into(),
+        attempt,
+        delay_ms: 500,
+        reason: "the connection broke".into(),
+    };
+    let mut desk = Desk::new();
+    desk.workflow()
+        .run("r1", called(5, "coder", Side::Assistant))
+        .run("r1", delta(5, DeltaKind::Text, "half "));
+    desk.run("r1", retry(2)).run("r1", delta(5, DeltaKind::Text, "again half ")).run("r1", retry(3));
+    desk.run("r1", delta(5, DeltaKind::Text, "whole"));
+    let screen = desk.screen(80, 24);
+    assert!(!screen.contains("half") && screen.contains("whole"), "{screen}");
+    assert_eq!(screen.matches("the connection broke").count(), 1, "{screen}");
+    assert!(screen.contains("attempt 3"), "{screen}");
+}
+
+#[test]
+fn a_text_that_nobody_can_read_is_in_the_history() {
+    let mut desk = Desk::new();
+    desk.line("hello");
+    let run = Err("no model is set".to_owned());
+    desk.msg(Msg::Reply(Reply::ChatStarted { role: "coder".into(), run }));
+    assert!(desk.model.composer.is_empty());
+    desk.key(KeyCode::Up);
+    assert_eq!(desk.model.composer.text(), "hello");
+    desk.control('c').key(KeyCode::Up);
+    assert_eq!(desk.model.composer.text(), "hello", "a draft that Ctrl+C took away comes back");
+}
+
+#[test]
+fn a_narrow_status_line_keeps_what_goes_on_and_how_to_stop_it() {
+    let mut desk = Desk::new();
+    desk.workflow()
+        .run("r1", called(5, "coder", Side::Assistant))
+        .run("r1", replied(5, "coder", Side::Assistant, "text", ""))
+        .run("r1", called(6, "coder", Side::Assistant));
+    for columns in [80, 60] {
+        let screen = desk.screen(columns, 24);
+        let status = screen.lines().last().unwrap();
+        assert!(status.contains("thinks") && status.ends_with("Esc stops"), "{columns}: {status}");
+    }
+}
+
+#[test]
 fn a_dialog_goes_when_it_is_answered_elsewhere_or_its_run_ends() {
     let mut desk = Desk::new();
     desk.workflow()
@@ -537,7 +597,7 @@ fn trust_comes_before_the_first_action() {
         }
         desk.key(KeyCode::Char(key));
         assert_eq!(desk.take(), [Cmd::Trust(yes)]);
-        desk.msg(Msg::Reply(Reply::Trusted { yes, result: Ok(()) }));
+        desk.msg(Msg::Reply(Reply::Trusted { yes, result: Ok(Vec::new()) }));
         let started = Cmd::StartWorkflow { name: "demo".into(), input: "go".into() };
         assert_eq!(desk.take(), [Cmd::Status, started]);
     }

@@ -55,6 +55,16 @@ impl ScriptedModel {
         Ok(Self { model, replies, next: Mutex::default() })
     }
 
+    /// Begins anew: the next run is answered from the first replies on.
+    pub fn rewind(&self) {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Whether there are replies for this agent.
+    pub fn knows(&self, agent: &str) -> bool {
+        self.replies.contains_key(agent)
+    }
+
     /// The replies that nobody asked for: agent and position from 0.
     pub fn unused(&self) -> Vec<(String, usize)> {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);

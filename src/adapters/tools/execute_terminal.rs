@@ -1,20 +1,21 @@
 //! `execute_terminal`: one shell command in the project's directory (TOOL-9).
 //!
 //! Owns the command's whole process group: it is killed when the command ends, when its time is up, when the future is
-//! dropped, and, through a small watcher in the same group, when this program itself is killed (ERR-11).
+//! dropped, and, through a small watcher, when this program itself is killed (ERR-11).
+//! The command leads a session of its own: it has no terminal, so that it can neither read the person's keys from
+//! `/dev/tty` nor write across the screen.
 //! Refuses input (there is none), secrets in the environment, and output without end.
 //! A process that leaves the group on purpose (`setsid`) is not followed.
 
-use std::io::{self, PipeWriter};
+use std::io::{self, PipeReader, PipeWriter, Write};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::domain::tool::{ToolPreview, ToolRisk, ToolSpec};
@@ -34,9 +35,12 @@ const LONGEST: u64 = 3600;
 /// How long a process that escaped the group may keep the output open after the command's end.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// The watcher leads the process group and waits on a pipe that only we hold open: when it closes, we are gone, and so
-/// is the group. The command joins the group with pipes of its own and knows nothing of it.
-const WATCHER: &str = "read -r _; kill -KILL 0";
+/// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
+/// has to go as well. It has a session of its own, so that no signal of the terminal ends it first.
+const WATCHER: &str = "read -r group && { read -r _; kill -s KILL -- \"-$group\"; }";
+
+/// Holds the command back until the watcher knows its group; ends if we do not live to say so.
+const GATE: &str = "read -r _ && exec sh -c \"$0\" </dev/null";
 
 #[derive(Deserialize)]
 pub(super) struct Arguments {
@@ -65,21 +69,22 @@ pub(super) fn preview(arguments: Arguments) -> ToolPreview {
     ToolPreview::Command { command: arguments.command, cwd: ".".to_owned(), warning }
 }
 
-/// A running command. Dropping it kills the group, the watcher included.
+/// A running command. Dropping it kills the group and the watcher.
 struct Running {
-    /// Leader of the group: its id cannot be given to anybody else while it lives.
-    group: Box<dyn ChildWrapper>,
-    /// Closes with us, whatever ends us; the watcher waits for that.
-    _lifeline: PipeWriter,
-    shell: Child,
+    /// Leader of its session and group.
+    shell: Box<dyn ChildWrapper>,
+    /// The group was killed. Its id may belong to somebody else by now: it is never used again.
+    killed: bool,
+    _watcher: Box<dyn ChildWrapper>,
+    /// Closes with us, whatever ends us; the watcher waits for that. Declared after it: it is stopped first.
+    lifeline: PipeWriter,
     output: Receiver,
     text: Capped,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // an error means that nobody is left to be killed
-        let _ = self.group.start_kill();
+        self.kill_group();
     }
 }
 
@@ -129,21 +134,28 @@ fn exited(status: ExitStatus) -> Answer {
 impl Running {
     fn start(project: &Project, line: &str) -> io::Result<Self> {
         let (watched, lifeline) = io::pipe()?;
-        let mut watcher = CommandWrap::with_new("sh", |command| {
-            command.args(["-c", WATCHER]).current_dir(project.fence.root()).env_clear();
-            command.stdin(Stdio::from(watched)).stdout(Stdio::null()).stderr(Stdio::null());
-        });
-        let mut group = watcher.wrap(ProcessGroup::leader()).wrap(KillOnDrop).spawn()?;
-        let started = group.id().and_then(|id| i32::try_from(id).ok()).ok_or(io::ErrorKind::NotFound.into());
-        let started = started.and_then(|leader| start_shell(project, line, leader));
-        match started {
-            Ok((shell, output)) => {
-                Ok(Self { group, _lifeline: lifeline, shell, output, text: Capped::new(project.cap) })
-            }
-            Err(error) => {
-                let _ = group.start_kill();
-                Err(error)
-            }
+        let watcher = start_watcher(project, watched)?;
+        let (gate, mut opener) = io::pipe()?;
+        let (shell, output) = start_shell(project, line, gate)?;
+        let group = shell.id();
+        let mut running = Self {
+            shell,
+            killed: false,
+            _watcher: watcher,
+            lifeline,
+            output,
+            text: Capped::new(project.cap),
+        };
+        let group = group.ok_or(io::ErrorKind::NotFound)?;
+        writeln!(running.lifeline, "{group}")?;
+        writeln!(opener)?;
+        Ok(running)
+    }
+
+    fn kill_group(&mut self) {
+        if !std::mem::replace(&mut self.killed, true) {
+            // an error means that nobody is left to be killed
+            let _ = self.shell.start_kill();
         }
     }
 
@@ -152,7 +164,7 @@ impl Running {
         let mut chunk = vec![0; 64 * 1024];
         let mut open = true;
         // the shell, not the group: a server left in the background must not keep us waiting
-        let mut exit = std::pin::pin!(self.shell.wait());
+        let mut exit = self.shell.inner_mut().wait();
         loop {
             tokio::select! {
                 status = &mut exit => return status,
@@ -168,7 +180,7 @@ impl Running {
     async fn finish(&mut self) -> bool {
         let mut chunk = vec![0; 64 * 1024];
         let still_open = self.drain_ready(&mut chunk);
-        let _ = self.group.start_kill();
+        self.kill_group();
         let rest = async {
             while let Ok(length @ 1..) = self.output.read(&mut chunk).await {
                 self.text.push(&chunk[..length]);
@@ -176,7 +188,7 @@ impl Running {
         };
         let escaped = timeout(DRAIN, rest).await.is_err();
         // reap the shell of a command that timed out
-        let _ = timeout(DRAIN, self.shell.wait()).await;
+        let _ = timeout(DRAIN, self.shell.inner_mut().wait()).await;
         still_open || escaped
     }
 
@@ -192,21 +204,34 @@ impl Running {
     }
 }
 
-fn start_shell(project: &Project, line: &str, group: i32) -> io::Result<(Child, Receiver)> {
+fn start_watcher(project: &Project, watched: PipeReader) -> io::Result<Box<dyn ChildWrapper>> {
+    let mut watcher = CommandWrap::with_new("sh", |command| {
+        command.args(["-c", WATCHER]).current_dir(project.fence.root()).env_clear();
+        command.stdin(Stdio::from(watched)).stdout(Stdio::null()).stderr(Stdio::null());
+    });
+    watcher.wrap(ProcessSession).wrap(KillOnDrop).spawn()
+}
+
+fn start_shell(
+    project: &Project,
+    line: &str,
+    gate: PipeReader,
+) -> io::Result<(Box<dyn ChildWrapper>, Receiver)> {
     let (output, writer) = io::pipe()?;
     let errors = writer.try_clone()?;
-    let mut command = Command::new("sh");
-    command.args(["-c", line]).current_dir(project.fence.root()).process_group(group).kill_on_drop(true);
-    command.stdin(Stdio::null()).stdout(Stdio::from(writer)).stderr(Stdio::from(errors));
-    // nothing may wait for a person, who cannot see it
-    command.envs([("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
-    for name in secrets(&project.strip_env, std::env::vars_os().map(|(name, _)| name)) {
-        command.env_remove(name);
-    }
-    // `command` holds our copies of the write end; with them the output would never end, so it goes before we read
-    let shell = command.spawn()?;
-    drop(command);
-    Ok((shell, Receiver::from_owned_fd(output.into())?))
+    let mut shell = CommandWrap::with_new("sh", |command| {
+        command.args(["-c", GATE, line]).current_dir(project.fence.root());
+        command.stdin(Stdio::from(gate)).stdout(Stdio::from(writer)).stderr(Stdio::from(errors));
+        // nothing may wait for a person, who cannot see it
+        command.envs([("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
+        for name in secrets(&project.strip_env, std::env::vars_os().map(|(name, _)| name)) {
+            command.env_remove(name);
+        }
+    });
+    // `shell` holds our copies of the write end; with them the output would never end, so it goes before we read
+    let started = shell.wrap(ProcessSession).wrap(KillOnDrop).spawn();
+    drop(shell);
+    Ok((started?, Receiver::from_owned_fd(output.into())?))
 }
 
 /// The project's own place on this machine is nobody's business: `/home/x/project/src` becomes `./src`.

@@ -107,7 +107,8 @@ impl Machine {
             Ok(view) => view,
             Err(overflow) => return self.fail(too_long(&overflow)),
         };
-        self.tell_trim(&context_name(&workflow, agent), &agent.id, view.dropped);
+        let trimmed = (view.dropped, view.shortened);
+        self.tell_trim(&context_name(&workflow, agent), &agent.id, trimmed, limit);
         let request = ModelRequest {
             agent: agent.id.clone(),
             state,
@@ -130,17 +131,27 @@ impl Machine {
         self.phase = Phase::Model(call);
     }
 
-    fn tell_trim(&mut self, context: &str, agent: &str, dropped: usize) {
+    /// Nothing is left out in silence.
+    fn tell_trim(&mut self, context: &str, agent: &str, (dropped, shortened): (usize, usize), limit: usize) {
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
-        if dropped > 0 && !turn.trimmed_told {
-            turn.trimmed_told = true;
-            let entries = if dropped == 1 { "entry" } else { "entries" };
-            self.warn(
-                "context_trimmed",
-                format!(
-                    "`{agent}` no longer sees the oldest {dropped} {entries} of `{context}` (max_length)"
-                ),
+        if dropped + shortened == 0 || turn.trimmed_told {
+            return;
+        }
+        turn.trimmed_told = true;
+        let entries = |count: usize| if count == 1 { "entry" } else { "entries" };
+        if dropped > 0 {
+            let what = entries(dropped);
+            let text =
+                format!("`{agent}` no longer sees the oldest {dropped} {what} of `{context}` (max_length)");
+            self.warn("context_trimmed", text);
+        }
+        if shortened > 0 {
+            let what = entries(shortened);
+            let text = format!(
+                "`{agent}` sees {shortened} {what} of `{context}` without the middle: together they are longer \
+                 than {limit} characters (max_length)"
             );
+            self.warn("context_shortened", text);
         }
     }
 

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::item::{Block, Body, Item, Reply, Tone, ToolItem, ToolStatus};
 use super::markdown;
-use crate::tui::text::{fit, one_line, thousands, width, wrap};
+use crate::tui::text::{counted, fit, one_line, thousands, width, wrap};
 use crate::tui::theme::Theme;
 
 /// Everything the look of an item depends on, besides the item.
@@ -25,6 +25,13 @@ pub struct Tail {
 }
 
 const INDENT: usize = 2;
+
+/// A person's text with more lines than this is shown by its first ones.
+const FOLD_FROM: usize = 40;
+const FOLD_SHOWN: usize = 10;
+
+/// Lines of a failed tool's output that are always shown.
+const FAILED_SHOWN: usize = 3;
 
 /// The rows of an item; an open reply also says where appended text goes on.
 pub fn layout(item: &Item, look: Look) -> (Vec<Line<'static>>, Option<Tail>) {
@@ -67,7 +74,11 @@ fn lay_block(block: &Block, look: Look, rows: &mut Vec<Line<'static>>) {
         let style = style_of(block.tone, theme).patch(theme.bold());
         markdown::push(&[(style, &block.title)], look.columns, 0, INDENT, rows);
     }
-    if !block.body.is_empty() {
+    if let Some((shown, hidden)) = folded(block, look) {
+        lay_plain(shown, theme.text(), look.columns, INDENT, rows);
+        let more = format!("… {} (Ctrl+O)", counted(hidden as u64, "more line"));
+        lay_plain(&more, theme.dim(), look.columns, INDENT, rows);
+    } else if !block.body.is_empty() {
         match block.style {
             Body::Plain => lay_plain(&block.body, theme.text(), look.columns, INDENT, rows),
             Body::Dim => lay_plain(&block.body, theme.dim(), look.columns, INDENT, rows),
@@ -82,6 +93,16 @@ fn lay_block(block: &Block, look: Look, rows: &mut Vec<Line<'static>>) {
     for line in &block.foot {
         lay_plain(line, theme.dim(), look.columns, INDENT, rows);
     }
+}
+
+/// The beginning of a long text that a person pasted, and how many lines are hidden: it is no news to them.
+fn folded(block: &Block, look: Look) -> Option<(&str, usize)> {
+    if look.details || block.tone != Tone::Human {
+        return None;
+    }
+    let (end, _) = block.body.match_indices('\n').nth(FOLD_SHOWN - 1)?;
+    let hidden = block.body[end + 1..].split('\n').count();
+    (FOLD_SHOWN + hidden > FOLD_FROM).then(|| (&block.body[..end], hidden))
 }
 
 /// Colours of a unified diff's line.
@@ -158,7 +179,22 @@ fn lay_tool(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
     ]));
     if look.details && !tool.content.is_empty() {
         lay_plain(tool.content.trim_end(), theme.dim(), look.columns, INDENT * 2, rows);
+    } else if tool.status == ToolStatus::Failed
+        && let Some(words) = last_words(&tool.content)
+    {
+        lay_plain(&words, theme.dim(), look.columns, INDENT * 2, rows);
     }
+}
+
+/// The end of what a failed tool printed, which mostly says why; its first line is for the model.
+fn last_words(content: &str) -> Option<String> {
+    let printed: Vec<&str> =
+        content.trim_end().split('\n').skip(1).filter(|line| !line.trim().is_empty()).collect();
+    let hidden = printed.len().saturating_sub(FAILED_SHOWN);
+    let more = (hidden > 0).then(|| format!("… {} (Ctrl+O)", counted(hidden as u64, "more line")));
+    let shown = printed[hidden..].iter().map(|line| (*line).to_owned());
+    let lines: Vec<String> = more.into_iter().chain(shown).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn lay_plain(text: &str, style: Style, columns: usize, indent: usize, rows: &mut Vec<Line<'static>>) {

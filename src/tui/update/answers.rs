@@ -5,9 +5,23 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::domain::approval::Decision;
 use crate::engine::input::Answer;
 use crate::runtime::command::Command;
-use crate::tui::dialog::Kind;
+use crate::tui::dialog::{Dialog, Kind};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
+
+/// Whether a dialog waits for this key; any other letter is the beginning of a text.
+pub fn is_meant(dialog: &Dialog, key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Char(c) if dialog.reason.is_none() => {
+            let keys = match dialog.kind {
+                Kind::Approval { .. } => "yanr",
+                Kind::GoOn { .. } | Kind::Trust | Kind::Confirm(_) => "yncs",
+            };
+            key.modifiers.contains(KeyModifiers::CONTROL) || keys.contains(c.to_ascii_lowercase())
+        }
+        _ => true,
+    }
+}
 
 pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
     let page = usize::from(model.size.1 / 2).max(1);

@@ -25,8 +25,12 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     if control && key.code == KeyCode::Char('c') {
         return interrupt(model, at);
     }
-    if let Some(dialog) = model.dialogs.front_mut() {
-        let surprised = typing && !dialog.armed && !model.composer.is_empty();
+    let beside = matches!((key.code, control), (KeyCode::Char('o' | 'l'), true) | (KeyCode::F(2), _));
+    if let Some(dialog) = model.dialogs.front_mut().filter(|_| !beside) {
+        // Somebody who began a sentence does not answer with its third letter.
+        let writes = !answers::is_meant(dialog, key);
+        let written = !model.composer.is_empty() && (typing || key.code == KeyCode::Enter);
+        let surprised = !dialog.armed && (writes || written);
         if !surprised {
             dialog.armed = true;
             return answers::press(model, key);
@@ -62,6 +66,7 @@ fn outside(model: &mut Model, key: KeyEvent, control: bool) -> Vec<Cmd> {
         KeyCode::Enter => model.composer.newline(),
         KeyCode::Char('j') if control => model.composer.newline(),
         KeyCode::Char('d') if control && empty => return leave(model),
+        KeyCode::Char('l') if control => model.repaint = true,
         KeyCode::Char('o') if control => model.details = !model.details,
         KeyCode::F(2) => model.panel = !model.panel,
         KeyCode::Esc => return stop(model),
@@ -153,7 +158,7 @@ fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
     model.last_interrupt = Some(at);
     let cmds = if model.dialogs.front().is_some() { answers::refuse(model) } else { stop(model) };
     if cmds.is_empty() {
-        model.composer.clear();
+        model.composer.put_aside();
     }
     model.hint = Some("Ctrl+C again leaves".to_owned());
     cmds

@@ -1,6 +1,5 @@
 //! Answers of the outside to what the screen asked.
 
-use super::runs::give_back;
 use super::{commands, keys, submit};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
@@ -20,7 +19,13 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Names { workflows, roles } => names(model, workflows, &roles),
         Reply::Workflows(list) => say_report(model, "Workflows", &report::workflows(&list)),
         Reply::Roles { group, roles } => {
-            say_report(model, "Roles", &report::roles(&roles, &group, &model.facts.role));
+            let text = report::roles(&roles, &group, &model.facts.role);
+            match text {
+                Ok(text) => say_report(model, "Roles", &text),
+                Err(reason) => {
+                    model.say(Item::line(Tone::Bad, &reason));
+                }
+            }
         }
         Reply::Role { wanted, roles } => return choose_role(model, &wanted, &roles),
         Reply::WorkflowChosen { wanted, workflows } => return choose_workflow(model, wanted, &workflows),
@@ -83,7 +88,9 @@ fn chat_started(model: &mut Model, role: &str, run: Result<RunId, String>) -> Ve
         }
         Err(reason) => {
             say_error(model, &format!("no conversation with {role}"), &reason);
-            give_back(model);
+            // It would fail again: it must not stand in the way of the next command.
+            model.queued.clear();
+            model.hint = Some("what you typed is in the history: Up".to_owned());
             Vec::new()
         }
     }
@@ -97,7 +104,7 @@ fn names(model: &mut Model, workflows: Vec<WorkflowLine>, roles: &[RoleLine]) {
     model.names = Names {
         workflows: workflows
             .into_iter()
-            .map(|line| (line.name, line.broken.map_or(line.description, |_| "broken".into())))
+            .map(|line| (line.name, line.broken.unwrap_or(line.description)))
             .collect(),
         roles: roles.iter().map(|role| (report::role_name(role), role.description.clone())).collect(),
         groups,
@@ -159,12 +166,15 @@ fn snapshot(model: &mut Model, command: SnapshotCommand, purpose: Purpose, text:
     }
 }
 
-fn trusted(model: &mut Model, yes: bool, result: Result<(), String>) -> Vec<Cmd> {
+fn trusted(model: &mut Model, yes: bool, result: Result<Vec<String>, String>) -> Vec<Cmd> {
     match result {
-        Ok(()) if yes => {
+        Ok(problems) if yes => {
             model.say(Item::note("this project's definitions are used"));
+            for line in problems {
+                model.say(Item::line(Tone::Bad, &line));
+            }
         }
-        Ok(()) => {
+        Ok(_) => {
             model.say(Item::note("this project's definitions are left out"));
         }
         Err(reason) => say_error(model, "This project's definitions cannot be used", &reason),

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::submit;
-use crate::domain::approval::Decision;
 use crate::domain::context::Author;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::DeltaKind;
@@ -14,13 +13,11 @@ use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::report;
 use crate::tui::run_view::RunView;
-use crate::tui::text::{clean, duration, one_line};
+use crate::tui::text::{clean, counted, duration, one_line};
 use crate::tui::transcript::item::{Block, Body, Item, Tone, ToolItem, ToolStatus};
 use crate::tui::transcript::open_reply;
 
 mod ending;
-
-pub use ending::give_back;
 
 pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
     if let RunEvent::RunStarted { workflow, inputs, chat, .. } = event {
@@ -38,14 +35,10 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
             let asked = (agent.as_str(), tool.as_str(), risk);
             model.dialogs.push_back(Dialog::approval(run.clone(), call, asked, &arguments, preview.as_ref()));
         }
-        RunEvent::ApprovalAnswered { call, tool, decision } => {
+        // A refusal is told by the event that follows it.
+        RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
             model.dialogs.retain(|dialog| !dialog.answers(run, call));
-            if let Decision::Deny { reason } = decision {
-                let reason = reason.map(|text| format!(": {text}")).unwrap_or_default();
-                model.say(Item::note(&format!("denied {tool}{reason}")));
-            }
         }
-        RunEvent::PersonAnswered { call } => model.dialogs.retain(|dialog| !dialog.answers(run, call)),
         other => machine(model, run, at, other),
     }
     Vec::new()
@@ -94,12 +87,16 @@ fn asked(model: &mut Model, run: &RunId, call: CallId, question: &Question) -> V
 /// Events of snapshots, states and scripts.
 fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {
+        // In a conversation a failed call is no end: it comes as a warning.
+        RunEvent::Warning { code, text } if code.starts_with("model.") => {
+            model.say(Item::line(Tone::Bad, &format!("✗ {text}")));
+        }
         RunEvent::Warning { text, .. } => {
             model.say(Item::warning(&text));
         }
         RunEvent::SnapshotTaken { id, files, skipped, .. } => {
             let short: String = id.as_str().chars().take(8).collect();
-            let mut text = format!("snapshot {short}, {files} files");
+            let mut text = format!("snapshot {short}, {}", counted(files as u64, "file"));
             if let Some(first) = skipped.first() {
                 let more = skipped.len();
                 text.push_str(&format!("; {more} not covered: {} ({})", first.path, first.reason));
@@ -162,22 +159,47 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
             }
         }
         RunEvent::Delta { call, kind, text } => delta(model, run, call, kind, &text),
-        RunEvent::ModelRetry { agent, attempt, delay_ms, reason, .. } => {
+        RunEvent::ModelRetry { call, agent, attempt, delay_ms, reason } => {
             let text = format!("{agent}: {reason}; attempt {attempt} in {}", duration(delay_ms));
-            model.say(Item::warning(&text));
+            retry(model, run, call, &text);
         }
         RunEvent::Replied { call, agent, side, text, reasoning, model: name, usage, cost_usd, .. } => {
             if let Some(view) = model.run_mut(run) {
+                view.retry = None;
                 view.charge(&one_line(&agent), side, &one_line(&name), usage, cost_usd);
             }
             replied(model, run, call, (&agent, side, &name), &text, &reasoning);
         }
-        RunEvent::ModelFailed { call, agent, reason, attempts, .. } => {
-            ending::interrupt_reply(model, run, call);
-            let tries = if attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
-            model.say(Item::error(&format!("{agent} got no answer{tries}"), &reason));
-        }
+        // Why is told by what follows: the run's end, or the warning of a conversation.
+        RunEvent::ModelFailed { call, .. } => ending::interrupt_reply(model, run, call),
         other => tool(model, run, other),
+    }
+}
+
+/// The call is asked again from its start: what had streamed is void. One line tells of all attempts.
+fn retry(model: &mut Model, run: &RunId, call: CallId, text: &str) {
+    let Some(view) = model.run_mut(run) else { return };
+    let (started, told) = (view.replies.get(&call).copied(), view.retry.filter(|(of, _)| *of == call));
+    if let Some((agent, ..)) = &view.speaker {
+        view.activity = format!("{agent} asks again");
+    }
+    if let Some(at) = started {
+        model.transcript.edit(at, |item| {
+            if let Item::Reply(reply) = item {
+                reply.text.clear();
+                reply.reasoning.clear();
+            }
+        });
+    }
+    let item = Item::warning(text);
+    match told {
+        Some((_, at)) => model.transcript.edit(at, |old| *old = item),
+        None => {
+            let at = model.say(item);
+            if let Some(view) = model.run_mut(run) {
+                view.retry = Some((call, at));
+            }
+        }
     }
 }
 
@@ -220,8 +242,8 @@ fn delta(model: &mut Model, run: &RunId, call: CallId, kind: DeltaKind, text: &s
     };
     match kind {
         DeltaKind::Text => {
-            if view.activity.ends_with("thinks") {
-                view.activity = view.activity.replace("thinks", "writes");
+            if let Some((agent, ..)) = view.speaker.as_ref().filter(|_| !view.activity.ends_with(" writes")) {
+                view.activity = format!("{agent} writes");
             }
             model.transcript.append(at, &clean(text));
         }

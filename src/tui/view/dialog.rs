@@ -57,8 +57,9 @@ pub fn scroll_limit(dialog: &Dialog, room: Rect) -> usize {
     rows.saturating_sub(usize::from(room.height.saturating_sub(4)))
 }
 
+/// The whole width where it is narrow: scraps of text beside the frame would only disturb.
 fn columns_of(room: Rect) -> u16 {
-    room.width.saturating_sub(2).min(120)
+    if room.width < 100 { room.width } else { (room.width - 2).min(120) }
 }
 
 fn text_columns(room: Rect) -> usize {

@@ -20,7 +20,9 @@ pub fn draw(model: &Model, popup: &Popup, composer: Rect, frame: &mut Frame<'_>)
     let columns = composer.width.saturating_sub(2).min(90);
     let area = Rect { x: composer.x + 1, y: composer.y - height, width: columns, height };
     let theme = model.theme;
-    let inside = boxed(frame, area, " Tab completes ", theme.dim());
+    let hidden = popup.candidates.len() - count;
+    let more = if hidden > 0 { format!("· ↑↓ {hidden} more ") } else { String::new() };
+    let inside = boxed(frame, area, &format!(" Tab completes {more}"), theme.dim());
     // The selected one stays in view.
     let first = (popup.selected + 1).saturating_sub(count);
     let room = usize::from(inside.width);

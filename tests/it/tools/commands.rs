@@ -55,6 +55,16 @@ async fn output_and_exit() {
 }
 
 #[tokio::test]
+async fn commands_have_no_terminal() {
+    let project = Project::new(&[]);
+    // a leader of its own session: field 6 of its stat line is its own id
+    let line =
+        command("read -r stat </proc/$$/stat; set -- ${stat##*)}; test \"$4\" = $$ && echo own session");
+    project.good("execute_terminal", line, "\nown session\n").await;
+    project.bad("execute_terminal", command("head -c 1 /dev/tty"), "exit code 1").await;
+}
+
+#[tokio::test]
 async fn long_output_keeps_both_ends() {
     let project = Project::with(&[], |settings| settings.output_cap_bytes = 1000);
     let outcome = project.good("execute_terminal", command("seq 1 100000"), "bytes left out …]").await;

@@ -74,13 +74,13 @@ pub fn finished(
 }
 
 /// Texts that nobody read come back to the input box, or to its history if something is being typed.
-pub fn give_back(model: &mut Model) {
+fn give_back(model: &mut Model) {
     if model.queued.is_empty() {
         return;
     }
     let text = std::mem::take(&mut model.queued).join("\n");
     if model.composer.is_empty() {
-        model.composer.set(&text);
+        model.composer.paste(&text);
         model.hint = Some("what you typed meanwhile is back: Enter sends it".to_owned());
     } else {
         model.composer.remember(&text);

@@ -1,0 +1,231 @@
+//! The program in a real terminal (a pty, read by a terminal emulator): keys in, screen out, and the terminal as it
+//! was at the end. Every wait is for something on screen; its bound only ends a failing test.
+
+mod terminal;
+
+use std::time::Duration;
+
+use serde_json::json;
+use synthdev::tui::terminal::{Screen, guarded};
+
+use crate::support::model_server::{Behaviour, ModelServer};
+use terminal::Terminal;
+
+const ALT_ENTER: &str = "\x1b\r";
+const ENTER: &str = "\r";
+const ESC: &str = "\x1b";
+const CTRL_C: &str = "\x03";
+
+/// A session with a model that answers so.
+async fn chat(script: Vec<Behaviour>) -> (ModelServer, Terminal) {
+    let server = ModelServer::start(script).await;
+    let model = [
+        ("SYNTHDEV_BASE_URL", server.base_url.as_str()),
+        ("SYNTHDEV_BASE_MODEL", "mock-1"),
+        ("SYNTHDEV_API_KEY", "sk-test"),
+    ];
+    let terminal = Terminal::start(&[], &model);
+    terminal.wait_for("message, or / for commands");
+    (server, terminal)
+}
+
+/// An answer that begins with `text` and never ends.
+fn unfinished(text: &str) -> Behaviour {
+    let chunk = json!({"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "mock-1",
+        "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": null}]});
+    Behaviour::raw_stream(&format!("data: {chunk}\n\n")).stall()
+}
+
+fn last_text(server: &ModelServer) -> String {
+    let requests = server.requests();
+    let messages = requests.last().unwrap().body["messages"].as_array().unwrap().clone();
+    messages.last().unwrap()["content"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_demo_asks_runs_and_gives_the_terminal_back() {
+    let mut terminal = Terminal::start(&["demo"], &[]);
+    terminal.wait_for("coder to change files: write_file?");
+    terminal.wait_for("waits for you");
+    terminal.press("y");
+    terminal.wait_for("coder to execute: execute_terminal?");
+    terminal.press("r");
+    terminal.wait_for("reason (optional)");
+    terminal.press("not yet, ünïcode");
+    terminal.wait_for("not yet, ünïcode");
+    terminal.press(ENTER);
+    terminal.wait_for("reviewer to execute: execute_terminal?");
+    terminal.press("a");
+    terminal.wait_for("coder to change files: edit_file?");
+    terminal.press("a");
+    terminal.wait_for("✓ coder_reviewer completed");
+    terminal.wait_for("start → code → review → code → review → stop");
+    terminal.wait_for("all three checks pass");
+    terminal.wait_for("undo: /snapshot restore");
+    terminal.press("hello\r");
+    terminal.wait_for("the demo has nobody to talk to");
+    terminal.press("/workflow coder_reviewer \"once more\"\r");
+    terminal.wait_for("coder to change files: write_file?");
+    terminal.press(ESC);
+    terminal.wait_for("the user denied this call");
+    // a line typed while a question is open is no answer to it
+    terminal.wait_for("coder to execute: execute_terminal?");
+    terminal.press("/exit\r");
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
+    terminal.assert_restored();
+    terminal.assert_asked_nothing();
+}
+
+#[test]
+fn without_a_model_it_says_so_and_pretends_nothing() {
+    let mut terminal = Terminal::start(&[], &[]);
+    terminal.wait_for("no model is set for level base");
+    terminal.wait_for("synthdev demo");
+    terminal.press("hello\r");
+    terminal.wait_for("✗ no conversation with coder");
+    // what was typed does not stand in the way of the next line
+    terminal.press("/rnus\r");
+    terminal.wait_for("did you mean /runs?");
+    terminal.press("\x04");
+    assert!(terminal.end().contains("exit=0"));
+    terminal.assert_asked_nothing();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unicode_over_several_lines_arrives_whole() {
+    let (server, mut terminal) =
+        chat(vec![Behaviour::text("Verstanden: 世界."), Behaviour::text("Gelesen.")]).await;
+    terminal.press("Grüße, é\u{301}");
+    terminal.press(ALT_ENTER);
+    terminal.press("世界 👩‍👩‍👧");
+    // the emulator does not join the family, real ones do
+    terminal.wait_for("世界 👩");
+    terminal.press(ENTER);
+    terminal.wait_for("Verstanden: 世界.");
+    assert_eq!(last_text(&server), "Grüße, é\u{301}\n世界 👩‍👩‍👧");
+    let lines: String = (0..10_000).map(|line| format!("{}é\n", line % 10)).collect();
+    terminal.press(&format!("\x1b[200~{lines}\x1b[201~"));
+    terminal.wait_for("[pasted 10,000 lines]");
+    terminal.press(ENTER);
+    terminal.wait_for("Gelesen.");
+    terminal.wait_for("… 9,990 more lines (Ctrl+O)");
+    assert_eq!(last_text(&server), lines);
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+    terminal.assert_restored();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn escape_stops_a_stream_and_its_connection() {
+    let (server, mut terminal) =
+        chat(vec![unfinished("half an answer \u{1b}[2J\u{1b}]0;title\u{7}"), Behaviour::text("whole")]).await;
+    terminal.press("tell\r");
+    terminal.wait_for("half an answer");
+    terminal.resize(120, 40);
+    terminal.wait_for("agents");
+    terminal.resize(80, 24);
+    terminal.wait_until("the panel is gone", |screen| {
+        !screen.contains("agents") && screen.contains("half an answer")
+    });
+    terminal.wait_for("Esc stops");
+    terminal.press(ESC);
+    terminal.wait_for("— interrupted");
+    tokio::time::timeout(Duration::from_secs(10), server.closed(1)).await.unwrap();
+    terminal.press("go on\r");
+    terminal.wait_for("whole");
+    assert_eq!(terminal.title(), "", "an answer does not steer the terminal");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_stream_is_asked_again_from_its_start() {
+    let cut = || Behaviour::raw_stream(&unfinished_line("first try ")).cut();
+    let (_server, mut terminal) = chat(vec![cut(), Behaviour::text("second try")]).await;
+    terminal.press("tell\r");
+    terminal.wait_for("second try");
+    assert!(!terminal.screen().contains("first try"), "{}", terminal.screen());
+    terminal.press("\x04");
+    assert!(terminal.end().contains("exit=0"));
+}
+
+fn unfinished_line(text: &str) -> String {
+    let chunk = json!({"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "mock-1",
+        "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": null}]});
+    format!("data: {chunk}\n\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_get_no_key_and_no_screen() {
+    let command = json!({"command": "head -c 1 /dev/tty; printf '\\033[2Jafter'"}).to_string();
+    let (server, mut terminal) = chat(vec![
+        Behaviour::calls(&[("call_1", "execute_terminal", command.as_str())]),
+        Behaviour::text("I have seen it."),
+    ])
+    .await;
+    terminal.press("run it\r");
+    terminal.wait_for("coder to execute: execute_terminal?");
+    terminal.press("y");
+    terminal.wait_for("I have seen it.");
+    let result = last_text(&server);
+    assert!(result.contains("/dev/tty") && result.contains("after"), "{result}");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+}
+
+#[test]
+fn control_c_twice_leaves() {
+    let mut terminal = Terminal::start(&[], &[]);
+    terminal.wait_for("message, or / for commands");
+    terminal.press("a draft");
+    terminal.wait_for("❯ a draft");
+    terminal.press(CTRL_C);
+    terminal.wait_for("Ctrl+C again leaves");
+    terminal.press(CTRL_C);
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
+    terminal.assert_restored();
+}
+
+#[test]
+fn signals_end_it_and_give_the_terminal_back() {
+    for signal in ["TERM", "HUP", "INT"] {
+        let mut terminal = Terminal::start(&[], &[]);
+        terminal.wait_for("message, or / for commands");
+        terminal.signal(signal);
+        let end = terminal.end();
+        assert!(end.contains("exit="), "{signal}: {end}");
+        terminal.assert_restored();
+    }
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_it() {
+    let terminal = Terminal::start(&[], &[]);
+    terminal.wait_for("message, or / for commands");
+    terminal.vanish();
+}
+
+/// The victim of the next test; does nothing when run as a test of its own.
+#[test]
+fn victim() {
+    if std::env::var("SYNTHDEV_TEST_PANIC").is_err() {
+        return;
+    }
+    let mut screen = Screen::open().unwrap();
+    screen
+        .draw(|frame| frame.buffer_mut().set_string(0, 0, "all is well", ratatui::style::Style::new()))
+        .unwrap();
+    guarded(|| panic!("the picture broke"));
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_before_its_message() {
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["pty::victim", "--exact", "--nocapture"];
+    let mut terminal = Terminal::of(&program, &arguments, &[("SYNTHDEV_TEST_PANIC", "1")]);
+    let end = terminal.end();
+    assert!(end.contains("the picture broke") && !end.contains("all is well"), "{end}");
+    terminal.assert_restored();
+}

@@ -1,0 +1,220 @@
+//! A terminal of 80×24 with a shell in it that runs one program and then says how it ended and what is left of the
+//! terminal's modes.
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use tempfile::TempDir;
+
+/// Only there to end a failing test.
+const BOUND: Duration = Duration::from_secs(10);
+
+/// The program, how it ended, and the modes of the line.
+const SHELL: &str = "\"$0\" \"$@\"; echo \"exit=$?\"; stty -a";
+
+#[derive(Default)]
+struct Title(String);
+
+impl vt100::Callbacks for Title {
+    fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
+        self.0 = String::from_utf8_lossy(title).into_owned();
+    }
+}
+
+struct Seen {
+    parser: vt100::Parser<Title>,
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+pub struct Terminal {
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
+    shell: Box<dyn Child + Send + Sync>,
+    seen: Arc<(Mutex<Seen>, Condvar)>,
+    reader: JoinHandle<()>,
+    _home: TempDir,
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+}
+
+fn cells(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).unwrap()
+}
+
+impl Terminal {
+    /// The product in an empty project, with an empty home directory.
+    pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::of(Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, environment)
+    }
+
+    pub fn of(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let (project, temporary) = (home.path().join("project"), home.path().join("tmp"));
+        std::fs::create_dir(&project).unwrap();
+        std::fs::create_dir(&temporary).unwrap();
+        let pair = native_pty_system().openpty(size(80, 24)).unwrap();
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", SHELL]);
+        command.arg(program);
+        command.args(arguments);
+        command.env_clear();
+        for name in ["PATH", "LD_LIBRARY_PATH"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        for (name, value) in [("TERM", "xterm-256color"), ("LANG", "C.UTF-8")].iter().chain(environment) {
+            command.env(name, value);
+        }
+        command.env("HOME", home.path());
+        command.env("TMPDIR", &temporary);
+        command.cwd(&project);
+        let shell = pair.slave.spawn_command(command).unwrap();
+        // only the shell holds the terminal: its end is the end of what we read
+        drop(pair.slave);
+        let seen = Seen {
+            parser: vt100::Parser::new_with_callbacks(cells(24), cells(80), 1000, Title::default()),
+            bytes: Vec::new(),
+            ended: false,
+        };
+        let seen = Arc::new((Mutex::new(seen), Condvar::new()));
+        let reader = follow(pair.master.try_clone_reader().unwrap(), Arc::clone(&seen));
+        let writer = pair.master.take_writer().unwrap();
+        Self { master: pair.master, writer, shell, seen, reader, _home: home }
+    }
+
+    pub fn press(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+    }
+
+    pub fn resize(&self, columns: u16, rows: u16) {
+        // the emulator first: the program draws for the new size as soon as it hears of it
+        self.seen().parser.screen_mut().set_size(cells(rows), cells(columns));
+        self.master.resize(size(columns, rows)).unwrap();
+    }
+
+    pub fn screen(&self) -> String {
+        self.seen().parser.screen().contents()
+    }
+
+    /// What the program called the window.
+    pub fn title(&self) -> String {
+        self.seen().parser.callbacks().0.clone()
+    }
+
+    pub fn wait_for(&self, text: &str) {
+        self.wait_until(text, |screen| screen.contains(text));
+    }
+
+    pub fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
+        self.wait(what, |seen| wanted(&seen.parser.screen().contents()));
+    }
+
+    /// Waits for the end of everything in the terminal; what the screen shows then.
+    pub fn end(&mut self) -> String {
+        self.wait("the end", |seen| seen.ended);
+        self.shell.wait().unwrap();
+        self.screen()
+    }
+
+    /// Sends a signal to the program, not to the shell.
+    pub fn signal(&self, name: &str) {
+        let sent = std::process::Command::new("kill").args(["-s", name, &self.program()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Closes the window; the program has to end.
+    pub fn vanish(self) {
+        let program = format!("/proc/{}", self.program());
+        let Self { master, writer, mut shell, seen, reader, _home } = self;
+        // the reader's copy of the terminal is what keeps it open: it ends with the shell
+        drop((master, writer));
+        shell.kill().unwrap();
+        let started = Instant::now();
+        while Path::new(&program).exists() {
+            assert!(started.elapsed() < BOUND, "it goes on without a terminal");
+            thread::yield_now();
+        }
+        reader.join().unwrap();
+        drop(seen);
+    }
+
+    /// Modes of terminal and line as they were before.
+    pub fn assert_restored(&self) {
+        let seen = self.seen();
+        let screen = seen.parser.screen();
+        let text = screen.contents();
+        assert!(!screen.alternate_screen(), "the alternate screen is still on: {text}");
+        assert!(!screen.hide_cursor(), "the cursor is still hidden: {text}");
+        assert!(!screen.bracketed_paste(), "bracketed paste is still on: {text}");
+        for sequence in ["\x1b[?1049l", "\x1b[?25h", "\x1b[?2004l"] {
+            assert!(contains(&seen.bytes, sequence.as_bytes()), "{sequence:?} was never sent");
+        }
+        assert!(text.contains(" icanon") && text.contains(" echo "), "the line is still raw: {text}");
+    }
+
+    /// A terminal that never answers must not be waited for.
+    pub fn assert_asked_nothing(&self) {
+        let queries =
+            ["[c", "[0c", "[>c", "[>0c", "[5n", "[6n", "[?6n", "[?u", "[14t", "[18t", "[?2026$p", "Z"];
+        let strings = ["]10;?", "]11;?", "]4;", "P+q", "P$q"];
+        let seen = self.seen();
+        for query in queries.iter().chain(&strings) {
+            let sequence = format!("\x1b{query}");
+            assert!(!contains(&seen.bytes, sequence.as_bytes()), "the terminal was asked {sequence:?}");
+        }
+    }
+
+    fn program(&self) -> String {
+        let shell = self.shell.process_id().unwrap();
+        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+        children.split_whitespace().next().unwrap().to_owned()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.0.lock().unwrap()
+    }
+
+    fn wait(&self, what: &str, wanted: impl Fn(&Seen) -> bool) {
+        let deadline = Instant::now() + BOUND;
+        let mut seen = self.seen();
+        while !wanted(&seen) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let screen = seen.parser.screen().contents();
+            assert!(!left.is_zero() && !seen.ended, "waited for {what:?}, the screen shows:\n{screen}");
+            seen = self.seen.1.wait_timeout(seen, left).unwrap().0;
+        }
+    }
+}
+
+/// Everything the program writes goes to the emulator, and is kept.
+fn follow(mut from: Box<dyn Read + Send>, seen: Arc<(Mutex<Seen>, Condvar)>) -> JoinHandle<()> {
+    thread::spawn(move || {
+        let mut chunk = vec![0; 16 * 1024];
+        loop {
+            // the end of the last process in the terminal is an error here, not an end of file
+            let length = from.read(&mut chunk).unwrap_or(0);
+            let mut now = seen.0.lock().unwrap();
+            now.parser.process(&chunk[..length]);
+            now.bytes.extend_from_slice(&chunk[..length]);
+            now.ended = length == 0;
+            seen.1.notify_all();
+            if length == 0 {
+                break;
+            }
+        }
+    })
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
