@@ -112,7 +112,11 @@ fn walk(directory: &Path, prefix: &str, depth: usize, found: &mut Vec<Read>) {
 }
 
 fn visit(path: &Path, prefix: &str, depth: usize, found: &mut Vec<Read>) {
-    let own = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some(own) = path.file_name().unwrap_or_default().to_str() else {
+        // Two such names can look the same: what was looked at must be what is loaded.
+        let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
+        return found.push(Read { name, text: Err(io::Error::other("its name is not UTF-8")) });
+    };
     let name = format!("{prefix}{own}");
     if path.is_dir() {
         // a link to a directory could lead in circles

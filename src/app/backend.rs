@@ -11,7 +11,7 @@ use serde_json::Map;
 use super::findings::rendered;
 use super::logs;
 use super::runs::{runtime, spec};
-use super::trust;
+use super::trust::{self, ProjectFiles};
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::disk;
@@ -56,7 +56,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         None => (None, world.overrides.clone()),
     };
     let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
-    let question = question(&world, &gathered.verdict);
+    let question = question(&world, &gathered.verdict, &gathered.project);
+    let asked = gathered.project;
     let welcome = demo.is_none().then(|| WELCOME.to_owned());
     let mut banner: Vec<String> = welcome.into_iter().chain(opening.banner).collect();
     banner.extend(gathered.unreadable.iter().map(|line| format!("not read: {line}")));
@@ -72,7 +73,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         overrides,
         demo,
         catalog: RwLock::new(Arc::new(catalog)),
-        wired,
+        wired: RwLock::new(Arc::new(wired)),
+        asked,
         branch: Mutex::default(),
     };
     let session = Session {
@@ -103,13 +105,13 @@ async fn settled(handle: &crate::runtime::handle::Handle) {
     }
 }
 
-fn question(world: &World, verdict: &Verdict) -> Option<TrustQuestion> {
+fn question(world: &World, verdict: &Verdict, files: &ProjectFiles) -> Option<TrustQuestion> {
     match verdict {
         Verdict::Trusted => None,
         Verdict::New { files } => Some(TrustQuestion { files: files.clone(), changes: String::new() }),
         Verdict::Changed { added, changed, .. } => Some(TrustQuestion {
             files: added.iter().chain(changed).cloned().collect(),
-            changes: trust::changes(world, &trust::project_files(&world.project)),
+            changes: trust::changes(world, files),
         }),
     }
 }
@@ -128,18 +130,24 @@ struct Desk {
     demo: Option<String>,
     /// Replaced as a whole when the project becomes trusted; running runs keep what they started with.
     catalog: RwLock<Arc<Catalog>>,
-    wired: Wired,
+    wired: RwLock<Arc<Wired>>,
+    /// The project's files as the trust question showed them.
+    asked: ProjectFiles,
     branch: Mutex<Option<Option<String>>>,
 }
 
 impl Desk {
+    fn wired(&self) -> Arc<Wired> {
+        Arc::clone(&self.wired.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn start(&self, program: Program, inputs: Map<String, serde_json::Value>) -> Result<RunId, String> {
         let spec = spec(&self.catalog(), program, inputs, false, true);
-        self.wired.handle.start(spec).map_err(|error| with_hint(&error.message, error.hint.as_deref()))
+        self.wired().handle.start(spec).map_err(|error| with_hint(&error.message, error.hint.as_deref()))
     }
 
     /// Why something cannot start. A missing model is told once, not for every agent that needs it.
@@ -155,7 +163,8 @@ impl Desk {
 
     /// The demo's script plays one workflow, again and again.
     fn prepare_demo(&self, name: &str, program: &Program) -> Result<(), String> {
-        let (Some(script), Some(played)) = (self.wired.providers.scripted(), &self.demo) else {
+        let wired = self.wired();
+        let (Some(script), Some(played)) = (wired.providers.scripted(), &self.demo) else {
             return Ok(());
         };
         let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
@@ -258,11 +267,11 @@ impl Backend for Desk {
     }
 
     fn send(&self, run: &RunId, command: Command) {
-        self.wired.handle.send(run, command);
+        self.wired().handle.send(run, command);
     }
 
     fn runs(&self, limit: usize) -> BoxFuture<'static, Result<Vec<RunSummary>, String>> {
-        let handle = self.wired.handle.clone();
+        let handle = self.wired().handle.clone();
         Box::pin(async move {
             let listed = tokio::task::spawn_blocking(move || handle.runs(limit)).await;
             match listed {
@@ -274,7 +283,7 @@ impl Backend for Desk {
     }
 
     fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>> {
-        let store = Arc::clone(&self.wired.handle.ports().snapshots);
+        let store = Arc::clone(&self.wired().handle.ports().snapshots);
         Box::pin(async move {
             let done = tokio::task::spawn_blocking(move || perform(&*store, command)).await;
             match done {
@@ -289,13 +298,26 @@ impl Backend for Desk {
         if !yes {
             return Ok(Vec::new());
         }
-        let files = trust::project_files(&self.world.project);
         let told = |error: anyhow::Error| format!("{error:#}");
+        let changed =
+            || "the files changed while you were asked: leave and start again to see them".to_owned();
+        let files = trust::project_files(&self.world.project);
+        if !files.same_as(&self.asked) {
+            return Err(changed());
+        }
         trust::decide(&self.world, &files, true).map_err(told)?;
         let gathered = super::sources::gather(&self.world, self.overrides.clone(), false).map_err(told)?;
+        if gathered.verdict != Verdict::Trusted {
+            return Err(changed());
+        }
         let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
         let known = problems(&self.catalog());
         let new = problems(&catalog).into_iter().filter(|line| !known.contains(line)).collect();
+        let old = self.wired();
+        if old.providers.scripted().is_none() {
+            let wired = wiring::rewire(&old, &self.world.project, &self.world.dirs.data, &catalog);
+            *self.wired.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(wired);
+        }
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
         Ok(new)
     }

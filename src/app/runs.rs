@@ -87,12 +87,15 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
 /// Runs a spec to its end on a runtime of its own, with Ctrl+C as cancel.
 pub(super) fn drive(wired: &Wired, spec: RunSpec, show: Show) -> Result<FinalReport> {
     let runtime = runtime()?;
-    runtime.block_on(async {
+    let report = runtime.block_on(async {
         let interrupts = interrupts();
         let providers = Arc::clone(&wired.providers);
         let leftovers = move || leftovers(providers.scripted());
         headless::run(&wired.handle, spec, show, interrupts, &leftovers).await
-    })
+    });
+    // A snapshot or search that a cancel left behind is not waited for.
+    runtime.shutdown_background();
+    report
 }
 
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {

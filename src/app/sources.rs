@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use include_dir::{Dir, include_dir};
 
-use super::trust;
+use super::trust::{self, ProjectFiles};
 use super::world::World;
 use crate::adapters::disk::{self, Read};
 use crate::config::catalog::Sources;
@@ -25,6 +25,8 @@ pub(super) struct Gathered {
     pub(super) unreadable: Vec<String>,
     /// Whether the project layer is among the sources, or waits for a decision.
     pub(super) verdict: Verdict,
+    /// The project's own files as they were judged.
+    pub(super) project: ProjectFiles,
 }
 
 /// A shipped file by its path below `config/`.
@@ -49,13 +51,17 @@ pub(super) fn gather(world: &World, overrides: Overrides, trusted: bool) -> Resu
         },
         unreadable: Vec::new(),
         verdict: Verdict::Trusted,
+        project: ProjectFiles::default(),
     };
     built_in(&mut gathered.sources);
+    if world.shipped_only {
+        return Ok(gathered);
+    }
     gathered.layer(&world.dirs.config, Layer::User, "user:");
-    let project = trust::project_files(&world.project);
-    gathered.verdict = trust::decide(world, &project, trusted)?;
+    gathered.project = trust::project_files(&world.project);
+    gathered.verdict = trust::decide(world, &gathered.project, trusted)?;
     if gathered.verdict == Verdict::Trusted {
-        gathered.project(world);
+        gathered.use_project();
     }
     if let Some(path) = &world.extra_settings {
         let text = disk::read(path).with_context(|| format!("--config {} cannot be read", path.display()))?;
@@ -83,9 +89,21 @@ fn built_in(sources: &mut Sources) {
 }
 
 impl Gathered {
-    fn project(&mut self, world: &World) {
-        self.layer(&world.project.join(trust::FOLDER), Layer::Project, ".synthdev/");
-        self.dotenv(&world.project.join(".env"), Layer::Project, ".env");
+    /// Exactly the texts that were judged: a file that changed since is not looked at again.
+    fn use_project(&mut self) {
+        for (name, text) in &self.project.readable {
+            let inside = name.strip_prefix(trust::FOLDER).map(|rest| rest.trim_start_matches('/'));
+            let file = SourceFile::new(Layer::Project, name.clone(), text.clone());
+            let into = match inside {
+                None => &mut self.sources.dotenv,
+                Some("settings.json") => &mut self.sources.settings,
+                Some("models.json") => &mut self.sources.models,
+                Some(rest) if rest.starts_with("roles/") => &mut self.sources.roles,
+                Some(_) => &mut self.sources.workflows,
+            };
+            into.push(file);
+        }
+        self.unreadable.extend(self.project.unreadable.iter().map(|(name, why)| format!("{name}: {why}")));
     }
 
     fn layer(&mut self, directory: &Path, layer: Layer, label: &str) {

@@ -6,21 +6,37 @@ use anyhow::{Context, Result};
 
 use super::world::World;
 use crate::adapters::disk;
-use crate::config::trust::{TrustBook, Verdict};
+use crate::config::trust::{TrustBook, Verdict, fingerprint};
 
 /// The project's own folder.
 pub(super) const FOLDER: &str = ".synthdev";
 
-/// The pieces of a project that can make the program do something: relative path and text.
-pub(super) fn project_files(project: &Path) -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    let mut add = |name: String, text: std::io::Result<Option<String>>| {
-        // An unreadable file still counts: once it can be read, it must be asked about.
-        match text {
-            Ok(Some(text)) => files.push((name, text)),
-            Ok(None) => {}
-            Err(error) => files.push((name, format!("unreadable: {error}"))),
-        }
+/// The pieces of a project that can make the program do something, read once: what is judged is what is used.
+#[derive(Default)]
+pub(super) struct ProjectFiles {
+    /// Relative path and text.
+    pub(super) readable: Vec<(String, String)>,
+    /// Relative path and why not. They count too: once they can be read, they must be asked about.
+    pub(super) unreadable: Vec<(String, String)>,
+}
+
+impl ProjectFiles {
+    fn all(&self) -> Vec<(String, String)> {
+        [self.readable.clone(), self.unreadable.clone()].concat()
+    }
+
+    /// Whether both are the same, to the letter.
+    pub(super) fn same_as(&self, other: &Self) -> bool {
+        fingerprint(&self.all()) == fingerprint(&other.all())
+    }
+}
+
+pub(super) fn project_files(project: &Path) -> ProjectFiles {
+    let mut files = ProjectFiles::default();
+    let mut add = |name: String, text: std::io::Result<Option<String>>| match text {
+        Ok(Some(text)) => files.readable.push((name, text)),
+        Ok(None) => {}
+        Err(error) => files.unreadable.push((name, error.to_string())),
     };
     for name in ["settings.json", "models.json"] {
         add(format!("{FOLDER}/{name}"), disk::read_if_there(&project.join(FOLDER).join(name)));
@@ -35,7 +51,8 @@ pub(super) fn project_files(project: &Path) -> Vec<(String, String)> {
 }
 
 /// The decision for the files as they are; `allow` (from `--trust` or the dialog) makes and stores it.
-pub(super) fn decide(world: &World, files: &[(String, String)], allow: bool) -> Result<Verdict> {
+pub(super) fn decide(world: &World, files: &ProjectFiles, allow: bool) -> Result<Verdict> {
+    let files = files.all();
     if files.is_empty() {
         return Ok(Verdict::Trusted);
     }
@@ -43,22 +60,22 @@ pub(super) fn decide(world: &World, files: &[(String, String)], allow: bool) -> 
     let text = disk::read_if_there(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     let mut book = TrustBook::parse(&text.unwrap_or_default());
     let project = world.project.display().to_string();
-    let verdict = book.verdict(&project, files);
+    let verdict = book.verdict(&project, &files);
     if verdict == Verdict::Trusted || !allow {
         return Ok(verdict);
     }
-    book.allow(&project, files);
+    book.allow(&project, &files);
     disk::write_private(&path, &book.to_text())
         .with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(Verdict::Trusted)
 }
 
 /// How the files differ from what was trusted; empty where nothing was.
-pub(super) fn changes(world: &World, files: &[(String, String)]) -> String {
+pub(super) fn changes(world: &World, files: &ProjectFiles) -> String {
     let text = disk::read_if_there(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
     let book = TrustBook::parse(&text);
     let stored = book.projects.get(&world.project.display().to_string());
-    stored.map(|stored| crate::config::trust::changes(stored, files)).unwrap_or_default()
+    stored.map(|stored| crate::config::trust::changes(stored, &files.all())).unwrap_or_default()
 }
 
 /// What is not used, in one line for stderr; `None` when all is trusted.

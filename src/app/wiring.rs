@@ -36,7 +36,23 @@ pub fn specs(project: &Path) -> Vec<ToolSpec> {
     ProjectTools::new(ToolSettings::new(project)).specs().to_vec()
 }
 
+/// For runs started from now on: the configuration changed, the watchers stay.
+pub fn rewire(old: &Wired, project: &Path, data: &Path, catalog: &Catalog) -> Wired {
+    let (ports, options, providers) = parts(project, data, catalog, None);
+    Wired { handle: old.handle.rewired(ports, options), providers }
+}
+
 pub fn wire(project: &Path, data: &Path, catalog: &Catalog, script: Option<ScriptedModel>) -> Wired {
+    let (ports, options, providers) = parts(project, data, catalog, script);
+    Wired { handle: Handle::new(ports, options), providers }
+}
+
+fn parts(
+    project: &Path,
+    data: &Path,
+    catalog: &Catalog,
+    script: Option<ScriptedModel>,
+) -> (Ports, Options, Arc<Providers>) {
     let settings = catalog.settings();
     let patience = Patience {
         connect: Duration::from_secs(settings.connect_seconds()),
@@ -70,5 +86,5 @@ pub fn wire(project: &Path, data: &Path, catalog: &Catalog, script: Option<Scrip
         },
         secrets,
     };
-    Wired { handle: Handle::new(ports, options), providers }
+    (ports, options, providers)
 }

@@ -19,6 +19,8 @@ pub(super) struct World {
     pub(super) extra_settings: Option<PathBuf>,
     /// `--trust`
     pub(super) trust: bool,
+    /// Only what is shipped counts (the demo): no file of the user or the project.
+    pub(super) shipped_only: bool,
 }
 
 impl World {
@@ -47,6 +49,7 @@ impl World {
             overrides: overrides(&cli.settings),
             extra_settings: cli.settings.config.clone(),
             trust: cli.settings.trust,
+            shipped_only: false,
         })
     }
 

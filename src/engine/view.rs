@@ -186,7 +186,10 @@ fn speaker_name(author: &Author) -> Option<&str> {
 fn project(group: &Group<'_>, named: bool, fit: &Fit, room: Option<usize>, messages: &mut Vec<ChatMessage>) {
     let entry = group.entry;
     if entry.role == ChatRole::System {
-        return messages.push(ChatMessage::text(ChatRole::System, cut(&entry.text, room)));
+        if !entry.text.trim().is_empty() {
+            messages.push(ChatMessage::text(ChatRole::System, cut(&entry.text, room)));
+        }
+        return;
     }
     if group.own {
         return project_own(entry, fit, room, messages);

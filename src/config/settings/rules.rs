@@ -320,8 +320,8 @@ pub const RULES: &[Rule] = &[
         Shape::TextList,
         &["SYNTHDEV_SNAPSHOT_EXCLUDE"],
         &[],
-        "[]",
-        "patterns that snapshots leave out",
+        r#"[".env", ".env.local", ".env.*.local"]"#,
+        "patterns that snapshots leave out (keys do not belong there)",
     ),
 ];
 

@@ -131,11 +131,12 @@ fn trimming_drops_the_oldest_until_it_fits() {
 }
 
 #[test]
-fn an_entry_too_long_by_itself_loses_its_middle_and_that_is_counted() {
+fn anothers_words_too_long_by_themselves_lose_their_middle_and_that_is_counted() {
     let agent = agent("a", Side::Assistant);
     for (length, shortened) in [(100, 0), (101, 1), (5_000, 1)] {
         let text = "x".repeat(length);
-        let view = compute(&agent, &[], &turn(&agent, Some(&text)), 100, &side_of).unwrap();
+        let thread = [said(Author::Agent("b".into()), ChatRole::Assistant, &text)];
+        let view = compute(&agent, &thread, &turn(&agent, None), 100, &side_of).unwrap();
         let sent = &view.messages.last().unwrap().content;
         assert_eq!((view.shortened, sent.contains(CUT.trim())), (shortened, shortened > 0), "{length}");
         assert!(sent.chars().count() <= 100, "{length}");
