@@ -101,7 +101,8 @@ pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
         Ok(Err(error)) => Answer::failed(format!("the command was lost: {}", reason(&error))),
         Err(_) => {
             let problem = format!(
-                "timed out after {} s; the command and all it started were stopped",
+                "timed out after {} s; the command and its process group were stopped (a process that left the \
+                 group, as with `setsid`, may still run)",
                 limit.as_secs_f64()
             );
             Answer::failed(problem).fact("timed_out", true)
