@@ -76,6 +76,27 @@ struct Running {
     text: Capped,
 }
 
+/// What held the output open when the command had ended. Processes that wrote elsewhere are stopped unseen.
+#[derive(Clone, Copy)]
+enum LeftOver {
+    Nothing,
+    Stopped,
+    /// It outlived its group's end.
+    Escaped,
+}
+
+impl LeftOver {
+    fn notice(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Stopped => Some("processes were still running in the background and have been stopped"),
+            Self::Escaped => {
+                Some("a process left the command's process group (as with `setsid`) and may still be running")
+            }
+        }
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         // an error means that nobody is left to be killed
@@ -93,7 +114,7 @@ pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
         Err(error) => return Answer::failed(format!("the command could not be started: {}", reason(&error))),
     };
     let ended = timeout(limit, running.until_exit()).await;
-    let left_over = running.finish().await;
+    let left_over = running.finish().await.notice();
     let omitted = running.text.omitted();
     let text = std::mem::replace(&mut running.text, Capped::new(0)).into_text();
     let answer = match ended {
@@ -109,9 +130,8 @@ pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
         }
     };
     let mut answer = answer.fact("output_bytes_left_out", omitted);
-    if left_over {
-        answer =
-            answer.fact("notice", "processes were still running in the background and have been stopped");
+    if let Some(notice) = left_over {
+        answer = answer.fact("notice", notice);
     }
     answer.body(without_root(&text, &project.fence.root().to_string_lossy()))
 }
@@ -165,8 +185,8 @@ impl Running {
         }
     }
 
-    /// Kills what is left of the group and collects the last output; tells whether there was anything left.
-    async fn finish(&mut self) -> bool {
+    /// Kills what is left of the group and collects the last output; tells what was left.
+    async fn finish(&mut self) -> LeftOver {
         let mut chunk = vec![0; 64 * 1024];
         let still_open = self.drain_ready(&mut chunk);
         let _ = self.group.start_kill();
@@ -178,7 +198,11 @@ impl Running {
         let escaped = timeout(DRAIN, rest).await.is_err();
         // reap the shell of a command that timed out
         let _ = timeout(DRAIN, self.shell.wait()).await;
-        still_open || escaped
+        match (still_open, escaped) {
+            (_, true) => LeftOver::Escaped,
+            (true, false) => LeftOver::Stopped,
+            (false, false) => LeftOver::Nothing,
+        }
     }
 
     /// Takes what is there without waiting; tells whether somebody still holds the output open.
