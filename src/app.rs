@@ -10,6 +10,7 @@ mod backend;
 mod checks;
 mod demo;
 mod findings;
+mod hardening;
 mod lists;
 mod logs;
 mod past;
@@ -30,6 +31,7 @@ use world::World;
 /// # Errors
 /// What could not be done, with what to do next; exit code 2.
 pub fn run(cli: Cli) -> Result<u8> {
+    hardening::close_to_others();
     if let Some(Command::Completions { shell }) = cli.command {
         completions(shell, &mut std::io::stdout().lock());
         return Ok(exit::COMPLETED);

@@ -51,20 +51,20 @@ pub struct ToolSettings {
     pub terminal_timeout: Duration,
     /// Most bytes of text one answer carries (TOOL-18).
     pub output_cap_bytes: usize,
-    /// Environment variables a command must not see; `*` stands for any text (`*_API_KEY`).
+    /// Environment variables a command must not see; `*` stands for any text (`*_KEY`), case does not count.
     pub strip_env: Vec<String>,
     /// Files and directories that do not exist for the file tools, absolute or relative to `root`.
     pub hidden_paths: Vec<PathBuf>,
 }
 
 impl ToolSettings {
-    /// The defaults: 120 seconds, 64 KiB, no variable whose name ends like a secret, nothing hidden.
+    /// The defaults: 120 seconds, 64 KiB, no variable that is named like a secret, nothing hidden.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
             terminal_timeout: Duration::from_secs(120),
             output_cap_bytes: 64 * 1024,
-            strip_env: ["*_API_KEY", "*_TOKEN", "*_SECRET"].map(str::to_owned).to_vec(),
+            strip_env: environment::SECRET_NAMES.map(str::to_owned).to_vec(),
             hidden_paths: Vec::new(),
         }
     }

@@ -1,5 +1,7 @@
 //! Builds the adapters and the runtime for one project. Everything is cheap until it is used.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +14,14 @@ use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::system::{SystemClock, SystemIds};
 use crate::adapters::tools::{ProjectTools, ToolSettings};
 use crate::config::catalog::Catalog;
+use crate::config::settings::rules::environment_names;
+use crate::config::settings::shape::Shape;
 use crate::domain::tool::ToolSpec;
 use crate::ports::tool::ToolPort;
 use crate::runtime::handle::{Handle, Options, Ports, RetryPolicy};
+
+/// A shorter text is no key that could be told from ordinary words.
+const SHORTEST_KEY: usize = 8;
 
 /// A runtime with what the front-ends need of its adapters.
 pub struct Wired {
@@ -22,13 +29,36 @@ pub struct Wired {
     pub providers: Arc<Providers>,
 }
 
-fn tools(project: &Path, data: &Path, settings: &crate::config::settings::Settings) -> ProjectTools {
+fn tools(project: &Path, data: &Path, catalog: &Catalog) -> ProjectTools {
+    let settings = catalog.settings();
+    let usual = ToolSettings::new(project);
+    let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+    let secrets = secret_names(catalog, variables);
     ProjectTools::new(ToolSettings {
+        strip_env: usual.strip_env.iter().cloned().chain(secrets).collect(),
         terminal_timeout: Duration::from_secs(settings.terminal_timeout_seconds()),
         output_cap_bytes: settings.output_limit_bytes(),
         hidden_paths: vec![data.to_owned()],
-        ..ToolSettings::new(project)
+        ..usual
     })
+}
+
+fn lossy(text: OsString) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+/// Names of variables that no command may see, whatever they are called: those that our settings and the catalogue
+/// of models take keys from, and those that hold a key in force under another name (CFG-20).
+fn secret_names(catalog: &Catalog, variables: impl Iterator<Item = (String, String)>) -> BTreeSet<String> {
+    let ours = environment_names().filter(|(_, rule)| rule.shape == Shape::Secret);
+    let mut names: BTreeSet<String> = ours.map(|(name, _)| name.to_owned()).collect();
+    let providers = catalog.models().providers.iter();
+    names.extend(providers.flat_map(|provider| provider.key_env.iter().flatten().cloned()));
+    let keys: Vec<&str> = catalog.key_ring().values().map(|secret| secret.expose()).collect();
+    // servers that want no key get `none` or `x`, which other variables may well hold too
+    let is_key = |value: &str| value.len() >= SHORTEST_KEY && keys.contains(&value);
+    names.extend(variables.filter(|(_, value)| is_key(value.trim())).map(|(name, _)| name));
+    names
 }
 
 /// Every tool of the product, for the catalogue; the same in every project.
@@ -68,7 +98,7 @@ fn parts(
         GitSnapshots::open(project.to_owned(), data.to_owned(), settings.snapshot_exclude(), clock.clone());
     let ports = Ports {
         models: providers.clone(),
-        tools: Arc::new(tools(project, data, settings)),
+        tools: Arc::new(tools(project, data, catalog)),
         scripts: Arc::new(Host::default()),
         snapshots: Arc::new(snapshots),
         store: Arc::new(SqliteStore::at(data.join("runs.sqlite"))),
@@ -87,4 +117,48 @@ fn parts(
         secrets,
     };
     (ports, options, providers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::catalog::Sources;
+    use crate::config::source::SourceFile;
+    use crate::domain::place::Layer;
+
+    #[test]
+    fn every_variable_with_a_key_is_known() {
+        let variables = [
+            ("SYNTHDEV_API_KEY", "sk-our-own-key"),
+            ("ACME_ACCESS", "acme-long-key"),
+            ("COPY_OF_IT", " sk-our-own-key\n"),
+            ("EDITOR", "vi"),
+            ("SYNTHDEV_FAST_API_KEY", "none"),
+            ("GREETER", "none"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let models = r#"{"providers": {"acme": {"base_url": "https://acme.example/v1",
+            "key_env": ["ACME_ACCESS", "ACME_ACCESS_OLD"]}}}"#;
+        let sources = Sources {
+            models: vec![SourceFile::new(Layer::User, "models.json", models)],
+            environment: variables.iter().cloned().collect(),
+            ..Sources::default()
+        };
+        let catalog = Catalog::load(sources, Vec::new());
+        assert_eq!(catalog.diagnostics(), []);
+        let names = secret_names(&catalog, variables.into_iter());
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "ACME_ACCESS",
+                "ACME_ACCESS_OLD",
+                "COPY_OF_IT",
+                "SYNTHDEV_API_KEY",
+                "SYNTHDEV_BASE_API_KEY",
+                "SYNTHDEV_FAST_API_KEY",
+                "SYNTHDEV_SMART_API_KEY",
+            ]
+        );
+    }
 }

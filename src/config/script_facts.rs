@@ -1,6 +1,7 @@
 //! What a script is and touches, found once while a workflow is loaded: its form, its free names, the data it
 //! reads and writes, the agents, contexts and tool decisions it names. It parses; it never runs a script.
 
+mod depth;
 mod found;
 mod names;
 mod parse;
@@ -17,12 +18,15 @@ pub use names::{HOST_NAMES, is_known, known_names};
 /// `return` is allowed (A1, A2); a condition or an input must be an expression.
 ///
 /// # Errors
-/// The text is not JavaScript of the form that its kind needs, or is asynchronous (A56).
+/// The text is not JavaScript of the form that its kind needs, is asynchronous (A56), or is too long or too deeply
+/// nested to be read.
 pub fn facts(source: &str, kind: ScriptKind) -> Result<Facts, SyntaxError> {
     if let Some(facts) = plain::facts(source) {
         return Ok(facts);
     }
-    parse::facts(source, &rewrite(source), kind)
+    depth::check(source)?;
+    let rewritten = rewrite(source);
+    depth::with_stack(&rewritten.text, || parse::facts(source, &rewritten, kind))
 }
 
 #[cfg(test)]

@@ -2,6 +2,10 @@
 
 use std::ffi::OsString;
 
+/// Names of variables that hold secrets by custom. An identifier beside a key (`AWS_ACCESS_KEY_ID`) is none.
+pub(super) const SECRET_NAMES: [&str; 8] =
+    ["*_KEY", "*APIKEY", "*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*_PAT", "*CREDENTIAL*"];
+
 /// The variables to take away: those of `present` whose name fits one of `patterns` (`*` is any text).
 pub(super) fn secrets(patterns: &[String], present: impl Iterator<Item = OsString>) -> Vec<OsString> {
     present.filter(|name| name.to_str().is_some_and(|name| patterns.iter().any(|p| fits(p, name)))).collect()
@@ -36,6 +40,45 @@ mod tests {
             ("HOME", "HOMES", false),
         ] {
             assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+    #[test]
+    fn secrets_by_custom() {
+        let patterns = SECRET_NAMES.map(str::to_owned);
+        for (name, secret) in [
+            ("OPENAI_API_KEY", true),
+            ("openai_api_key", true),
+            ("SYNTHDEV_SMART_API_KEY", true),
+            ("API_KEY", true),
+            ("OPENAI_APIKEY", true),
+            ("AWS_SECRET_ACCESS_KEY", true),
+            ("AWS_SESSION_TOKEN", true),
+            ("GITHUB_TOKEN", true),
+            ("TOKEN", true),
+            ("NPM_TOKEN_READ", true),
+            ("CLIENT_SECRET", true),
+            ("SECRET_KEY_BASE", true),
+            ("PGPASSWORD", true),
+            ("DB_PASSWORD_FILE", true),
+            ("MYSQL_PASSWD", true),
+            ("AZURE_DEVOPS_PAT", true),
+            ("GOOGLE_APPLICATION_CREDENTIALS", true),
+            ("AWS_ACCESS_KEY_ID", false),
+            ("SSH_AUTH_SOCK", false),
+            ("KEYBOARD_LAYOUT", false),
+            ("KEYMAP", false),
+            ("XKB_KEYS", false),
+            ("PATH", false),
+            ("GOPATH", false),
+            ("CARGO_PATH", false),
+            ("NODE_PATH", false),
+            ("PWD", false),
+            ("HOME", false),
+            ("DISPLAY", false),
+            ("MONKEY", false),
+        ] {
+            let found = secrets(&patterns, std::iter::once(OsString::from(name)));
+            assert_eq!(!found.is_empty(), secret, "{name}");
         }
     }
 }

@@ -82,6 +82,27 @@ struct Running {
     text: Capped,
 }
 
+/// What held the output open when the command had ended. Processes that wrote elsewhere are stopped unseen.
+#[derive(Clone, Copy)]
+enum LeftOver {
+    Nothing,
+    Stopped,
+    /// It outlived its group's end.
+    Escaped,
+}
+
+impl LeftOver {
+    fn notice(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Stopped => Some("processes were still running in the background and have been stopped"),
+            Self::Escaped => {
+                Some("a process left the command's process group (as with `setsid`) and may still be running")
+            }
+        }
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         self.kill_group();
@@ -98,7 +119,7 @@ pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
         Err(error) => return Answer::failed(format!("the command could not be started: {}", reason(&error))),
     };
     let ended = timeout(limit, running.until_exit()).await;
-    let left_over = running.finish().await;
+    let left_over = running.finish().await.notice();
     let omitted = running.text.omitted();
     let text = std::mem::replace(&mut running.text, Capped::new(0)).into_text();
     let answer = match ended {
@@ -106,16 +127,16 @@ pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
         Ok(Err(error)) => Answer::failed(format!("the command was lost: {}", reason(&error))),
         Err(_) => {
             let problem = format!(
-                "timed out after {} s; the command and all it started were stopped",
+                "timed out after {} s; the command and its process group were stopped (a process that left the \
+                 group, as with `setsid`, may still run)",
                 limit.as_secs_f64()
             );
             Answer::failed(problem).fact("timed_out", true)
         }
     };
     let mut answer = answer.fact("output_bytes_left_out", omitted);
-    if left_over {
-        answer =
-            answer.fact("notice", "processes were still running in the background and have been stopped");
+    if let Some(notice) = left_over {
+        answer = answer.fact("notice", notice);
     }
     answer.body(without_root(&text, &project.fence.root().to_string_lossy()))
 }
@@ -176,8 +197,8 @@ impl Running {
         }
     }
 
-    /// Kills what is left of the group and collects the last output; tells whether there was anything left.
-    async fn finish(&mut self) -> bool {
+    /// Kills what is left of the group and collects the last output; tells what was left.
+    async fn finish(&mut self) -> LeftOver {
         let mut chunk = vec![0; 64 * 1024];
         let still_open = self.drain_ready(&mut chunk);
         self.kill_group();
@@ -188,8 +209,17 @@ impl Running {
         };
         let escaped = timeout(DRAIN, rest).await.is_err();
         // reap the shell of a command that timed out
+<<<<<<< HEAD
         let _ = timeout(DRAIN, self.shell.inner_mut().wait()).await;
         still_open || escaped
+=======
+        let _ = timeout(DRAIN, self.shell.wait()).await;
+        match (still_open, escaped) {
+            (_, true) => LeftOver::Escaped,
+            (true, false) => LeftOver::Stopped,
+            (false, false) => LeftOver::Nothing,
+        }
+>>>>>>> fixa
     }
 
     /// Takes what is there without waiting; tells whether somebody still holds the output open.

@@ -180,3 +180,57 @@ fn opposite_tests_have_one_text() {
     assert_eq!(of(" true ", ScriptKind::Condition).constant, Some(true));
     assert_eq!(of("(false)", ScriptKind::Condition).constant, Some(false));
 }
+
+/// Texts that ran out of stack once, or that nest by another rule than these. None may end the program.
+#[test]
+fn absurd_scripts_give_facts_or_findings() {
+    let around = |open: &str, times: usize, inner: &str, close: &str| {
+        format!("{}{inner}{}", open.repeat(times), close.repeat(times))
+    };
+    let rows = [
+        around("(", 10_000, "1", ")"),
+        around("!", 40_000, "1", ""),
+        around("1?1:", 20_000, "1", ""),
+        around("a=>", 20_000, "1", ""),
+        around("if(1)", 20_000, "x()", ""),
+        around("1+", 49_999, "1", ""),
+        // what the courtesy lets pass
+        around("(", 500, "1", ")"),
+        around("[", 500, "", "]"),
+        around("f(", 500, "", ")"),
+        around("{", 500, "", "}"),
+        around("a=", 49_000, "1", ""),
+        around("1**", 33_000, "1", ""),
+        around("a:", 49_000, "x()", ""),
+        around("a.", 49_000, "b", ""),
+        around("a?.", 33_000, "b", ""),
+        around("a&&", 33_000, "b", ""),
+        format!("f{}", "()".repeat(49_000)),
+        format!("f{}", "``".repeat(49_000)),
+        format!("f{}", "[0]".repeat(33_000)),
+        around("if(1);else ", 9_000, "x()", ""),
+        around("for(;;)", 14_000, "x()", ""),
+        // a quote in a regular expression hides the rest from the courtesy
+        format!("/`/,{}", around("(", 40_000, "1", ")")),
+        format!("/`/,{}", around("!", 90_000, "1", "")),
+        format!("/`/,{}", around("[", 40_000, "", "]")),
+        format!("/`/;{}", around("{", 40_000, "", "}")),
+        around("`${", 30_000, "1", "}`"),
+        around("(a=", 500, "1", ")"),
+        around("(a=", 500, "1", ")=>1"),
+        around("async(a=", 500, "1", ")=>1"),
+    ];
+    for row in rows {
+        for kind in [ScriptKind::Before, ScriptKind::Condition, ScriptKind::Input] {
+            let shown: String = row.chars().take(12).collect();
+            match facts(&row, kind) {
+                Ok(found) => assert!(row.starts_with(&found.prepared[..1]), "{shown}"),
+                Err(error) => assert!(!error.message.is_empty() && error.offset <= row.len(), "{shown}"),
+            }
+        }
+    }
+    for text in [around("(", 10_000, "1", ")"), around("!", 40_000, "1", "")] {
+        let error = facts(&text, ScriptKind::Condition).unwrap_err();
+        assert!(error.message.starts_with("nested too deeply") && error.offset == 500, "{error:?}");
+    }
+}

@@ -17,6 +17,9 @@ use crate::domain::script::shorthand::LOOKUP;
 /// Members of `agents` and `contexts` that are not an agent's or a context's name (A6).
 const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];
 
+/// Members that may stand between a name and what it stands for: `this.common_data.variables` has two.
+const MEMBERS: usize = 8;
+
 /// What an expression stands for, as far as it can be seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
@@ -59,14 +62,19 @@ impl<'v> Visitor<'v> {
     }
 
     fn meaning(&self, expression: &Expression<'_>) -> Option<Meaning> {
+        self.meaning_within(MEMBERS, expression)
+    }
+
+    /// `members`: how many members may be followed. Without a limit, a long chain would be walked at each member.
+    fn meaning_within(&self, members: usize, expression: &Expression<'_>) -> Option<Meaning> {
         match expression.get_inner_expression() {
             Expression::ThisExpression(_) if self.foreign == 0 => Some(Meaning::Host),
             Expression::Identifier(name) => self.named(name.name.as_str()),
             Expression::StaticMemberExpression(member) => {
-                self.member_meaning(&member.object, member.property.name.as_str())
+                self.member_meaning(members, &member.object, member.property.name.as_str())
             }
             Expression::ComputedMemberExpression(member) => {
-                self.member_meaning(&member.object, member.static_property_name()?.as_str())
+                self.member_meaning(members, &member.object, member.static_property_name()?.as_str())
             }
             _ => None,
         }
@@ -83,8 +91,8 @@ impl<'v> Visitor<'v> {
         }
     }
 
-    fn member_meaning(&self, object: &Expression<'_>, name: &str) -> Option<Meaning> {
-        match self.meaning(object)? {
+    fn member_meaning(&self, members: usize, object: &Expression<'_>, name: &str) -> Option<Meaning> {
+        match self.meaning_within(members.checked_sub(1)?, object)? {
             Meaning::Host if name != "executionContext" => {
                 self.named(name).filter(|found| *found != Meaning::Host)
             }

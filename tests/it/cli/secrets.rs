@@ -100,3 +100,37 @@ fn a_broken_file_with_a_key_is_shown_without_it() {
         clean(&ran);
     }
 }
+
+/// A command sees neither keys nor, where the system can hide it, the environment of the program that started it.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+async fn commands_see_no_keys() {
+    const MARK: &str = "plain-text-of-the-environment";
+    // Root may read everything: there, the right to do so is given up first.
+    let line = "echo \"[$SYNTHDEV_API_KEY][$COPY_OF_IT][$DB_PASSWORD][$SSH_AUTH_SOCK]\"; \
+        as() { if [ $(id -u) = 0 ]; then setpriv --bounding-set=-all --inh-caps=-all \"$@\"; else \"$@\"; fi; }; \
+        as cat /proc/self/stat > /dev/null && echo readable; as cat /proc/$PPID/environ";
+    let script = vec![
+        Behaviour::calls(&[("c1", "execute_terminal", &json!({"command": line}).to_string())]),
+        Behaviour::text("Seen."),
+    ];
+    let server = ModelServer::start(script).await;
+    let mut world = World::new();
+    world.write_json("talk.json", &talk());
+    for (name, value) in [
+        ("SYNTHDEV_API_KEY", KEY),
+        ("SYNTHDEV_BASE_URL", &server.base_url),
+        ("SYNTHDEV_BASE_MODEL", "mock-1"),
+        ("COPY_OF_IT", KEY),
+        ("DB_PASSWORD", "hunter2"),
+        ("SSH_AUTH_SOCK", "/agent"),
+        ("UNSUSPICIOUS", MARK),
+    ] {
+        world.set(name, value);
+    }
+    world.run(&["run", "--workflow-file", "talk.json", "hello", "--yes"]).code(0);
+    let answer = server.requests().last().unwrap().body.to_string();
+    assert!(answer.contains("[][][][/agent]"), "{answer}");
+    assert!(answer.contains("readable") && answer.contains("Permission denied"), "{answer}");
+    assert!(!answer.contains(MARK), "{answer}");
+}

@@ -123,6 +123,18 @@ async fn what_a_command_leaves_in_the_background_ends_with_it() {
     assert!(!quiet.content.contains("notice"), "{}", quiet.content);
 }
 
+/// What left the group is not followed, and nobody is told that it was stopped.
+#[tokio::test]
+async fn what_escapes_is_not_called_stopped() {
+    let project = Project::new(&[]);
+    let line = "mkfifo up; setsid sh -c 'echo > up; exec sleep 5' & read -r _ < up; echo done";
+    let told = "left the command's process group (as with `setsid`) and may still be running\"}\ndone\n";
+    project.good("execute_terminal", command(line), told).await;
+    let late = json!({"command": format!("rm up; {line}; sleep 99"), "timeout_seconds": 1});
+    let late = project.run("execute_terminal", late).await;
+    assert!(late.content.contains("timed out after 1 s; the command and its process group"), "{late:?}");
+}
+
 /// The victim of the next test; does nothing when run as a test of its own.
 #[tokio::test]
 async fn victim() {

@@ -518,3 +518,28 @@ fn console_lines_are_collected_and_bounded() {
     assert!(total < 70_000, "{total}");
     assert_eq!(run(&mut world, json!({}), "() => 1").unwrap().logs, Vec::<String>::new());
 }
+
+/// Texts that loading would refuse, or whose nesting only QuickJS can judge: an answer or an error, never an abort.
+#[test]
+fn absurd_scripts_end_in_an_error() {
+    let mut world = World::new(Limits::default());
+    let around = |open: &str, times: usize, inner: &str, close: &str| {
+        format!("{}{inner}{}", open.repeat(times), close.repeat(times))
+    };
+    for (text, works) in [
+        (around("(", 10_000, "1", ")"), false),
+        (around("!", 40_000, "1", ""), false),
+        (around("1?1:", 20_000, "1", ""), false),
+        (around("a=>", 20_000, "1", ""), false),
+        (format!(";{}", around("if(1)", 20_000, "1", "")), false),
+        (around("[", 30_000, "", "]"), false),
+        (around("1+", 49_999, "1", ""), true),
+        (around("(", 100, "1", ")"), true),
+    ] {
+        let shown: String = text.chars().take(12).collect();
+        let outcome = run(&mut world, json!({"a": 1}), &text);
+        assert_eq!(outcome.is_ok(), works, "{shown}: {:?}", outcome.err().map(|error| error.to_string()));
+        let next = value(&mut world, json!({"a": 1}), "common_data.a").unwrap();
+        assert_eq!(next, Some(json!(1)), "the next job works after {shown}");
+    }
+}
