@@ -19,6 +19,8 @@ mod trust;
 pub mod wiring;
 mod world;
 
+use std::io::Write;
+
 use anyhow::Result;
 
 use crate::cli::args::{Cli, Command, ConfigCommand, completions};
@@ -31,7 +33,7 @@ use world::World;
 /// What could not be done, with what to do next; exit code 2.
 pub fn run(cli: Cli) -> Result<u8> {
     if let Some(Command::Completions { shell }) = cli.command {
-        completions(shell, &mut std::io::stdout().lock());
+        std::io::stdout().lock().write_all(&completions(shell))?;
         return Ok(exit::COMPLETED);
     }
     let world = World::find(&cli)?;

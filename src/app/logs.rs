@@ -34,7 +34,7 @@ impl Write for LogFile {
         let mut guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if guard.is_none() {
             crate::adapters::disk::make_private(self.path.parent().unwrap_or(Path::new(".")))?;
-            *guard = Some(File::options().create(true).append(true).open(&self.path)?);
+            *guard = Some(open(&self.path)?);
         }
         match guard.as_mut() {
             Some(file) => file.write(bytes),
@@ -45,6 +45,18 @@ impl Write for LogFile {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// For the owner's eyes: a log tells what was worked on. A file from an earlier version is closed to others as well.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    Ok(file)
 }
 
 impl<'a> MakeWriter<'a> for LogFile {
