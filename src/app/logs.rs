@@ -66,3 +66,24 @@ impl<'a> MakeWriter<'a> for LogFile {
         self.clone()
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn only_the_owner_reads_the_log_even_one_that_was_open_to_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data/synthdev.log");
+        for earlier in [None, Some(0o644)] {
+            if let Some(mode) = earlier {
+                std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            }
+            LogFile { path: path.clone(), file: Arc::default() }.write_all(b"line\n").unwrap();
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "line\nline\n");
+    }
+}
