@@ -86,7 +86,8 @@ mod tests {
         assert_eq!(safe("a\x1b[31mb\u{9b}c\r\nd"), "a␛[31mb‹U+009B›c\nd");
         let mut written = Vec::new();
         let mut out = Clean(&mut written);
-        writeln!(out, "{}|{}", "\x1b[2K\u{202e}", "a\r").unwrap();
+        let foreign = "\x1b[2K\u{202e}|a\r";
+        writeln!(out, "{foreign}").unwrap();
         out.write_all(b"\x07b\n").unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), "␛[2K‹U+202E›|a\n␇b\n");
         assert_eq!(one_line("\n  hello world  \nx", 8), "hello w…");
