@@ -20,6 +20,8 @@ mod trust;
 pub mod wiring;
 mod world;
 
+use std::io::Write;
+
 use anyhow::Result;
 
 use crate::cli::args::{Cli, Command, ConfigCommand, completions};
@@ -33,7 +35,7 @@ use world::World;
 pub fn run(cli: Cli) -> Result<u8> {
     hardening::close_to_others();
     if let Some(Command::Completions { shell }) = cli.command {
-        completions(shell, &mut std::io::stdout().lock());
+        std::io::stdout().lock().write_all(&completions(shell))?;
         return Ok(exit::COMPLETED);
     }
     let world = World::find(&cli)?;

@@ -13,6 +13,7 @@ pub mod journal;
 pub mod message;
 pub mod model;
 pub mod place;
+pub mod printable;
 pub mod role;
 pub mod script;
 pub mod secret;

@@ -9,6 +9,7 @@ use super::runs::load;
 use super::world::World;
 use crate::adapters::disk;
 use crate::cli::exit;
+use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
 use crate::config::render::{Paint, render, summary};
 use crate::config::settings::rules::LEVELS;
@@ -49,7 +50,7 @@ pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> 
     show(&catalog, &files, &seen, json)?;
     for level in LEVELS {
         if let Err(missing) = settings.choice(level) {
-            eprintln!("note: {}: workflows that need it cannot run yet", missing.message);
+            tell(format_args!("note: {}: workflows that need it cannot run yet", missing.message));
         }
     }
     let errors = seen.iter().any(|finding| finding.severity == Severity::Error);
@@ -59,8 +60,7 @@ pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> 
 fn show(catalog: &Catalog, files: &[SourceFile], found: &[Diagnostic], json: bool) -> Result<()> {
     let mut out = std::io::stdout().lock();
     if json {
-        serde_json::to_writer_pretty(&mut out, found)?;
-        writeln!(out)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(found)?)?;
         return Ok(());
     }
     let paint = if std::io::stdout().is_terminal() { Paint::Ansi } else { Paint::Plain };

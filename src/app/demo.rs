@@ -14,7 +14,7 @@ use super::world::World;
 use crate::adapters::disk;
 use crate::cli::exit;
 use crate::cli::headless::{FinalReport, Show};
-use crate::cli::words::{cost, safe, tell, tokens};
+use crate::cli::words::{Clean, cost, tell, tokens};
 use crate::config::inputs;
 use crate::domain::workflow::plain_text;
 
@@ -76,17 +76,17 @@ fn run_headless(world: &World, project: &Path) -> Result<u8> {
     // The person started the demo to see tools at work in a directory made for it: they are approved.
     let spec = spec(&catalog, program, values, true, false);
     let report = drive(&wired, spec, Show { progress: true, ..Show::default() })?;
-    std::io::stdout().write_all(ending(&report, project).as_bytes())?;
+    write!(Clean(&mut std::io::stdout().lock()), "{}", ending(&report, project))?;
     Ok(exit::of(report.status, report.error.as_ref()))
 }
 
 fn ending(report: &FinalReport, project: &Path) -> String {
     let mut text = format!("path      {}\n", report.path.join(" > "));
     if let Some(output) = &report.output {
-        text.push_str(&format!("summary   {}\n", safe(&plain_text(output))));
+        text.push_str(&format!("summary   {}\n", plain_text(output)));
     }
     if let Some(error) = &report.error {
-        text.push_str(&format!("error     {}: {}\n", error.title, safe(&error.detail)));
+        text.push_str(&format!("error     {}: {}\n", error.title, error.detail));
     }
     text.push_str(&format!("usage     {}\n", tokens(&report.usage)));
     text.push_str(&format!("cost      {} (a scripted model costs nothing)\n", cost(report.cost_usd)));

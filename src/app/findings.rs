@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use crate::cli::words::tell_painted;
 use crate::config::catalog::Catalog;
 use crate::config::render::{Paint, render};
 use crate::config::source::SourceFile;
@@ -10,7 +11,7 @@ use crate::domain::diagnostic::{Diagnostic, Severity};
 /// Findings on stderr, as compilers show them.
 pub(super) fn tell(catalog: &Catalog, found: &[Diagnostic]) {
     if !found.is_empty() {
-        eprintln!("{}", rendered(catalog, found, std::io::stderr().is_terminal()));
+        tell_painted(&rendered(catalog, found, std::io::stderr().is_terminal()));
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::runs::load;
 use super::world::World;
 use crate::cli::exit;
-use crate::cli::words::one_line;
+use crate::cli::words::{Clean, name, one_line};
 use crate::config::render::compact;
 use crate::config::roles::tools_for;
 use crate::config::settings::show_text;
@@ -16,7 +16,7 @@ use crate::domain::diagnostic::Severity;
 
 pub(super) fn workflows(world: &World, as_json: bool) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let mut out = std::io::stdout().lock();
+    let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog
             .workflows()
@@ -26,14 +26,24 @@ pub(super) fn workflows(world: &World, as_json: bool) -> Result<u8> {
                        "layer": entry.layer, "place": entry.place})
             })
             .collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+        writeln!(stdout, "{}", serde_json::to_string_pretty(&rows)?)?;
         return Ok(exit::COMPLETED);
     }
+    let mut out = Clean(&mut stdout);
     for entry in catalog.workflows() {
-        let inputs: Vec<String> =
-            entry.inputs.iter().map(|input| format!("{}: {}", input.name, input.kind.as_str())).collect();
+        let inputs: Vec<String> = entry
+            .inputs
+            .iter()
+            .map(|input| format!("{}: {}", name(&input.name), input.kind.as_str()))
+            .collect();
         let about = one_line(&entry.description, 60);
-        writeln!(out, "{:<28} {:<10} ({})  {about}", entry.name, entry.layer.to_string(), inputs.join(", "))?;
+        writeln!(
+            out,
+            "{:<28} {:<10} ({})  {about}",
+            name(&entry.name),
+            entry.layer.to_string(),
+            inputs.join(", ")
+        )?;
     }
     for finding in catalog.diagnostics().iter().filter(|found| found.severity == Severity::Error) {
         writeln!(out, "broken: {}", compact(finding))?;
@@ -43,23 +53,24 @@ pub(super) fn workflows(world: &World, as_json: bool) -> Result<u8> {
 
 pub(super) fn roles(world: &World, as_json: bool) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let mut out = std::io::stdout().lock();
+    let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog.roles().iter().collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+        writeln!(stdout, "{}", serde_json::to_string_pretty(&rows)?)?;
         return Ok(exit::COMPLETED);
     }
+    let mut out = Clean(&mut stdout);
     for role in catalog.roles().iter() {
         let (tools, _) = tools_for(role, catalog.tools());
-        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        let decisions: Vec<&str> = role.parsing_tools.iter().map(|tool| tool.name.as_str()).collect();
+        let names: Vec<String> = tools.iter().map(|tool| name(&tool.name)).collect();
+        let decisions: Vec<String> = role.parsing_tools.iter().map(|tool| name(&tool.name)).collect();
         let decisions =
             if decisions.is_empty() { String::new() } else { format!("; decides {}", decisions.join(", ")) };
         let list = if names.is_empty() { "no tools".to_owned() } else { names.join(", ") };
         writeln!(
             out,
             "{:<24} {:<6} {:<10} {list}{decisions}",
-            role.full_name(),
+            name(&role.full_name()),
             role.level,
             role.layer.to_string()
         )?;
@@ -70,28 +81,30 @@ pub(super) fn roles(world: &World, as_json: bool) -> Result<u8> {
 pub(super) fn tools(world: &World, as_json: bool) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
     let policy = catalog.settings().approvals();
-    let mut out = std::io::stdout().lock();
+    let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog
             .tools()
             .iter()
             .map(|tool| json!({"tool": tool, "approval": policy.of(&tool.name, tool.risk)}))
             .collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+        writeln!(stdout, "{}", serde_json::to_string_pretty(&rows)?)?;
         return Ok(exit::COMPLETED);
     }
+    let mut out = Clean(&mut stdout);
     for tool in catalog.tools() {
         let rule = serde_json::to_value(policy.of(&tool.name, tool.risk))?;
         let risk = serde_json::to_value(tool.risk)?;
         let (risk, rule) = (risk.as_str().unwrap_or_default(), rule.as_str().unwrap_or_default());
-        writeln!(out, "{:<18} {risk:<8} {rule:<6} {}", tool.name, one_line(&tool.description, 80))?;
+        writeln!(out, "{:<18} {risk:<8} {rule:<6} {}", name(&tool.name), one_line(&tool.description, 80))?;
     }
     Ok(exit::COMPLETED)
 }
 
 pub(super) fn config(world: &World, origin: bool) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let mut out = std::io::stdout().lock();
+    let mut stdout = std::io::stdout().lock();
+    let mut out = Clean(&mut stdout);
     write!(out, "{}", show_text(&catalog.settings().show(), origin))?;
     for level in ["base", "smart", "fast"] {
         match catalog.choice(level) {

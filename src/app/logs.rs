@@ -34,7 +34,7 @@ impl Write for LogFile {
         let mut guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if guard.is_none() {
             crate::adapters::disk::make_private(self.path.parent().unwrap_or(Path::new(".")))?;
-            *guard = Some(File::options().create(true).append(true).open(&self.path)?);
+            *guard = Some(open(&self.path)?);
         }
         match guard.as_mut() {
             Some(file) => file.write(bytes),
@@ -47,10 +47,43 @@ impl Write for LogFile {
     }
 }
 
+/// For the owner's eyes: a log tells what was worked on. A file from an earlier version is closed to others as well.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    Ok(file)
+}
+
 impl<'a> MakeWriter<'a> for LogFile {
     type Writer = Self;
 
     fn make_writer(&'a self) -> Self {
         self.clone()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn only_the_owner_reads_the_log_even_one_that_was_open_to_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data/synthdev.log");
+        for earlier in [None, Some(0o644)] {
+            if let Some(mode) = earlier {
+                std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            }
+            LogFile { path: path.clone(), file: Arc::default() }.write_all(b"line\n").unwrap();
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "line\nline\n");
     }
 }

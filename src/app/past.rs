@@ -8,7 +8,7 @@ use super::runs::load;
 use super::wiring;
 use super::world::World;
 use crate::cli::args::{RunsCommand, SnapshotCommand};
-use crate::cli::words::tell;
+use crate::cli::words::{Clean, name, tell};
 use crate::cli::{exit, past, snapshots};
 use crate::domain::snapshot::SnapshotRequest;
 use crate::ports::run_store::StoreError;
@@ -34,14 +34,16 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
     let store = &wired.handle.ports().snapshots;
     let text = match command {
+        SnapshotCommand::List { json: true } => {
+            let list = serde_json::to_string_pretty(&store.list().map_err(of_snapshot)?)?;
+            writeln!(std::io::stdout().lock(), "{list}")?;
+            return Ok(exit::COMPLETED);
+        }
         SnapshotCommand::Create { label } => {
             let label = if label.is_empty() { "by hand".to_owned() } else { label.join(" ") };
             snapshots::created(
                 &store.take(&SnapshotRequest { label, ..Default::default() }).map_err(of_snapshot)?,
             )
-        }
-        SnapshotCommand::List { json: true } => {
-            serde_json::to_string_pretty(&store.list().map_err(of_snapshot)?)?
         }
         SnapshotCommand::List { json: false } => snapshots::list(&store.list().map_err(of_snapshot)?),
         SnapshotCommand::Show { id } => {
@@ -60,7 +62,7 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
             format!("snapshot {} is forgotten", info.id)
         }
     };
-    writeln!(std::io::stdout().lock(), "{}", text.trim_end())?;
+    say(text.trim_end())?;
     Ok(exit::COMPLETED)
 }
 
@@ -69,14 +71,14 @@ fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u8> {
     let info = store.find(id).map_err(of_snapshot)?;
     let changes = store.changes(&info.id).map_err(of_snapshot)?;
     if changes.is_empty() {
-        writeln!(std::io::stdout().lock(), "nothing to do: the files are as in snapshot {}", info.id)?;
+        say(&format!("nothing to do: the files are as in snapshot {}", info.id))?;
         return Ok(exit::COMPLETED);
     }
     if !yes {
         tell(format_args!(
             "to go back to snapshot {} ({}):\n{}",
             info.id,
-            info.label,
+            name(&info.label),
             snapshots::files(&changes)
         ));
         if !std::io::stdin().is_terminal() {
@@ -91,8 +93,12 @@ fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u8> {
         }
     }
     let done = store.restore(&info.id).map_err(of_snapshot)?;
-    writeln!(std::io::stdout().lock(), "{}", snapshots::restored(&done))?;
+    say(&snapshots::restored(&done))?;
     Ok(exit::COMPLETED)
+}
+
+fn say(text: &str) -> std::io::Result<()> {
+    writeln!(Clean(&mut std::io::stdout().lock()), "{text}")
 }
 
 pub(super) fn of_store(error: StoreError) -> anyhow::Error {

@@ -8,6 +8,7 @@ use include_dir::{Dir, include_dir};
 use super::trust::{self, ProjectFiles};
 use super::world::World;
 use crate::adapters::disk::{self, Read};
+use crate::cli::words::name;
 use crate::config::catalog::Sources;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
@@ -139,7 +140,7 @@ impl Gathered {
     /// A file that cannot be read is told and hides nothing else.
     fn text(&mut self, read: std::io::Result<Option<String>>, label: &str) -> Option<String> {
         read.unwrap_or_else(|error| {
-            self.unreadable.push(format!("{label}: {error}"));
+            self.unreadable.push(format!("{}: {error}", name(label)));
             None
         })
     }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 
 use super::world::World;
 use crate::adapters::disk;
+use crate::cli::words::names;
 use crate::config::trust::{TrustBook, Verdict, fingerprint};
 
 /// The project's own folder.
@@ -82,10 +83,10 @@ pub(super) fn changes(world: &World, files: &ProjectFiles) -> String {
 pub(super) fn notice(verdict: &Verdict) -> Option<String> {
     let what = match verdict {
         Verdict::Trusted => return None,
-        Verdict::New { files } => format!("has its own configuration ({})", files.join(", ")),
+        Verdict::New { files } => format!("has its own configuration ({})", names(files, ", ")),
         Verdict::Changed { added, removed, changed } => {
             let list = |word: &str, files: &[String]| {
-                (!files.is_empty()).then(|| format!("{word} {}", files.join(", ")))
+                (!files.is_empty()).then(|| format!("{word} {}", names(files, ", ")))
             };
             let parts: Vec<String> =
                 [list("added", added), list("changed", changed), list("removed", removed)]

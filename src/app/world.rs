@@ -34,6 +34,13 @@ impl World {
         if !project.is_dir() {
             anyhow::bail!("{} is not a directory", start.display());
         }
+        if project.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
+            anyhow::bail!(
+                "{} is inside git's own directory, where nothing is edited\n\
+                 hint: start in the project that holds the .git directory, or name it with -C",
+                project.display()
+            );
+        }
         if cli.directory.is_some() {
             // Files named on the command line are meant from there, too.
             std::env::set_current_dir(&project)

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::exit;
-use super::words::{cost, one_line, safe, tell, tokens};
+use super::words::{Clean, cost, name, names, one_line, tell, tokens};
 use crate::domain::cost::Usage;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{RunId, SnapshotId};
@@ -154,26 +154,27 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
 fn progress(event: &RunEvent) {
     match event {
         RunEvent::StateEntered { state, agent, .. } => match agent {
-            Some(agent) => tell(format_args!("● {state} ({agent})")),
-            None => tell(format_args!("● {state}")),
+            Some(agent) => tell(format_args!("● {} ({})", name(state), name(agent))),
+            None => tell(format_args!("● {}", name(state))),
         },
         RunEvent::ToolFinished { tool, ok, summary, .. } => {
-            tell(format_args!("    {} {tool}: {}", if *ok { "✓" } else { "✗" }, one_line(summary, 100)));
+            let mark = if *ok { "✓" } else { "✗" };
+            tell(format_args!("    {mark} {}: {}", name(tool), one_line(summary, 100)));
         }
         RunEvent::ToolRefused { tool, reason, .. } => {
-            tell(format_args!("    ✗ {tool}: {}", one_line(reason, 100)))
+            tell(format_args!("    ✗ {}: {}", name(tool), one_line(reason, 100)))
         }
         RunEvent::Replied { agent, text, .. } if !text.trim().is_empty() => {
-            tell(format_args!("    {agent}: {}", one_line(text, 100)));
+            tell(format_args!("    {}: {}", name(agent), one_line(text, 100)));
         }
         RunEvent::Decided { tool, arguments, .. } => {
-            tell(format_args!("    → {tool} {}", one_line(&arguments.to_string(), 100)));
+            tell(format_args!("    → {} {}", name(tool), one_line(&arguments.to_string(), 100)));
         }
         RunEvent::ModelRetry { attempt, delay_ms, reason, .. } => {
             tell(format_args!("    model: {}; attempt {attempt} in {delay_ms} ms", one_line(reason, 100)));
         }
-        RunEvent::Warning { text, .. } => tell(format_args!("warning: {}", safe(text))),
-        RunEvent::SnapshotFailed { reason } => tell(format_args!("warning: no snapshot: {}", safe(reason))),
+        RunEvent::Warning { text, .. } => tell(format_args!("warning: {text}")),
+        RunEvent::SnapshotFailed { reason } => tell(format_args!("warning: no snapshot: {reason}")),
         _ => {}
     }
 }
@@ -201,7 +202,7 @@ fn print_end(report: &FinalReport, show: Show) -> io::Result<()> {
         return out.write_all(b"\n");
     }
     match &report.output {
-        Some(output) if !show.events => writeln!(out, "{}", safe(&plain_text(output))),
+        Some(output) if !show.events => writeln!(Clean(&mut out), "{}", plain_text(output)),
         _ => Ok(()),
     }
 }
@@ -210,15 +211,16 @@ fn print_end(report: &FinalReport, show: Show) -> io::Result<()> {
 pub fn ending(report: &FinalReport) -> String {
     let mut lines = Vec::new();
     if report.run_id.is_some() {
-        lines.push(format!("{}: {}", report.status.as_str(), report.path.join(" > ")));
+        lines.push(format!("{}: {}", report.status.as_str(), names(&report.path, " > ")));
         lines.push(format!("{}, cost {}", tokens(&report.usage), cost(report.cost_usd)));
     }
     if let Some(error) = &report.error {
         let place = error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
         lines.push(format!("error[{}]: {}{place}", error.code, error.title));
-        let state = error.state.as_ref().map(|state| format!("in state {state}: ")).unwrap_or_default();
-        let agent = error.agent.as_ref().map(|agent| format!("agent {agent}: ")).unwrap_or_default();
-        lines.push(format!("  {state}{agent}{}", safe(&error.detail)));
+        let state =
+            error.state.as_ref().map(|state| format!("in state {}: ", name(state))).unwrap_or_default();
+        let agent = error.agent.as_ref().map(|agent| format!("agent {}: ", name(agent))).unwrap_or_default();
+        lines.push(format!("  {state}{agent}{}", error.detail));
         if let Some(hint) = &error.hint {
             lines.push(format!("  hint: {hint}"));
         }

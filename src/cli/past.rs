@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::words::{cost, one_line, safe, time, tokens};
+use super::words::{Clean, cost, name, names, one_line, time, tokens};
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::plain_text;
 use crate::engine::event::RunEvent;
@@ -15,13 +15,14 @@ pub fn list(runs: &[RunSummary], json: bool, out: &mut dyn Write) -> io::Result<
         serde_json::to_writer_pretty(&mut *out, runs)?;
         return writeln!(out);
     }
+    let out = &mut Clean(out);
     if runs.is_empty() {
         return writeln!(out, "no runs yet: synthdev run NAME \"task\", or synthdev demo");
     }
     for run in runs {
         let status = run.progress.status.as_str();
         let input = one_line(&run.input, 50);
-        writeln!(out, "{}  {}  {status:<11} {:<24} {input}", run.id, time(run.started), run.workflow)?;
+        writeln!(out, "{}  {}  {status:<11} {:<24} {input}", run.id, time(run.started), name(&run.workflow))?;
     }
     Ok(())
 }
@@ -41,6 +42,7 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
         }
         return Ok(());
     }
+    let out = &mut Clean(out);
     head(&record.summary, out)?;
     writeln!(out)?;
     for (at, event) in &record.events {
@@ -61,21 +63,26 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
 fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let progress = &run.progress;
     writeln!(out, "run        {}", run.id)?;
-    writeln!(out, "workflow   {} ({})", run.workflow, run.definition_hash.get(..12).unwrap_or_default())?;
-    writeln!(out, "project    {}", run.project)?;
+    writeln!(
+        out,
+        "workflow   {} ({})",
+        name(&run.workflow),
+        run.definition_hash.get(..12).unwrap_or_default()
+    )?;
+    writeln!(out, "project    {}", name(&run.project))?;
     writeln!(out, "started    {} UTC", time(run.started))?;
     writeln!(out, "status     {}", progress.status.as_str())?;
     writeln!(out, "input      {}", one_line(&run.input, 200))?;
-    writeln!(out, "path       {}", progress.path.join(" > "))?;
+    writeln!(out, "path       {}", names(&progress.path, " > "))?;
     writeln!(out, "usage      {}, cost {}", tokens(&progress.usage), cost(progress.cost_usd))?;
     if let Some(snapshot) = &progress.snapshot {
         writeln!(out, "snapshot   {snapshot}   (undo: synthdev snapshot restore {snapshot})")?;
     }
     if let Some(error) = &progress.error {
-        writeln!(out, "error      {}: {} {}", error.code, error.title, safe(&error.detail))?;
+        writeln!(out, "error      {}: {} {}", error.code, error.title, error.detail)?;
     }
     if let Some(output) = &progress.output {
-        writeln!(out, "output     {}", safe(&plain_text(output)))?;
+        writeln!(out, "output     {}", plain_text(output))?;
     }
     Ok(())
 }
@@ -89,8 +96,9 @@ fn costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "\ncost")?;
     for (title, key) in keys {
-        for (name, usage, usd) in record.ledger.grouped(key) {
-            writeln!(out, "  {title:<6} {name:<28} {:>9} tokens  {}", usage.total(), cost(usd))?;
+        for (group, usage, usd) in record.ledger.grouped(key) {
+            let group = name(&group);
+            writeln!(out, "  {title:<6} {group:<28} {:>9} tokens  {}", usage.total(), cost(usd))?;
         }
     }
     Ok(())
@@ -100,33 +108,38 @@ fn costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
 fn line(event: &RunEvent) -> Option<String> {
     Some(match event {
         RunEvent::StateEntered { state, visit, agent, .. } => {
-            let agent = agent.as_ref().map(|agent| format!(" ({agent})")).unwrap_or_default();
-            format!("● {state} #{visit}{agent}")
+            let agent = agent.as_ref().map(|agent| format!(" ({})", name(agent))).unwrap_or_default();
+            format!("● {} #{visit}{agent}", name(state))
         }
-        RunEvent::Transitioned { from, to, .. } => format!("  {from} → {to}"),
+        RunEvent::Transitioned { from, to, .. } => format!("  {} → {}", name(from), name(to)),
         RunEvent::MessageAdded { author, text, private, .. } => {
             let kind = if *private { " (private)" } else { "" };
             format!("  {author:?}{kind}: {}", one_line(text, 120))
         }
         RunEvent::ToolStarted { tool, arguments, .. } => {
-            format!("  tool {tool} {}", one_line(&arguments.to_string(), 100))
+            format!("  tool {} {}", name(tool), one_line(&arguments.to_string(), 100))
         }
         RunEvent::ToolFinished { tool, ok, summary, .. } => {
-            format!("  {} {tool}: {}", if *ok { "✓" } else { "✗" }, one_line(summary, 100))
+            format!("  {} {}: {}", if *ok { "✓" } else { "✗" }, name(tool), one_line(summary, 100))
         }
         RunEvent::ToolRefused { tool, reason, .. } => {
-            format!("  ✗ {tool} refused: {}", one_line(reason, 100))
+            format!("  ✗ {} refused: {}", name(tool), one_line(reason, 100))
         }
         RunEvent::Decided { agent, tool, arguments } => {
-            format!("  {agent} decided {tool} {}", one_line(&arguments.to_string(), 120))
+            format!("  {} decided {} {}", name(agent), name(tool), one_line(&arguments.to_string(), 120))
         }
         RunEvent::DataChanged { set, removed, .. } => {
-            let mut names: Vec<String> = set.keys().cloned().collect();
-            names.extend(removed.iter().map(|name| format!("-{name}")));
-            format!("  common_data: {}", names.join(", "))
+            let mut changed: Vec<String> = set.keys().cloned().collect();
+            changed.extend(removed.iter().map(|gone| format!("-{gone}")));
+            format!("  common_data: {}", names(&changed, ", "))
         }
         RunEvent::Replied { agent, model, usage, duration_ms, .. } => {
-            format!("  {agent} answered ({model}, {} tokens, {duration_ms} ms)", usage.total())
+            format!(
+                "  {} answered ({}, {} tokens, {duration_ms} ms)",
+                name(agent),
+                name(model),
+                usage.total()
+            )
         }
         RunEvent::ModelFailed { code, reason, .. } => {
             format!("  model failed [{code}]: {}", one_line(reason, 120))
@@ -134,8 +147,8 @@ fn line(event: &RunEvent) -> Option<String> {
         RunEvent::Warning { text, .. } => format!("  warning: {}", one_line(text, 140)),
         RunEvent::SnapshotTaken { id, label, .. } => format!("  snapshot {id}: {}", one_line(label, 80)),
         RunEvent::SnapshotFailed { reason } => format!("  no snapshot: {}", one_line(reason, 120)),
-        RunEvent::ChildStarted { workflow, .. } => format!("  child {workflow} started"),
-        RunEvent::ChildFinished { workflow, .. } => format!("  child {workflow} finished"),
+        RunEvent::ChildStarted { workflow, .. } => format!("  child {} started", name(workflow)),
+        RunEvent::ChildFinished { workflow, .. } => format!("  child {} finished", name(workflow)),
         RunEvent::Finished { status, .. } => format!("■ {}", status.as_str()),
         RunEvent::RunStarted { .. }
         | RunEvent::ScriptLog { .. }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::words::time;
+use super::words::{name, time};
 use crate::domain::snapshot::{ChangedFile, FileChange, Restored, SnapshotInfo};
 
 /// One line a snapshot.
@@ -14,7 +14,7 @@ pub fn list(snapshots: &[SnapshotInfo]) -> String {
         .iter()
         .map(|info| {
             let files = format!("{:>6} {}", info.files, if info.files == 1 { "file " } else { "files" });
-            format!("{}  {}  {files}  {}", info.id, time(info.created), info.label)
+            format!("{}  {}  {files}  {}", info.id, time(info.created), name(&info.label))
         })
         .collect();
     lines.join("\n")
@@ -23,14 +23,14 @@ pub fn list(snapshots: &[SnapshotInfo]) -> String {
 pub fn created(info: &SnapshotInfo) -> String {
     let mut text = format!("snapshot {}: {}", info.id, counted(info.files));
     for skipped in &info.skipped {
-        let _ = write!(text, "\n  not covered: {} ({})", skipped.path, skipped.reason);
+        let _ = write!(text, "\n  not covered: {} ({})", name(&skipped.path), skipped.reason);
     }
     text
 }
 
 pub fn show(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
     let mut text = created(info);
-    let _ = write!(text, "\nlabel     {}\ntaken     {} UTC", info.label, time(info.created));
+    let _ = write!(text, "\nlabel     {}\ntaken     {} UTC", name(&info.label), time(info.created));
     if let Some(run) = &info.run {
         let _ = write!(text, "\nrun       {run}");
     }
@@ -53,7 +53,7 @@ pub fn files(changes: &[ChangedFile]) -> String {
                 FileChange::Deleted => "create again",
                 FileChange::Mode => "set mode of",
             };
-            format!("  {what:<12} {}", file.path)
+            format!("  {what:<12} {}", name(&file.path))
         })
         .collect();
     lines.join("\n")

@@ -1,19 +1,56 @@
 //! Numbers and times as people read them, and text made safe for a terminal.
 
-use std::fmt::Display;
-use std::io::Write;
+use std::fmt::{self, Display};
+use std::io::{self, Write};
 
 use crate::domain::cost::Usage;
 use crate::domain::ids::Timestamp;
+use crate::domain::printable;
+
+/// Text for people on its way to stdout: every human form of an answer is written through this, so that no name,
+/// file or reply steers the terminal (ERR-8). JSON does not pass here: it is data and stays as it is.
+pub struct Clean<'a>(pub &'a mut dyn Write);
+
+impl Write for Clean<'_> {
+    /// One call is taken for whole characters; what is no UTF-8 is shown as U+FFFD.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_all(safe(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+
+    fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
+        self.0.write_all(safe(&text.to_string()).as_bytes())
+    }
+}
 
 /// A line for people on stderr. Nobody's data: a closed stderr neither stops nor breaks a run.
 pub fn tell(text: impl Display) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    tell_painted(&safe(&text.to_string()));
 }
 
-/// Tool and model output is data: control characters never reach a terminal (ERR-8).
+/// As `tell`, for a text with colours of our own: whoever painted it has shown what is foreign in it with `safe`.
+pub fn tell_painted(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Tool and model output is data: what would steer a terminal is shown instead (ERR-8).
 pub fn safe(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    printable::reveal(text).into_owned()
+}
+
+/// The name of a file, a state, a tool, …: it stays inside its line.
+pub fn name(text: &str) -> String {
+    printable::name(text).into_owned()
+}
+
+/// Names in one line.
+pub fn names(list: &[String], between: &str) -> String {
+    let list: Vec<String> = list.iter().map(|one| name(one)).collect();
+    list.join(between)
 }
 
 /// The first line, cut to `most` characters.
@@ -45,8 +82,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_dropped() {
-        assert_eq!(safe("a\x1b[31mb\u{9b}c\r\nd"), "a[31mbc\nd");
+    fn control_characters_are_shown() {
+        assert_eq!(safe("a\x1b[31mb\u{9b}c\r\nd"), "a␛[31mb‹U+009B›c\nd");
+        let mut written = Vec::new();
+        let mut out = Clean(&mut written);
+        let foreign = "\x1b[2K\u{202e}|a\r";
+        writeln!(out, "{foreign}").unwrap();
+        out.write_all(b"\x07b\n").unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), "␛[2K‹U+202E›|a\n␇b\n");
         assert_eq!(one_line("\n  hello world  \nx", 8), "hello w…");
         assert_eq!(time(Timestamp(0)), "1970-01-01 00:00:00");
     }

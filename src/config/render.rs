@@ -7,6 +7,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::printable;
 
 /// Whether the reader understands ANSI colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,12 +28,14 @@ pub fn render(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<Strin
 
 /// One finding. Without its text, or for a finding outside any file, only the place is named.
 pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Paint) -> String {
+    let shown = printable_form(diagnostic);
+    let diagnostic = &shown;
     let title =
         level(diagnostic.severity).primary_title(diagnostic.message.as_str()).id(diagnostic.code.as_str());
-    let line = text.filter(|_| diagnostic.place.line > 0).map(|text| line_of(text, &diagnostic.span));
+    let line = text.filter(|_| diagnostic.place.line > 0).map(|text| shown_line(text, &diagnostic.span));
     let mut group = match &line {
         Some((line, span)) => title.element(
-            Snippet::source(*line)
+            Snippet::source(line.as_str())
                 .path(diagnostic.place.file.as_str())
                 .line_start(diagnostic.place.line)
                 .annotation(AnnotationKind::Primary.span(span.clone())),
@@ -51,6 +54,7 @@ pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Paint) -> 
 
 /// One line: `file:line:col: error[E02]: message (hint)`.
 pub fn compact(diagnostic: &Diagnostic) -> String {
+    let diagnostic = &printable_form(diagnostic);
     let place = &diagnostic.place;
     let at = if place.line == 0 { place.file.clone() } else { place.to_string() };
     let hint = diagnostic.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -95,6 +99,26 @@ fn severity_word(severity: Severity) -> &'static str {
         Severity::Warning => "warning",
         Severity::Error => "error",
     }
+}
+
+/// What is painted is not looked at again: foreign text is made printable before (ERR-8).
+fn printable_form(diagnostic: &Diagnostic) -> Diagnostic {
+    let mut shown = diagnostic.clone();
+    shown.message = printable::reveal(&diagnostic.message).into_owned();
+    shown.place.file = printable::name(&diagnostic.place.file).into_owned();
+    shown.hint = diagnostic.hint.as_ref().map(|hint| printable::reveal(hint).into_owned());
+    shown
+}
+
+/// As `line_of`, printable; the span moves with what became longer before it.
+fn shown_line(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
+    let (line, span) = line_of(text, span);
+    let mut shown = printable::reveal(&line[..span.start]).into_owned();
+    let from = shown.len();
+    shown.push_str(&printable::reveal(&line[span.clone()]));
+    let to = shown.len();
+    shown.push_str(&printable::reveal(&line[span.end..]));
+    (shown, from..to)
 }
 
 /// The line in which the span begins, and the span inside it, cut at the line's end:
@@ -166,6 +190,29 @@ error[C04]: unknown key `modle`
         assert_eq!(compact(&one), "SYNTHDEV_X: error[C04]: unknown key `modle`");
         assert!(render_one(&one, None, Paint::Plain).ends_with("--> SYNTHDEV_X"));
         assert_eq!(summary(&[one]), "1 error");
+    }
+
+    #[test]
+    fn what_would_steer_a_terminal_is_shown_and_the_caret_stays() {
+        let (file, mut one) = finding(
+            "{ \"\u{1b}[2K\": 1, \"modle\": \"\u{202e}\u{9b}\" }",
+            "\"modle\"",
+            Some("\u{1b}]0;x\u{7}"),
+        );
+        one.message = "m\u{1b}[31m".into();
+        one.place.file = "a\u{1b}\n.json".into();
+        let text = render_one(&one, Some(&file.text), Paint::Plain);
+        let both = format!("{text}{}{}", compact(&one), render_one(&one, None, Paint::Plain));
+        let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!both.contains(bad), "{both:?}");
+        let lines: Vec<&str> = text.lines().collect();
+        let column = |line: &str, needle: &str| line[..line.find(needle).unwrap()].chars().count();
+        assert_eq!(column(lines[3], "\"modle\""), column(lines[4], "^"), "{text}");
+        let ansi = render_one(&one, Some(&file.text), Paint::Ansi);
+        assert!(
+            !ansi.contains("\u{1b}[2K") && !ansi.contains("\u{1b}]") && !ansi.contains('\u{9b}'),
+            "{ansi:?}"
+        );
     }
 
     #[test]

@@ -4,41 +4,21 @@
 //! it) before it is laid out: output is data, it never steers the terminal (ERR-8).
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+use crate::domain::printable;
+
 /// Drops whole escape sequences (colours of a compiler), shows other control characters, expands tabs.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| byte == b'\n' || (0x20..0x7f).contains(&byte)) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let skip = escape_length(rest);
-        if skip > 0 {
-            rest = &rest[skip..];
-            continue;
-        }
-        rest = &rest[first.len_utf8()..];
-        push_visible(&mut out, first, rest);
-    }
-    Cow::Owned(out)
+    expand_tabs(printable::clean(line_end_dropped(text)))
 }
 
 /// Hides nothing: escape sequences become visible. For texts that a person is asked to approve.
 pub fn reveal(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| byte == b'\n' || (0x20..0x7f).contains(&byte)) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for (at, c) in text.char_indices() {
-        push_visible(&mut out, c, &text[at + c.len_utf8()..]);
-    }
-    Cow::Owned(out)
+    expand_tabs(printable::reveal(line_end_dropped(text)))
 }
 
 /// Cleaned and on one line: newlines become `⏎`.
@@ -171,53 +151,13 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// How many bytes at the start of `text` are a whole escape sequence; 0 if none starts here.
-fn escape_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    if bytes.first() != Some(&0x1b) {
-        return 0;
-    }
-    match bytes.get(1) {
-        Some(b'[') => {
-            let end = bytes[2..].iter().position(|byte| !(0x20..0x40).contains(byte));
-            end.filter(|at| bytes[2 + at].is_ascii()).map_or(0, |at| at + 3)
-        }
-        // Strings (titles, links, clipboard, images): to BEL or ESC \. The payload goes too.
-        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
-            let end = bytes[2..].iter().position(|byte| matches!(byte, 0x07 | 0x1b));
-            end.map_or(0, |at| {
-                let closing = 2 + at;
-                if bytes[closing] == 0x07 {
-                    closing + 1
-                } else if bytes.get(closing + 1) == Some(&b'\\') {
-                    closing + 2
-                } else {
-                    closing
-                }
-            })
-        }
-        Some(b'(' | b')' | b'#') if bytes.get(2).is_some_and(u8::is_ascii) => 3,
-        Some(byte) if (0x30..0x7f).contains(byte) => 2,
-        _ => 0,
-    }
+/// Half of a Windows line end, met while a text still streams, is no news.
+fn line_end_dropped(text: &str) -> &str {
+    text.strip_suffix('\r').unwrap_or(text)
 }
 
-fn push_visible(out: &mut String, c: char, rest: &str) {
-    match c {
-        '\n' => out.push('\n'),
-        '\t' => out.push_str("    "),
-        // Windows line ends are no news; a lone return would overwrite the line on a terminal.
-        '\r' if rest.starts_with('\n') || rest.is_empty() => {}
-        '\0'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('␀')),
-        '\u{7f}' => out.push('␡'),
-        '\u{80}'..='\u{9f}'
-        | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{061c}'
-        // Overrides of the writing direction make text read differently from what it is.
-        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => {
-            let _ = write!(out, "‹U+{:04X}›", c as u32);
-        }
-        _ => out.push(c),
-    }
+fn expand_tabs(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.contains('\t') { Cow::Owned(text.replace('\t', "    ")) } else { text }
 }
 
 #[cfg(test)]

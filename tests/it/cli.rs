@@ -8,6 +8,7 @@ mod edges;
 mod events;
 mod failures;
 mod help;
+mod printable;
 mod real_http;
 mod scripts;
 mod secrets;

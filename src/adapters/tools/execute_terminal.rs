@@ -209,17 +209,12 @@ impl Running {
         };
         let escaped = timeout(DRAIN, rest).await.is_err();
         // reap the shell of a command that timed out
-<<<<<<< HEAD
         let _ = timeout(DRAIN, self.shell.inner_mut().wait()).await;
-        still_open || escaped
-=======
-        let _ = timeout(DRAIN, self.shell.wait()).await;
         match (still_open, escaped) {
             (_, true) => LeftOver::Escaped,
             (true, false) => LeftOver::Stopped,
             (false, false) => LeftOver::Nothing,
         }
->>>>>>> fixa
     }
 
     /// Takes what is there without waiting; tells whether somebody still holds the output open.

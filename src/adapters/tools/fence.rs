@@ -74,7 +74,8 @@ impl Fence {
     pub(super) fn writable(&self, path: &str) -> Result<Spot, PathError> {
         let spot = self.readable(path)?;
         let in_git = |part: &OsStr| part.to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
-        if Path::new(&spot.relative).iter().any(in_git) {
+        // The whole path: a project that lies in git's directory is no project.
+        if spot.absolute.iter().any(in_git) {
             return Err(PathError::Git(spot.relative));
         }
         Ok(spot)

@@ -145,7 +145,7 @@ fn stdout_holds_the_output_and_stderr_the_story() {
     let world = World::new();
     world.talk(&json!([{"text": "One\nand two \u{1b}[31m."}]));
     let ran = world.run_talk(&[]).code(0);
-    assert_eq!(ran.out, "One\nand two [31m.\n");
+    assert_eq!(ran.out, "One\nand two ␛[31m.\n");
     for word in ["● say (coder)", "completed: start > say > stop", "tokens", "runs show", "snapshot restore"]
     {
         assert!(ran.err.contains(word), "no `{word}` in\n{}", ran.err);

@@ -1,0 +1,136 @@
+//! Text that steers no terminal (ERR-8): control characters and overrides of the writing direction become visible.
+//!
+//! Nothing is dropped but whole escape sequences, and those only where asked for (`clean`): what is hidden
+//! could be the name of a file that is about to be deleted.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Text of several lines: everything but newlines and tabs that is no visible character is shown as a symbol
+/// (`␛`) or by its number (`‹U+202E›`). Given its own result it changes nothing.
+pub fn reveal(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for (at, c) in text.char_indices() {
+        push_visible(&mut out, c, &text[at + c.len_utf8()..]);
+    }
+    Cow::Owned(out)
+}
+
+/// As `reveal`, without whole escape sequences: for output of programs, whose colours are no news.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let skip = escape_length(rest);
+        if skip > 0 {
+            rest = &rest[skip..];
+            continue;
+        }
+        rest = &rest[first.len_utf8()..];
+        push_visible(&mut out, first, rest);
+    }
+    Cow::Owned(out)
+}
+
+/// For a name inside a line (a file, a state, a tool): newlines, returns and tabs are shown, too, so that a name cannot
+/// pass for a line of its own.
+pub fn name(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push('␊'),
+            '\t' => out.push('␉'),
+            c => push_visible(&mut out, c, ""),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | 0x20..0x7f))
+}
+
+/// How many bytes at the start of `text` are a whole escape sequence; 0 if none starts here.
+fn escape_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    if bytes.first() != Some(&0x1b) {
+        return 0;
+    }
+    match bytes.get(1) {
+        Some(b'[') => {
+            let end = bytes[2..].iter().position(|byte| !(0x20..0x40).contains(byte));
+            end.filter(|at| bytes[2 + at].is_ascii()).map_or(0, |at| at + 3)
+        }
+        // Strings (titles, links, clipboard, images): to BEL or ESC \. The payload goes too.
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => {
+            let end = bytes[2..].iter().position(|byte| matches!(byte, 0x07 | 0x1b));
+            end.map_or(0, |at| {
+                let closing = 2 + at;
+                if bytes[closing] == 0x07 {
+                    closing + 1
+                } else if bytes.get(closing + 1) == Some(&b'\\') {
+                    closing + 2
+                } else {
+                    closing
+                }
+            })
+        }
+        Some(b'(' | b')' | b'#') if bytes.get(2).is_some_and(u8::is_ascii) => 3,
+        Some(byte) if (0x30..0x7f).contains(byte) => 2,
+        _ => 0,
+    }
+}
+
+fn push_visible(out: &mut String, c: char, rest: &str) {
+    match c {
+        '\n' | '\t' => out.push(c),
+        // Windows line ends are no news; a lone return would overwrite the line on a terminal.
+        '\r' if rest.starts_with('\n') => {}
+        '\0'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('␀')),
+        '\u{7f}' => out.push('␡'),
+        '\u{80}'..='\u{9f}'
+        | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{061c}'
+        // Overrides of the writing direction make text read differently from what it is.
+        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => {
+            let _ = write!(out, "‹U+{:04X}›", c as u32);
+        }
+        _ => out.push(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_shown() {
+        let check = |text: &str, revealed: &str, cleaned: &str, named: &str| {
+            assert_eq!(reveal(text), revealed, "reveal {text:?}");
+            assert_eq!(clean(text), cleaned, "clean {text:?}");
+            assert_eq!(name(text), named, "name {text:?}");
+            assert_eq!(reveal(revealed), revealed, "twice {text:?}");
+        };
+        check("plain", "plain", "plain", "plain");
+        check("a\nb\tc", "a\nb\tc", "a\nb\tc", "a␊b␉c");
+        check("n\x1b[2K.txt", "n␛[2K.txt", "n.txt", "n␛[2K.txt");
+        check("\x1b]52;c;aGk=\x1b\\x", "␛]52;c;aGk=␛\\x", "x", "␛]52;c;aGk=␛\\x");
+        check("a\r\nb\rc\r", "a\nb␍c␍", "a\nb␍c␍", "a␍␊b␍c␍");
+        check("\u{9b}2K\x7f", "‹U+009B›2K␡", "‹U+009B›2K␡", "‹U+009B›2K␡");
+        check("日本", "日本", "日本", "日本");
+        for c in
+            ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}').chain("\u{200e}\u{200f}\u{61c}".chars())
+        {
+            let shown = format!("‹U+{:04X}›", c as u32);
+            check(&c.to_string(), &shown, &shown, &shown);
+        }
+    }
+}

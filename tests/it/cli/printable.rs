@@ -1,0 +1,150 @@
+//! What strangers named or wrote reaches the terminal as text, never as a command to it (ERR-8).
+
+use serde_json::json;
+
+use super::world::{Ran, World, talk, workflow};
+
+/// Erases the line, turns the reading direction, sets the title, is a C1 introducer.
+const EVIL: &str = "n\u{1b}[2K\u{202e}\u{2066}\u{200e}\u{61c}\u{1b}]0;t\u{7}\u{9b}1A\rx";
+
+/// Neither stream holds anything that steers a terminal; what was evil is still to be seen.
+#[track_caller]
+fn harmless(ran: &Ran) {
+    let steers = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
+    };
+    for text in [&ran.out, &ran.err] {
+        assert!(!text.contains(steers), "{text:?}");
+    }
+    let both = format!("{}{}", ran.out, ran.err);
+    assert!(both.contains("␛[2K‹U+202E›"), "nothing evil was printed at all:\n{both}");
+}
+
+#[test]
+fn file_names_in_the_trust_notice() {
+    let world = World::new();
+    world.write(&format!(".synthdev/workflows/{EVIL}\n.json"), "{");
+    let ran = world.run(&["workflows"]).code(0);
+    harmless(&ran);
+    assert_eq!(ran.err.lines().count(), 1, "a name stays in its line:\n{}", ran.err);
+    harmless(&world.run(&["--trust", "workflows"]));
+    world.write(&format!(".synthdev/workflows/{EVIL}\n.json"), "{ ");
+    harmless(&world.run(&["roles"]));
+}
+
+#[test]
+fn file_names_and_labels_of_snapshots() {
+    let world = World::repository();
+    world.run(&["snapshot", "create", EVIL]).code(0);
+    let list = world.run(&["snapshot", "list", "--json"]).code(0).json();
+    assert_eq!(list[0]["label"], EVIL, "JSON is data");
+    let id = list[0]["id"].as_str().unwrap();
+    harmless(&world.run(&["snapshot", "list"]).code(0));
+    let file = format!("{EVIL}\n  delete       y.txt");
+    world.write(&file, &format!("{EVIL}\n"));
+    let shown = world.run(&["snapshot", "show", id]).code(0);
+    harmless(&shown);
+    assert_eq!(shown.out.matches("\n  delete ").count(), 1, "{}", shown.out);
+    harmless(&world.run(&["snapshot", "diff", id]).code(0));
+    harmless(&world.run(&["snapshot", "restore", id]).code(2));
+    harmless(&world.run(&["snapshot", "restore", id, "--yes"]).code(0));
+    assert!(!world.project().join(file).exists());
+    harmless(&world.run(&["snapshot", "show", EVIL]).code(2));
+}
+
+#[test]
+fn names_of_a_workflow_and_words_of_a_model() {
+    let world = World::new();
+    let mut evil = workflow(&json!([
+        {"name": "start", "transition": [{"target": EVIL, "condition": "true"}]},
+        {"name": EVIL, "agent": "coder", "input": "common_data.task", "action": {"function": "sendUserMessage"},
+         "transition": [{"target": "stop", "condition": "true",
+            "before": "() => { this.common_data.result = this.getAgent('coder').getLastResponse(); }"}]},
+        {"name": "stop", "input": "common_data.result"}
+    ]));
+    evil["workflow_name"] = json!(EVIL);
+    world.write_json("evil.json", &evil);
+    let input = format!("do {EVIL}");
+    for (name, reply) in [
+        ("text", json!([{"text": EVIL}])),
+        ("tool", json!([{"tool_calls": [{"name": EVIL, "arguments": {"a": EVIL}}]}, {"text": EVIL}])),
+        ("none", json!([])),
+    ] {
+        world.write_json("replies.json", &json!({"replies": {"coder": reply}}));
+        let ran = world.run(&["run", "--workflow-file", "evil.json", "--replies", "replies.json", &input]);
+        assert!(ran.err.contains("synthdev runs show"), "{name}: {}", ran.err);
+        harmless(&ran);
+    }
+    let runs = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(runs.as_array().unwrap().len(), 3);
+    harmless(&world.run(&["runs", "list"]).code(0));
+    for run in runs.as_array().unwrap() {
+        harmless(&world.run(&["runs", "show", run["id"].as_str().unwrap()]).code(0));
+    }
+    harmless(&world.run(&["run", EVIL, "x"]).code(2));
+    harmless(&world.run(&["runs", "show", EVIL]).code(2));
+}
+
+#[test]
+fn names_in_lists_and_findings_with_their_source_line() {
+    let world = World::new();
+    let mut evil = talk();
+    evil["workflow_name"] = json!(EVIL);
+    world.configure("workflows/evil.json", &evil.to_string());
+    let role = EVIL.replace('\r', ""); // a role's name has no blanks
+    world.configure(
+        "roles/evil.json",
+        &json!({ role: {"systemMessage": "m", "includedTools": []} }).to_string(),
+    );
+    harmless(&world.run(&["workflows"]).code(0));
+    harmless(&world.run(&["roles"]).code(0));
+    // Raw in the file, so that the source line itself is evil.
+    let broken = format!("{{\"workflow_name\": \"{EVIL}\", \"{EVIL}\": 1,");
+    let path = format!("{EVIL}.json");
+    world.write(&path, &broken);
+    harmless(&world.run(&["check", &path]));
+    harmless(&world.run(&["run", "--workflow-file", &path, "x"]).code(2));
+    harmless(&world.run(&["-C", EVIL, "workflows"]).code(2));
+}
+
+#[test]
+fn closed_streams_end_nothing_in_a_panic() {
+    let world = World::new();
+    world.write("broken.json", "{\"workflow_name\": 1}");
+    let rows: [(&[&str], &[i32]); 6] = [
+        (&["completions", "bash"], &[0]),
+        (&["check"], &[0, 1]),
+        (&["check", "--json"], &[0, 1]),
+        (&["check", "broken.json"], &[0, 1]),
+        (&["run", "--workflow-file", "broken.json", "x"], &[2]),
+        (&["tools", "--json"], &[0]),
+    ];
+    for (arguments, codes) in rows {
+        for (out, err) in [(true, false), (false, true), (true, true)] {
+            let mut command = world.command(arguments);
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            if err {
+                command.stderr(writer.try_clone().unwrap());
+            }
+            if out {
+                command.stdout(writer);
+            }
+            let done = command.spawn().unwrap().wait_with_output().unwrap();
+            let (code, err) = (done.status.code().unwrap(), String::from_utf8_lossy(&done.stderr));
+            assert!(codes.contains(&code) && !err.contains("panicked"), "{arguments:?}: {code}\n{err}");
+        }
+    }
+}
+
+#[test]
+fn gits_own_directory_is_no_project() {
+    let world = World::repository();
+    world.write(".git/inner/x", "");
+    for place in [".git", ".git/inner"] {
+        let ran = world.run(&["-C", place, "snapshot", "create"]).code(2);
+        assert!(ran.err.contains("inside git's own directory") && ran.err.contains("hint: "), "{}", ran.err);
+        assert_eq!(ran.out, "");
+    }
+}
