@@ -53,7 +53,13 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
         }
         SnapshotCommand::Diff { id } => {
             let info = store.find(&id).map_err(of_snapshot)?;
-            store.diff(&info.id).map_err(of_snapshot)?
+            let diff = store.diff(&info.id).map_err(of_snapshot)?;
+            if !std::io::stdout().is_terminal() {
+                // A patch is data: it must apply as it is.
+                std::io::stdout().lock().write_all(diff.as_bytes())?;
+                return Ok(exit::COMPLETED);
+            }
+            diff
         }
         SnapshotCommand::Restore { id, yes } => return restore(&**store, &id, yes),
         SnapshotCommand::Delete { id } => {

@@ -153,8 +153,6 @@ fn write_progress(
     Ok(())
 }
 
-/// What is known of a run that has only begun: it costs nothing yet.
-
 /// Stores a text once; returns its hash.
 fn store_blob(transaction: &Transaction<'_>, text: &str) -> rusqlite::Result<String> {
     let hash = hex(&Sha256::digest(text.as_bytes()));
