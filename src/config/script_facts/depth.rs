@@ -51,7 +51,8 @@ fn tokens(text: &str) -> usize {
     let mut found = 0;
     for byte in text.bytes() {
         let word = is_word(byte);
-        if !(byte.is_ascii_whitespace() || word && inside_word) {
+        let continues = word && inside_word;
+        if !(byte.is_ascii_whitespace() || continues) {
             found += 1;
         }
         inside_word = word;

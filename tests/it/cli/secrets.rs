@@ -106,10 +106,8 @@ fn a_broken_file_with_a_key_is_shown_without_it() {
 #[cfg(target_os = "linux")]
 async fn commands_see_no_keys() {
     const MARK: &str = "plain-text-of-the-environment";
-    // Root may read everything: there, the right to do so is given up first.
     let line = "echo \"[$SYNTHDEV_API_KEY][$COPY_OF_IT][$DB_PASSWORD][$SSH_AUTH_SOCK]\"; \
-        as() { if [ $(id -u) = 0 ]; then setpriv --bounding-set=-all --inh-caps=-all \"$@\"; else \"$@\"; fi; }; \
-        as cat /proc/self/stat > /dev/null && echo readable; as cat /proc/$PPID/environ";
+        cat /proc/$PPID/stat > /dev/null && echo readable; cat /proc/$PPID/environ";
     let script = vec![
         Behaviour::calls(&[("c1", "execute_terminal", &json!({"command": line}).to_string())]),
         Behaviour::text("Seen."),
@@ -128,7 +126,15 @@ async fn commands_see_no_keys() {
     ] {
         world.set(name, value);
     }
-    world.run(&["run", "--workflow-file", "talk.json", "hello", "--yes"]).code(0);
+    // root may read everything: there, the program is started without that right
+    let start =
+        "if [ $(id -u) = 0 ]; then exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"; fi; exec \"$@\"";
+    let program = env!("CARGO_BIN_EXE_synthdev");
+    let mut command = std::process::Command::new("sh");
+    let typed = ["-c", start, "sh", program, "run", "--workflow-file", "talk.json", "hello", "--yes"];
+    world.isolate(command.args(typed).stdin(std::process::Stdio::null()));
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let answer = server.requests().last().unwrap().body.to_string();
     assert!(answer.contains("[][][][/agent]"), "{answer}");
     assert!(answer.contains("readable") && answer.contains("Permission denied"), "{answer}");

@@ -87,7 +87,8 @@ impl World {
         String::from_utf8(done.stdout).unwrap()
     }
 
-    fn isolate(&self, command: &mut Command) {
+    /// Gives a command this world's directories and variables, and nothing else.
+    pub fn isolate(&self, command: &mut Command) {
         let root = self.dir.path();
         command.env_clear().current_dir(self.project());
         command.env("PATH", std::env::var_os("PATH").unwrap());
