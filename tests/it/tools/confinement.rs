@@ -68,3 +68,11 @@ async fn paths_that_stay_inside_work_however_they_are_written() {
     assert_eq!(project.text("in/a"), "new");
     assert!(project.root().join("alias").is_symlink(), "the link itself stays");
 }
+
+#[tokio::test]
+async fn in_gits_own_directory_nothing_is_written_even_where_it_was_given_as_the_project() {
+    let project = Project::with(&[(".git/inner/a", "a")], |settings| settings.root.push(".git/inner"));
+    project.good("read_files", json!({"file_paths": ["a"]}), "==> a (").await;
+    project.bad("write_file", json!({"file_path": "a", "content": "x"}), "git's own directory").await;
+    assert_eq!(project.text(".git/inner/a"), "a");
+}
