@@ -46,7 +46,8 @@ fn file_names_and_labels_of_snapshots() {
     let shown = world.run(&["snapshot", "show", id]).code(0);
     harmless(&shown);
     assert_eq!(shown.out.matches("\n  delete ").count(), 1, "{}", shown.out);
-    harmless(&world.run(&["snapshot", "diff", id]).code(0));
+    let patch = world.run(&["snapshot", "diff", id]).code(0).out;
+    assert!(patch.contains(EVIL), "a redirected diff is data and must apply as it is");
     harmless(&world.run(&["snapshot", "restore", id]).code(2));
     harmless(&world.run(&["snapshot", "restore", id, "--yes"]).code(0));
     assert!(!world.project().join(file).exists());

@@ -99,6 +99,8 @@ impl Body<'_> {
         if answer.done {
             // Whether the end comes or not, the answer is complete.
             let _ = tokio::time::timeout(FAREWELL, self.drain()).await;
+            // The connection's own task puts it back: it needs a turn before the next call looks for one.
+            tokio::task::yield_now().await;
             return Ok(());
         }
         events.finish(&mut |name, data| answer.event(name, data, shown))?;
