@@ -9,7 +9,7 @@ use crate::domain::context::{Author, Side};
 use crate::domain::cost::Usage;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
-use crate::domain::journal::RunStatus;
+use crate::domain::journal::{RunProgress, RunStatus};
 use crate::domain::message::{ChatRole, ToolCall};
 use crate::domain::model::DeltaKind;
 use crate::domain::script::TriedGuard;
@@ -200,4 +200,19 @@ pub enum RunEvent {
     PersonAnswered {
         call: CallId,
     },
+}
+
+impl RunEvent {
+    /// The end of a run, from what lists keep of it.
+    pub fn finished(progress: RunProgress) -> Self {
+        Self::Finished {
+            status: progress.status,
+            output: progress.output,
+            error: progress.error,
+            path: progress.path,
+            snapshot: progress.snapshot,
+            usage: progress.usage,
+            cost_usd: progress.cost_usd,
+        }
+    }
 }

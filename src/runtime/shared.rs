@@ -69,18 +69,6 @@ impl Shared {
             ..last.unwrap_or_else(|| RunProgress::begun(now))
         };
         let _ = self.ports.store.append(run, &[], Some(&progress));
-        self.bus.publish(
-            run,
-            now,
-            RunEvent::Finished {
-                status: progress.status,
-                output: progress.output,
-                error: progress.error,
-                path: progress.path,
-                snapshot: progress.snapshot,
-                usage: progress.usage,
-                cost_usd: progress.cost_usd,
-            },
-        );
+        self.bus.publish(run, now, RunEvent::finished(progress));
     }
 }

@@ -113,15 +113,7 @@ impl Machine {
         self.phase = Phase::Over;
         self.jump = None;
         let progress = self.progress();
-        self.emit(RunEvent::Finished {
-            status: progress.status,
-            output: progress.output,
-            error: progress.error,
-            path: progress.path,
-            snapshot: progress.snapshot,
-            usage: progress.usage,
-            cost_usd: progress.cost_usd,
-        });
+        self.emit(RunEvent::finished(progress));
         self.effect(Effect::Finish);
     }
 }
