@@ -87,6 +87,7 @@ impl Driver {
             self.shared.bus.publish(&self.run, now, RunEvent::Warning { code: "journal".into(), text });
         }
         for event in output.events {
+            log(&self.run, &event);
             self.shared.bus.publish(&self.run, now, event);
         }
         output.effects
@@ -99,6 +100,27 @@ fn is_boundary(event: &RunEvent) -> bool {
         event,
         RunEvent::StateEntered { .. } | RunEvent::Finished { .. } | RunEvent::SnapshotTaken { .. }
     )
+}
+
+/// The log file tells what happened and when, never what was said.
+fn log(run: &RunId, event: &RunEvent) {
+    match event {
+        RunEvent::RunStarted { workflow, .. } => tracing::info!(%run, workflow, "started"),
+        RunEvent::StateEntered { state, visit, .. } => tracing::debug!(%run, state, visit, "state"),
+        RunEvent::ModelCalled { agent, model, messages, .. } => {
+            tracing::debug!(%run, agent, model, messages, "model called");
+        }
+        RunEvent::ModelFailed { agent, code, attempts, .. } => {
+            tracing::warn!(%run, agent, code, attempts, "model failed");
+        }
+        RunEvent::ToolStarted { agent, tool, .. } => tracing::debug!(%run, agent, tool, "tool"),
+        RunEvent::SnapshotFailed { reason } => tracing::warn!(%run, reason, "no snapshot"),
+        RunEvent::Finished { status, error, .. } => {
+            let code = error.as_ref().map_or("", |error| error.code.as_str());
+            tracing::info!(%run, status = status.as_str(), code, "finished");
+        }
+        _ => {}
+    }
 }
 
 fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
