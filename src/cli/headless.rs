@@ -78,7 +78,10 @@ pub async fn run(
     leftovers: &(dyn Fn() -> Vec<String> + Sync),
 ) -> anyhow::Result<FinalReport> {
     let mut events = handle.subscribe(show.events);
-    let run = handle.start(spec)?;
+    let run = handle.start(spec).map_err(|error| match error.hint {
+        Some(hint) => anyhow::anyhow!("{}\nhint: {hint}", error.message),
+        None => anyhow::anyhow!("{}", error.message),
+    })?;
     let mut report = FinalReport { run_id: Some(run.clone()), ..FinalReport::default() };
     loop {
         tokio::select! {
