@@ -2,7 +2,6 @@
 //!
 //! Refuses what is no regular file (a pipe would wait for ever) and what is too large to be configuration.
 
-mod project;
 mod write;
 
 use std::fs::{self, File};
@@ -11,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
 
-pub use project::project_data;
 pub use write::{create_private, make_private, write_private};
 
 /// Configuration files above this size are not read: they are somebody's mistake.
@@ -31,11 +29,6 @@ impl UserDirs {
     pub fn find() -> Option<Self> {
         let dirs = ProjectDirs::from("", "", "synthdev")?;
         Some(Self { config: dirs.config_dir().to_owned(), data: dirs.data_dir().to_owned() })
-    }
-
-    /// Everything below one directory, instead of the platform's.
-    pub fn under(root: &Path) -> Self {
-        Self { config: root.join("config"), data: root.join("data") }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::domain::script::ScriptKind;
 use crate::domain::script::shorthand::rewrite;
 
 pub use found::{CallRead, Facts, Name, SyntaxError, Test};
-pub use names::{HOST_NAMES, is_known, known_names};
+pub use names::{is_known, known_names};
 
 /// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which
 /// `return` is allowed (A1, A2); a condition or an input must be an expression.

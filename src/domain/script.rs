@@ -82,6 +82,26 @@ pub struct ContextView {
     pub messages: Arc<Vec<ScriptMessage>>,
 }
 
+/// Members of the host that scripts may name with or without `this.` (A5; FSM-8): what a checker knows and what
+/// the host binds are one list.
+pub const HOST_NAMES: [&str; 15] = [
+    "common_data",
+    "variables",
+    "agents",
+    "contexts",
+    "sub_workflow_result",
+    "last_agent_response",
+    "last_tool_calls",
+    "last_parsing_tool_calls",
+    "context",
+    "executionContext",
+    "getAgent",
+    "getContext",
+    "getToolCalls",
+    "evaluateExpression",
+    "__call",
+];
+
 /// Everything a script can read (A4, A5, A54; FSM-8).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ScopeView {

@@ -64,6 +64,24 @@ pub enum Input {
     },
 }
 
+impl Input {
+    /// The call that this answers; `None` for what nobody asked for.
+    pub fn answers(&self) -> Option<CallId> {
+        match self {
+            Self::Started { .. } | Self::Cancelled { .. } => None,
+            Self::SnapshotTaken { call, .. }
+            | Self::SnapshotFailed { call, .. }
+            | Self::Evaluated { call, .. }
+            | Self::ScriptFailed { call, .. }
+            | Self::Replied { call, .. }
+            | Self::ModelFailed { call, .. }
+            | Self::Approved { call, .. }
+            | Self::ToolDone { call, .. }
+            | Self::Answered { call, .. } => Some(*call),
+        }
+    }
+}
+
 /// A person's answer to a question of the run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "answer")]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind, RunProgress};
 use crate::engine::effect::Effect;
 use crate::engine::input::Input;
@@ -30,24 +30,9 @@ impl Journal {
             hint: None,
         })?;
         let mut rows = Vec::with_capacity(1 + effects.len());
-        rows.push(Row { kind: RowKind::Input, at, call: answered(input), body });
+        rows.push(Row { kind: RowKind::Input, at, call: input.answers(), body });
         rows.extend(effects.iter().filter_map(|effect| intent(at, effect)));
         self.store.append(&self.run, &rows, progress)
-    }
-}
-
-fn answered(input: &Input) -> Option<CallId> {
-    match input {
-        Input::Started { .. } | Input::Cancelled { .. } => None,
-        Input::SnapshotTaken { call, .. }
-        | Input::SnapshotFailed { call, .. }
-        | Input::Evaluated { call, .. }
-        | Input::ScriptFailed { call, .. }
-        | Input::Replied { call, .. }
-        | Input::ModelFailed { call, .. }
-        | Input::Approved { call, .. }
-        | Input::ToolDone { call, .. }
-        | Input::Answered { call, .. } => Some(*call),
     }
 }
 

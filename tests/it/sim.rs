@@ -145,7 +145,7 @@ impl Weather {
     fn feed(&mut self, input: Input) {
         let now = Timestamp(i64::try_from(self.inputs.len()).unwrap() * 3);
         self.inputs.push((now, input.clone()));
-        let waited = answers::answered(&input).is_none_or(|call| !self.is_dropped(&input, call));
+        let waited = input.answers().is_none_or(|call| !self.is_dropped(&input, call));
         let output = self.machine.handle(now, input.clone());
         assert!(waited || (output.events.is_empty() && output.effects.is_empty()), "not dropped: {input:?}");
         self.take(output, now);
@@ -159,7 +159,7 @@ impl Weather {
     fn is_dropped(&self, input: &Input, call: CallId) -> bool {
         let repeated = self.inputs[..self.inputs.len() - 1]
             .iter()
-            .any(|(_, earlier)| answers::answered(earlier) == Some(call) && !answers::is_wrong_kind(earlier));
+            .any(|(_, earlier)| earlier.answers() == Some(call) && !answers::is_wrong_kind(earlier));
         repeated || answers::is_wrong_kind(input)
     }
 

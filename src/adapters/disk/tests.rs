@@ -116,34 +116,3 @@ fn modes_are_closed_and_links_stay_links() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&real), mode(real.parent().unwrap())), (0o600, 0o700));
 }
-
-/// `git status` of a project in which the program put something, with or without the user's own directory.
-#[test]
-fn git_does_not_see_project_data() {
-    for users_own in [false, true] {
-        let dir = tempfile::tempdir().unwrap();
-        let git = |arguments: &[&str]| {
-            let done = Command::new("git").arg("-C").arg(dir.path()).args(arguments).output().unwrap();
-            assert!(done.status.success(), "{done:?}");
-            String::from_utf8(done.stdout).unwrap()
-        };
-        git(&["init", "-q"]);
-        let flow = dir.path().join(".synthdev/workflows/mine.json");
-        if users_own {
-            fs::create_dir_all(flow.parent().unwrap()).unwrap();
-            fs::write(&flow, "{}").unwrap();
-        }
-        for _ in 0..2 {
-            let data = project_data(dir.path(), "cache").unwrap();
-            fs::write(data.join("x"), "1").unwrap();
-        }
-        let seen = git(&["status", "--porcelain", "-uall"]);
-        assert_eq!(seen, if users_own { "?? .synthdev/workflows/mine.json\n" } else { "" });
-    }
-}
-
-#[test]
-fn an_override_keeps_everything_below_one_root() {
-    let dirs = UserDirs::under(Path::new("/x"));
-    assert!(dirs.config.starts_with("/x") && dirs.data.starts_with("/x") && dirs.config != dirs.data);
-}

@@ -6,31 +6,13 @@
 use rquickjs::context::EvalOptions;
 use rquickjs::{Ctx, Function};
 
+use crate::domain::script::HOST_NAMES;
 use crate::domain::script::ScriptForm;
 
 /// The file name under which scripts appear in stack traces.
 pub(super) const FILE: &str = "workflow-script";
 /// Lines that the wrapper puts before the script.
 pub(super) const LINES_BEFORE: usize = 1;
-
-/// Members of the host that scripts may name without `this.` (A5).
-const NAMES: [&str; 15] = [
-    "common_data",
-    "variables",
-    "agents",
-    "contexts",
-    "sub_workflow_result",
-    "last_agent_response",
-    "last_tool_calls",
-    "last_parsing_tool_calls",
-    "context",
-    "executionContext",
-    "getAgent",
-    "getContext",
-    "getToolCalls",
-    "evaluateExpression",
-    "__call",
-];
 
 /// Compiles a script into a function that takes the host as `this`.
 ///
@@ -45,7 +27,7 @@ pub(super) fn compile<'js>(ctx: &Ctx<'js>, text: &str, form: ScriptForm) -> rqui
 /// Names become parameters: a script may shadow them, and assigning one changes nothing outside the call.
 /// Only names that the text mentions are passed, because reading `agents` or `contexts` builds them.
 fn wrap(text: &str, form: ScriptForm) -> String {
-    let used: Vec<&str> = NAMES.into_iter().filter(|name| mentions(text, name)).collect();
+    let used: Vec<&str> = HOST_NAMES.into_iter().filter(|name| mentions(text, name)).collect();
     let names = used.join(",");
     let values: String = used.iter().map(|name| format!(",this.{name}")).collect();
     match form {

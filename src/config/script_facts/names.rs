@@ -1,26 +1,10 @@
 //! The names that a script may use: the host's and the language's. No I/O, timers or promises among them (A56).
 
-/// In scope by name and as members of `this` (A5; FSM-8).
-pub const HOST_NAMES: [&str; 16] = [
-    "common_data",
-    "variables",
-    "agents",
-    "contexts",
-    "sub_workflow_result",
-    "last_agent_response",
-    "last_tool_calls",
-    "last_parsing_tool_calls",
-    "getAgent",
-    "getContext",
-    "getToolCalls",
-    "evaluateExpression",
-    "context",
-    "executionContext",
-    "console",
-    "__call",
-];
+use crate::domain::script::HOST_NAMES;
 
-const LANGUAGE: [&str; 55] = [
+/// The language's own, and `console`, which is a global of the host.
+const LANGUAGE: [&str; 56] = [
+    "console",
     "AggregateError",
     "Array",
     "ArrayBuffer",

@@ -11,7 +11,8 @@ use oxc_span::GetSpan;
 use oxc_syntax::operator::AssignmentOperator;
 use oxc_syntax::scope::ScopeFlags;
 
-use super::{CallRead, Facts, HOST_NAMES, Name};
+use super::{CallRead, Facts, Name};
+use crate::domain::script::HOST_NAMES;
 use crate::domain::script::shorthand::LOOKUP;
 
 /// Members of `agents` and `contexts` that are not an agent's or a context's name (A6).
@@ -123,7 +124,7 @@ impl<'v> Visitor<'v> {
             Meaning::Contexts => self.facts.contexts.push(note),
             Meaning::Host if name == "common_data" || name == "variables" => self.facts.opaque = true,
             // the console belongs to the language, not to the host
-            Meaning::Host if HOST_NAMES.contains(&name) && name != "console" => {}
+            Meaning::Host if HOST_NAMES.contains(&name) => {}
             Meaning::Host => self.facts.unknown_members.push(note),
         }
         true

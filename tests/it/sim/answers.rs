@@ -42,21 +42,6 @@ pub fn call_of(effect: &Effect) -> Option<CallId> {
     }
 }
 
-pub fn answered(input: &Input) -> Option<CallId> {
-    match input {
-        Input::Started { .. } | Input::Cancelled { .. } => None,
-        Input::SnapshotTaken { call, .. }
-        | Input::SnapshotFailed { call, .. }
-        | Input::Evaluated { call, .. }
-        | Input::ScriptFailed { call, .. }
-        | Input::Replied { call, .. }
-        | Input::ModelFailed { call, .. }
-        | Input::Approved { call, .. }
-        | Input::ToolDone { call, .. }
-        | Input::Answered { call, .. } => Some(*call),
-    }
-}
-
 const WRONG: &str = "an answer of the wrong kind";
 
 /// An answer that carries the right call and is of another kind than what was asked.
