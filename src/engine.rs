@@ -12,5 +12,6 @@ pub mod machine;
 pub mod replay;
 pub mod scope;
 pub mod spec;
+pub mod thread;
 pub mod turn;
 pub mod view;

@@ -141,6 +141,10 @@ fn line(event: &RunEvent) -> Option<String> {
                 usage.total()
             )
         }
+        RunEvent::ContextSummarized { agent, context, entries, model, usage, .. } => {
+            let (agent, context, model, total) = (name(agent), name(context), name(model), usage.total());
+            format!("  {agent} summed up {entries} messages of {context} ({model}, {total} tokens)")
+        }
         RunEvent::ModelFailed { code, reason, .. } => {
             format!("  model failed [{code}]: {}", one_line(reason, 120))
         }
@@ -153,6 +157,7 @@ fn line(event: &RunEvent) -> Option<String> {
         RunEvent::RunStarted { .. }
         | RunEvent::ScriptLog { .. }
         | RunEvent::ModelCalled { .. }
+        | RunEvent::SummaryCalled { .. }
         | RunEvent::Delta { .. }
         | RunEvent::ModelRetry { .. }
         | RunEvent::ApprovalAsked { .. }

@@ -10,6 +10,7 @@ mod replied;
 mod snapshot_progress;
 mod snapshots;
 mod started;
+mod summary;
 mod tools;
 mod visit;
 

@@ -1,12 +1,13 @@
 //! Reads a workflow and everything that it can call, casts the agents, and has all of it checked.
 
-use super::super::check::{Cast, Unit, check, compile};
+use super::super::check::{Unit, check, compile};
 use super::super::source::{Findings, SourceFile};
 use super::super::suggest::did_you_mean;
-use super::super::workflow_file::{AgentForm, Text, WorkflowForm, read};
+use super::super::workflow_file::{Text, WorkflowForm, read};
+use super::Surroundings;
 use super::build::build;
+use super::cast::cast;
 use super::library::{Found, Library};
-use super::{Missing, Surroundings};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::workflow::Workflow;
 
@@ -171,18 +172,4 @@ fn rivals(found: Found, library: &Library<'_>, findings: &mut Findings<'_>) {
         let message = format!("the workflow `{}` is also defined at {place}", own.value);
         findings.error("E03", own.span.clone(), message, Some("rename or remove one of the two".to_owned()));
     }
-}
-
-fn cast(agent: &AgentForm, surroundings: &Surroundings<'_>, findings: &mut Findings<'_>) -> Option<Cast> {
-    let span = agent.role.span.clone();
-    let mut missing = |(message, hint): Missing| findings.error("E05", span.clone(), message, hint);
-    let role = (surroundings.role)(&agent.role.value).map_err(&mut missing).ok()?;
-    let choice = (surroundings.choice)(&role).map_err(&mut missing).ok()?;
-    let (tools, unmatched) = (surroundings.tools_for)(&role, surroundings.tools);
-    for pattern in unmatched {
-        let message = format!("the role `{}` names the tool `{pattern}`, which does not exist", role.name);
-        let hint = role.places.last().map(|place| format!("correct it in {}", place.file));
-        findings.warning("W09", agent.role.span.clone(), message, hint);
-    }
-    Some(Cast { role, choice, tools })
 }

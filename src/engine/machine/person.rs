@@ -123,7 +123,9 @@ impl Machine {
     }
 
     fn keep_partial(&mut self, partial: Option<String>) {
-        let Some(text) = partial.filter(|text| !text.trim().is_empty()) else { return };
+        // What had streamed of a summary is nobody's word.
+        let spoken = self.summing().is_none();
+        let Some(text) = partial.filter(|text| spoken && !text.trim().is_empty()) else { return };
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
         let author = Author::Agent(turn.agent_id.clone());
         let mut entry = Entry::text(author, turn.side.canonical(), text);
