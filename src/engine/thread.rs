@@ -16,6 +16,8 @@ pub struct Thread {
     /// In the order in which they happened.
     pub asides: Vec<Aside>,
     pub summary: Option<Summary>,
+    /// In a branch: how many entries it began with, as long as they stand; `None` once it rewrote them.
+    pub base: Option<usize>,
 }
 
 /// Something that one agent with `memory: "private"` heard or said outside of the conversation.
@@ -73,15 +75,39 @@ impl Thread {
         self.asides.push(Aside { agent, at: self.log.entries.len(), own, entry });
     }
 
+    /// For a branch: the same entries, marked as not its own.
+    pub fn branch(&self) -> Self {
+        Self { base: Some(self.log.entries.len()), ..self.clone() }
+    }
+
+    /// Adds what a branch of this conversation said, all that it heard in private, and a summary that it had
+    /// made of what both share. `length` and `asides` are what the branch began with.
+    pub fn join(&mut self, branch: &Self, length: usize, asides: usize) {
+        let end = self.log.entries.len();
+        let heard = branch.asides.iter().skip(asides);
+        self.asides
+            .extend(heard.map(|aside| Aside { at: aside.at.saturating_sub(length) + end, ..aside.clone() }));
+        for entry in branch.log.entries.iter().skip(length) {
+            self.push(entry.clone());
+        }
+        let covers = |thread: &Self| thread.summary.as_ref().map_or(0, |summary| summary.covers);
+        if covers(branch) > covers(self) && covers(branch) <= length {
+            self.summary.clone_from(&branch.summary);
+        }
+    }
+
     /// Back to the starting messages (A25): private words and a summary go with the rest.
     pub fn clear(&mut self, spec: &ContextSpec) {
         *self = Self::start(spec);
     }
 
     /// Takes what a script left of the log (A55). A log without anything that was said is a cleared one;
-    /// else private words stay, at the latest at the new end, and a summary stays where its part is untouched.
+    /// else private words stay, at the latest at the new end, and a summary stays where its part is untouched. What a
+    /// branch began with still counts as untouched if it stands.
     pub fn replace(&mut self, entries: Vec<Entry>) {
         let old = std::mem::take(self);
+        let stands = |length: &usize| entries.get(..*length) == old.log.entries.get(..*length);
+        self.base = old.base.filter(stands);
         for entry in entries {
             self.push(entry);
         }
@@ -89,9 +115,8 @@ impl Thread {
         if entries.iter().all(|entry| entry.pinned) {
             return;
         }
-        self.summary = old
-            .summary
-            .filter(|summary| entries.get(..summary.covers) == old.log.entries.get(..summary.covers));
+        let before = &old.log.entries;
+        self.summary = old.summary.filter(|one| entries.get(..one.covers) == before.get(..one.covers));
         let end = entries.len();
         self.asides = old.asides;
         for aside in &mut self.asides {

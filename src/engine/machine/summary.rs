@@ -34,7 +34,7 @@ impl Machine {
             entries: asked.covering.replaced,
         });
         self.effect(Effect::CallModel { call, request: Box::new(request) });
-        self.phase = Phase::Model(call);
+        self.lane.phase = Phase::Model(call);
     }
 
     /// The part that the pending model call sums up; `None` where it speaks for the agent.

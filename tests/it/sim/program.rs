@@ -1,5 +1,7 @@
 //! Random small programs, as loading would have made them.
 
+mod bodies;
+
 use std::sync::Arc;
 
 use serde_json::{Map, json};
@@ -66,11 +68,16 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
     let mut states: Vec<State> =
         (0..inner).map(|name| state(luck, name, inner, &agents, (at, count), chat)).collect();
     states.push(stop(luck));
+    if !chat {
+        bodies::add(luck, &mut states, inner, &agents, (at, count));
+    }
     let output = Parameter {
         name: "result".to_owned(),
         kind: if luck.chance(85) { ParameterType::String } else { ParameterType::Number },
         description: String::new(),
         required: luck.chance(10),
+        default: None,
+        schema: None,
     };
     Workflow {
         name: format!("w{at}"),
@@ -87,9 +94,11 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         limits: Limits {
             max_steps: u32::try_from(luck.between(3, 40)).unwrap(),
             max_visits: u32::try_from(luck.between(1, 6)).unwrap(),
-            max_depth: u32::try_from(luck.between(1, 3)).unwrap(),
+            max_depth: u32::try_from(luck.between(1, 4)).unwrap(),
+            max_concurrency: u32::try_from(luck.between(1, 4)).unwrap(),
+            ..Limits::default()
         },
-        no_match: luck.pick(&[NoMatch::Error, NoMatch::Stop]),
+        no_match: luck.pick(&[NoMatch::Error, NoMatch::Go(StateIx(inner))]),
         condition_errors_are_false: luck.chance(20),
         snapshot: luck.pick(&[
             SnapshotPolicy::Auto,
@@ -100,6 +109,7 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         conversational: chat,
         layer: Layer::Project,
         place: place(),
+        ..Workflow::default()
     }
 }
 
@@ -217,6 +227,7 @@ fn state(
         output: Input::Absent,
         expects: if decides { vec![DECISION.to_owned()] } else { Vec::new() },
         place: place(),
+        ..State::default()
     }
 }
 
@@ -236,7 +247,7 @@ fn stop(luck: &mut Luck) -> State {
         transitions: Vec::new(),
         terminal: true,
         output: luck.pick(&[Input::Absent, Input::Text("end".to_owned()), Input::Script(ScriptIx(3))]),
-        expects: Vec::new(),
         place: place(),
+        ..State::default()
     }
 }
