@@ -207,7 +207,8 @@ impl Machine {
             reason: error.to_string(),
             attempts,
         });
-        if self.summing().is_some() {
+        // A script that does not fit the run is no failure of a model.
+        if self.summing().is_some() && !matches!(error, ModelError::Drift { .. }) {
             return self.on_summary_failed(&agent, error);
         }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
