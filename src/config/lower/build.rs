@@ -202,6 +202,7 @@ impl Builder<'_> {
             form: compiled.facts.form,
             source: compiled.text.value.clone(),
             prepared: compiled.facts.prepared.clone(),
+            offers: Vec::new(),
             place: self.places.of(compiled.text.span.start + 1),
         });
         ScriptIx(self.scripts.len() - 1)
