@@ -90,7 +90,7 @@ pub struct ContextView {
 
 /// Members of the host that scripts may name with or without `this.` (A5; FSM-8): what a checker knows and what
 /// the host binds are one list.
-pub const HOST_NAMES: [&str; 20] = [
+pub const HOST_NAMES: [&str; 21] = [
     "common_data",
     "variables",
     "state",
@@ -111,6 +111,7 @@ pub const HOST_NAMES: [&str; 20] = [
     "getToolCalls",
     "evaluateExpression",
     "__call",
+    "__next",
 ];
 
 /// Members that need `this.`: as plain names they would turn too many literal inputs into expressions (A8).

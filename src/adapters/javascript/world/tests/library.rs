@@ -1,10 +1,11 @@
 //! Libraries: functions of a script file, called by the scripts of the workflow.
 
 use super::*;
+use crate::domain::script::ScopePatch;
 
 /// As loading prepares it.
 const BODY: &str = "let calls = 0;
-function isDone(n) { return n === undefined ? common_data.n > 2 : n > 2; }
+function isDone(n) { return typeof n !== 'number' ? common_data.n > 2 : n > 2; }
 function bump() { this.common_data.n += 1; calls += 1; return calls; }
 const limit = 7, half = (host) => host.common_data.n / 2;
 class Box { constructor(v) { this.v = v; } static of(v) { return new Box(v); } }
