@@ -25,7 +25,7 @@ pub enum ScriptKind {
     Action,
     /// `input`, `sub_workflow_input` values, `{expr}`
     Input,
-    /// `script_file`: functions that the workflow's other scripts may name. Never evaluated by itself.
+    /// `script_file`: declares functions that the other scripts of its list may name; never run by itself.
     Library,
 }
 
@@ -134,7 +134,7 @@ pub struct ScopeView {
     pub inputs: Arc<Map<String, Value>>,
     /// `loop` inside the body of a loop: {item, index, total, is_first, is_last}; `None` is `undefined`.
     #[serde(default)]
-    pub looping: Option<Value>,
+    pub looping: Option<Arc<Value>>,
     pub agents: Vec<AgentView>,
     pub contexts: Vec<ContextView>,
     /// Output of the last child; `None` is `undefined` (A50).

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::frame::Frame;
 use crate::domain::context::{Author, Entry};
@@ -20,8 +20,8 @@ pub fn view(frame: &Frame, workflow: &Workflow, seed: u64, call: CallId, now: Ti
         state: workflow.state(frame.state).map(|state| state.name.clone()).unwrap_or_default(),
         common_data: Arc::clone(&frame.data),
         variables: Arc::clone(&frame.variables),
-        inputs: inputs(frame, workflow),
-        looping: None,
+        inputs: Arc::clone(&frame.inputs),
+        looping: frame.item.clone(),
         agents: agents(frame, workflow),
         contexts: contexts(frame, workflow),
         sub_workflow_result: frame.sub_result.clone(),
@@ -32,12 +32,6 @@ pub fn view(frame: &Frame, workflow: &Workflow, seed: u64, call: CallId, now: Ti
         now_ms: now.0,
         seed: seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15),
     }
-}
-
-/// Until frames keep what they were given.
-fn inputs(frame: &Frame, workflow: &Workflow) -> Arc<Map<String, Value>> {
-    let given = workflow.inputs.iter().filter_map(|input| frame.data.get_key_value(&input.name));
-    Arc::new(given.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 fn agents(frame: &Frame, workflow: &Workflow) -> Vec<AgentView> {

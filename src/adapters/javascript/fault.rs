@@ -102,7 +102,7 @@ impl Fault {
     /// Completes the failure with the script that it happened in.
     pub(super) fn of(self, script: ScriptIx, scripts: &[Script]) -> ScriptError {
         let library = scripts.iter().position(|script| script.kind == ScriptKind::Library);
-        let library = library.filter(|at| self.in_library && *at != script.0).map(ScriptIx);
+        let library = library.filter(|_| self.in_library).map(ScriptIx);
         let text = scripts.get(library.unwrap_or(script).0);
         let (line, column) = text.map_or((0, 0), |script| original(script, self.at));
         ScriptError { kind: self.kind, message: self.message, script, library, line, column }

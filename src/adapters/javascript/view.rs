@@ -28,7 +28,7 @@ fn last(scope: &ScopeView) -> Value {
         all.insert("context".to_owned(), result.clone());
     }
     if let Some(looping) = &scope.looping {
-        all.insert("loop".to_owned(), looping.clone());
+        all.insert("loop".to_owned(), looping.as_ref().clone());
     }
     all.insert("last_agent_response".to_owned(), json!(scope.last_agent_response));
     all.insert("last_tool_calls".to_owned(), calls(&scope.last_tool_calls));

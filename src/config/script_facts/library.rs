@@ -106,7 +106,7 @@ fn facts(
     let scoping = semantic.scoping();
     let free = scoping.root_unresolved_references();
     for (name, references) in free {
-        let known = is_known(name) || OWN.contains(&name.as_ref()) || names.has(name);
+        let known = is_known(name) || OWN.contains(name) || names.has(name);
         if let (false, Some(first)) = (known, references.first()) {
             let span = semantic.reference_span(scoping.get_reference(*first));
             facts.unknown.push(Name { name: name.to_string(), offset: back(span.start) });

@@ -100,7 +100,7 @@ fn a_failure_in_a_library_is_placed_there() {
     let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
     let job = ScriptJob { scripts, scope: Box::new(scope(json!({}))), task };
     let error = world.evaluate(job).unwrap_err();
-    assert_eq!((error.script, error.line), (ScriptIx(1), 1), "{error:?}");
+    assert_eq!((error.script, error.library, error.line), (ScriptIx(1), Some(ScriptIx(1)), 1), "{error:?}");
 }
 
 #[test]
@@ -136,7 +136,8 @@ fn inputs_the_loop_and_the_raw_answer_can_be_read() {
     let mut world = World::new(Limits::default());
     let mut whole = scope(json!({"a": 1}));
     whole.inputs = Arc::new(json!({"task": {"deep": [1]}}).as_object().unwrap().clone());
-    whole.looping = Some(json!({"item": "x", "index": 0, "total": 2, "is_first": true, "is_last": false}));
+    let item = json!({"item": "x", "index": 0, "total": 2, "is_first": true, "is_last": false});
+    whole.looping = Some(Arc::new(item));
     whole.last_tool_calls = whole.last_parsing_tool_calls.clone();
     let mut asked = |text: &str, scope: &ScopeView| {
         let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
