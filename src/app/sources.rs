@@ -97,7 +97,8 @@ fn built_in(sources: &mut Sources) {
 
 /// Script files and prompts of the shipped workflows.
 fn texts_below(directory: &Dir<'_>, into: &mut Vec<SourceFile>) {
-    for file in directory.files().filter(|file| file.path().extension().is_none_or(|ending| ending != "json")) {
+    for file in directory.files().filter(|file| file.path().extension().is_none_or(|ending| ending != "json"))
+    {
         let label = format!("built-in:workflows/{}", file.path().display());
         into.push(SourceFile::new(Layer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
     }

@@ -60,7 +60,9 @@ pub struct Reader(Arc<Read>);
 type Read = dyn Fn(&SourceFile, &str) -> Result<Option<String>, String> + Send + Sync;
 
 impl Reader {
-    pub fn new(read: impl Fn(&SourceFile, &str) -> Result<Option<String>, String> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        read: impl Fn(&SourceFile, &str) -> Result<Option<String>, String> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(read))
     }
 
@@ -101,14 +103,27 @@ mod tests {
         ] {
             assert_eq!(of(file, path), Ok(expected.to_owned()), "{path}");
         }
-        for path in ["", " ", "/etc/passwd", "../x.js", "a/../../x.js", "C:\\x.js", "\\\\host\\x", ".", "a\0b", "a\\..\\x"] {
+        for path in [
+            "",
+            " ",
+            "/etc/passwd",
+            "../x.js",
+            "a/../../x.js",
+            "C:\\x.js",
+            "\\\\host\\x",
+            ".",
+            "a\0b",
+            "a\\..\\x",
+        ] {
             assert!(of("user:workflows/x.json", path).is_err(), "{path}");
         }
     }
 
     #[test]
     fn a_workflow_has_a_script_of_its_own_name() {
-        for (file, expected) in [("w.json", "w/script.js"), ("user:a/b.json", "b/script.js"), ("x", "x/script.js")] {
+        for (file, expected) in
+            [("w.json", "w/script.js"), ("user:a/b.json", "b/script.js"), ("x", "x/script.js")]
+        {
             assert_eq!(own_script(&SourceFile::new(Layer::User, file, "")), expected, "{file}");
         }
     }

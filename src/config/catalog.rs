@@ -6,8 +6,8 @@ pub mod programs;
 
 use std::collections::BTreeMap;
 
-use super::beside::Reader;
 use self::overview::{WorkflowEntry, index_workflows};
+use super::beside::Reader;
 use super::models::catalogue::Models;
 use super::models::read as read_models;
 use super::models::resolve::{Resolver, key_ring};

@@ -89,7 +89,9 @@ impl Catalog {
     /// The path leaves the directory, or the file cannot be read.
     pub fn text(&self, file: &SourceFile, path: &str) -> Result<Option<SourceFile>, Missing> {
         let name = beside::name(file, path)?;
-        if let Some(known) = self.files.texts.iter().find(|text| text.layer == file.layer && text.name == name) {
+        if let Some(known) =
+            self.files.texts.iter().find(|text| text.layer == file.layer && text.name == name)
+        {
             return Ok(Some(known.clone()));
         }
         let reader = self.files.reader.as_ref().filter(|_| file.layer == Layer::CommandLine);

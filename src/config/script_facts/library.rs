@@ -42,6 +42,17 @@ pub struct Offer {
     pub callable: bool,
     /// The texts that it can return, with their offsets, if all of them can be seen.
     pub returns: Option<Vec<Name>>,
+    /// It cannot end without returning something.
+    pub always: bool,
+}
+
+impl Library {
+    /// What a script takes for unknown may be a name of this file.
+    pub fn explain(&self, facts: &mut Facts) {
+        let offers = |name: &Name| self.offers.iter().any(|offer| offer.name == name.name);
+        facts.offered.extend(facts.unknown.extract_if(.., |name| offers(name)));
+        facts.offered.extend(facts.unknown_members.extract_if(.., |name| offers(name)));
+    }
 }
 
 /// Parameters of the function that the file becomes.

@@ -10,7 +10,7 @@ use oxc_span::{GetSpan, Span};
 
 use super::super::{Name, SyntaxError};
 use super::Offer;
-use super::returns;
+use super::returns::{self, Returns};
 
 /// What a name of the file stands for.
 struct Found {
@@ -18,8 +18,8 @@ struct Found {
     offset: u32,
     /// The expression that gives its value at the end of the file.
     value: String,
-    callable: bool,
-    returns: Option<Vec<Name>>,
+    /// What it returns, if it is a function.
+    returns: Option<Returns>,
 }
 
 /// A piece of text that is replaced by one of the same length.
@@ -55,8 +55,12 @@ impl Names {
         let offer = |found: &Found| Offer {
             name: found.name.clone(),
             offset: at(found.offset as usize),
-            callable: found.callable,
-            returns: found.returns.as_ref().map(|all| all.iter().map(place).collect()),
+            callable: found.returns.is_some(),
+            returns: found
+                .returns
+                .as_ref()
+                .and_then(|returns| Some(returns.texts.as_ref()?.iter().map(place).collect())),
+            always: found.returns.as_ref().is_some_and(|returns| returns.always),
         };
         self.found.iter().map(offer).collect()
     }
@@ -212,14 +216,13 @@ impl Names {
         }
     }
 
-    /// The first of two equal names counts. `returns`: `None` for what is no function.
-    fn add(&mut self, name: &str, offset: u32, value: &str, returns: Option<Option<Vec<Name>>>) {
+    /// The first of two equal names counts.
+    fn add(&mut self, name: &str, offset: u32, value: &str, returns: Option<Returns>) {
         if self.has(name) || !is_identifier(name) {
             return;
         }
-        let callable = returns.is_some();
         let (name, value) = (name.to_owned(), value.to_owned());
-        self.found.push(Found { name, offset, value, callable, returns: returns.flatten() });
+        self.found.push(Found { name, offset, value, returns });
     }
 }
 

@@ -8,17 +8,32 @@ use oxc_syntax::scope::ScopeFlags;
 
 use super::super::Name;
 
-/// Texts with their offsets; `None` if something else may be returned, too.
-type Returns = Option<Vec<Name>>;
+/// What one function returns.
+#[derive(Clone)]
+pub(super) struct Returns {
+    /// Texts with their offsets; `None` if something else may be returned, too.
+    pub(super) texts: Option<Vec<Name>>,
+    /// It cannot end without a `return`.
+    pub(super) always: bool,
+}
+
+impl Returns {
+    fn new() -> Self {
+        Self { texts: Some(Vec::new()), always: false }
+    }
+
+    fn of(statements: &[Statement<'_>]) -> Self {
+        let mut returns = Self::new();
+        for statement in statements {
+            returns.visit_statement(statement);
+        }
+        returns.always = ends(statements);
+        returns
+    }
+}
 
 pub(super) fn of_function(function: &Function<'_>) -> Returns {
-    let mut returned = Returned { all: Some(Vec::new()) };
-    if let Some(body) = &function.body {
-        for statement in &body.statements {
-            returned.visit_statement(statement);
-        }
-    }
-    returned.all
+    function.body.as_ref().map_or_else(Returns::new, |body| Returns::of(&body.statements))
 }
 
 /// Of a value that is a function; `None` if it is none.
@@ -64,29 +79,40 @@ pub(super) fn constant<'p, 'a>(program: &'p Program<'a>, name: &str) -> Option<&
 }
 
 fn of_arrow(arrow: &ArrowFunctionExpression<'_>) -> Returns {
-    let mut returned = Returned { all: Some(Vec::new()) };
-    if arrow.expression {
-        match arrow.body.statements.first() {
-            Some(Statement::ExpressionStatement(only)) => returned.value(&only.expression),
-            _ => returned.all = None,
-        }
-    } else {
-        for statement in &arrow.body.statements {
-            returned.visit_statement(statement);
-        }
+    if !arrow.expression {
+        return Returns::of(&arrow.body.statements);
     }
-    returned.all
+    let mut returns = Returns { always: true, ..Returns::new() };
+    match arrow.body.statements.first() {
+        Some(Statement::ExpressionStatement(only)) => returns.value(&only.expression),
+        _ => returns.texts = None,
+    }
+    returns
 }
 
-struct Returned {
-    all: Returns,
+/// Whether a list of statements cannot be left at its end.
+fn ends(statements: &[Statement<'_>]) -> bool {
+    statements.last().is_some_and(|last| match last {
+        Statement::ReturnStatement(last) => last.argument.is_some(),
+        Statement::ThrowStatement(_) => true,
+        Statement::BlockStatement(block) => ends(&block.body),
+        Statement::IfStatement(choice) => {
+            let other = choice.alternate.as_ref();
+            ends(std::slice::from_ref(&choice.consequent))
+                && other.is_some_and(|other| ends(std::slice::from_ref(other)))
+        }
+        Statement::TryStatement(tried) => {
+            ends(&tried.block.body) && tried.handler.as_ref().is_none_or(|handler| ends(&handler.body.body))
+        }
+        _ => false,
+    })
 }
 
-impl Returned {
+impl Returns {
     fn value(&mut self, value: &Expression<'_>) {
         match value.without_parentheses() {
             Expression::StringLiteral(text) => {
-                if let Some(all) = &mut self.all {
+                if let Some(all) = &mut self.texts {
                     all.push(Name { name: text.value.to_string(), offset: text.span.start as usize + 1 });
                 }
             }
@@ -94,14 +120,12 @@ impl Returned {
                 self.value(&choice.consequent);
                 self.value(&choice.alternate);
             }
-            Expression::NullLiteral(_) => {}
-            Expression::Identifier(name) if name.name == "undefined" => {}
-            _ => self.all = None,
+            _ => self.texts = None,
         }
     }
 }
 
-impl<'a> Visit<'a> for Returned {
+impl<'a> Visit<'a> for Returns {
     fn visit_return_statement(&mut self, it: &ReturnStatement<'a>) {
         if let Some(value) = &it.argument {
             self.value(value);
