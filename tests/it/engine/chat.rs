@@ -122,14 +122,14 @@ async fn a59_a_workflow_run_ends_and_the_conversation_is_there_again() {
 #[tokio::test]
 async fn a_cancelled_summary_leaves_no_trace_and_is_asked_for_again() {
     let replies = json!({"writer": [
-        {"text": "one"}, {"match": "a{50}", "reply": {"text": "It was about a."}}, {"text": "three"}]});
+        {"text": "one"}, {"match": "a{100}", "reply": {"text": "It was about a."}}, {"text": "three"}]});
     let mut stage = Stage::with_model(&texts(&json!({}), replies), HangsOnce::at_summaries);
     let mut program = stage.catalog.chat_program("writer").unwrap();
     let context = &mut Arc::make_mut(&mut program.workflows[0]).contexts[0];
-    context.max_length = 75;
+    context.max_length = 130;
     context.trim = Trim::Summarize;
     let run = stage.start(asking(spec(program, Map::new())));
-    say(&mut stage, &run, &"a".repeat(50)).await;
+    say(&mut stage, &run, &"a".repeat(100)).await;
     say(&mut stage, &run, &"b".repeat(30)).await;
     stage
         .until(|event| matches!(event, RunEvent::Delta { text, .. } if text == "half an ").then_some(()))
