@@ -16,6 +16,7 @@ pub mod place;
 pub mod printable;
 pub mod role;
 pub mod script;
+pub mod scripted;
 pub mod secret;
 pub mod snapshot;
 pub mod tool;

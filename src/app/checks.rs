@@ -14,6 +14,7 @@ use crate::config::catalog::Catalog;
 use crate::config::render::{Paint, render, summary};
 use crate::config::settings::rules::LEVELS;
 use crate::config::source::SourceFile;
+use crate::config::test_file::ENDING;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
 
@@ -80,6 +81,7 @@ fn files_of(path: &Path) -> Result<Vec<SourceFile>> {
         let read = disk::read_tree(path);
         return read
             .into_iter()
+            .filter(|file| !file.name.ends_with(ENDING))
             .map(|file| {
                 let name = path.join(&file.name).display().to_string();
                 let text = file.text.with_context(|| format!("{name} cannot be read"))?;

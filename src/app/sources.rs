@@ -12,6 +12,7 @@ use crate::cli::words::name;
 use crate::config::catalog::Sources;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
+use crate::config::test_file::ENDING;
 use crate::config::trust::Verdict;
 use crate::domain::place::Layer;
 
@@ -22,6 +23,8 @@ static WORKFLOWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/workflows");
 /// Everything that was read, and what could not be.
 pub(super) struct Gathered {
     pub(super) sources: Sources,
+    /// Test files of the same layers.
+    pub(super) tests: Vec<SourceFile>,
     /// `path: why`, one a file that could not be read.
     pub(super) unreadable: Vec<String>,
     /// Whether the project layer is among the sources, or waits for a decision.
@@ -50,11 +53,12 @@ pub(super) fn gather(world: &World, overrides: Overrides, trusted: bool) -> Resu
             command_line: overrides,
             ..Sources::default()
         },
+        tests: Vec::new(),
         unreadable: Vec::new(),
         verdict: Verdict::Trusted,
         project: ProjectFiles::default(),
     };
-    built_in(&mut gathered.sources);
+    built_in(&mut gathered.sources, &mut gathered.tests);
     if world.shipped_only {
         return Ok(gathered);
     }
@@ -72,7 +76,7 @@ pub(super) fn gather(world: &World, overrides: Overrides, trusted: bool) -> Resu
     Ok(gathered)
 }
 
-fn built_in(sources: &mut Sources) {
+fn built_in(sources: &mut Sources, tests: &mut Vec<SourceFile>) {
     let file = |path: &str| {
         let text = CONFIG.get_file(path).and_then(|file| file.contents_utf8()).unwrap_or_default();
         SourceFile::new(Layer::BuiltIn, format!("built-in:config/{path}"), text)
@@ -84,6 +88,7 @@ fn built_in(sources: &mut Sources) {
     {
         for file in dir.files().filter(|file| file.path().extension().is_some_and(|e| e == "json")) {
             let label = format!("built-in:{name}/{}", file.path().display());
+            let into = if label.ends_with(ENDING) { &mut *tests } else { &mut *into };
             into.push(SourceFile::new(Layer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
         }
     }
@@ -105,6 +110,12 @@ impl Gathered {
             into.push(file);
         }
         self.unreadable.extend(self.project.unreadable.iter().map(|(name, why)| format!("{name}: {why}")));
+        for (name, text) in &self.project.tests {
+            match text {
+                Ok(text) => self.tests.push(SourceFile::new(Layer::Project, name.clone(), text.as_str())),
+                Err(why) => self.unreadable.push(format!("{name}: {why}")),
+            }
+        }
     }
 
     fn layer(&mut self, directory: &Path, layer: Layer, label: &str) {
@@ -122,8 +133,12 @@ impl Gathered {
                 let label = format!("{label}{folder}/{name}");
                 let Some(text) = self.text(text.map(Some), &label) else { continue };
                 let file = SourceFile::new(layer, label, text);
-                if folder == "roles" { &mut self.sources.roles } else { &mut self.sources.workflows }
-                    .push(file);
+                match folder {
+                    "roles" => &mut self.sources.roles,
+                    _ if file.name.ends_with(ENDING) => &mut self.tests,
+                    _ => &mut self.sources.workflows,
+                }
+                .push(file);
             }
         }
         if layer == Layer::User {
