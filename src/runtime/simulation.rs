@@ -7,12 +7,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::retry::RetryPolicy;
 use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
 use crate::domain::scripted::{Reaction, ScriptedAnswer};
 use crate::domain::tool::ToolInvocation;
+use crate::domain::workflow::plain_text;
 use crate::engine::effect::{Effect, Question};
 use crate::engine::event::RunEvent;
 use crate::engine::input::{Answer, Input};
@@ -102,7 +105,7 @@ impl Stage<'_> {
             }
         }
         if !self.machine.is_over() {
-            let end = Input::Cancelled { partial: None, end: true };
+            let end = Input::Cancelled { partial: Vec::new(), end: true };
             self.played.events.extend(self.machine.handle(Timestamp(self.now), end).events);
         }
     }
@@ -135,6 +138,7 @@ impl Stage<'_> {
                 self.push(0, Input::Approved { call, decision: Decision::Allow })
             }
             Effect::AskPerson { call, question } => self.answer(call, &question),
+            Effect::SetTimer { call, delay_ms } => self.push(delay_ms, Input::Elapsed { call }),
             Effect::Abort { call } => self.due.retain(|_, input| input.answers() != Some(call)),
             Effect::Finish => {}
         }
@@ -180,16 +184,51 @@ impl Stage<'_> {
 
     fn answer(&mut self, call: CallId, question: &Question) {
         let answer = match question {
-            Question::NoSnapshot { .. } => Answer::Continue,
-            Question::Limit { .. } => Answer::Stop,
-            Question::Message => match self.next_answer("", "") {
-                Some(Reaction::Value(value)) => {
-                    Answer::Text { text: crate::domain::workflow::plain_text(&value) }
-                }
+            Question::NoSnapshot { .. } => Some(Answer::Continue),
+            Question::Limit { .. } | Question::Failed { .. } => Some(Answer::Stop),
+            Question::Message => Some(match self.next_answer("", "") {
+                Some(Reaction::Value(value)) => Answer::Text { text: plain_text(&value) },
                 Some(Reaction::Silence) | None => Answer::Stop,
-            },
+            }),
+            Question::Pause { state, message, default, until, problem, .. } => {
+                let reaction = self.next_answer(state, message);
+                self.react(state, message, problem.as_deref(), reaction, default.as_ref(), until.is_some())
+            }
         };
-        self.push(0, Input::Answered { call, answer });
+        if let Some(answer) = answer {
+            self.push(0, Input::Answered { call, answer });
+        }
+    }
+
+    /// What a pause is told; `None` lets its time run out.
+    fn react(
+        &mut self,
+        state: &str,
+        message: &str,
+        problem: Option<&str>,
+        reaction: Option<Reaction>,
+        default: Option<&Value>,
+        limited: bool,
+    ) -> Option<Answer> {
+        match (reaction, default) {
+            (Some(Reaction::Value(value)), _) => Some(Answer::Value { value }),
+            (Some(Reaction::Silence) | None, Some(default)) if !limited => {
+                Some(Answer::Value { value: default.clone() })
+            }
+            (Some(Reaction::Silence), _) if !limited => {
+                self.gap(format!(
+                    "the answer of state `{state}` shall time out, but the state waits for ever"
+                ));
+                None
+            }
+            (Some(Reaction::Silence), _) => None,
+            (None, Some(_)) if problem.is_none() => None,
+            (None, _) => {
+                let why = problem.map(|problem| format!("; before: {problem}")).unwrap_or_default();
+                self.played.unanswered.push(format!("state `{state}`, which asks: {message}{why}"));
+                Some(Answer::Stop)
+            }
+        }
     }
 
     /// The first answer left that is for this question.

@@ -128,6 +128,7 @@ fn outcome(result: &ScriptedResult) -> ToolOutcome {
         summary: "scripted".to_owned(),
         duration_ms: result.delay_ms,
         changed: Vec::new(),
+        data: result.data.clone(),
     }
 }
 

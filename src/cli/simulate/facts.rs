@@ -6,7 +6,7 @@ use crate::domain::context::Author;
 use crate::domain::cost::Usage;
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
-use crate::domain::workflow::Workflow;
+use crate::domain::workflow::{Workflow, of_any_item};
 use crate::engine::event::RunEvent;
 
 #[derive(Clone, Debug)]
@@ -62,8 +62,10 @@ impl Facts {
         facts
     }
 
+    /// Of a state of a loop's body: `each/work` counts all items, `each[3]/work` one.
     pub fn visits_of(&self, state: &str) -> u64 {
-        self.visits.iter().find(|(name, _)| name == state).map_or(0, |(_, count)| *count)
+        let named = self.visits.iter().filter(|(name, _)| name == state || of_any_item(name) == state);
+        named.map(|(_, count)| count).sum()
     }
 
     fn take(&mut self, root: &Workflow, event: &RunEvent) {

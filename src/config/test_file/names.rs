@@ -7,7 +7,7 @@ use crate::config::json::{Kind, Node};
 use crate::config::source::SourceFile;
 use crate::config::suggest;
 use crate::domain::diagnostic::Diagnostic;
-use crate::domain::workflow::Program;
+use crate::domain::workflow::{Program, of_any_item};
 
 impl Scenario {
     /// The workflow that the test, or the name of its file, is for does not exist (T05).
@@ -71,6 +71,7 @@ impl Scenario {
 
 /// A state of the workflow itself, or `child/state`, `child/grandchild/state` of those that it calls.
 fn is_state(name: &str, states: &[(bool, &str)]) -> bool {
+    let name = &*of_any_item(name);
     let below = |state: &str| name.strip_suffix(state).is_some_and(|before| before.ends_with('/'));
     states.iter().any(|(root, state)| if *root { *state == name } else { below(state) })
 }
