@@ -96,9 +96,9 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Run a workflow on scripted replies, tool results and answers; nothing outside is touched
+    /// Run a workflow on scripted words and tools; nothing is touched
     Simulate(SimulateArgs),
-    /// Run the tests that lie beside workflows (NAME.test.json)
+    /// Run the tests beside workflows (NAME.test.json)
     Test {
         /// Workflows, test files or directories; without any, everything that is configured
         targets: Vec<String>,

@@ -27,7 +27,7 @@ use serde_json::{Map, Value};
 
 use super::fields::{At, Fields};
 use super::inputs::{InputError, from_values};
-use super::json::{Kind, Node};
+use super::json::Node;
 use super::source::{Findings, SourceFile};
 use super::suggest;
 use crate::domain::cost::Price;
@@ -36,12 +36,12 @@ use crate::domain::ids::Timestamp;
 use crate::domain::scripted::{ScriptedAnswer, ScriptedResult};
 use crate::domain::workflow::Parameter;
 
+pub use outside::ANY_TOOL;
+
 pub use expect::{CostExpected, ErrorExpected, Expect, MessageExpected};
 
 /// How the names of test files end.
 pub const ENDING: &str = ".test.json";
-/// The results of every tool that has none of its own.
-pub const ANY_TOOL: &str = "*";
 /// When a simulated run begins, unless the file says otherwise: 2026-01-01 UTC.
 const NEW_YEAR: Timestamp = Timestamp(1_767_225_600_000);
 
@@ -214,11 +214,6 @@ fn finding(
 ) -> Diagnostic {
     let place = file.place(span.start);
     Diagnostic { code: code.to_owned(), severity: Severity::Error, message, place, span, hint }
-}
-
-/// Whether a value is an object with at least one of these keys.
-fn has_any(node: &Node, keys: &[&str]) -> bool {
-    matches!(&node.kind, Kind::Object(members) if members.iter().any(|member| keys.contains(&member.key.as_str())))
 }
 
 #[cfg(test)]

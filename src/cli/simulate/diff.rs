@@ -44,7 +44,8 @@ pub fn values(expected: &Value, actual: &Value) -> String {
 
 /// Two lists of names, one a line.
 pub fn lists(expected: &[String], actual: &[String]) -> String {
-    lines(&expected.join("\n"), &actual.join("\n"))
+    let text = |list: &[String]| if list.is_empty() { "(none)".to_owned() } else { list.join("\n") };
+    lines(&text(expected), &text(actual))
 }
 
 fn pretty(value: &Value) -> String {

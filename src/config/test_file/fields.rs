@@ -1,10 +1,11 @@
 //! Shapes that only test files have.
 
+use serde_json::Value;
+
 use crate::config::fields::{At, Fields};
 use crate::config::json::{Kind, Node};
 use crate::config::source::Findings;
 use crate::domain::scripted::Fit;
-use serde_json::Value;
 
 pub(super) fn value_at(node: &Node) -> At<Value> {
     At { value: node.to_value(), span: node.span.clone() }
@@ -26,4 +27,9 @@ pub(super) fn whole(name: &str, node: &Node, findings: &mut Findings<'_>) -> Opt
 pub(super) fn wrong(name: &str, expected: &str, node: &Node, findings: &mut Findings<'_>) {
     let message = format!("`{name}` must be {expected}, found {}", node.kind_name());
     findings.error("C03", node.span.clone(), message, None);
+}
+
+/// Whether a value is an object with at least one of these keys.
+pub(super) fn has_any(node: &Node, keys: &[&str]) -> bool {
+    node.members().is_some_and(|members| members.iter().any(|member| keys.contains(&member.key.as_str())))
 }

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::fields::{fit, whole, wrong};
-use super::has_any;
+use super::fields::{fit, has_any, whole, wrong};
 use crate::config::fields::{At, Fields, is_free};
 use crate::config::json::{Kind, Node};
 use crate::config::source::Findings;
@@ -11,6 +10,9 @@ use crate::domain::cost::Price;
 use crate::domain::ids::Timestamp;
 use crate::domain::scripted::{ArgumentsFit, Fit, Reaction, ScriptedAnswer, ScriptedResult};
 use crate::domain::workflow::plain_text;
+
+/// The results of every tool that has none of its own left.
+pub const ANY_TOOL: &str = "*";
 
 const RESULT_KEYS: [&str; 6] = ["match", "result", "error", "data", "delay_ms", "repeat"];
 const ANSWER_KEYS: [&str; 4] = ["state", "match", "answer", "timeout"];
@@ -31,7 +33,7 @@ pub(super) fn results(
         let items = member.value.items().unwrap_or(std::slice::from_ref(&member.value));
         let mut list: Vec<ScriptedResult> =
             items.iter().filter_map(|item| result(&tool.value, item, findings)).collect();
-        if tool.value == super::ANY_TOOL {
+        if tool.value == ANY_TOOL {
             // the default answers whatever is not answered otherwise, however often
             list.iter_mut().for_each(|result| result.repeat = true);
         }

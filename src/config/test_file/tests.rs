@@ -20,76 +20,69 @@ fn one(value: &serde_json::Value) -> Scenario {
     tests.remove(0)
 }
 
+/// A file, and a finding in it.
+const SLIPS: &[(&str, &str)] = &[
+    ("", "C01:1:1 the file is empty"),
+    ("[]", "C03:1:1 a test file must be an object, found an array"),
+    ("{\"tests\": 1}", "C03:1:11 `tests` must be a list, found 1"),
+    ("{\"test\": []}", "C04:1:2 unknown key `test` in a test (did you mean `tests`?)"),
+    (
+        "{\"tests\": [], \"replies\": {}}",
+        "C04:1:15 unknown key `replies` in a test file (known keys: workflow, description, tests)",
+    ),
+    (
+        "{\"tests\": [{\"anwsers\": []}]}",
+        "C04:1:13 unknown key `anwsers` in a test (did you mean `answers`?)",
+    ),
+    ("{\"expect\": {\"vists\": {}}}", "C04:1:13 unknown key `vists` in `expect` (did you mean `visits`?)"),
+    ("{\"expect\": {\"visits\": {\"a\": -1}}}", "C03:1:29 `a` must be a whole number from 0, found a number"),
+    (
+        "{\"expect\": {\"status\": \"done\"}}",
+        "C06:1:23 `status` cannot be `done` (a run ends as: completed, failed, paused, cancelled)",
+    ),
+    (
+        "{\"expect\": {\"error\": 1}}",
+        "C03:1:22 `error` must be the code of an error, or an object with its code, state and detail, found a number",
+    ),
+    (
+        "{\"expect\": {\"messages\": [{\"autor\": \"x\"}]}}",
+        "C04:1:27 unknown key `autor` in an expected message (did you mean `author`?)",
+    ),
+    (
+        "{\"expect\": {\"cost\": {\"tokens\": \"x\"}}}",
+        "C03:1:32 `tokens` must be a whole number from 0, found a string",
+    ),
+    (
+        "{\"tool_results\": {\"a\": {\"reslut\": 1}}}",
+        "C04:1:25 unknown key `reslut` in a result (did you mean `result`?)",
+    ),
+    (
+        "{\"tool_results\": {\"a\": {\"match\": 1}}}",
+        "C03:1:24 a result of `a` needs `result` or `error` (for example {\"result\": \"the text that the tool gives\"})",
+    ),
+    (
+        "{\"tool_results\": {\"a\": {\"result\": 1, \"error\": \"x\"}}}",
+        "C07:1:47 a result and an error exclude each other (keep one of the two)",
+    ),
+    (
+        "{\"tool_results\": {\"shell\": {\"exit_code\": 1, \"std_out\": \"\"}}}",
+        "C04:1:45 unknown key `std_out` in this result (did you mean `stdout`?)",
+    ),
+    (
+        "{\"answers\": [{\"answer\": 1, \"timeout\": true}]}",
+        "C03:1:14 an answer needs either `answer` or `\"timeout\": true`",
+    ),
+    ("{\"now\": \"soon\"}", "C03:1:9 `now` must be a time such as \"2026-01-31T08:00:00Z\", found a string"),
+    ("{\"prices\": {\"inptu\": 1}}", "C04:1:13 unknown key `inptu` in `prices` (did you mean `input`?)"),
+    (
+        "{\"tests\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}",
+        "T01:1:36 two tests are named `a` (give one another name)",
+    ),
+];
+
 #[test]
 fn every_slip_is_found_at_its_place() {
-    let rows = [
-        ("", "C01:1:1 the file is empty"),
-        ("[]", "C03:1:1 a test file must be an object, found an array"),
-        ("{\"tests\": 1}", "C03:1:11 `tests` must be a list, found 1"),
-        ("{\"test\": []}", "C04:1:2 unknown key `test` in a test (did you mean `tests`?)"),
-        (
-            "{\"tests\": [], \"replies\": {}}",
-            "C04:1:15 unknown key `replies` in a test file (known keys: workflow, description, tests)",
-        ),
-        (
-            "{\"tests\": [{\"anwsers\": []}]}",
-            "C04:1:13 unknown key `anwsers` in a test (did you mean `answers`?)",
-        ),
-        (
-            "{\"expect\": {\"vists\": {}}}",
-            "C04:1:13 unknown key `vists` in `expect` (did you mean `visits`?)",
-        ),
-        (
-            "{\"expect\": {\"visits\": {\"a\": -1}}}",
-            "C03:1:29 `a` must be a whole number from 0, found a number",
-        ),
-        (
-            "{\"expect\": {\"status\": \"done\"}}",
-            "C06:1:23 `status` cannot be `done` (a run ends as: completed, failed, paused, cancelled)",
-        ),
-        (
-            "{\"expect\": {\"error\": 1}}",
-            "C03:1:22 `error` must be the code of an error, or an object with its code, state and detail, found a number",
-        ),
-        (
-            "{\"expect\": {\"messages\": [{\"autor\": \"x\"}]}}",
-            "C04:1:27 unknown key `autor` in an expected message (did you mean `author`?)",
-        ),
-        (
-            "{\"expect\": {\"cost\": {\"tokens\": \"x\"}}}",
-            "C03:1:32 `tokens` must be a whole number from 0, found a string",
-        ),
-        (
-            "{\"tool_results\": {\"a\": {\"reslut\": 1}}}",
-            "C04:1:25 unknown key `reslut` in a result (did you mean `result`?)",
-        ),
-        (
-            "{\"tool_results\": {\"a\": {\"match\": 1}}}",
-            "C03:1:24 a result of `a` needs `result` or `error` (for example {\"result\": \"the text that the tool gives\"})",
-        ),
-        (
-            "{\"tool_results\": {\"a\": {\"result\": 1, \"error\": \"x\"}}}",
-            "C07:1:47 a result and an error exclude each other (keep one of the two)",
-        ),
-        (
-            "{\"tool_results\": {\"shell\": {\"exit_code\": 1, \"std_out\": \"\"}}}",
-            "C04:1:45 unknown key `std_out` in this result (did you mean `stdout`?)",
-        ),
-        (
-            "{\"answers\": [{\"answer\": 1, \"timeout\": true}]}",
-            "C03:1:14 an answer needs either `answer` or `\"timeout\": true`",
-        ),
-        (
-            "{\"now\": \"soon\"}",
-            "C03:1:9 `now` must be a time such as \"2026-01-31T08:00:00Z\", found a string",
-        ),
-        ("{\"prices\": {\"inptu\": 1}}", "C04:1:13 unknown key `inptu` in `prices` (did you mean `input`?)"),
-        (
-            "{\"tests\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}",
-            "T01:1:35 two tests are named `a` (give one another name)",
-        ),
-    ];
-    for (text, expected) in rows {
+    for (text, expected) in SLIPS {
         let found = found(text);
         assert!(
             found.iter().any(|finding| finding == expected),
@@ -144,7 +137,7 @@ fn results_come_in_every_form() {
     let well: Vec<bool> = list("shell").iter().map(|one| one.0).collect();
     assert_eq!(well, [true, false, false]);
     assert!(list("shell").iter().all(|one| one.2), "a step's result is data");
-    assert_eq!(list("http_request")[0].0, false);
+    assert!(!list("http_request")[0].0);
     assert_eq!(list("*"), [(true, text("any"), false, true, 0)]);
 }
 
