@@ -18,7 +18,7 @@ use super::{trust, wiring};
 use crate::adapters::disk;
 use crate::adapters::javascript::Host;
 use crate::cli::exit;
-use crate::cli::simulate::report::{TestResult, Tested, tested};
+use crate::cli::simulate::report::{Judged, TestResult, Tested, tested};
 use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
 use crate::config::catalog::programs::Checked;
@@ -27,6 +27,9 @@ use crate::config::suggest;
 use crate::config::test_file::{self, ENDING, Scenario};
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
+
+/// Threads; more would only wait for each other.
+const MOST_JOBS: usize = 32;
 
 /// What was asked for: whole files, or every test of these workflows.
 #[derive(Default)]
@@ -71,7 +74,7 @@ pub(super) fn test(world: &World, targets: &[String], json: bool, jobs: usize) -
         unusable(&catalog, &files.iter().collect::<Vec<_>>(), &plan.found);
     }
     let jobs = if jobs == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { jobs };
-    let tests = play(plan.entries, jobs)?;
+    let tests = play(plan.entries, jobs.min(MOST_JOBS))?;
     Ok(tested(&tests, &plan.found, plan.unusable, json, &mut stdout().lock())?)
 }
 
@@ -216,18 +219,20 @@ fn play(entries: Vec<Entry>, jobs: usize) -> Result<Vec<Tested>> {
         let mut tasks = Vec::with_capacity(entries.len());
         for Entry { file, workflow, name, scene } in entries {
             let (turns, scripts) = (Arc::clone(&turns), Arc::clone(&scripts));
-            tasks.push(tokio::spawn(async move {
+            let task = tokio::spawn(async move {
                 let _turn = turns.acquire().await;
-                let result = match scene {
+                match scene {
                     Ok(scene) => TestResult::Ran(Box::new(scene.play(&scripts).await)),
                     Err(why) => TestResult::Skipped(why),
-                };
-                Tested { file, workflow, name, result }
-            }));
+                }
+            });
+            tasks.push((file, workflow, name, task));
         }
         let mut tests = Vec::with_capacity(tasks.len());
-        for task in tasks {
-            tests.push(task.await.context("a test hit a bug in the program")?);
+        for (file, workflow, name, task) in tasks {
+            // A bug in one run fails that test only.
+            let broken = |_| TestResult::Ran(Box::new(Judged::broken("this run hit a bug in the program")));
+            tests.push(Tested { file, workflow, name, result: task.await.unwrap_or_else(broken) });
         }
         Ok(tests)
     })

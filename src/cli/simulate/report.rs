@@ -46,6 +46,14 @@ pub struct Counts {
 }
 
 impl Judged {
+    /// Nothing is known of the run but this.
+    pub fn broken(why: &str) -> Self {
+        let why = why.to_owned();
+        let problem =
+            Problem { what: "run".to_owned(), expected: Value::Null, actual: json!(why), text: why.clone() };
+        Self { facts: Facts::default(), problems: vec![problem] }
+    }
+
     fn to_json(&self) -> Value {
         let facts = &self.facts;
         json!({

@@ -436,6 +436,8 @@ fn unusable_tests_hide_no_others() {
         "w/broken.test.json",
         &json!({"tests": [answering("one", ""), answering("two", "")]}).to_string(),
     );
+    let checked = world.run(&["check", "w"]).code(1).out;
+    assert!(checked.contains("w/b.test.json:3:3") && checked.contains("C04"), "{checked}");
     let ran = world.run(&["test", "w"]).code(2);
     assert_eq!(ran.out, "ok    talk › one\n1 passed, 3 files cannot be used\n");
     for text in [
