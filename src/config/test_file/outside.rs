@@ -1,6 +1,6 @@
 //! What stands in for the world: results of tools and steps, answers of people, prices, the clock.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::fields::{fit, has_any, whole, wrong};
 use crate::config::fields::{At, Fields, is_free};
@@ -16,9 +16,12 @@ pub const ANY_TOOL: &str = "*";
 
 const RESULT_KEYS: [&str; 6] = ["match", "result", "error", "data", "delay_ms", "repeat"];
 const ANSWER_KEYS: [&str; 4] = ["state", "match", "answer", "timeout"];
-/// Steps whose structured result may stand by itself, with its keys.
-const STEPS: [(&str, &[&str]); 2] =
-    [("shell", &["exit_code", "stdout", "stderr"]), ("http_request", &["status", "headers", "body"])];
+/// Steps whose structured result may stand by itself, with its keys; the first says whether it went well, the second
+/// is what a text means.
+const STEPS: [(&str, &[&str]); 2] = [
+    ("shell", &["exit_code", "stdout", "stderr", "timed_out", "duration_ms"]),
+    ("http_request", &["status", "body", "headers", "timed_out", "duration_ms"]),
+];
 
 /// `tool_results`: a list, or one result, per tool.
 pub(super) fn results(
@@ -83,24 +86,33 @@ fn is_bare(tool: &str, node: &Node) -> bool {
     STEPS.iter().any(|(step, keys)| *step == tool && has_any(node, keys))
 }
 
-/// A text is what a model is told; anything else is data as well. A step's data says whether it went well.
+/// A text is what a model is told; anything else is data as well. What a step always gives need not be written down.
 fn structured(tool: &str, node: &Node, findings: &mut Findings<'_>) -> ScriptedResult {
     let value = node.to_value();
-    if let Value::String(text) = value {
-        return plain(true, text, None);
-    }
-    if let (Some((_, keys)), Some(_)) = (STEPS.iter().find(|(step, _)| *step == tool), node.members())
-        && let Some(fields) = Fields::of(node, "this result", findings)
-    {
+    let Some((_, keys)) = STEPS.iter().find(|(step, _)| *step == tool) else {
+        return match value {
+            Value::String(text) => plain(true, text, None),
+            value => plain(true, plain_text(&value), Some(value)),
+        };
+    };
+    let given = match value {
+        Value::Object(given) => given,
+        other => Map::from_iter([(keys[1].to_owned(), other)]),
+    };
+    if let Some(fields) = node.members().and_then(|_| Fields::of(node, "this result", findings)) {
         fields.allow(keys, findings);
     }
-    let number = |key: &str| value.get(key).and_then(Value::as_i64);
-    let ok = match tool {
-        "shell" => number("exit_code").is_none_or(|code| code == 0),
-        "http_request" => number("status").is_none_or(|status| status < 400),
-        _ => true,
+    let mut data = if tool == "shell" {
+        json!({"exit_code": 0, "stdout": "", "stderr": "", "timed_out": false, "duration_ms": 0})
+    } else {
+        json!({"status": 200, "headers": {}, "body": null, "timed_out": false, "duration_ms": 0})
     };
-    plain(ok, plain_text(&value), Some(value))
+    if let Some(data) = data.as_object_mut() {
+        data.extend(given);
+    }
+    let number = data.get(keys[0]).and_then(Value::as_i64);
+    let ok = number.is_some_and(|number| if tool == "shell" { number == 0 } else { number < 400 });
+    plain(ok, plain_text(&data), Some(data))
 }
 
 fn plain(ok: bool, content: String, data: Option<Value>) -> ScriptedResult {

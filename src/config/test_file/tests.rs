@@ -116,7 +116,7 @@ fn a_file_name_says_its_workflow() {
 fn results_come_in_every_form() {
     let test = one(&json!({"tool_results": {
         "read_files": ["text", {"result": {"a": 1}, "repeat": true}, {"error": "no", "delay_ms": 5}],
-        "shell": [{"exit_code": 0, "stdout": "x"}, {"exit_code": 2}, {"result": {"exit_code": 3}, "match": {"command": "x"}}],
+        "shell": [{"exit_code": 0, "stdout": "x"}, {"exit_code": 2}, {"result": {"exit_code": 3}, "match": {"command": "x"}}, "x"],
         "http_request": {"status": 404},
         "*": "any"}}));
     let list = |tool: &str| {
@@ -135,8 +135,15 @@ fn results_come_in_every_form() {
         ]
     );
     let well: Vec<bool> = list("shell").iter().map(|one| one.0).collect();
-    assert_eq!(well, [true, false, false]);
-    assert!(list("shell").iter().all(|one| one.2), "a step's result is data");
+    assert_eq!(well, [true, false, false, true]);
+    let data = |tool: &str, at: usize| {
+        let (_, list) = test.results.iter().find(|(name, _)| name.value == tool).unwrap();
+        list[at].data.clone().unwrap()
+    };
+    let whole = json!({"exit_code": 0, "stdout": "x", "stderr": "", "timed_out": false, "duration_ms": 0});
+    assert_eq!(data("shell", 0), whole, "what is always there need not be written");
+    assert_eq!(data("shell", 3), whole, "a text is what was printed");
+    assert_eq!(data("http_request", 0)["status"], 404);
     assert!(!list("http_request")[0].0);
     assert_eq!(list("*"), [(true, text("any"), false, true, 0)]);
 }
