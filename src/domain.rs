@@ -21,6 +21,7 @@ pub mod role;
 pub mod script;
 pub mod secret;
 pub mod snapshot;
+pub mod span;
 pub mod tool;
 pub mod work;
 pub mod workflow;

@@ -68,7 +68,7 @@ impl Machine {
     /// Stops everything but what the current lane waits for: the input at hand has just answered that.
     pub(super) fn stop_beside(&mut self) {
         for frame in &mut self.lane.frames {
-            for call in frame.state_timer.take().into_iter().chain(frame.timer.take()) {
+            for call in frame.take_timers() {
                 self.out.effects.push(Effect::Abort { call });
             }
         }
