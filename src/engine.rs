@@ -4,6 +4,7 @@
 //! effects and events, so a journal of inputs is a run.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+pub mod answer;
 pub mod effect;
 pub mod event;
 pub mod fork;

@@ -12,6 +12,8 @@ pub struct Stay {
     pub attempts: Vec<u32>,
     /// `action.script` has succeeded: a retry begins after it.
     pub scripted: bool,
+    /// The work was begun once more: going on is no new visit (A29).
+    pub again: bool,
     /// A `catch` has been chosen; an error of its `before` is not caught here again.
     pub caught: bool,
     /// `fallback` and `"on_error": "continue"` count once per stay.
