@@ -145,7 +145,8 @@ async fn a_cancelled_summary_leaves_no_trace_and_is_asked_for_again() {
     let last = shown(&requests[3].messages);
     let expected = [
         "system: You write.",
-        "user: [summary of 2 earlier messages] It was about a.",
+        "user: [summary of 1 earlier message] It was about a.",
+        "assistant: one",
         &format!("user: {}", "b".repeat(30)),
     ];
     assert_eq!(last, expected);
