@@ -75,6 +75,20 @@ impl Facts {
     }
 }
 
+/// One name that other scripts may use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Offer {
+    pub name: String,
+    /// Byte offset in the file.
+    pub offset: usize,
+    /// It is written as a function, so that it can be called as a handler.
+    pub callable: bool,
+    /// The texts that it can return, with their offsets, if all of them can be seen.
+    pub returns: Option<Vec<Name>>,
+    /// It cannot end without returning something.
+    pub always: bool,
+}
+
 /// Why a script cannot be compiled (E06).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SyntaxError {

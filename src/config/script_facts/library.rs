@@ -15,7 +15,7 @@ use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 
 use super::visit::Visitor;
-use super::{Facts, Name, SyntaxError, depth, is_known};
+use super::{Facts, Name, Offer, SyntaxError, depth, is_known};
 use crate::domain::script::shorthand::{Rewritten, rewrite};
 use crate::domain::script::{HOST_MEMBERS, HOST_NAMES, ScriptForm};
 use names::Names;
@@ -30,20 +30,6 @@ pub struct Library {
     pub hidden: Vec<Name>,
     /// What the file touches as a whole. `prepared` and `form` mean nothing here.
     pub facts: Facts,
-}
-
-/// One name that other scripts may use.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Offer {
-    pub name: String,
-    /// Byte offset in the file.
-    pub offset: usize,
-    /// It is written as a function, so that it can be called as a handler.
-    pub callable: bool,
-    /// The texts that it can return, with their offsets, if all of them can be seen.
-    pub returns: Option<Vec<Name>>,
-    /// It cannot end without returning something.
-    pub always: bool,
 }
 
 impl Library {
