@@ -37,7 +37,8 @@ impl Compiler<'_, '_, '_> {
                 before: one.before.as_ref().and_then(|text| self.script(text, ScriptKind::Before)),
             })
             .collect();
-        StateScripts { script, input, sub_inputs, transitions }
+        let updates = state.updates.iter().map(|update| self.input(&update.value)).collect();
+        StateScripts { script, updates, input, sub_inputs, transitions }
     }
 
     /// A blank condition and `true` hold always (A11).
