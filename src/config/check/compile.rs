@@ -130,6 +130,11 @@ impl Compiler<'_, '_, '_> {
                 .or_else(|| Some(format!("keep your own values in `common_data.{}`", name.name)));
             self.report("E07", text, name, message, hint);
         }
+        for name in &facts.frozen {
+            let message = format!("`{}` can only be read", name.name);
+            let hint = Some("write to `common_data` instead".to_owned());
+            self.report("E13", text, name, message, hint);
+        }
         let form = self.form;
         let agents: Vec<&str> = form.agents.iter().map(|agent| agent.id.value.as_str()).collect();
         let contexts: Vec<&str> = form.contexts.iter().map(|context| context.name.value.as_str()).collect();

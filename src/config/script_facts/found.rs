@@ -47,6 +47,8 @@ pub struct Facts {
     /// Keys of `common_data` that are read, written.
     pub reads: Vec<Name>,
     pub writes: Vec<Name>,
+    /// `inputs` or `loop` where they are written to (E13).
+    pub frozen: Vec<Name>,
     /// `common_data` is used in a way that cannot be followed: any key may be read or written.
     pub opaque: bool,
     pub agents: Vec<Name>,
@@ -66,6 +68,7 @@ impl Facts {
             constant: None,
             reads: Vec::new(),
             writes: Vec::new(),
+            frozen: Vec::new(),
             opaque: false,
             agents: Vec::new(),
             contexts: Vec::new(),

@@ -14,7 +14,7 @@ use oxc_parser::Parser;
 use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 
-use super::visit::Visitor;
+use super::visit::{Visitor, free};
 use super::{Facts, Name, Offer, SyntaxError, depth, is_known};
 use crate::domain::script::shorthand::{Rewritten, rewrite};
 use crate::domain::script::{HOST_MEMBERS, HOST_NAMES, ScriptForm};
@@ -101,16 +101,16 @@ fn facts(
     let back = |offset: u32| at(offset as usize);
     let mut facts = Facts::new(ScriptForm::Statements, String::new());
     let scoping = semantic.scoping();
-    let free = scoping.root_unresolved_references();
-    for (name, references) in free {
+    let unresolved = scoping.root_unresolved_references();
+    for (name, references) in unresolved {
         let known = is_known(name) || OWN.contains(name) || names.has(name);
         if let (false, Some(first)) = (known, references.first()) {
             let span = semantic.reference_span(scoping.get_reference(*first));
             facts.unknown.push(Name { name: name.to_string(), offset: back(span.start) });
         }
     }
-    let state = free.keys().any(|name| *name == "state");
-    let mut visitor = Visitor::of_library(&mut facts, &back, state);
+    let free = free(unresolved.keys().map(AsRef::as_ref));
+    let mut visitor = Visitor::of_library(&mut facts, &back, free);
     visitor.visit_program(program);
     let asynchronous = visitor.asynchronous;
     facts.unknown_members.retain(|name| !names.has(&name.name));

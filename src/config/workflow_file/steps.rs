@@ -70,3 +70,6 @@ fn limits(node: &Node, needed: u64, steps: &Member) -> Member {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

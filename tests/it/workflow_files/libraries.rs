@@ -43,6 +43,7 @@ fn handlers_become_scripts_and_transitions_to_what_they_can_return() {
         one() { return 'b'; },
         maybe() { if (common_data.x) { return 'b'; } },
         any() { return common_data.x; },
+        late() { return common_data.x ? 'b' : null; },
     };";
     let states = |handlers: Value| {
         let mut start = json!({"name": "start", "agent": "coder"});
@@ -61,6 +62,10 @@ fn handlers_become_scripts_and_transitions_to_what_they_can_return() {
         (
             json!({"transition_handler": "maybe"}),
             vec![format!("b: {} === \"b\" / -", call("maybe", "null")), "stop: - / -".to_owned()],
+        ),
+        (
+            json!({"transition_handler": "late"}),
+            vec![format!("b: {} === \"b\" / -", call("late", "null")), "stop: - / -".to_owned()],
         ),
         (
             json!({"transition_handler": "any"}),
@@ -84,7 +89,7 @@ fn handlers_become_scripts_and_transitions_to_what_they_can_return() {
         assert_eq!(script, handlers["pre_handler"].as_str());
         let last = workflow.scripts.last().unwrap();
         assert_eq!((last.kind, last.place.file.as_str()), (ScriptKind::Library, "dir/w/script.js"));
-        assert_eq!(last.offers, ["open", "keep", "two", "one", "maybe", "any"]);
+        assert_eq!(last.offers, ["open", "keep", "two", "one", "maybe", "any", "late"]);
     }
 }
 
