@@ -12,8 +12,8 @@ mod visit;
 use crate::domain::script::ScriptKind;
 use crate::domain::script::shorthand::rewrite;
 
-pub use found::{CallRead, Facts, Name, SyntaxError, Test};
-pub use library::{Library, Offer, library};
+pub use found::{CallRead, Facts, Name, Offer, SyntaxError, Test};
+pub use library::{Library, library};
 pub use names::{is_known, known_names};
 
 /// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which

@@ -1,6 +1,7 @@
 //! Workflow files from text to program: the seed's own files, the shipped ones, every rule and finding.
 
 mod findings;
+mod libraries;
 mod lowering;
 mod surroundings;
 

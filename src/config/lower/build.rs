@@ -65,6 +65,10 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
     }
 }
 
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 /// The script file as it is compiled. It has a place of its own.
 fn library(found: &ScriptFile) -> Script {
     Script {
@@ -145,7 +149,11 @@ struct Builder<'b> {
 impl Builder<'_> {
     fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> State {
         let terminal = form.name.value == "stop";
-        let script = scripts.script.as_ref().filter(|_| !terminal).map(|script| self.script(script));
+        let script = match &scripts.script {
+            Some(script) if !terminal => Some(self.script(script)),
+            None if !terminal && !form.updates.is_empty() => Some(self.updates(form, scripts)),
+            Some(_) | None => None,
+        };
         let input = self.input(&scripts.input);
         let (work, output) =
             if terminal { (Work::None, input) } else { (self.work(form, scripts, input), Input::Absent) };
@@ -221,6 +229,33 @@ impl Builder<'_> {
             InputScript::Text(text) => Input::Text(text.clone()),
             InputScript::Script(script) => Input::Script(self.script(script)),
         }
+    }
+
+    /// One script that reads all values, then writes all of them. It is shown as what it does.
+    fn updates(&mut self, form: &StateForm, scripts: &StateScripts) -> ScriptIx {
+        let mut shown: Vec<String> = Vec::new();
+        let mut entries: Vec<String> = Vec::new();
+        for (update, value) in form.updates.iter().zip(&scripts.updates) {
+            let (written, prepared) = match value {
+                InputScript::Script(script) => (script.text.value.clone(), script.facts.prepared.clone()),
+                InputScript::Text(text) => (quoted(text), quoted(text)),
+                InputScript::Absent => continue,
+            };
+            let operation = update.operation.word();
+            shown.push(format!("{operation} {}: {written}", update.path.value));
+            // the value stands on lines of its own: it may end in a comment
+            entries.push(format!("[{},\"{operation}\",(\n{prepared}\n)]", quoted(&update.path.value)));
+        }
+        let place = form.updates.first().map_or(form.name.span.start, |first| first.path.span.start);
+        self.scripts.push(Script {
+            kind: ScriptKind::Action,
+            form: ScriptForm::Expression,
+            source: shown.join("; "),
+            prepared: format!("__flow.set([{}])", entries.join(",")),
+            offers: Vec::new(),
+            place: self.places.of(place),
+        });
+        ScriptIx(self.scripts.len() - 1)
     }
 
     fn script(&mut self, compiled: &Compiled) -> ScriptIx {

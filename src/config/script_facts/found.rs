@@ -47,6 +47,8 @@ pub struct Facts {
     /// Keys of `common_data` that are read, written.
     pub reads: Vec<Name>,
     pub writes: Vec<Name>,
+    /// `inputs` or `loop` where they are written to (E13).
+    pub frozen: Vec<Name>,
     /// `common_data` is used in a way that cannot be followed: any key may be read or written.
     pub opaque: bool,
     pub agents: Vec<Name>,
@@ -66,6 +68,7 @@ impl Facts {
             constant: None,
             reads: Vec::new(),
             writes: Vec::new(),
+            frozen: Vec::new(),
             opaque: false,
             agents: Vec::new(),
             contexts: Vec::new(),
@@ -73,6 +76,20 @@ impl Facts {
             test: None,
         }
     }
+}
+
+/// One name that other scripts may use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Offer {
+    pub name: String,
+    /// Byte offset in the file.
+    pub offset: usize,
+    /// It is written as a function, so that it can be called as a handler.
+    pub callable: bool,
+    /// The texts that it can return, with their offsets, if all of them can be seen.
+    pub returns: Option<Vec<Name>>,
+    /// It cannot end without returning something.
+    pub always: bool,
 }
 
 /// Why a script cannot be compiled (E06).
