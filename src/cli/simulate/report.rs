@@ -65,6 +65,7 @@ impl Judged {
             "output": facts.output,
             "error": facts.error,
             "warnings": facts.warnings.iter().map(|(code, text)| json!({"code": code, "text": text})).collect::<Vec<_>>(),
+            "logs": facts.logs.iter().map(|(state, text)| json!({"state": state, "text": text})).collect::<Vec<_>>(),
             "calls": facts.calls,
             "usage": facts.usage,
             "cost_usd": facts.cost_usd,
@@ -95,6 +96,9 @@ pub fn simulated(judged: &Judged, as_json: bool, out: &mut dyn Write) -> io::Res
     }
     for (code, text) in &facts.warnings {
         writeln!(out, "warning   {code}: {text}")?;
+    }
+    for (state, text) in &facts.logs {
+        writeln!(out, "log       {}: {text}", name(state))?;
     }
     writeln!(out, "calls     {}, {}, cost {}", facts.calls, tokens(&facts.usage), cost(facts.cost_usd))?;
     if !judged.problems.is_empty() {
