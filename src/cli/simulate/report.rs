@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::facts::Facts;
 use super::judge::Problem;
 use crate::cli::exit;
-use crate::cli::words::{Clean, cost, name, names, tokens};
+use crate::cli::words::{Clean, cost, name, names, one_line, tokens};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::workflow::plain_text;
 
@@ -142,6 +142,9 @@ pub fn tested(
             TestResult::Ran(judged) => {
                 writeln!(out, "FAIL  {title}\n  {}: {}", name(&test.file), legend(judged.problems.len()))?;
                 problems(&judged.problems, out)?;
+                if judged.problems.iter().all(|problem| problem.what != "path") {
+                    writeln!(out, "    its path: {}", one_line(&names(&judged.facts.path, " > "), 200))?;
+                }
             }
         }
     }

@@ -371,6 +371,7 @@ fn tests_of_all_layers_are_found_and_told_in_order() {
         "    output",
         "    - \"Hello.\"",
         "    + \"Hi.\"",
+        "    its path: start > say > stop",
         "ok    gamma › fine",
         "13 passed, 1 failed",
     ];
