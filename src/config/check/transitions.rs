@@ -4,7 +4,6 @@ use super::super::source::Findings;
 use super::super::workflow_file::StateForm;
 use super::{StateScripts, Unit};
 use crate::domain::role::Role;
-use crate::domain::workflow::NoMatch;
 
 pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
@@ -53,7 +52,7 @@ fn always(text: &str) -> bool {
 }
 
 fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &mut Findings<'_>) {
-    if unit.form.no_match == NoMatch::Stop || complete(unit, state, scripts) {
+    if unit.form.stops_on_no_match || complete(unit, state, scripts) {
         return;
     }
     let message = format!("the state `{}` may find no transition that holds", state.name.value);
