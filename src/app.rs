@@ -10,6 +10,7 @@ mod backend;
 mod checks;
 mod demo;
 mod findings;
+mod graph;
 mod hardening;
 mod lists;
 mod logs;
@@ -46,6 +47,7 @@ pub fn run(cli: Cli) -> Result<u8> {
         Some(Command::Check { paths, json }) => checks::check(&world, &paths, json),
         Some(Command::Runs(command)) => past::runs(&world, command),
         Some(Command::Snapshot(command)) => past::snapshot(&world, command),
+        Some(Command::Graph(args)) => graph::graph(&world, &args),
         Some(Command::Workflows { json }) => lists::workflows(&world, json),
         Some(Command::Roles { json }) => lists::roles(&world, json),
         Some(Command::Tools { json }) => lists::tools(&world, json),

@@ -3,6 +3,7 @@
 pub mod catalog;
 pub mod check;
 pub mod fields;
+pub mod graph;
 pub mod inputs;
 pub mod json;
 pub mod lower;

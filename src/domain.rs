@@ -22,5 +22,6 @@ pub mod script;
 pub mod secret;
 pub mod snapshot;
 pub mod tool;
+pub mod trail;
 pub mod work;
 pub mod workflow;

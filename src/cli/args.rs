@@ -102,6 +102,8 @@ pub enum Command {
     /// Stored states of the project's files
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
+    /// Draw a workflow, or a run of it
+    Graph(GraphArgs),
     /// List workflows
     Workflows {
         #[arg(long)]
@@ -157,6 +159,38 @@ pub struct RunArgs {
     /// Answer with this file of scripted replies instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
+}
+
+#[derive(Args, Debug, Default)]
+pub struct GraphArgs {
+    /// Name of the workflow, or a file with workflows; with --run one that the run used
+    #[arg(value_name = "NAME|FILE", required_unless_present = "run")]
+    pub workflow: Option<String>,
+    /// How to draw it
+    #[arg(long, value_name = "FORMAT", default_value = "terminal")]
+    pub format: GraphFormat,
+    /// Mark what this run did: where it is, how often each way was taken, what each state cost
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// Draw the workflows that it calls, too
+    #[arg(long)]
+    pub children: bool,
+    /// Columns of the drawing for a terminal; by default the terminal's
+    #[arg(long, value_name = "COLUMNS")]
+    pub width: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum GraphFormat {
+    /// Lines for people
+    #[default]
+    Terminal,
+    /// A Mermaid state diagram
+    Mermaid,
+    /// Graphviz
+    Dot,
+    /// States and ways as data
+    Json,
 }
 
 #[derive(Subcommand, Debug)]

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 /// `foreach` count together: `owner[3]/state` is `owner/state`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Trail {
-    pub states: BTreeMap<String, Passage>,
-    pub ways: BTreeMap<(String, Way), Passage>,
-    /// Entered and not left yet, in order of entry; once a run is over, where it ended.
-    pub active: Vec<String>,
+    states: BTreeMap<String, Passage>,
+    ways: BTreeMap<(String, Way), Passage>,
+    /// Entered and not left yet, in order of entry, with the numbers of items.
+    active: Vec<String>,
     /// Who speaks in the states that are active.
     speakers: Vec<(String, String)>,
     /// Open calls of workflows: the calling state, the workflow.
@@ -41,6 +41,26 @@ impl Passage {
     }
 }
 
+/// Whose states are meant: those of the workflow that was started, or of one that it calls (wherever it is called).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part<'a> {
+    Root,
+    Called(&'a str),
+}
+
+impl Part<'_> {
+    fn is(self, path: &str, state: &str) -> bool {
+        match self {
+            Self::Root => path == state,
+            Self::Called(workflow) => path
+                .strip_suffix(state)
+                .and_then(|before| before.strip_suffix('/'))
+                .and_then(|before| before.strip_suffix(workflow))
+                .is_some_and(|before| before.is_empty() || before.ends_with('/')),
+        }
+    }
+}
+
 /// How a state was left.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Way {
@@ -51,44 +71,77 @@ pub enum Way {
 }
 
 impl Trail {
+    /// What a state was used for; `None` if it was never entered.
+    pub fn state(&self, part: Part<'_>, name: &str) -> Option<Passage> {
+        sum(self.states.iter().filter(|(path, _)| part.is(path, name)).map(|(_, passage)| passage))
+    }
+
+    /// What a way was used for: by position among the transitions, or by the name of the state where an error led.
+    pub fn way(&self, part: Part<'_>, from: &str, way: &Way) -> Option<Passage> {
+        let same = |taken: &Way| match (taken, way) {
+            (Way::Transition(one), Way::Transition(other)) => one == other,
+            (Way::Exception(path), Way::Exception(name)) => part.is(path, name),
+            (Way::Transition(_), Way::Exception(_)) | (Way::Exception(_), Way::Transition(_)) => false,
+        };
+        let found = self.ways.iter().filter(|((path, taken), _)| part.is(path, from) && same(taken));
+        sum(found.map(|(_, passage)| passage))
+    }
+
+    /// Whether the run is in this state now, or ended there.
+    pub fn is_in(&self, part: Part<'_>, name: &str) -> bool {
+        self.active.iter().any(|path| part.is(&without_index(path), name))
+    }
+
     pub fn entered(&mut self, state: &str, agent: Option<&str>) {
-        let state = without_index(state);
-        self.states.entry(state.clone()).or_default().count += 1;
-        self.open.insert(state.clone(), Passage::default());
+        self.states.entry(without_index(state)).or_default().count += 1;
+        self.open.insert(state.to_owned(), Passage::default());
         if let Some(agent) = agent {
-            self.speakers.push((agent.to_owned(), state.clone()));
+            self.speakers.push((agent.to_owned(), state.to_owned()));
         }
-        self.active.push(state);
+        self.active.push(state.to_owned());
     }
 
     pub fn left(&mut self, state: &str, way: Way) {
-        let state = without_index(state);
-        let spent = self.open.get(&state).copied().unwrap_or_default();
-        self.forget(&state);
-        let passage = self.ways.entry((state, way)).or_default();
+        let spent = self.open.get(state).copied().unwrap_or_default();
+        self.forget(state);
+        let way = match way {
+            Way::Exception(target) => Way::Exception(without_index(&target)),
+            Way::Transition(at) => Way::Transition(at),
+        };
+        let passage = self.ways.entry((without_index(state), way)).or_default();
         passage.count += 1;
         passage.spend(spent.tokens, spent.cost_usd);
     }
 
     pub fn called(&mut self, state: &str, workflow: &str) {
-        self.calls.push((without_index(state), workflow.to_owned()));
+        self.calls.push((state.to_owned(), workflow.to_owned()));
     }
 
     /// A called workflow is over: nothing in it is active any more.
     pub fn returned(&mut self, state: &str, workflow: &str) {
-        let state = without_index(state);
-        let call = self.calls.iter().rposition(|(from, name)| *from == state && name == workflow);
+        let call = self.calls.iter().rposition(|(from, name)| from == state && name == workflow);
         if let Some(at) = call {
             self.calls.remove(at);
         }
-        let before = format!("{workflow}/");
-        self.leave_all(|active| is_below(active, &before));
+        let parent = state.rfind('/').map_or("", |end| &state[..=end]);
+        self.closed(&format!("{parent}{workflow}/"));
     }
 
-    /// A body is over: `owner.branch/` or `owner/`.
+    /// A body is over: everything that begins with `owner.branch/` or `owner[3]/`.
     pub fn closed(&mut self, body: &str) {
-        let body = without_index(body);
-        self.leave_all(|active| active.starts_with(&body));
+        let left: Vec<String> = self.active.iter().filter(|one| one.starts_with(body)).cloned().collect();
+        for state in left {
+            self.forget(&state);
+        }
+    }
+
+    /// All bodies of a state are over, stopped ones included.
+    pub fn joined(&mut self, owner: &str) {
+        self.closed(&format!("{owner}["));
+        let bodies = format!("{owner}.");
+        let inside = |path: &String| path.strip_prefix(&bodies).is_some_and(|rest| rest.contains('/'));
+        let left: Vec<String> = self.active.iter().filter(|path| inside(path)).cloned().collect();
+        left.iter().for_each(|state| self.forget(state));
     }
 
     /// A model answered `agent`. What cannot be placed is not counted.
@@ -99,13 +152,13 @@ impl Trail {
         let mut states = vec![state.clone()];
         // every state that called the workflow in which this was said pays as well
         for (caller, workflow) in self.calls.iter().rev() {
-            let inside = states.last().is_some_and(|state| is_below(state, &format!("{workflow}/")));
+            let inside = states.last().is_some_and(|state| is_below(state, workflow));
             if inside && !states.contains(caller) {
                 states.push(caller.clone());
             }
         }
         for state in states {
-            self.states.entry(state.clone()).or_default().spend(tokens, cost_usd);
+            self.states.entry(without_index(&state)).or_default().spend(tokens, cost_usd);
             self.open.entry(state).or_default().spend(tokens, cost_usd);
         }
     }
@@ -119,18 +172,20 @@ impl Trail {
         }
         self.open.remove(state);
     }
-
-    fn leave_all(&mut self, gone: impl Fn(&str) -> bool) {
-        let left: Vec<String> = self.active.iter().filter(|one| gone(one)).cloned().collect();
-        for state in left {
-            self.forget(&state);
-        }
-    }
 }
 
-/// Whether a state's path runs through a workflow.
+fn sum<'p>(found: impl Iterator<Item = &'p Passage>) -> Option<Passage> {
+    found.copied().reduce(|mut all, one| {
+        all.count += one.count;
+        all.spend(one.tokens, one.cost_usd);
+        all
+    })
+}
+
+/// Whether a state's path runs through a workflow: `a/workflow/state`.
 fn is_below(state: &str, workflow: &str) -> bool {
-    state.match_indices(workflow).any(|(at, _)| at == 0 || state[..at].ends_with('/'))
+    let parts: Vec<&str> = state.split('/').collect();
+    parts[..parts.len() - 1].contains(&workflow)
 }
 
 /// `each[12]/say` → `each/say`.
@@ -168,15 +223,33 @@ mod tests {
         trail.called("nested", "child");
         trail.entered("child/start", Some("coder"));
         trail.spent("coder", 7, None);
-        assert_eq!(trail.active, ["nested", "child/start"]);
+        let child = Part::Called("child");
+        assert!(trail.is_in(Part::Root, "nested") && trail.is_in(child, "start"));
+        assert!(!trail.is_in(Part::Root, "start") && !trail.is_in(Part::Root, "code"));
         trail.returned("nested", "child");
-        assert_eq!(trail.active, ["nested"]);
-        let state = |name: &str| trail.states[name];
-        assert_eq!(state("code"), Passage { count: 2, tokens: 200, cost_usd: Some(1.0) });
-        assert_eq!(state("nested"), Passage { count: 1, tokens: 7, cost_usd: None });
-        assert_eq!(state("child/start").tokens, 7);
-        let way = &trail.ways[&("code".to_owned(), Way::Transition(1))];
-        assert_eq!(*way, Passage { count: 1, tokens: 100, cost_usd: Some(0.5) });
+        assert!(trail.is_in(Part::Root, "nested") && !trail.is_in(child, "start"));
+        let passage = |count, tokens, cost_usd| Some(Passage { count, tokens, cost_usd });
+        assert_eq!(trail.state(Part::Root, "code"), passage(2, 200, Some(1.0)));
+        assert_eq!(trail.state(Part::Root, "nested"), passage(1, 7, None));
+        assert_eq!(trail.state(child, "start"), passage(1, 7, None));
+        assert_eq!(trail.state(Part::Root, "never"), None);
+        assert_eq!(trail.way(Part::Root, "code", &Way::Transition(1)), passage(1, 100, Some(0.5)));
+        assert_eq!(trail.way(Part::Root, "code", &Way::Transition(2)), None);
+    }
+
+    #[test]
+    fn a_called_workflow_is_counted_wherever_it_is_called() {
+        let mut trail = Trail::default();
+        for path in ["child/a", "other/child/a", "grandchild/a", "child/b.x/a"] {
+            trail.entered(path, None);
+            trail.left(path, Way::Exception(path.replace("/a", "/give_up")));
+        }
+        let child = Part::Called("child");
+        assert_eq!(trail.state(child, "a").map(|one| one.count), Some(2));
+        assert_eq!(trail.state(child, "b.x/a").map(|one| one.count), Some(1));
+        let way = Way::Exception("give_up".to_owned());
+        assert_eq!(trail.way(child, "a", &way).map(|one| one.count), Some(2));
+        assert_eq!(trail.way(Part::Root, "a", &way), None);
     }
 
     #[test]
@@ -195,7 +268,9 @@ mod tests {
         trail.entered("each[0]/say", Some("coder"));
         trail.entered("each[1]/say", Some("coder"));
         trail.closed("each[0]/");
-        assert_eq!(trail.active, Vec::<String>::new());
-        assert_eq!(trail.states["each/say"].count, 2);
+        assert!(trail.is_in(Part::Root, "each/say"), "one item still runs");
+        trail.closed("each[1]/");
+        assert!(!trail.is_in(Part::Root, "each/say"));
+        assert_eq!(trail.state(Part::Root, "each/say").map(|one| one.count), Some(2));
     }
 }

@@ -124,7 +124,7 @@ fn attributes(node: &Node) -> String {
         NodeKind::Child => "box3d",
         NodeKind::Parallel | NodeKind::ForEach => "folder",
         NodeKind::Step => "component",
-        NodeKind::Pause => "diamond",
+        NodeKind::Pause => "hexagon",
         NodeKind::Wait => "octagon",
         NodeKind::Fail | NodeKind::End => "doubleoctagon",
     };

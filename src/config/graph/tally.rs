@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::model::{Edge, EdgeKind, Graph};
-use crate::domain::trail::{Passage, Trail, Way};
+use crate::domain::trail::{Part, Passage, Trail, Way};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,29 +27,29 @@ pub struct Tally {
 }
 
 impl Graph {
-    /// Puts the trail of a run onto the graph. `prefix` is what events put in front of this workflow's states:
-    /// nothing for the root, `child_workflow/` for a child.
-    pub fn mark(&mut self, trail: &Trail, prefix: &str) {
-        let marks: Vec<Tally> =
-            self.nodes.iter().map(|node| of_state(trail, &format!("{prefix}{}", node.name))).collect();
-        for (node, tally) in self.nodes.iter_mut().zip(marks) {
-            node.tally = Some(tally);
+    /// Puts the trail of a run onto the graph. `part` says whether this is the workflow that was started, or one that
+    /// it calls.
+    pub fn mark(&mut self, trail: &Trail, part: Part<'_>) {
+        for node in &mut self.nodes {
+            let here = trail.is_in(part, &node.name);
+            let standing = if here { Standing::Current } else { Standing::Done };
+            node.tally = Some(tally(trail.state(part, &node.name), standing));
         }
         self.roll_up();
-        let marks: Vec<Tally> = self.edges.iter().map(|edge| self.of_edge(trail, prefix, edge)).collect();
+        let marks: Vec<Tally> = self.edges.iter().map(|edge| self.of_edge(trail, part, edge)).collect();
         for (edge, tally) in self.edges.iter_mut().zip(marks) {
             edge.tally = Some(tally);
         }
     }
 
-    fn of_edge(&self, trail: &Trail, prefix: &str, edge: &Edge) -> Tally {
-        let (from, to) = (&self.nodes[edge.from].name, &self.nodes[edge.to].name);
+    fn of_edge(&self, trail: &Trail, part: Part<'_>, edge: &Edge) -> Tally {
         let way = match edge.kind {
             EdgeKind::Transition => Way::Transition(edge.order - 1),
-            _ => Way::Exception(format!("{prefix}{to}")),
+            EdgeKind::Catch | EdgeKind::OnError | EdgeKind::OnLimit | EdgeKind::OnTimeout => {
+                Way::Exception(self.nodes[edge.to].name.clone())
+            }
         };
-        let found = trail.ways.get(&(format!("{prefix}{from}"), way));
-        tally(found, Standing::Done)
+        tally(trail.way(part, &self.nodes[edge.from].name, &way), Standing::Done)
     }
 
     /// An owner's cost holds that of its bodies. Inner bodies first: their owners stand in outer ones.
@@ -81,12 +81,7 @@ impl Graph {
     }
 }
 
-fn of_state(trail: &Trail, name: &str) -> Tally {
-    let here = trail.active.iter().any(|one| one == name);
-    tally(trail.states.get(name), if here { Standing::Current } else { Standing::Done })
-}
-
-fn tally(found: Option<&Passage>, standing: Standing) -> Tally {
+fn tally(found: Option<Passage>, standing: Standing) -> Tally {
     found.map_or_else(
         || Tally { cost_usd: Some(0.0), ..Tally::default() },
         |one| Tally { count: one.count, tokens: one.tokens, cost_usd: one.cost_usd, standing },
