@@ -11,6 +11,7 @@ pub mod models;
 pub mod render;
 pub mod role_file;
 pub mod roles;
+pub mod schema;
 pub mod script_facts;
 pub mod secret;
 pub mod settings;

@@ -49,7 +49,9 @@ pub(super) fn graph(world: &World, args: &GraphArgs) -> Result<u8> {
 fn width(asked: Option<usize>) -> usize {
     let terminal = || {
         let size = std::io::stdout().is_terminal().then(crossterm::terminal::size);
-        size.and_then(Result::ok).map(|(columns, _)| usize::from(columns).min(WIDEST))
+        let columns = size.and_then(Result::ok).map(|(columns, _)| usize::from(columns));
+        // some terminals do not know their size and say 0
+        columns.filter(|columns| *columns > 0).map(|columns| columns.min(WIDEST))
     };
     asked.or_else(terminal).unwrap_or(USUAL_WIDTH)
 }

@@ -85,7 +85,11 @@ fn head(run: &RunRecord) -> String {
         count => format!("{count} visits"),
     };
     let (id, workflow) = (&run.summary.id, name(&run.summary.workflow));
-    format!("run {id} of {workflow}: {}, {visits}, cost {}", progress.status.as_str(), cost(progress.cost_usd))
+    format!(
+        "run {id} of {workflow}: {}, {visits}, cost {}",
+        progress.status.as_str(),
+        cost(progress.cost_usd)
+    )
 }
 
 /// Names were made printable when the graph was built; the colours are our own.

@@ -8,6 +8,7 @@ mod form;
 mod keys;
 mod parts;
 mod states;
+pub mod vocabulary;
 
 use super::json::{Kind, Node};
 use super::source::{Findings, SourceFile};

@@ -87,7 +87,8 @@ impl Drawing<'_> {
             self.marks.push((own.clone(), tally.standing));
         }
         let counted = numbers(node.tally.as_ref());
-        let about = if counted.is_empty() { node.about.clone() } else { format!("{} ({counted})", node.about) };
+        let about =
+            if counted.is_empty() { node.about.clone() } else { format!("{} ({counted})", node.about) };
         let bodies: Vec<usize> = graph.bodies(index).map(|(group, _)| group).collect();
         if bodies.is_empty() {
             self.line(depth, &format!("{own} : {}", text(&node.label)));

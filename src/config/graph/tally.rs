@@ -57,7 +57,8 @@ impl Graph {
         let mut order: Vec<usize> = (0..self.groups.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(self.depth(*at)));
         for at in order {
-            let inside = self.nodes.iter().filter(|node| node.group == Some(at)).filter_map(|node| node.tally);
+            let inside =
+                self.nodes.iter().filter(|node| node.group == Some(at)).filter_map(|node| node.tally);
             let (mut tokens, mut cost) = (0_u64, Some(0.0));
             for one in inside {
                 tokens = tokens.saturating_add(one.tokens);

@@ -19,14 +19,7 @@ pub(super) struct Row {
 
 impl Row {
     fn new(lead: String) -> Self {
-        Self {
-            lead,
-            name: String::new(),
-            words: String::new(),
-            tally: None,
-            is_edge: true,
-            lost: false,
-        }
+        Self { lead, name: String::new(), words: String::new(), tally: None, is_edge: true, lost: false }
     }
 
     fn standing(&self) -> Option<Standing> {
@@ -144,10 +137,12 @@ impl Drawing<'_> {
         let own: Vec<usize> =
             (0..graph.nodes.len()).filter(|at| graph.nodes[*at].group == Some(group)).collect();
         let start = graph.groups[group].start;
-        let plain_end = |at: &usize| graph.nodes[*at].kind == NodeKind::End && graph.nodes[*at].about == "end";
+        let plain_end =
+            |at: &usize| graph.nodes[*at].kind == NodeKind::End && graph.nodes[*at].about == "end";
         let others_end = own.iter().filter(|at| **at != start).all(|at| plain_end(at));
         let mut ways = graph.leaving(start);
-        let goes_on = ways.next().is_none_or(|edge| edge.kind == EdgeKind::Transition && edge.label.is_empty());
+        let goes_on =
+            ways.next().is_none_or(|edge| edge.kind == EdgeKind::Transition && edge.label.is_empty());
         (others_end && goes_on && ways.next().is_none() && graph.bodies(start).next().is_none())
             .then_some(start)
     }
