@@ -95,7 +95,7 @@ impl Drawing<'_> {
             self.line(depth, &format!("{own} : {}", text(&about)));
             return;
         }
-        self.line(depth, &format!("state \"{}: {}\" as {own} {{", text(&node.label), text(&about)));
+        self.line(depth, &format!("state \"{} ({})\" as {own} {{", text(&node.label), text(&about)));
         for (place, group) in bodies.into_iter().enumerate() {
             if place > 0 {
                 self.line(depth + 1, "--");

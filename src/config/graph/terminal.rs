@@ -71,25 +71,27 @@ struct Columns {
 
 impl Columns {
     fn of(rows: &[Row], width: usize) -> Self {
-        let names = rows.iter().map(|row| row.lead.width() + row.name.width()).max().unwrap_or(0);
+        let names =
+            rows.iter().map(|row| row.lead.width() + printable_name(&row.name).width()).max().unwrap_or(0);
         let numbers = rows.iter().map(|row| numbers(row.tally.as_ref()).width()).max().unwrap_or(0);
         // names get at most two fifths: the words are what a reader does not know yet
         Self { width, words: names.min(width * 2 / 5) + 2, numbers }
     }
 
     fn line(&self, row: &Row) -> Line {
-        let mut line = Paint { line: Vec::new(), at: 0 };
+        let mut line = Paint { line: Vec::new(), at: 0, end: self.width };
         line.put(&row.lead, row.lead_tone());
+        let (name, words) = (printable_name(&row.name), one_line(&row.words));
         let room = self.words.saturating_sub(line.at + 2);
-        line.put(&cut(&row.name, room), row.tone());
+        line.put(&cut(&name, room), row.tone());
         let numbers = numbers(row.tally.as_ref());
-        let end = self.width - if self.numbers > 0 { self.numbers + 2 } else { 0 };
-        if !row.words.is_empty() && end > self.words + 1 {
+        let end = self.width.saturating_sub(if self.numbers > 0 { self.numbers + 2 } else { 0 });
+        if !words.is_empty() && end > self.words.max(line.at) + 1 {
             line.pad(self.words);
-            line.put(&cut(&row.words, end - self.words), row.words_tone());
+            line.put(&cut(&words, end.saturating_sub(line.at)), row.words_tone());
         }
         if !numbers.is_empty() {
-            line.pad(self.width - numbers.width());
+            line.pad(self.width.saturating_sub(numbers.width()));
             line.put(&numbers, row.tone());
         }
         line.finish()
@@ -99,13 +101,15 @@ impl Columns {
 struct Paint {
     line: Line,
     at: usize,
+    end: usize,
 }
 
 impl Paint {
     fn put(&mut self, text: &str, tone: Tone) {
+        let text = cut(text, self.end.saturating_sub(self.at));
         if !text.is_empty() {
             self.at += text.width();
-            self.line.push(span(text, tone));
+            self.line.push(Span { text, tone });
         }
     }
 

@@ -3,7 +3,6 @@
 use super::super::model::{Edge, EdgeKind, Graph, NodeKind};
 use super::super::order::order;
 use super::super::tally::{Standing, Tally};
-use super::super::words::printable_name;
 use super::Tone;
 
 /// One line: what leads to the name, the name, words beside it.
@@ -58,7 +57,7 @@ pub(super) fn rows(graph: &Graph) -> Vec<Row> {
     for handler in &graph.handlers {
         let name = graph.nodes.get(handler.to).map_or("", |node| &node.label);
         drawing.rows.push(Row {
-            name: printable_name(name),
+            name: name.to_owned(),
             words: handler.label.clone(),
             ..Row::new(" any state ╌▸ ".to_owned())
         });
@@ -96,7 +95,7 @@ impl Drawing<'_> {
             about => format!("never reached: {about}"),
         };
         self.rows.push(Row {
-            name: printable_name(&node.label),
+            name: node.label.clone(),
             words,
             tally: node.tally,
             is_edge: false,
@@ -117,7 +116,7 @@ impl Drawing<'_> {
                 let node = &self.graph.nodes[at];
                 let here = node.tally.is_some_and(|tally| tally.standing == Standing::Current);
                 self.rows.push(Row {
-                    name: printable_name(name),
+                    name: name.clone(),
                     words: node.about.clone(),
                     tally: node.tally,
                     is_edge: false,
@@ -126,7 +125,7 @@ impl Drawing<'_> {
                 });
                 continue;
             }
-            self.rows.push(Row { name: printable_name(name), ..Row::new(format!(" {branch} ")) });
+            self.rows.push(Row { name: name.clone(), ..Row::new(format!(" {branch} ")) });
             self.body(Some(*group), &format!("{rail}{line}{}", if last { "   " } else { "│  " }));
         }
     }
@@ -162,7 +161,7 @@ impl Drawing<'_> {
                 let corner = if place == last && !goes_on { '╰' } else { '├' };
                 let dash = if edge.kind.is_exception() { '╌' } else { '─' };
                 let arrow = arrow(at, edge.to, list);
-                let target = printable_name(&self.graph.nodes[edge.to].label);
+                let target = self.graph.nodes[edge.to].label.clone();
                 (format!(" {rail}{corner}{dash}▸ {arrow} "), target)
             };
             self.rows.push(Row { name, words: words(edge, several), tally: edge.tally, ..Row::new(lead) });
