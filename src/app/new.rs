@@ -26,10 +26,24 @@ const MINIMAL: &str = include_str!("../../config/templates/workflow/minimal.json
 const REVIEW: &str = include_str!("../../config/templates/workflow/review.json");
 const ROLE: &str = include_str!("../../config/templates/role.json");
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Workflow,
+    Role,
+}
+
+impl What {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Workflow => "workflow",
+            Self::Role => "role",
+        }
+    }
+}
+
 /// What is about to be written.
 struct Draft<'a> {
-    /// `workflow` or `role`.
-    what: &'static str,
+    what: What,
     name: &'a str,
     text: &'static str,
     place: &'a NewPlace,
@@ -38,9 +52,9 @@ struct Draft<'a> {
 pub(super) fn new(world: &World, command: &NewCommand) -> Result<u8> {
     let draft = match command {
         NewCommand::Workflow { name, template, place } => {
-            Draft { what: "workflow", name, text: text(*template), place }
+            Draft { what: What::Workflow, name, text: text(*template), place }
         }
-        NewCommand::Role { name, place } => Draft { what: "role", name, text: ROLE, place },
+        NewCommand::Role { name, place } => Draft { what: What::Role, name, text: ROLE, place },
     };
     check_name(&draft)?;
     let (directory, layer) = directory(world, &draft);
@@ -51,12 +65,14 @@ pub(super) fn new(world: &World, command: &NewCommand) -> Result<u8> {
     let found = problems(&catalog, &draft, &file);
     if !found.is_empty() {
         findings::tell(&catalog, &found);
-        bail!("nothing was written: with your configuration this {} would not work", draft.what);
+        bail!("nothing was written: with your configuration this {} would not work", draft.what.word());
     }
     write(&path, &file.text, draft.place.force)?;
     let trusted = layer != Layer::Project
         || gathered.verdict == Verdict::Trusted && keep_trust(world, &gathered, &path)?;
-    conclude(&draft, &path, layer, trusted, hidden.as_ref())?;
+    // people read and copy the path: inside the project it is short
+    let path = path.strip_prefix(&world.project).unwrap_or(&path);
+    conclude(&draft, path, layer, trusted, hidden.as_ref())?;
     Ok(exit::COMPLETED)
 }
 
@@ -75,7 +91,7 @@ fn check_name(draft: &Draft<'_>) -> Result<()> {
         bail!(
             "`{}` cannot be the name of a {}\nhint: up to 64 letters, digits, _ and -",
             shown(name),
-            draft.what
+            draft.what.word()
         );
     }
     Ok(())
@@ -83,7 +99,7 @@ fn check_name(draft: &Draft<'_>) -> Result<()> {
 
 /// Where it goes, and which layer will read it from there (none, for a directory of one's own).
 fn directory(world: &World, draft: &Draft<'_>) -> (PathBuf, Layer) {
-    let folder = format!("{}s", draft.what);
+    let folder = format!("{}s", draft.what.word());
     let (project, user) = (world.project.join(trust::FOLDER), world.dirs.config.join(&folder));
     let of_project = project.join(&folder);
     match &draft.place.dir {
@@ -103,19 +119,21 @@ fn directory(world: &World, draft: &Draft<'_>) -> (PathBuf, Layer) {
 fn clash(catalog: &Catalog, draft: &Draft<'_>, layer: Layer, path: &Path) -> Result<Option<Place>> {
     let same_file = |place: &Place| place.file.ends_with(&format!("/{}.json", draft.name));
     let known = match draft.what {
-        "workflow" => catalog.workflow(draft.name).map(|entry| (entry.layer, entry.place.clone())),
-        _ => catalog
+        What::Workflow => catalog.workflow(draft.name).map(|entry| (entry.layer, entry.place.clone())),
+        What::Role => catalog
             .roles()
             .iter()
             .find(|role| role.name == draft.name && role.group.is_empty())
             .and_then(|role| Some((role.layer, role.places.last()?.clone()))),
     };
     match known {
-        Some((known, place)) if known == layer && draft.what == "workflow" && !same_file(&place) => bail!(
-            "there is already a workflow `{}`: {place}\nhint: choose another name; {} was not written",
-            draft.name,
-            path.display()
-        ),
+        Some((known, place)) if known == layer && draft.what == What::Workflow && !same_file(&place) => {
+            bail!(
+                "there is already a workflow `{}`: {place}\nhint: choose another name; {} was not written",
+                draft.name,
+                path.display()
+            )
+        }
         Some((known, place)) if known < layer => Ok(Some(place)),
         _ => Ok(None),
     }
@@ -123,16 +141,17 @@ fn clash(catalog: &Catalog, draft: &Draft<'_>, layer: Layer, path: &Path) -> Res
 
 /// The template with the name, and with a reference to the schema if one is there.
 fn filled(draft: &Draft<'_>, directory: &Path) -> String {
-    let schema = directory.parent().map(|above| above.join("schema").join(format!("{}.json", draft.what)));
+    let schema =
+        directory.parent().map(|above| above.join("schema").join(format!("{}.json", draft.what.word())));
     let reference = match schema.is_some_and(|path| path.is_file()) {
-        true => format!("  \"$schema\": \"../schema/{}.json\",\n", draft.what),
+        true => format!("  \"$schema\": \"../schema/{}.json\",\n", draft.what.word()),
         false => String::new(),
     };
     draft.text.replace("  __SCHEMA__\n", &reference).replace("__NAME__", draft.name)
 }
 
 fn problems(catalog: &Catalog, draft: &Draft<'_>, file: &SourceFile) -> Vec<Diagnostic> {
-    if draft.what == "role" {
+    if draft.what == What::Role {
         return read_roles(file).1;
     }
     match catalog.check_file(file) {
@@ -197,7 +216,7 @@ fn conclude(
     if let Some(place) = hidden {
         tell(format_args!(
             "note: it takes precedence over the {} in {}",
-            draft.what,
+            draft.what.word(),
             shown(&place.to_string())
         ));
     }
@@ -208,12 +227,12 @@ fn conclude(
     let with = if trusted { "" } else { " --trust" };
     writeln!(out, "\nnext:")?;
     match draft.what {
-        "role" if found => {
+        What::Role if found => {
             writeln!(out, "  synthdev{with} roles")?;
             writeln!(out, "  synthdev{with} --role {name}")?;
         }
-        "role" => writeln!(out, "  copy it to .synthdev/roles of a project, or to your own roles")?,
-        _ => {
+        What::Role => writeln!(out, "  copy it to .synthdev/roles of a project, or to your own roles")?,
+        What::Workflow => {
             writeln!(out, "  synthdev check {path}")?;
             writeln!(out, "  synthdev graph {path}")?;
             if found {

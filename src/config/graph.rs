@@ -3,17 +3,17 @@
 //! Owns what a drawing shows and how conditions are shortened for it. Refuses to look at anything but the program and
 //! the trail of a run: no event, no file, no colour (a front-end decides what a tone looks like).
 
+mod build;
 pub mod dot;
-pub mod groups;
+mod groups;
 pub mod mermaid;
 pub mod model;
-pub mod order;
-pub mod tally;
+mod order;
+mod tally;
 pub mod terminal;
-pub mod words;
+mod words;
 
-pub use model::{Edge, EdgeKind, Graph, Group, Handler, Node, NodeKind};
-pub use tally::{Standing, Tally};
+pub use model::{Edge, EdgeKind, Graph, Group, Handler, Node, NodeKind, Standing, Tally};
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ mod shape;
 mod steps;
 mod test_file;
 mod workflow;
+mod workflow_shapes;
 mod workflow_states;
 
 use serde_json::{Map, Value, json};
@@ -57,7 +58,7 @@ impl Schema {
     /// The schema, JSON Schema draft 2020-12.
     pub fn value(self) -> Value {
         let (root, tables): (Value, Vec<&Table>) = match self {
-            Self::Workflow => (one_or_list("workflow"), workflow::tables()),
+            Self::Workflow => (one_or_list("workflow"), workflow_tables()),
             Self::Role => (role::root(), role::tables()),
             Self::Settings => (settings::root(), Vec::new()),
             Self::Replies => (json!({"$ref": "#/$defs/replies"}), replies::tables()),
@@ -80,6 +81,10 @@ impl Schema {
         // a value without other keys than text: writing it cannot fail
         serde_json::to_string_pretty(&self.value()).unwrap_or_default() + "\n"
     }
+}
+
+fn workflow_tables() -> Vec<&'static Table> {
+    workflow::tables().into_iter().chain(workflow_states::tables()).chain(steps::tables()).collect()
 }
 
 /// One object, or a list of them (A60). `if` instead of `anyOf`, so that editors tell what is wrong inside.

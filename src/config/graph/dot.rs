@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::model::{Edge, EdgeKind, Graph, Node, NodeKind};
-use super::tally::Standing;
+use super::model::{Edge, EdgeKind, Graph, Node, NodeKind, Standing};
 use super::terminal::numbers;
 use super::words::one_line;
 

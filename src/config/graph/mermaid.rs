@@ -5,8 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::model::{Edge, EdgeKind, Graph, NodeKind};
-use super::tally::Standing;
+use super::model::{Edge, EdgeKind, Graph, NodeKind, Standing};
 use super::terminal::numbers;
 use super::words::one_line;
 

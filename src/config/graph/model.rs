@@ -2,12 +2,6 @@
 
 use serde::Serialize;
 
-use super::groups::{Groups, groups};
-use super::tally::Tally;
-use super::words;
-use crate::domain::ids::{StateIx, WorkflowIx};
-use crate::domain::workflow::{Input, NoMatch, OnError, Program, State, Work, Workflow};
-
 /// One workflow. Nodes stand in the order of its states, so a node's index is the state's.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Graph {
@@ -114,31 +108,28 @@ pub struct Handler {
     pub to: usize,
 }
 
-impl Graph {
-    /// The graph of one workflow of a program; `None` if there is no such workflow.
-    pub fn of(program: &Program, at: WorkflowIx) -> Option<Self> {
-        let workflow = program.workflows.get(at.0)?;
-        let Groups { list, of_state } = groups(workflow);
-        let nodes: Vec<Node> = workflow
-            .states
-            .iter()
-            .zip(&of_state)
-            .map(|(state, group)| node(program, workflow, state, group.map(|at| (at, &list[at]))))
-            .collect();
-        let edges = workflow.states.iter().enumerate().flat_map(|(from, state)| edges(workflow, from, state));
-        let mut graph = Self {
-            workflow: workflow.name.clone(),
-            description: workflow.description.clone(),
-            start: workflow.start.0,
-            edges: edges.filter(|edge| edge.to < nodes.len()).collect(),
-            groups: list.into_iter().map(|body| body.group).collect(),
-            handlers: handlers(workflow),
-            nodes,
-        };
-        graph.judge(workflow);
-        Some(graph)
-    }
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Never entered.
+    #[default]
+    Untouched,
+    Done,
+    /// The run is here, or ended here.
+    Current,
+}
 
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Tally {
+    pub count: u32,
+    /// Of the model calls made there, those of called workflows and bodies included.
+    pub tokens: u64,
+    /// `None` as soon as one price is unknown.
+    pub cost_usd: Option<f64>,
+    pub standing: Standing,
+}
+
+impl Graph {
     /// Ways out of a state, in order.
     pub fn leaving(&self, from: usize) -> impl Iterator<Item = &Edge> {
         self.edges.iter().filter(move |edge| edge.from == from)
@@ -148,118 +139,4 @@ impl Graph {
     pub fn bodies(&self, owner: usize) -> impl Iterator<Item = (usize, &Group)> {
         self.groups.iter().enumerate().filter(move |(_, group)| group.owner == owner)
     }
-
-    /// Follows every way from the start; an end of which the file says nothing and that nothing leads to is hidden.
-    fn judge(&mut self, workflow: &Workflow) {
-        let mut open: Vec<usize> = vec![self.start];
-        open.extend(self.handlers.iter().map(|handler| handler.to));
-        while let Some(at) = open.pop() {
-            let Some(node) = self.nodes.get_mut(at) else { continue };
-            if !std::mem::replace(&mut node.reachable, true) {
-                open.extend(self.leaving(at).map(|edge| edge.to));
-                open.extend(self.bodies(at).map(|(_, group)| group.start));
-            }
-        }
-        for (node, state) in self.nodes.iter_mut().zip(&workflow.states) {
-            node.hidden =
-                !node.reachable && state.terminal && node.label == "stop" && state.output == Input::Absent;
-        }
-    }
-}
-
-fn node(
-    program: &Program,
-    workflow: &Workflow,
-    state: &State,
-    group: Option<(usize, &super::groups::Body)>,
-) -> Node {
-    let label = group.and_then(|(_, body)| state.name.strip_prefix(&body.prefix)).unwrap_or(&state.name);
-    let calls = match &state.work {
-        Work::Child { workflow, .. } => Some(workflow.0),
-        _ => None,
-    };
-    Node {
-        name: state.name.clone(),
-        label: label.to_owned(),
-        kind: kind(state),
-        about: words::about(program, workflow, state),
-        group: group.map(|(at, _)| at),
-        calls,
-        reachable: false,
-        hidden: false,
-        tally: None,
-    }
-}
-
-fn kind(state: &State) -> NodeKind {
-    match &state.work {
-        _ if state.terminal => NodeKind::End,
-        Work::None if state.script.is_some() => NodeKind::Script,
-        Work::None => NodeKind::Route,
-        Work::Agent { .. } => NodeKind::Agent,
-        Work::Child { .. } => NodeKind::Child,
-        Work::Parallel(_) => NodeKind::Parallel,
-        Work::ForEach(_) => NodeKind::ForEach,
-        Work::Step(_) => NodeKind::Step,
-        Work::Pause(_) => NodeKind::Pause,
-        Work::Wait(_) => NodeKind::Wait,
-        Work::Fail { .. } => NodeKind::Fail,
-    }
-}
-
-fn edges(workflow: &Workflow, from: usize, state: &State) -> Vec<Edge> {
-    let edge = |to: StateIx, kind, order: usize, label: String| Edge {
-        from,
-        to: to.0,
-        kind,
-        order,
-        label,
-        tally: None,
-    };
-    // a state that fails or ends is never left by a transition
-    let leaves = !state.terminal && !matches!(state.work, Work::Fail { .. });
-    let several = state.transitions.len() > 1;
-    let mut all: Vec<Edge> = state
-        .transitions
-        .iter()
-        .enumerate()
-        .filter(|_| leaves)
-        .map(|(at, one)| {
-            let label = words::condition(workflow, one.condition, several);
-            edge(one.target, EdgeKind::Transition, at + 1, label)
-        })
-        .collect();
-    for (at, catch) in state.recovery.catch.iter().enumerate() {
-        all.push(edge(catch.target, EdgeKind::Catch, at + 1, words::errors(&catch.errors)));
-    }
-    if let Some(OnError::Go(target)) = state.recovery.on_error {
-        all.push(edge(target, EdgeKind::OnError, 1, "any other error".to_owned()));
-    }
-    if let Some(target) = state.on_limit {
-        all.push(edge(target, EdgeKind::OnLimit, 1, "limit or budget reached".to_owned()));
-    }
-    if let Work::Pause(pause) = &state.work
-        && let Some(target) = pause.on_timeout
-    {
-        all.push(edge(target, EdgeKind::OnTimeout, 1, "no answer in time".to_owned()));
-    }
-    all
-}
-
-fn handlers(workflow: &Workflow) -> Vec<Handler> {
-    let mut all = Vec::new();
-    let mut add = |label: &str, to: StateIx| all.push(Handler { label: label.to_owned(), to: to.0 });
-    if let OnError::Go(target) = workflow.on_error {
-        add("an error that nothing catches", target);
-    }
-    if let Some(target) = workflow.on_limit {
-        add("limit or budget reached", target);
-    }
-    if let NoMatch::Go(target) = workflow.no_match {
-        add("no condition holds", target);
-    }
-    if let Some(target) = workflow.resume {
-        add("the person says something", target);
-    }
-    all
 }

@@ -1,30 +1,7 @@
-//! What a run left at a state or way: how often, what it cost, whether it is there now.
+//! Puts what a run left behind onto its graph: how often, what it cost, whether it is there now.
 
-use serde::Serialize;
-
-use super::model::{Edge, EdgeKind, Graph};
+use super::model::{Edge, EdgeKind, Graph, Standing, Tally};
 use crate::domain::trail::{Part, Passage, Trail, Way};
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// Never entered.
-    #[default]
-    Untouched,
-    Done,
-    /// The run is here, or ended here.
-    Current,
-}
-
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Tally {
-    pub count: u32,
-    /// Of the model calls made there, those of called workflows and bodies included.
-    pub tokens: u64,
-    /// `None` as soon as one price is unknown.
-    pub cost_usd: Option<f64>,
-    pub standing: Standing,
-}
 
 impl Graph {
     /// Puts the trail of a run onto the graph. `part` says whether this is the workflow that was started, or one that

@@ -5,33 +5,14 @@
 //! than asked for: what is too long is cut.
 
 mod rows;
+mod tone;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use self::rows::{Row, rows};
-use super::model::Graph;
-use super::tally::{Standing, Tally};
+pub use self::tone::{Span, Tone};
+use super::model::{Graph, Standing, Tally};
 use super::words::{one_line, printable_name};
-
-/// What a part of a line is; how that looks is for the front-end to say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Tone {
-    Plain,
-    /// The state where the run is, or ended.
-    Current,
-    /// A state or way that the run has used.
-    Done,
-    /// Beside the point: descriptions, what was never reached.
-    Dim,
-    /// Lines and arrows.
-    Edge,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Span {
-    pub text: String,
-    pub tone: Tone,
-}
 
 pub type Line = Vec<Span>;
 

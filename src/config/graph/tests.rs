@@ -123,88 +123,41 @@ fn child() -> Work {
     Work::Child { workflow: WorkflowIx(0), inputs: Vec::new() }
 }
 
-/// Every kind of state, bodies in bodies, ways up, down, to itself and away from errors.
+const NAMES: [&str; 18] = [
+    "start",
+    "fan",
+    "fan.near/start",
+    "fan.near/stop",
+    "fan.far/start",
+    "fan.far/again",
+    "fan.far/stop",
+    "each",
+    "each/start",
+    "each/stop",
+    "ask",
+    "検査",
+    "fix",
+    "rest",
+    "give_up",
+    "stop",
+    "resume",
+    "lost",
+];
+
+/// Every kind of state, bodies, ways up, down, to itself and away from errors.
 fn everything() -> Program {
-    let mut sketch = Sketch::of(&[
-        "start",
-        "fan",
-        "fan.near/start",
-        "fan.near/stop",
-        "fan.far/start",
-        "fan.far/again",
-        "fan.far/stop",
-        "each",
-        "each/start",
-        "each/stop",
-        "ask",
-        "検査",
-        "fix",
-        "rest",
-        "give_up",
-        "stop",
-        "resume",
-        "lost",
-    ]);
+    let mut sketch = Sketch::of(&NAMES);
     let script = sketch.script("() => {}");
     sketch.state(Work::None, &[("fan", "true")]).script = Some(script);
-    let branch = |name: &str, start| Branch { name: name.to_owned(), start };
-    let branches =
-        vec![branch("near", sketch.at("fan.near/start")), branch("far", sketch.at("fan.far/start"))];
-    let fan = Parallel {
-        branches,
-        join: Join::Any,
-        on_error: BranchErrors::Collect,
-        max_concurrency: None,
-        merge: BTreeMap::new(),
-    };
+    fan(&mut sketch);
+    each(&mut sketch);
+    ask(&mut sketch);
     let give_up = sketch.at("give_up");
-    sketch.state(Work::Parallel(fan), &[("each", "")]).recovery.catch = vec![Catch {
-        errors: vec!["model.*".to_owned(), "tool.failed".to_owned()],
-        key: None,
-        before: None,
-        target: give_up,
-    }];
-    sketch.state(child(), &[("fan.near/stop", "")]);
-    sketch.end();
-    sketch.state(
-        step("shell", &[("command", "make  check")]),
-        &[("fan.far/again", "this.common_data.n > 1"), ("fan.far/stop", "")],
-    );
-    sketch.state(Work::Wait(Wait::For(Input::Text("PT5S".to_owned()))), &[("fan.far/start", "")]);
-    sketch.end();
-    let items = Input::Script(sketch.script("common_data.files"));
-    let start = sketch.at("each/start");
-    let each = ForEach {
-        items,
-        each: "file".to_owned(),
-        at: "index".to_owned(),
-        start,
-        needs: Vec::new(),
-        max_concurrency: Some(3),
-        tolerated_failures: 0,
-        tolerated_percent: 0.0,
-    };
-    sketch.state(Work::ForEach(each), &[("ask", "")]);
-    sketch.state(child(), &[("each/stop", "")]);
-    sketch.end();
-    let pause = Pause {
-        kind: PauseKind::Approval,
-        message: Input::Text("Go on with\u{1b}[31m this?".to_owned()),
-        choices: Vec::new(),
-        schema: None,
-        required_outputs: Vec::new(),
-        default: None,
-        ttl_ms: None,
-        on_timeout: Some(give_up),
-    };
-    sketch.state(Work::Pause(pause), &[("検査", "context.result === true"), ("each", "")]);
-    sketch
-        .state(
-            step("mcp", &[("server", "github"), ("tool", "search")]),
-            &[("stop", "function.judge.arguments.ok === 'this.x'"), ("検査", "n < 3"), ("fix", "")],
-        )
-        .on_limit = Some(give_up);
-    sketch.state(step("http_request", &[("method", "GET"), ("url", "https://example.org")]), &[("検査", "")]);
+    let judged = "function.judge.arguments.ok === 'this.x'";
+    let search = step("mcp", &[("server", "github"), ("tool", "search")]);
+    sketch.state(search, &[("stop", judged), ("検査", "n < 3"), ("fix", "")]).on_limit = Some(give_up);
+    let request = step("http_request", &[("method", "GET"), ("url", "https://example.org")]);
+    sketch.state(request, &[("検査", "")]);
     sketch.state(step("read_files", &[]), &[("stop", "")]);
     sketch.state(Work::Fail { error: "gave_up".to_owned(), cause: Input::Absent }, &[]);
     let output = Input::Script(sketch.script("common_data.summary"));
@@ -216,6 +169,68 @@ fn everything() -> Program {
     workflow.resume = Some(StateIx(16));
     workflow.on_error = OnError::Go(give_up);
     program
+}
+
+fn fan(sketch: &mut Sketch) {
+    let branch = |name: &str, start| Branch { name: name.to_owned(), start };
+    let near = branch("near", sketch.at("fan.near/start"));
+    let far = branch("far", sketch.at("fan.far/start"));
+    let fan = Parallel {
+        branches: vec![near, far],
+        join: Join::Any,
+        on_error: BranchErrors::Collect,
+        max_concurrency: None,
+        merge: BTreeMap::new(),
+    };
+    let errors = vec!["model.*".to_owned(), "tool.failed".to_owned()];
+    let target = sketch.at("give_up");
+    let catch = Catch { errors, key: None, before: None, target };
+    sketch.state(Work::Parallel(fan), &[("each", "")]).recovery.catch = vec![catch];
+    sketch.state(child(), &[("fan.near/stop", "")]);
+    sketch.end();
+    let shell = step("shell", &[("command", "make  check")]);
+    sketch.state(shell, &[("fan.far/again", "this.common_data.n > 1"), ("fan.far/stop", "")]);
+    let wait = Wait::For(Input::Text("PT5S".to_owned()));
+    sketch.state(Work::Wait(wait), &[("fan.far/start", "")]);
+    sketch.end();
+}
+
+fn each(sketch: &mut Sketch) {
+    let each = ForEach {
+        items: Input::Script(sketch.script("common_data.files")),
+        each: "file".to_owned(),
+        at: "index".to_owned(),
+        start: sketch.at("each/start"),
+        needs: Vec::new(),
+        max_concurrency: Some(3),
+        tolerated_failures: 0,
+        tolerated_percent: 0.0,
+    };
+    sketch.state(Work::ForEach(each), &[("ask", "")]);
+    sketch.state(child(), &[("each/stop", "")]);
+    sketch.end();
+}
+
+fn ask(sketch: &mut Sketch) {
+    let pause = Pause {
+        kind: PauseKind::Approval,
+        message: Input::Text("Go on with\u{1b}[31m this?".to_owned()),
+        choices: Vec::new(),
+        schema: None,
+        required_outputs: Vec::new(),
+        default: None,
+        ttl_ms: None,
+        on_timeout: Some(sketch.at("give_up")),
+    };
+    sketch.state(Work::Pause(pause), &[("検査", "context.result === true"), ("each", "")]);
+}
+
+/// A stored run must be readable: the tag of the work and the fields of its kinds share one object.
+#[test]
+fn every_kind_of_work_survives_being_stored() {
+    let program = everything();
+    let text = serde_json::to_string(&program).unwrap();
+    assert_eq!(serde_json::from_str::<Program>(&text).unwrap(), program);
 }
 
 fn graph() -> Graph {

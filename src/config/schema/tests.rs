@@ -5,7 +5,7 @@ use crate::config::workflow_file::vocabulary;
 
 fn tables(schema: Schema) -> Vec<&'static Table> {
     match schema {
-        Schema::Workflow => workflow::tables(),
+        Schema::Workflow => workflow_tables(),
         Schema::Role => role::tables(),
         Schema::Settings => Vec::new(),
         Schema::Replies => replies::tables(),
@@ -15,7 +15,7 @@ fn tables(schema: Schema) -> Vec<&'static Table> {
 
 #[test]
 fn every_key_that_is_read_is_explained() {
-    let all = workflow::tables();
+    let all = workflow_tables();
     for object in vocabulary::objects() {
         let table = all.iter().find(|table| table.name == object);
         let table = table.unwrap_or_else(|| panic!("no table explains the object `{object}`"));

@@ -1,29 +1,14 @@
 //! A workflow file: everything but its states.
 
 use super::shape::{Field, Shape, Table, field};
-use super::{steps, workflow_states};
+use super::workflow_shapes::{DURATION, END, ERRORS, PATTERNS, RETRIES, TIME_END, known_if_read};
 use crate::config::workflow_file::vocabulary::known;
 
 use Shape::{Any, Count, Either, Flag, List, Map, Number, Object, Schema, Table as Ref, Text, Whole, Words};
 
-pub(super) fn tables() -> Vec<&'static Table> {
-    let own = [
-        &WORKFLOW, &PARAMETER, &LIMITS, &BUDGET, &CAP, &USE, &CONTEXT, &MESSAGE, &AGENT, &INPUT, &RETRY,
-        &CATCH,
-    ];
-    own.into_iter().chain(workflow_states::tables()).chain(steps::tables()).collect()
+pub(super) fn tables() -> [&'static Table; 12] {
+    [&WORKFLOW, &PARAMETER, &LIMITS, &BUDGET, &CAP, &USE, &CONTEXT, &MESSAGE, &AGENT, &INPUT, &RETRY, &CATCH]
 }
-
-/// Seconds, or ISO 8601.
-pub(super) const DURATION: Shape = Either(&[Number { min: 0.0, max: None }, Text]);
-/// A value that an expression may give.
-pub(super) const INPUT_VALUE: Shape = Either(&[Text, Ref("input")]);
-/// A number for the hard end alone, or both ends.
-const END: Shape = Either(&[Number { min: 0.0, max: None }, Ref("cap")]);
-const TIME_END: Shape = Either(&[Number { min: 0.0, max: None }, Text, Ref("cap")]);
-pub(super) const RETRIES: Shape = Either(&[Text, List(&Either(&[Text, Ref("retry")])), Ref("retry")]);
-pub(super) const ERRORS: Shape = Either(&[Text, List(&Text)]);
-const PATTERNS: Shape = Either(&[Text, List(&Text)]);
 
 static WORKFLOW: Table = Table {
     known: Some(known("workflow")),
@@ -372,9 +357,3 @@ const CATCH_FIELDS: &[Field] = &[
     field("before", Text, "A script that runs before the target is entered."),
     field("target", Text, "The state to go to."),
 ];
-
-/// As [`known`], for tables whose reader may not be there yet: then nothing refers to them.
-pub(super) const fn known_if_read(name: &str) -> Option<&'static [&'static str]> {
-    let keys = known(name);
-    if keys.is_empty() { None } else { Some(keys) }
-}

@@ -1,7 +1,7 @@
 //! The states of a workflow file.
 
 use super::shape::{Field, Shape, Table, field};
-use super::workflow::{DURATION, ERRORS, INPUT_VALUE, RETRIES, known_if_read};
+use super::workflow_shapes::{DURATION, ERRORS, INPUT_VALUE, RETRIES, known_if_read};
 use crate::config::workflow_file::vocabulary::known;
 
 use Shape::{

@@ -1,9 +1,8 @@
 //! The lines of a drawing before they are laid out: the tree of bodies, one row a state, one row a way that jumps.
 
-use super::super::model::{Edge, EdgeKind, Graph, NodeKind};
+use super::super::model::{Edge, EdgeKind, Graph, NodeKind, Standing, Tally};
 use super::super::order::order;
-use super::super::tally::{Standing, Tally};
-use super::Tone;
+use super::tone::Tone;
 
 /// One line: what leads to the name, the name, words beside it.
 pub(super) struct Row {
@@ -138,7 +137,7 @@ impl Drawing<'_> {
         let start = graph.groups[group].start;
         let plain_end =
             |at: &usize| graph.nodes[*at].kind == NodeKind::End && graph.nodes[*at].about == "end";
-        let others_end = own.iter().filter(|at| **at != start).all(|at| plain_end(at));
+        let others_end = own.iter().filter(|at| **at != start).all(plain_end);
         let mut ways = graph.leaving(start);
         let goes_on =
             ways.next().is_none_or(|edge| edge.kind == EdgeKind::Transition && edge.label.is_empty());
