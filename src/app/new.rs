@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use super::findings;
 use super::runs::load_quietly;
+use super::sources::Gathered;
 use super::trust;
 use super::world::World;
 use crate::cli::args::{NewCommand, NewPlace, Template};
@@ -185,20 +186,13 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
 }
 
 /// A project that was trusted stays so if this file is all that changed: whoever wrote it here meant it.
-fn keep_trust(world: &World, before: &super::sources::Gathered, path: &Path) -> Result<bool> {
-    let mut now = trust::project_files(&world.project);
+fn keep_trust(world: &World, before: &Gathered, path: &Path) -> Result<bool> {
     let full = world.project.join(path);
-    let own = |name: &str| world.project.join(name) == full;
-    now.readable.retain(|(name, _)| !own(name));
-    let mut old = trust::ProjectFiles {
-        readable: before.project.readable.clone(),
-        unreadable: before.project.unreadable.clone(),
-    };
-    old.readable.retain(|(name, _)| !own(name));
-    if !now.same_as(&old) {
+    let own = full.strip_prefix(&world.project).unwrap_or(&full).display().to_string();
+    let files = trust::project_files(&world.project);
+    if !files.same_but(&before.project, &own) {
         return Ok(false);
     }
-    let files = trust::project_files(&world.project);
     Ok(trust::decide(world, &files, true)? == Verdict::Trusted)
 }
 

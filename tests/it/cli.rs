@@ -17,6 +17,7 @@ mod scripts;
 mod secrets;
 mod seed;
 mod settings;
+mod simulate;
 mod snapshots;
 mod trust;
 mod world;

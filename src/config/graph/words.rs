@@ -26,7 +26,7 @@ pub(super) fn about(program: &Program, workflow: &Workflow, state: &State) -> St
             let name = workflow.agent(*agent).map_or("?", |agent| agent.id.as_str());
             let name = printable::name(name);
             scripted(match function {
-                AgentFunction::SendUserMessage => format!("agent {name}"),
+                AgentFunction::SendUserMessage | AgentFunction::Ask => format!("agent {name}"),
                 AgentFunction::AddUserMessage => format!("note for {name}"),
                 AgentFunction::ClearConversation => format!("clears the conversation of {name}"),
             })
