@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod exit;
+pub mod graph;
 pub mod headless;
 pub mod lists;
 pub mod past;

@@ -13,6 +13,7 @@ mod parts;
 mod states;
 mod steps;
 mod updates;
+pub mod vocabulary;
 
 use super::json::{Kind, Node};
 use super::source::{Findings, SourceFile};
