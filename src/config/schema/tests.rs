@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::shape::Table;
 use super::*;
 use crate::config::settings::rules::RULES;
@@ -26,6 +28,17 @@ fn every_key_that_is_read_is_explained() {
     }
     for key in crate::config::role_file::KEYS {
         assert!(role::tables()[0].fields.iter().any(|field| field.key == *key), "{key}");
+    }
+}
+
+#[test]
+fn test_files_are_explained_as_they_are_read() {
+    let all = test_file::tables();
+    for (object, keys) in crate::config::test_file::VOCABULARY {
+        let table = all.iter().find(|table| table.name == *object);
+        let table = table.unwrap_or_else(|| panic!("no table explains the object `{object}`"));
+        let explained: BTreeSet<&str> = table.fields.iter().map(|field| field.key).collect();
+        assert_eq!(explained, keys.iter().copied().collect::<BTreeSet<_>>(), "{object}");
     }
 }
 
