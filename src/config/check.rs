@@ -2,11 +2,14 @@
 //!
 //! It sees the file form with its compiled scripts and cast agents; it changes nothing and builds nothing.
 
+mod cases;
 mod compile;
 mod data;
 mod decisions;
 mod graph;
 mod names;
+mod schema;
+mod speakers;
 mod transitions;
 mod unit;
 

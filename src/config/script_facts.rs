@@ -1,8 +1,10 @@
 //! What a script is and touches, found once while a workflow is loaded: its form, its free names, the data it
 //! reads and writes, the agents, contexts and tool decisions it names. It parses; it never runs a script.
 
+mod decision;
 mod depth;
 mod found;
+mod logic;
 mod names;
 mod parse;
 mod plain;
@@ -11,7 +13,9 @@ mod visit;
 use crate::domain::script::ScriptKind;
 use crate::domain::script::shorthand::rewrite;
 
-pub use found::{CallRead, Facts, Name, SyntaxError, Test};
+pub use found::{
+    CallRead, Compare, Compared, Comparison, Facts, Literal, Member, Name, Order, SyntaxError, Term, Test,
+};
 pub use names::{is_known, known_names};
 
 /// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which

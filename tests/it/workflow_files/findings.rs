@@ -7,14 +7,14 @@ use super::{SEED_CODER_REVIEWER, codes, file, one};
 
 const TEN_FAULTS: &str = include_str!("../../data/conformance/ten_faults.json");
 
-fn found(text: &str) -> Vec<Diagnostic> {
+pub(super) fn found(text: &str) -> Vec<Diagnostic> {
     match one(text) {
         Ok((_, findings)) | Err(findings) => findings,
     }
 }
 
 /// The text under the caret, and the line it is in.
-fn caret<'t>(text: &'t str, finding: &Diagnostic) -> &'t str {
+pub(super) fn caret<'t>(text: &'t str, finding: &Diagnostic) -> &'t str {
     let line = text.lines().nth(finding.place.line - 1).unwrap();
     let column = line.char_indices().nth(finding.place.column - 1).unwrap().0;
     assert!(text[finding.span.start..].starts_with(&line[column..]), "{finding:#?}");
@@ -22,7 +22,7 @@ fn caret<'t>(text: &'t str, finding: &Diagnostic) -> &'t str {
 }
 
 /// A workflow of the given states with a coder and a reviewer in the context `talk`.
-fn states(states: &str) -> String {
+pub(super) fn states(states: &str) -> String {
     format!(
         r#"{{"workflow_name": "w", "contexts": [{{"name": "talk"}}],
 "agents": [{{"agent_role": "coder", "context": "talk", "role": "assistant"}},
@@ -176,7 +176,7 @@ const WARNINGS: &[(&str, &[(&str, &str)])] = &[
 const REVIEW_WARNINGS: &[(&str, &[(&str, &str)])] = &[
     (r#"{"target": "stop", "condition": "function.review_work.arguments.improvement_needed === true"}, {"target": "stop", "condition": "function.review_work.arguments.improvement_needed === false"}"#, &[]),
     (r#"{"target": "stop", "condition": "function.review_work.arguments.improvement_needed === true"}, {"target": "stop", "condition": "function.review_work.arguments.improvement_needed === true"}"#, &[("W03", "\"start\"")]),
-    (r#"{"target": "stop", "condition": "function.review_work.arguments.work_summary === true"}, {"target": "stop", "condition": "function.review_work.arguments.work_summary === false"}"#, &[("W03", "\"start\"")]),
+    (r#"{"target": "stop", "condition": "function.review_work.arguments.work_summary === 'good'"}, {"target": "stop", "condition": "function.review_work.arguments.work_summary === 'bad'"}"#, &[("W03", "\"start\"")]),
     (r#"{"target": "stop"}, {"target": "start", "condition": "common_data.x"}"#, &[("W04", "\"start\"")]),
     (r#"{"target": "stop", "before": "common_data.a = function.review_work.arguments.work_summary"}"#, &[("W06", "work_summary")]),
     (r#"{"target": "stop", "before": "common_data.a = function.review_work.arguments.work_summary ?? ''"}"#, &[]),
