@@ -6,9 +6,12 @@
 
 pub mod effect;
 pub mod event;
+pub mod fork;
 pub mod frame;
 pub mod input;
+pub mod lane;
 pub mod machine;
+pub mod merge;
 pub mod replay;
 pub mod scope;
 pub mod spec;

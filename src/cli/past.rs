@@ -150,14 +150,37 @@ fn line(event: &RunEvent) -> Option<String> {
         RunEvent::ChildStarted { workflow, .. } => format!("  child {} started", name(workflow)),
         RunEvent::ChildFinished { workflow, .. } => format!("  child {} finished", name(workflow)),
         RunEvent::Finished { status, .. } => format!("■ {}", status.as_str()),
-        RunEvent::RunStarted { .. }
-        | RunEvent::ScriptLog { .. }
-        | RunEvent::ModelCalled { .. }
-        | RunEvent::Delta { .. }
-        | RunEvent::ModelRetry { .. }
-        | RunEvent::ApprovalAsked { .. }
-        | RunEvent::ApprovalAnswered { .. }
-        | RunEvent::PersonAsked { .. }
-        | RunEvent::PersonAnswered { .. } => return None,
+        other => return turn_of_events(other),
+    })
+}
+
+/// Branches, and what went wrong and was dealt with.
+fn turn_of_events(event: &RunEvent) -> Option<String> {
+    Some(match event {
+        RunEvent::Forked { total, .. } => format!("  {total} at once"),
+        RunEvent::BranchStarted { branch, .. } => format!("  branch {} started", name(branch)),
+        RunEvent::BranchFinished { branch, error: None, .. } => format!("  branch {} finished", name(branch)),
+        RunEvent::BranchFinished { branch, error: Some(error), .. } => {
+            format!("  branch {} failed: {}", name(branch), one_line(&error.detail, 120))
+        }
+        RunEvent::Joined { succeeded, failed, stopped, .. } => {
+            format!("  joined: {succeeded} succeeded, {failed} failed, {stopped} stopped")
+        }
+        RunEvent::Retrying { attempt, max_attempts, delay_ms, error, .. } => format!(
+            "  attempt {attempt} of {max_attempts} in {delay_ms} ms after [{}]: {}",
+            name(&error.code),
+            one_line(&error.detail, 100)
+        ),
+        RunEvent::Caught { error, by, target, .. } => {
+            let target = target.as_ref().map_or_else(String::new, |target| format!(" → {}", name(target)));
+            format!("  [{}] taken by {}{target}", name(&error.code), name(by))
+        }
+        RunEvent::Stored { key, .. } => format!("  stored in common_data.{}", name(key)),
+        RunEvent::BudgetWarning { what, spent, soft, .. } => {
+            format!("  warning: {spent} {} spent, {soft} is the soft budget", name(what))
+        }
+        RunEvent::Waiting { .. } => "  waiting".to_owned(),
+        RunEvent::Queued { text } => format!("  queued: {}", one_line(text, 120)),
+        _ => return None,
     })
 }

@@ -173,7 +173,14 @@ mod tests {
     use super::*;
 
     fn parameter(name: &str, kind: ParameterType) -> Parameter {
-        Parameter { name: name.into(), kind, description: String::new(), required: true }
+        Parameter {
+            name: name.into(),
+            kind,
+            description: String::new(),
+            required: true,
+            default: None,
+            schema: None,
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
         agents: fields::list(node, "agents", findings, parts::agent),
         states: states::states(node, findings),
         limits: parts::limits(node, findings),
-        no_match: parts::no_match(node, findings),
+        stops_on_no_match: parts::stops_on_no_match(node, findings),
         condition_errors_are_false: parts::condition_errors(node, findings),
         snapshot: parts::snapshot(node, findings),
         span: node.span.clone(),

@@ -21,6 +21,47 @@ pub struct Failure {
     pub cause: Option<Box<Failure>>,
 }
 
+/// Every error name that the program itself raises, in the order of the workflow rules (§1.7). `fail` states may
+/// add names of their own.
+pub const ERROR_NAMES: [&str; 27] = [
+    "model.rate_limit",
+    "model.timeout",
+    "model.auth",
+    "model.refusal",
+    "model.overloaded",
+    "model.transport",
+    "model.protocol",
+    "model.empty",
+    "model.drift",
+    "context_overflow",
+    "tool.failed",
+    "tool.denied",
+    "tool.timeout",
+    "parsing_tool_missing",
+    "parsing_tool_invalid",
+    "expression",
+    "script",
+    "input_undefined",
+    "no_transition",
+    "sub_workflow_failed",
+    "merge_conflict",
+    "delegate_error",
+    "token_expired",
+    "timeout",
+    "validation",
+    "budget_exceeded",
+    "limit",
+];
+
+/// Whether a pattern of `retry` or `catch` covers an error name: `*` is all, `model.*` and `model` are everything
+/// that begins with `model.`.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let prefix = pattern.strip_suffix(".*").or_else(|| pattern.strip_suffix('*')).unwrap_or(pattern);
+    pattern == "*"
+        || name == prefix
+        || name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.') || pattern.ends_with('*'))
+}
+
 impl Failure {
     pub fn new(code: &str, title: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { code: code.to_owned(), title: title.into(), detail: detail.into(), ..Self::default() }
@@ -41,5 +82,28 @@ impl Failure {
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_words_or_beginnings() {
+        let rows = [
+            ("*", "limit", true),
+            ("model.*", "model.auth", true),
+            ("model", "model.auth", true),
+            ("model.auth", "model.auth", true),
+            ("model.a", "model.auth", false),
+            ("mod", "model.auth", false),
+            ("tool.*", "model.auth", false),
+            ("pars*", "parsing_tool_missing", true),
+            ("limit", "limit", true),
+        ];
+        for (pattern, name, expected) in rows {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
     }
 }

@@ -25,6 +25,8 @@ pub enum ScriptKind {
     Action,
     /// `input`, `sub_workflow_input` values, `{expr}`
     Input,
+    /// `script_file`: declares functions that the other scripts of its list may name; never run by itself.
+    Library,
 }
 
 /// How the prepared source is compiled; decided once while loading (A1, A2).

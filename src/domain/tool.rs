@@ -57,6 +57,9 @@ pub struct ToolOutcome {
     /// Paths that changed, relative to the project; empty for a command (unknown).
     #[serde(default)]
     pub changed: Vec<String>,
+    /// What a step's transitions read: `{exit_code, stdout, stderr}`, `{status, headers, body}`, or a server's data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
 }
 
 /// What an approval dialog shows before a tool runs (TOOL-13, REPL-20).

@@ -7,9 +7,17 @@ use serde_json::{Map, Value};
 
 use super::agent::AgentSpec;
 use super::context::ContextSpec;
-use super::ids::{AgentIx, ScriptIx, StateIx, WorkflowIx};
+use super::ids::{AgentIx, ScriptIx, StateIx};
 use super::place::{Layer, Place};
 use super::script::Script;
+
+pub use super::limits::{Budget, Cap, Limits};
+pub use super::parameter::{Parameter, ParameterType, plain_text, value_kind};
+pub use super::recovery::{Backoff, Catch, OnError, Recovery, Retry};
+pub use super::work::{
+    AgentFunction, Branch, BranchErrors, Expect, ForEach, Input, Join, Merge, Parallel, Pause, PauseKind,
+    Step, Wait, Work,
+};
 
 /// A root workflow with every workflow it can reach; what a run pins (FSM-28).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -20,7 +28,7 @@ pub struct Program {
     pub hash: String,
 }
 
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Workflow {
     pub name: String,
     pub description: String,
@@ -36,125 +44,32 @@ pub struct Workflow {
     pub start: StateIx,
     pub stop: StateIx,
     pub limits: Limits,
+    /// Of the whole run if this is the root: children draw from the same pool.
+    #[serde(default)]
+    pub budget: Budget,
+    /// Milliseconds from its start until the workflow fails with `timeout`.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    /// For errors that no state catches.
+    #[serde(default)]
+    pub on_error: OnError,
+    /// Entered once for each limit or budget that is reached, instead of pausing.
+    #[serde(default)]
+    pub on_limit: Option<StateIx>,
     pub no_match: NoMatch,
     /// `on_condition_error: "false"`: a throwing condition counts as false (A12).
     pub condition_errors_are_false: bool,
+    /// A script, `before` or condition that throws is logged and passed over, as in the seed (ERR-14).
+    #[serde(default)]
+    pub lenient: bool,
+    /// The state named `resume`: entered when the person says something that nobody asked for (A62).
+    #[serde(default)]
+    pub resume: Option<StateIx>,
     pub snapshot: SnapshotPolicy,
     /// The built-in single-agent chat: waits for the person, outlives failed turns.
     pub conversational: bool,
     pub layer: Layer,
     pub place: Place,
-}
-
-/// The five types of the border (K14).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ParameterType {
-    String,
-    Number,
-    Boolean,
-    Object,
-    Array,
-}
-
-impl ParameterType {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Object => "object",
-            Self::Array => "array",
-        }
-    }
-}
-
-impl ParameterType {
-    /// Converts at the border (A45): text becomes a number, boolean, object or array where that is declared;
-    /// anything becomes text where a string is declared.
-    ///
-    /// # Errors
-    /// What was expected and what was found.
-    pub fn convert(self, value: Value) -> Result<Value, String> {
-        let found = value_kind(&value);
-        let converted = match (self, value) {
-            (Self::String, Value::String(text)) => Some(Value::String(text)),
-            (Self::String, other) => Some(Value::String(plain_text(&other))),
-            (kind, Value::String(text)) => with_comments(&text).filter(|value| kind.holds(value)),
-            (kind, other) => Some(other).filter(|value| kind.holds(value)),
-        };
-        converted.ok_or_else(|| format!("expected {}, found {found}", self.as_str()))
-    }
-
-    fn holds(self, value: &Value) -> bool {
-        match self {
-            Self::String => value.is_string(),
-            Self::Number => value.is_number(),
-            Self::Boolean => value.is_boolean(),
-            Self::Object => value.is_object(),
-            Self::Array => value.is_array(),
-        }
-    }
-}
-
-/// JSON with comments and trailing commas, as in files (A45).
-fn with_comments(text: &str) -> Option<Value> {
-    let strict = serde_json::from_str(text.trim()).ok();
-    strict.or_else(|| {
-        let options = jsonc_parser::ParseOptions {
-            allow_loose_object_property_names: false,
-            allow_missing_commas: false,
-            allow_single_quoted_strings: false,
-            ..jsonc_parser::ParseOptions::default()
-        };
-        jsonc_parser::parse_to_serde_value::<Option<Value>>(text.trim(), &options).ok().flatten()
-    })
-}
-
-/// The JSON type of a value, in the words of the workflow format.
-pub fn value_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// A value as text for a conversation: strings as they are, objects and arrays as pretty JSON (A27).
-pub fn plain_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Object(_) | Value::Array(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
-    }
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Parameter {
-    pub name: String,
-    pub kind: ParameterType,
-    pub description: String,
-    pub required: bool,
-}
-
-/// Reaching one pauses, it does not lose the run (A52).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Limits {
-    /// State visits of the whole run.
-    pub max_steps: u32,
-    /// Visits per state; from `variables.max_iterations` when nothing reads it (A51).
-    pub max_visits: u32,
-    /// Depth of child workflows (A49).
-    pub max_depth: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { max_steps: 200, max_visits: 25, max_depth: 8 }
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -163,7 +78,8 @@ pub enum NoMatch {
     /// `no_transition` error with the value of every condition (A14).
     #[default]
     Error,
-    Stop,
+    /// As the seed: the workflow ends. Any other state may be named as well.
+    Go(StateIx),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -176,56 +92,47 @@ pub enum SnapshotPolicy {
     Off,
 }
 
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct State {
+    /// States of a branch or loop body are named `owner.branch/state`, `owner/state`.
     pub name: String,
     /// `action.script`, run before anything else.
     pub script: Option<ScriptIx>,
     pub work: Work,
     pub transitions: Vec<Transition>,
-    /// Ends the workflow; its `output` is the result.
+    /// Ends the workflow, or the branch it belongs to; its `output` is the result.
     pub terminal: bool,
     /// `stop.input` (A43). Only for terminal states.
     pub output: Input,
     /// Parsing tools whose arguments the transitions read as `function.X` (A34).
     pub expects: Vec<String>,
+    /// Where the result of the work goes (`output`).
+    #[serde(default)]
+    pub store: Option<Store>,
+    #[serde(default)]
+    pub recovery: Recovery,
+    /// Milliseconds for one visit, retries included; then the state fails with `timeout`.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    /// For one visit, with everything that it starts.
+    #[serde(default)]
+    pub budget: Budget,
+    /// Instead of the workflow's `limits.max_visits`.
+    #[serde(default)]
+    pub max_visits: Option<u32>,
+    /// Entered instead of pausing when this state reaches a limit or budget.
+    #[serde(default)]
+    pub on_limit: Option<StateIx>,
     pub place: Place,
 }
 
+/// `output` of a state: the result of its work, checked and kept.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Work {
-    /// Pure routing (A15), or script only.
-    None,
-    Agent {
-        agent: AgentIx,
-        function: AgentFunction,
-        input: Input,
-    },
-    Child {
-        workflow: WorkflowIx,
-        inputs: Vec<(String, Input)>,
-    },
-}
-
-/// `action.function` (A19).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentFunction {
-    SendUserMessage,
-    AddUserMessage,
-    ClearConversation,
-}
-
-/// Where a text or value comes from; decided while loading (A8).
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "from", content = "is")]
-pub enum Input {
-    Absent,
-    Text(String),
-    Script(ScriptIx),
-    /// The person at the terminal (single-agent mode).
-    Human,
+pub struct Store {
+    /// Key of `common_data`; `None` only checks.
+    pub key: Option<String>,
+    /// JSON Schema; a text result that is JSON is parsed first. Not fitting is a `validation` error.
+    pub schema: Option<Value>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

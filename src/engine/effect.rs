@@ -1,11 +1,14 @@
 //! What the machine wants done. Data, never closures, so that any driver can do it (architecture §7).
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::domain::ids::CallId;
+use crate::domain::failure::Failure;
+use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::model::ModelRequest;
 use crate::domain::script::ScriptJob;
 use crate::domain::tool::{ToolInvocation, ToolRisk};
+use crate::domain::workflow::PauseKind;
 
 #[derive(Clone, Debug)]
 pub enum Effect {
@@ -22,7 +25,7 @@ pub enum Effect {
         call: CallId,
         request: Box<ModelRequest>,
     },
-    /// Stop a model call, tool or script that was asked for earlier; its answer would be dropped.
+    /// Stop a model call, tool, script or timer that was asked for earlier; its answer would be dropped.
     Abort {
         call: CallId,
     },
@@ -40,6 +43,11 @@ pub enum Effect {
         call: CallId,
         question: Question,
     },
+    /// Answer with `Elapsed` after this time, unless aborted before.
+    SetTimer {
+        call: CallId,
+        delay_ms: u64,
+    },
     /// The run is over; nothing follows.
     Finish,
 }
@@ -54,4 +62,26 @@ pub enum Question {
     Limit { limit: String, value: u32, text: String },
     /// No snapshot could be taken: go on without one (A58)?
     NoSnapshot { reason: String },
+    /// A `pause` state: the answer is a value that fits.
+    Pause {
+        state: String,
+        kind: PauseKind,
+        message: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        choices: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Value>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        required_outputs: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        default: Option<Value>,
+        /// When the question is answered by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
+        /// Why the last answer was not taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    },
+    /// A state failed and nothing catches it: try it again, or let the run end as failed (§1.7)?
+    Failed { failure: Failure },
 }

@@ -96,6 +96,72 @@ pub enum RunEvent {
         workflow: String,
         output: Option<Value>,
     },
+    /// A `parallel` or `foreach` state begins; `branches` names its branches, `total` counts branches or items.
+    Forked {
+        state: String,
+        branches: Vec<String>,
+        total: usize,
+    },
+    BranchStarted {
+        state: String,
+        /// `alpha`, or `[3]` for an item.
+        branch: String,
+        index: usize,
+    },
+    BranchFinished {
+        state: String,
+        branch: String,
+        index: usize,
+        output: Option<Value>,
+        error: Option<Failure>,
+    },
+    /// All that was waited for is there, merged and stored.
+    Joined {
+        state: String,
+        succeeded: usize,
+        failed: usize,
+        stopped: usize,
+    },
+
+    // what went wrong and was dealt with
+    /// A state will be tried again (`retry`).
+    Retrying {
+        state: String,
+        attempt: u32,
+        max_attempts: u32,
+        delay_ms: u64,
+        error: Failure,
+    },
+    /// A state's error was taken by `catch`, `fallback`, `on_error` or `on_limit`; `target` is where the run goes,
+    /// absent if it stays.
+    Caught {
+        state: String,
+        error: Failure,
+        by: String,
+        target: Option<String>,
+    },
+    /// The result of a state's work was stored (`output`).
+    Stored {
+        state: String,
+        key: String,
+        value: Value,
+    },
+    /// A soft budget or a tenth of time is left; told once each.
+    BudgetWarning {
+        scope: String,
+        what: String,
+        spent: f64,
+        soft: f64,
+        hard: Option<f64>,
+    },
+    Waiting {
+        state: String,
+        until: Timestamp,
+    },
+    /// The person's words wait for the next pause or the state `resume` (A62).
+    Queued {
+        text: String,
+    },
 
     // conversation
     /// Something was said in a context, or privately to one agent (`private`: A22, A23).

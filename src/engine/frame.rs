@@ -1,12 +1,13 @@
 //! One workflow in progress: its own data, contexts and agents. A child's frame lies on its parent's (A48).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::turn::Turn;
 use crate::domain::context::{Author, Context, ContextSpec, Entry};
-use crate::domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
+use crate::domain::ids::{AgentIx, CallId, ContextIx, StateIx, WorkflowIx};
 use crate::domain::message::ToolCall;
 use crate::domain::script::ScriptMessage;
 use crate::domain::workflow::{State, Workflow};
@@ -16,6 +17,8 @@ use crate::domain::workflow::{State, Workflow};
 pub struct Thread {
     pub log: Context,
     pub mirror: Arc<Vec<ScriptMessage>>,
+    /// In a branch: how many entries it began with, as long as they stand; `None` once it rewrote them.
+    pub base: Option<usize>,
 }
 
 impl Thread {
@@ -36,13 +39,20 @@ impl Thread {
         self.log.entries.push(entry);
     }
 
+    /// For a branch: the same entries, marked as not its own.
+    pub fn branch(&self) -> Self {
+        Self { base: Some(self.log.entries.len()), ..self.clone() }
+    }
+
     /// Back to the starting messages (A25).
     pub fn clear(&mut self, spec: &ContextSpec) {
         *self = Self::start(spec);
     }
 
+    /// Puts other entries in place. What a branch began with still counts as untouched if it stands.
     pub fn replace(&mut self, entries: Vec<Entry>) {
-        *self = Self::default();
+        let stands = |length: &usize| entries.get(..*length) == self.log.entries.get(..*length);
+        *self = Self { base: self.base.filter(stands), ..Self::default() };
         for entry in entries {
             self.push(entry);
         }
@@ -56,6 +66,8 @@ pub struct AgentMemory {
     pub last_calls: Vec<ToolCall>,
     pub last_parsing: Vec<ToolCall>,
     pub continuation: Option<Continuation>,
+    /// Answers of its model so far.
+    pub replies: u64,
 }
 
 /// A visit that ended with executed tool calls: the same input again continues it, if nobody else wrote since.
@@ -90,6 +102,20 @@ pub struct Frame {
     pub turn: Option<Turn>,
     /// A tool that can change files ran since the last snapshot.
     pub touched: bool,
+    /// Keys of `data` that were set or removed here; what a branch writes at its join.
+    pub written: BTreeSet<String>,
+    /// An agent has finished a visit here.
+    pub spoke: bool,
+    /// `loop` in scripts: {item, index, total, is_first, is_last} of the innermost `foreach`.
+    pub item: Option<Arc<Value>>,
+    /// For an item's body: `owner/` in front of its states' names is written `owner[3]/`.
+    pub body: Option<(String, String)>,
+    /// The inputs as given (`inputs` in scripts).
+    pub inputs: Arc<Map<String, Value>>,
+    /// Fires when the whole workflow has taken too long.
+    pub timer: Option<CallId>,
+    /// Fires when the current visit has taken too long.
+    pub state_timer: Option<CallId>,
 }
 
 impl Frame {
@@ -102,7 +128,7 @@ impl Frame {
         inputs: Map<String, Value>,
     ) -> Self {
         let mut data = workflow.variables.clone();
-        data.extend(inputs);
+        data.extend(inputs.clone());
         Self {
             id,
             workflow: ix,
@@ -122,11 +148,52 @@ impl Frame {
             result: None,
             turn: None,
             touched: false,
+            written: BTreeSet::new(),
+            spoke: false,
+            item: None,
+            body: None,
+            inputs: Arc::new(inputs),
+            timer: None,
+            state_timer: None,
         }
     }
 
+    /// A branch: a copy of everything that its parent can see, as of now.
+    pub fn branch(&self, id: u64, start: StateIx) -> Self {
+        Self {
+            id,
+            state: start,
+            visits: vec![0; self.visits.len()],
+            granted: vec![0; self.granted.len()],
+            turn: None,
+            touched: false,
+            written: BTreeSet::new(),
+            spoke: false,
+            result: None,
+            timer: None,
+            state_timer: None,
+            threads: self.threads.iter().map(Thread::branch).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// One item of a `foreach`: contexts and agents of its own, and only the data that it is given (CHILD-5).
+    pub fn item(&self, id: u64, workflow: &Workflow, start: StateIx, data: Map<String, Value>) -> Self {
+        let mut frame = Self::new(id, self.workflow, workflow, self.prefix.clone(), Map::new());
+        frame.data = Arc::new(data);
+        frame.inputs = Arc::clone(&self.inputs);
+        frame.variables = Arc::default();
+        frame.state = start;
+        frame
+    }
+
     pub fn path_name(&self, state: &State) -> String {
-        format!("{}{}", self.prefix, state.name)
+        match &self.body {
+            Some((owner, shown)) if state.name.starts_with(owner) => {
+                format!("{}{shown}{}", self.prefix, &state.name[owner.len()..])
+            }
+            _ => format!("{}{}", self.prefix, state.name),
+        }
     }
 
     pub fn thread(&mut self, at: ContextIx) -> Option<&mut Thread> {
@@ -152,9 +219,11 @@ impl Frame {
         let data = Arc::make_mut(&mut self.data);
         for key in removed {
             data.shift_remove(key);
+            self.written.insert(key.clone());
         }
         for (key, value) in set {
             data.insert(key.clone(), value.clone());
+            self.written.insert(key.clone());
         }
         self.version += 1;
     }

@@ -1,6 +1,7 @@
 //! Everything that can happen to a run. Inputs are journaled; a run is its inputs.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::domain::approval::Decision;
 use crate::domain::ids::CallId;
@@ -18,10 +19,15 @@ pub enum Input {
         seed: u64,
     },
     /// Stop what is running: the run, or only the turn of a chat unless `end`.
-    /// `partial` is the text that had streamed by then.
+    /// `partial` is the text that had streamed by then, per model call.
     Cancelled {
-        partial: Option<String>,
+        #[serde(default)]
+        partial: Vec<(CallId, String)>,
         end: bool,
+    },
+    /// The person said something that nobody had asked for (A62).
+    Said {
+        text: String,
     },
 
     // answers
@@ -62,13 +68,17 @@ pub enum Input {
         call: CallId,
         answer: Answer,
     },
+    /// A timer ran out.
+    Elapsed {
+        call: CallId,
+    },
 }
 
 impl Input {
     /// The call that this answers; `None` for what nobody asked for.
     pub fn answers(&self) -> Option<CallId> {
         match self {
-            Self::Started { .. } | Self::Cancelled { .. } => None,
+            Self::Started { .. } | Self::Cancelled { .. } | Self::Said { .. } => None,
             Self::SnapshotTaken { call, .. }
             | Self::SnapshotFailed { call, .. }
             | Self::Evaluated { call, .. }
@@ -77,7 +87,8 @@ impl Input {
             | Self::ModelFailed { call, .. }
             | Self::Approved { call, .. }
             | Self::ToolDone { call, .. }
-            | Self::Answered { call, .. } => Some(*call),
+            | Self::Answered { call, .. }
+            | Self::Elapsed { call } => Some(*call),
         }
     }
 }
@@ -88,7 +99,9 @@ impl Input {
 pub enum Answer {
     /// What was typed, for `Question::Message`.
     Text { text: String },
-    /// Go on past a limit, or without a snapshot.
+    /// For `Question::Pause`.
+    Value { value: Value },
+    /// Go on past a limit, or without a snapshot; try a failed state again.
     Continue,
     /// End the run here (a limit keeps it continuable).
     Stop,

@@ -5,14 +5,21 @@
 mod enter;
 mod evaluated;
 mod finish;
+mod join;
+mod lanes;
 mod person;
+mod recover;
 mod replied;
 mod snapshot_progress;
 mod snapshots;
+mod split;
 mod started;
+mod stored;
+mod timers;
 mod tools;
 mod visit;
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -21,11 +28,12 @@ use super::effect::Effect;
 use super::event::RunEvent;
 use super::frame::Frame;
 use super::input::Input;
+use super::lane::{Asked, Lane, Phase};
 use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::cost::CostLedger;
 use crate::domain::failure::Failure;
-use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
+use crate::domain::ids::{CallId, SnapshotId, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::domain::script::{ScriptJob, ScriptTask};
 use crate::domain::workflow::{State, Workflow};
@@ -37,36 +45,6 @@ pub struct Output {
     pub events: Vec<RunEvent>,
 }
 
-/// What the run waits for. Exactly one thing, besides a snapshot that may be on its way.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Phase {
-    New,
-    /// `action.script`
-    Script(CallId),
-    /// `input`, `sub_workflow_input`, or the output of a terminal state.
-    Values(CallId),
-    /// Guards and the chosen `before`.
-    Choice(CallId),
-    Model(CallId),
-    Approval(CallId),
-    Tool(CallId),
-    Person(CallId, Asked),
-    /// A tool that changes things waits for the snapshot.
-    ToolHeld,
-    /// The run has its result and waits for the last snapshot.
-    Ending,
-    Over,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Asked {
-    Message,
-    Steps,
-    Visits(StateIx),
-    ToolRounds,
-    NoSnapshot,
-}
-
 /// A run. Create it with its spec, feed it `Input::Started` first.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -75,15 +53,18 @@ pub struct Machine {
     seed: u64,
     calls: u64,
     frame_ids: u64,
-    frames: Vec<Frame>,
-    phase: Phase,
-    /// Set to enter a state; consumed by the dispatch loop, so that long chains of states need no stack.
-    jump: Option<StateIx>,
-    steps: u32,
-    granted_steps: u32,
+    /// The lane that the input at hand is for.
+    lane: Lane,
+    /// All others.
+    lanes: BTreeMap<u64, Lane>,
+    lane_ids: u64,
+    /// Lanes that can go on without an input.
+    ready: VecDeque<u64>,
     path: Vec<String>,
     ledger: CostLedger,
     approvals: ApprovalPolicy,
+    /// What the person said unasked.
+    said: VecDeque<String>,
     snapshot: snapshot_progress::Progress,
     /// The snapshot taken before the run.
     before: Option<SnapshotId>,
@@ -102,14 +83,14 @@ impl Machine {
             seed: 0,
             calls: 0,
             frame_ids: 0,
-            frames: Vec::new(),
-            phase: Phase::New,
-            jump: None,
-            steps: 0,
-            granted_steps: 0,
+            lane: Lane::root(),
+            lanes: BTreeMap::new(),
+            lane_ids: 0,
+            ready: VecDeque::new(),
             path: Vec::new(),
             ledger: CostLedger::default(),
             approvals,
+            said: VecDeque::new(),
             snapshot: snapshot_progress::Progress::None,
             before: None,
             status: RunStatus::Running,
@@ -122,11 +103,9 @@ impl Machine {
     /// Takes one input. An answer to a call that is no longer pending is dropped: it was overtaken by a cancel.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Output {
         self.now = now;
-        if self.phase != Phase::Over {
+        if self.lane.phase != Phase::Over && self.turn_to(&input) {
             self.dispatch(input);
-            while let Some(target) = self.jump.take() {
-                self.enter(target);
-            }
+            self.settle();
         }
         std::mem::take(&mut self.out)
     }
@@ -144,6 +123,8 @@ impl Machine {
             Input::Approved { call, decision } => self.on_approved(call, decision),
             Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),
             Input::Answered { call, answer } => self.on_answered(call, answer),
+            Input::Elapsed { call } => self.on_elapsed(call),
+            Input::Said { text } => self.on_said(text),
         }
     }
 
@@ -152,7 +133,7 @@ impl Machine {
     }
 
     pub fn is_over(&self) -> bool {
-        self.phase == Phase::Over
+        self.lane.phase == Phase::Over
     }
 
     pub fn ledger(&self) -> &CostLedger {
@@ -197,11 +178,11 @@ impl Machine {
     }
 
     fn frame(&self) -> Option<&Frame> {
-        self.frames.last()
+        self.lane.frames.last()
     }
 
     fn frame_mut(&mut self) -> Option<&mut Frame> {
-        self.frames.last_mut()
+        self.lane.frames.last_mut()
     }
 
     fn workflow(&self) -> Option<Arc<Workflow>> {

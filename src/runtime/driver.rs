@@ -127,8 +127,8 @@ fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
     Some(match mail {
         Mail::Broken => return None,
         Mail::Input(input) => {
-            if matches!(input, Input::Replied { .. } | Input::ModelFailed { .. }) {
-                partial.lock().unwrap_or_else(PoisonError::into_inner).text.clear();
+            if let Input::Replied { call, .. } | Input::ModelFailed { call, .. } = &input {
+                partial.lock().unwrap_or_else(PoisonError::into_inner).remove(call);
             }
             input
         }
@@ -139,7 +139,7 @@ fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
     })
 }
 
-fn take(partial: &Partial) -> Option<String> {
-    let text = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner)).text;
-    (!text.is_empty()).then_some(text)
+fn take(partial: &Partial) -> Vec<(CallId, String)> {
+    let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
+    all.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }

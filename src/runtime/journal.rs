@@ -60,6 +60,7 @@ fn intent(at: Timestamp, effect: &Effect) -> Option<Row> {
         | Effect::Abort { .. }
         | Effect::AskApproval { .. }
         | Effect::AskPerson { .. }
+        | Effect::SetTimer { .. }
         | Effect::Finish => return None,
     };
     Some(Row { kind: RowKind::Intent, at, call: Some(*call), body: body.to_string() })

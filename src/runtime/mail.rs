@@ -1,5 +1,6 @@
 //! What reaches a driver.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::command::Command;
@@ -14,25 +15,6 @@ pub(super) enum Mail {
     Broken,
 }
 
-/// Text that has streamed for the model call in flight; kept when the person cancels.
-pub(super) type Partial = Arc<Mutex<Streamed>>;
-
-/// Bound to its call: a piece that arrives after its call was stopped belongs to nobody.
-#[derive(Default)]
-pub(super) struct Streamed {
-    pub(super) call: CallId,
-    pub(super) text: String,
-}
-
-impl Streamed {
-    pub(super) fn begin(&mut self, call: CallId) {
-        self.call = call;
-        self.text.clear();
-    }
-
-    pub(super) fn push(&mut self, call: CallId, text: &str) {
-        if self.call == call {
-            self.text.push_str(text);
-        }
-    }
-}
+/// Text that has streamed for the model calls in flight; kept when the person cancels. A call that is not in it
+/// was stopped: a piece that arrives later belongs to nobody.
+pub(super) type Partial = Arc<Mutex<BTreeMap<CallId, String>>>;

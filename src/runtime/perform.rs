@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 
-use super::mail::{Mail, Partial, Streamed};
+use super::mail::{Mail, Partial};
 use super::retry;
 use super::shared::Shared;
 use crate::domain::approval::Decision;
@@ -53,6 +53,13 @@ impl Performer {
                 self.without_a_person(call, &question);
                 return None;
             }
+            Effect::SetTimer { call, delay_ms } => (
+                call,
+                self.spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+                    me.answer(Input::Elapsed { call });
+                }),
+            ),
             Effect::Abort { .. } | Effect::Finish => return None,
         };
         Some((call, task))
@@ -98,18 +105,18 @@ impl Performer {
         });
     }
 
-    fn streamed(&self, change: impl FnOnce(&mut Streamed)) {
-        change(&mut self.partial.lock().unwrap_or_else(PoisonError::into_inner));
+    fn begin_text(&self, call: CallId) {
+        self.partial.lock().unwrap_or_else(PoisonError::into_inner).insert(call, String::new());
     }
 
     async fn call_model(&self, call: CallId, request: &ModelRequest) {
-        self.streamed(|streamed| streamed.begin(call));
+        self.begin_text(call);
         // The journal is made durable while the model thinks: one sync a call, felt by nobody.
         let store = Arc::clone(&self.shared.ports.store);
         let synced = tokio::task::spawn_blocking(move || store.sync());
         let sink = Sink { call, performer: self, deltas: self.shared.bus.wants_deltas() };
         let waiting = |attempt: u32, delay: Duration, error: &ModelError| {
-            self.streamed(|streamed| streamed.begin(call));
+            self.begin_text(call);
             self.publish(RunEvent::ModelRetry {
                 call,
                 agent: request.agent.clone(),
@@ -173,7 +180,9 @@ impl Performer {
         }
         let answer = match question {
             Question::NoSnapshot { .. } => Answer::Continue,
-            Question::Message | Question::Limit { .. } => Answer::Stop,
+            Question::Message | Question::Limit { .. } | Question::Pause { .. } | Question::Failed { .. } => {
+                Answer::Stop
+            }
         };
         self.answer(Input::Answered { call, answer });
     }
@@ -188,7 +197,10 @@ struct Sink<'a> {
 impl DeltaSink for Sink<'_> {
     fn delta(&self, kind: DeltaKind, text: &str) {
         if kind == DeltaKind::Text {
-            self.performer.streamed(|streamed| streamed.push(self.call, text));
+            let mut partial = self.performer.partial.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(streamed) = partial.get_mut(&self.call) {
+                streamed.push_str(text);
+            }
         }
         if self.deltas {
             self.performer.publish(RunEvent::Delta {

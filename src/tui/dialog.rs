@@ -77,6 +77,13 @@ impl Dialog {
                 let title = format!("Limit reached: {limit} ({value}). Go on?");
                 Some(Self::new(kind, title, text))
             }
+            Question::Pause { message, .. } => {
+                Some(Self::new(kind, "The workflow waits for you".to_owned(), message))
+            }
+            Question::Failed { failure } => {
+                let title = format!("{}. Try again?", failure.title);
+                Some(Self::new(kind, title, &failure.detail))
+            }
             Question::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
                 Some(Self::new(kind, "No snapshot could be taken. Go on without?".to_owned(), &body))

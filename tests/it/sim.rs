@@ -98,7 +98,8 @@ impl Weather {
     /// Mostly what is waited for, sometimes a cancel, sometimes an answer that nobody waits for any more.
     fn next(&mut self) -> Input {
         if self.luck.chance(1) {
-            return Input::Cancelled { partial: answers::partial(&mut self.luck), end: self.luck.chance(30) };
+            let partial = answers::partial(&mut self.luck, &self.pending);
+            return Input::Cancelled { partial, end: self.luck.chance(30) };
         }
         if self.luck.chance(5)
             && let Some(call) = self.luck.choose(&self.past).copied()
@@ -184,7 +185,7 @@ impl Weather {
                 Effect::AskPerson { .. } => {
                     assert!(self.spec.interactive || self.is_chat(), "nobody is there")
                 }
-                Effect::Evaluate { .. } | Effect::AskApproval { .. } => {}
+                Effect::Evaluate { .. } | Effect::AskApproval { .. } | Effect::SetTimer { .. } => {}
             }
             self.pending.push(effect);
         }
@@ -242,5 +243,5 @@ impl Weather {
 }
 
 fn end() -> Input {
-    Input::Cancelled { partial: None, end: true }
+    Input::Cancelled { partial: Vec::new(), end: true }
 }

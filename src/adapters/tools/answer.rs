@@ -78,6 +78,6 @@ impl Answer {
         }
         content.retain(|c| c != '\0');
         let summary = shorten_line(&self.summary, 200);
-        ToolOutcome { ok, content, summary, duration_ms, changed: self.changed }
+        ToolOutcome { ok, content, summary, duration_ms, changed: self.changed, data: None }
     }
 }

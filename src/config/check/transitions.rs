@@ -7,7 +7,10 @@ use super::super::source::Findings;
 use super::super::workflow_file::StateForm;
 use super::cases::open;
 use super::{StateScripts, Unit};
-use crate::domain::workflow::NoMatch;
+<<<<<<< HEAD
+=======
+use crate::domain::role::Role;
+>>>>>>> main
 
 pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
@@ -56,7 +59,7 @@ fn always(text: &str) -> bool {
 }
 
 fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &mut Findings<'_>) {
-    if unit.form.no_match == NoMatch::Stop {
+    if unit.form.stops_on_no_match {
         return;
     }
     let conditions = scripts.transitions.iter().filter_map(|one| one.condition.as_ref());

@@ -11,7 +11,9 @@ use crate::domain::context::{Author, ContextSpec, Entry};
 use crate::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
 use crate::domain::message::ChatRole;
 use crate::domain::script::Script;
-use crate::domain::workflow::{AgentFunction, Input, Limits, State, Transition, Work, Workflow};
+use crate::domain::workflow::{
+    AgentFunction, Budget, Input, Limits, NoMatch, OnError, State, Transition, Work, Workflow,
+};
 
 /// `index` finds another workflow of the program by name.
 pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Option<usize>) -> Workflow {
@@ -46,8 +48,14 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
         start: StateIx(form.states.iter().position(|state| state.name.value == "start").unwrap_or(stop)),
         stop: StateIx(stop),
         limits: limits(unit),
-        no_match: form.no_match,
+        budget: Budget::default(),
+        timeout_ms: None,
+        on_error: OnError::default(),
+        on_limit: None,
+        no_match: if form.stops_on_no_match { NoMatch::Go(StateIx(stop)) } else { NoMatch::Error },
         condition_errors_are_false: form.condition_errors_are_false,
+        lenient: false,
+        resume: None,
         snapshot: form.snapshot,
         conversational: false,
         layer: file.layer,
@@ -57,16 +65,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
 
 /// The implicit `stop` (A53).
 fn terminal(place: &crate::domain::place::Place) -> State {
-    State {
-        name: "stop".to_owned(),
-        script: None,
-        work: Work::None,
-        transitions: Vec::new(),
-        terminal: true,
-        output: Input::Absent,
-        expects: Vec::new(),
-        place: place.clone(),
-    }
+    State { name: "stop".to_owned(), terminal: true, place: place.clone(), ..State::default() }
 }
 
 fn limits(unit: &Unit) -> Limits {
@@ -75,6 +74,7 @@ fn limits(unit: &Unit) -> Limits {
         max_steps: form.max_steps.unwrap_or(default.max_steps),
         max_visits: form.max_visits.or_else(|| unit.counted_rounds()).unwrap_or(default.max_visits),
         max_depth: form.max_depth.unwrap_or(default.max_depth),
+        ..default
     }
 }
 
@@ -132,6 +132,7 @@ impl Builder<'_> {
             output,
             expects: self.expects(form, scripts),
             place: self.places.of(form.name.span.start),
+            ..State::default()
         }
     }
 

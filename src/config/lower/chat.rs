@@ -8,11 +8,7 @@ use crate::domain::model::ModelChoice;
 use crate::domain::place::{Layer, Place};
 use crate::domain::role::Role;
 use crate::domain::tool::ToolSpec;
-use crate::domain::workflow::{
-    AgentFunction, Input, Limits, NoMatch, Program, SnapshotPolicy, State, Transition, Work, Workflow,
-};
-use std::sync::Arc;
-
+use crate::domain::workflow::{AgentFunction, Input, Limits, Program, State, Transition, Work, Workflow};
 const NAME: &str = "chat";
 
 /// The built-in conversation with one role: workflow, context and state are called `chat`.
@@ -34,13 +30,11 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
     };
     let state = |name: &str, work, transitions: Vec<Transition>| State {
         name: name.to_owned(),
-        script: None,
         work,
         terminal: transitions.is_empty(),
         transitions,
-        output: Input::Absent,
-        expects: Vec::new(),
         place: place.clone(),
+        ..State::default()
     };
     let speak =
         Work::Agent { agent: AgentIx(0), function: AgentFunction::SendUserMessage, input: Input::Human };
@@ -48,9 +42,6 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
     program(vec![Workflow {
         name: NAME.to_owned(),
         description: format!("Conversation with {}", agent.role),
-        inputs: Vec::new(),
-        output: None,
-        variables: serde_json::Map::new(),
         contexts: vec![ContextSpec {
             name: NAME.to_owned(),
             starting_messages: Vec::new(),
@@ -58,16 +49,13 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
         }],
         agents: vec![agent],
         states: vec![state(NAME, speak, vec![again]), state("stop", Work::None, Vec::new())],
-        scripts: Arc::default(),
         start: StateIx(0),
         stop: StateIx(1),
         // a conversation has no natural end: only the person ends it
         limits: Limits { max_steps: u32::MAX, max_visits: u32::MAX, ..Limits::default() },
-        no_match: NoMatch::Error,
-        condition_errors_are_false: false,
-        snapshot: SnapshotPolicy::Auto,
         conversational: true,
         layer: Layer::BuiltIn,
         place: place.clone(),
+        ..Workflow::default()
     }])
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::domain::agent::ToolLoop;
 use crate::domain::context::Side;
 use crate::domain::message::ChatRole;
-use crate::domain::workflow::{AgentFunction, NoMatch, Parameter, ParameterType, SnapshotPolicy};
+use crate::domain::workflow::{AgentFunction, Parameter, ParameterType, SnapshotPolicy};
 
 /// A value with its bytes in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +52,8 @@ pub struct WorkflowForm {
     pub agents: Vec<AgentForm>,
     pub states: Vec<StateForm>,
     pub limits: LimitsForm,
-    pub no_match: NoMatch,
+    /// `on_no_match: "stop"` (A14).
+    pub stops_on_no_match: bool,
     pub condition_errors_are_false: bool,
     pub snapshot: SnapshotPolicy,
     pub span: Range<usize>,
@@ -137,6 +138,8 @@ impl ParameterForm {
             kind: self.kind,
             description: self.description.clone(),
             required: self.required,
+            default: None,
+            schema: None,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{AgentForm, ContextForm, LimitsForm, ParameterForm, Spanned, StartCon
 use crate::domain::agent::{DEFAULT_TOOL_ROUNDS, ToolLoop};
 use crate::domain::context::{DEFAULT_MAX_LENGTH, Side};
 use crate::domain::message::ChatRole;
-use crate::domain::workflow::{NoMatch, ParameterType, SnapshotPolicy};
+use crate::domain::workflow::{ParameterType, SnapshotPolicy};
 
 pub(super) fn start_condition(node: &Node, findings: &mut Findings<'_>) -> StartCondition {
     let words = [("immediate", StartCondition::Immediate), ("on_user_input", StartCondition::OnUserInput)];
@@ -131,9 +131,9 @@ pub(super) fn limits(node: &Node, findings: &mut Findings<'_>) -> LimitsForm {
     }
 }
 
-pub(super) fn no_match(node: &Node, findings: &mut Findings<'_>) -> NoMatch {
-    let words = [("error", NoMatch::Error), ("stop", NoMatch::Stop)];
-    choice(node, "on_no_match", &words, findings).map_or_else(NoMatch::default, |found| found.value)
+pub(super) fn stops_on_no_match(node: &Node, findings: &mut Findings<'_>) -> bool {
+    let words = [("error", false), ("stop", true)];
+    choice(node, "on_no_match", &words, findings).is_some_and(|found| found.value)
 }
 
 pub(super) fn condition_errors(node: &Node, findings: &mut Findings<'_>) -> bool {

@@ -6,7 +6,7 @@ use super::{Asked, Frame, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{ScriptIx, StateIx, WorkflowIx};
 use crate::domain::script::ScriptTask;
-use crate::domain::workflow::{AgentFunction, Input, State, Work, Workflow};
+use crate::domain::workflow::{AgentFunction, Input, State, Work, Workflow, plain_text};
 use crate::engine::effect::Question;
 
 impl Machine {
@@ -17,8 +17,8 @@ impl Machine {
         if !workflow.conversational && !self.within_limits(target, &state) {
             return;
         }
-        self.steps += 1;
-        let step = self.steps;
+        self.lane.steps += 1;
+        let step = self.lane.steps;
         let name = self.state_name();
         let Some(frame) = self.frame_mut() else { return };
         let visit = frame.visits.get_mut(target.0).map_or(1, |visits| {
@@ -30,7 +30,14 @@ impl Machine {
         }
         let agent = match &state.work {
             Work::Agent { agent, .. } => workflow.agent(*agent),
-            Work::None | Work::Child { .. } => None,
+            Work::None
+            | Work::Child { .. }
+            | Work::Parallel(_)
+            | Work::ForEach(_)
+            | Work::Step(_)
+            | Work::Pause(_)
+            | Work::Wait(_)
+            | Work::Fail { .. } => None,
         };
         let context = agent.and_then(|a| workflow.contexts.get(a.context.0)).map(|c| c.name.clone());
         let agent = agent.map(|agent| agent.id.clone());
@@ -38,7 +45,7 @@ impl Machine {
         match state.script {
             Some(script) => {
                 let call = self.evaluate(ScriptTask::Run { script });
-                self.phase = Phase::Script(call);
+                self.lane.phase = Phase::Script(call);
             }
             None => self.after_script(),
         }
@@ -47,8 +54,8 @@ impl Machine {
     /// Reaching a limit asks for more; nobody there to ask means the run pauses (A52, FSM-16).
     fn within_limits(&mut self, target: StateIx, state: &State) -> bool {
         let root = self.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
-        let most = root.max_steps.saturating_add(self.granted_steps);
-        if self.steps >= most {
+        let most = root.max_steps.saturating_add(self.lane.granted_steps);
+        if self.lane.steps >= most {
             self.ask_limit(Asked::Steps, "max_steps", most, format!("the run has visited {most} states"));
             return false;
         }
@@ -79,6 +86,7 @@ impl Machine {
             return match &state.output {
                 Input::Script(script) => self.evaluate_values(vec![*script]),
                 Input::Text(text) => self.finish_frame(Some(Value::String(text.clone()))),
+                Input::Value(value) => self.finish_frame(Some(value.clone())),
                 Input::Absent | Input::Human => self.finish_frame(None),
             };
         }
@@ -94,6 +102,7 @@ impl Machine {
                     self.fail(failure);
                 }
                 Input::Text(text) => self.begin_agent(*agent, *function, Some(text.clone())),
+                Input::Value(value) => self.begin_agent(*agent, *function, Some(plain_text(value))),
                 Input::Script(script) => self.evaluate_values(vec![*script]),
                 Input::Human => self.ask_person(Asked::Message, Question::Message),
             },
@@ -106,12 +115,21 @@ impl Machine {
                     self.evaluate_values(scripts);
                 }
             }
+            Work::Parallel(spec) => self.begin_parallel(spec),
+            Work::ForEach(spec) => match &spec.items {
+                Input::Script(script) => self.evaluate_values(vec![*script]),
+                Input::Value(items) => self.begin_foreach(spec, Some(items.clone())),
+                Input::Text(_) | Input::Absent | Input::Human => self.begin_foreach(spec, None),
+            },
+            Work::Step(_) | Work::Pause(_) | Work::Wait(_) | Work::Fail { .. } => {
+                self.fail(Failure::new("bug", "Not yet", ""));
+            }
         }
     }
 
     fn evaluate_values(&mut self, scripts: Vec<ScriptIx>) {
         let call = self.evaluate(ScriptTask::Values { scripts });
-        self.phase = Phase::Values(call);
+        self.lane.phase = Phase::Values(call);
     }
 
     pub(super) fn begin_agent(
@@ -135,7 +153,7 @@ impl Machine {
         values: &[Option<Value>],
     ) {
         let Some(child) = self.spec.program.workflows.get(ix.0).cloned() else { return };
-        let depth = u32::try_from(self.frames.len()).unwrap_or(u32::MAX);
+        let depth = u32::try_from(self.lane.depth + self.lane.frames.len()).unwrap_or(u32::MAX);
         if depth > child.limits.max_depth {
             let failure = Failure::new(
                 "limit",
@@ -153,6 +171,7 @@ impl Machine {
             let value = match input {
                 Input::Script(_) => values.next().cloned().flatten(),
                 Input::Text(text) => Some(Value::String(text.clone())),
+                Input::Value(value) => Some(value.clone()),
                 Input::Absent | Input::Human => None,
             };
             let Some(value) = value.filter(|value| !value.is_null()) else {
@@ -173,8 +192,8 @@ impl Machine {
         });
         self.frame_ids += 1;
         let prefix = format!("{}{}/", self.frame().map(|f| f.prefix.clone()).unwrap_or_default(), child.name);
-        self.frames.push(Frame::new(self.frame_ids, ix, &child, prefix, given));
-        self.jump = Some(child.start);
+        self.lane.frames.push(Frame::new(self.frame_ids, ix, &child, prefix, given));
+        self.lane.jump = Some(child.start);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::engine::scope;
 impl Machine {
     pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) {
         let expected = [Phase::Script(call), Phase::Values(call), Phase::Choice(call)];
-        if !expected.contains(&self.phase) {
+        if !expected.contains(&self.lane.phase) {
             return;
         }
         let state = self.state_name();
@@ -26,7 +26,7 @@ impl Machine {
         if let Err(problem) = self.apply(outcome.patch) {
             return self.fail(Failure::new("script", "A script broke a conversation", problem));
         }
-        match self.phase {
+        match self.lane.phase {
             Phase::Script(_) => self.after_script(),
             Phase::Values(_) => self.after_values(&outcome.values),
             Phase::Choice(_) => self.after_choice(outcome.chosen, outcome.tried),
@@ -36,6 +36,8 @@ impl Machine {
             | Phase::Tool(_)
             | Phase::Person(..)
             | Phase::ToolHeld
+            | Phase::Fork
+            | Phase::Timer(_)
             | Phase::Ending
             | Phase::Over => {}
         }
@@ -86,14 +88,28 @@ impl Machine {
                 }
             }
             Work::Child { workflow, inputs } => self.begin_child(*workflow, inputs, values),
-            Work::None => {}
+            Work::ForEach(spec) => self.begin_foreach(spec, values.first().cloned().flatten()),
+            Work::None
+            | Work::Parallel(_)
+            | Work::Step(_)
+            | Work::Pause(_)
+            | Work::Wait(_)
+            | Work::Fail { .. } => {}
         }
     }
 
     pub(super) fn undefined_input(&self, state: &State) -> Failure {
         let script = match &state.work {
             Work::Agent { input: crate::domain::workflow::Input::Script(script), .. } => self.script(*script),
-            Work::Agent { .. } | Work::Child { .. } | Work::None => None,
+            Work::Agent { .. }
+            | Work::Child { .. }
+            | Work::None
+            | Work::Parallel(_)
+            | Work::ForEach(_)
+            | Work::Step(_)
+            | Work::Pause(_)
+            | Work::Wait(_)
+            | Work::Fail { .. } => None,
         };
         let source = script.as_ref().map_or("", |script| script.source.as_str());
         let mut failure = Failure::new(
@@ -122,7 +138,7 @@ impl Machine {
                     .collect();
                 let errors_are_false = workflow.condition_errors_are_false;
                 let call = self.evaluate(ScriptTask::Choose { guards, errors_are_false });
-                self.phase = Phase::Choice(call);
+                self.lane.phase = Phase::Choice(call);
             }
         }
     }
@@ -145,13 +161,13 @@ impl Machine {
             .unwrap_or_default();
         self.snapshot_after_state();
         self.emit(RunEvent::Transitioned { from, to, guard, tried });
-        self.jump = Some(target);
+        self.lane.jump = Some(target);
     }
 
     /// A14: a list of which nothing holds is an error that shows every value, never a silent end.
     fn no_match(&mut self, workflow: &Workflow, state: &State, tried: &[TriedGuard]) {
-        if workflow.no_match == NoMatch::Stop {
-            return self.follow(state.transitions.len(), workflow.stop, tried.to_vec());
+        if let NoMatch::Go(target) = workflow.no_match {
+            return self.follow(state.transitions.len(), target, tried.to_vec());
         }
         let lines: Vec<String> = state
             .transitions
@@ -178,7 +194,7 @@ impl Machine {
     }
 
     pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) {
-        if ![Phase::Script(call), Phase::Values(call), Phase::Choice(call)].contains(&self.phase) {
+        if ![Phase::Script(call), Phase::Values(call), Phase::Choice(call)].contains(&self.lane.phase) {
             return;
         }
         let failure = self.script_failure(error);
@@ -196,7 +212,7 @@ impl Machine {
             ScriptKind::Condition => ("expression", "A condition failed"),
             ScriptKind::Input => ("expression", "An input expression failed"),
             ScriptKind::Before => ("script", "A `before` script failed"),
-            ScriptKind::Action => ("script", "A script failed"),
+            ScriptKind::Action | ScriptKind::Library => ("script", "A script failed"),
         };
         let source = script.as_ref().map_or("", |script| script.source.as_str());
         let line = source.lines().nth(error.line.saturating_sub(1)).unwrap_or(source);

@@ -13,22 +13,29 @@ impl Machine {
     /// A terminal state was reached with `given` as its evaluated output (A43, A44).
     pub(super) fn finish_frame(&mut self, given: Option<Value>) {
         let Some(workflow) = self.workflow() else { return };
+        if self.lane.frames.len() <= 1 && self.lane.parent.is_some() {
+            let last =
+                self.frame().and_then(|frame| frame.result.as_ref()).map(|result| result["result"].clone());
+            self.lane.ended = Some(Ok(given.or(last)));
+            return;
+        }
         let output = match self.output_of(&workflow, given) {
             Ok(output) => output,
             Err(failure) => return self.fail(*failure),
         };
-        if self.frames.len() <= 1 {
+        if self.lane.frames.len() <= 1 {
             return self.finish(RunStatus::Completed, output);
         }
         let state = self.state_name();
-        let touched = self.frames.pop().is_some_and(|child| child.touched);
+        self.stop_timers();
+        let touched = self.lane.frames.pop().is_some_and(|child| child.touched);
         self.emit(RunEvent::ChildFinished { state, workflow: workflow.name.clone(), output: output.clone() });
+        let output = output.unwrap_or(Value::Null);
         if let Some(parent) = self.frame_mut() {
             parent.touched |= touched;
-            parent.result = Some(serde_json::json!({"success": true, "result": output.clone()}));
-            parent.sub_result = Some(output.unwrap_or(Value::Null));
+            parent.sub_result = Some(output.clone());
         }
-        self.choose();
+        self.work_done(true, output);
     }
 
     fn output_of(
@@ -76,9 +83,14 @@ impl Machine {
             self.warn(&failure.code.clone(), told(&failure));
             return self.ask_person(Asked::Message, Question::Message);
         }
-        while self.frames.len() > 1 {
+        while let Some(uncaught) = self.recover(failure) {
+            failure = uncaught;
+            if self.lane.frames.len() <= 1 {
+                return self.end_failed(failure);
+            }
             let child = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
-            self.frames.pop();
+            self.stop_timers();
+            self.lane.frames.pop();
             let mut outer = Failure::new(
                 "sub_workflow_failed",
                 format!("The child workflow `{child}` failed"),
@@ -91,11 +103,20 @@ impl Machine {
             outer.cause = Some(Box::new(failure));
             failure = outer;
         }
+    }
+
+    /// Nothing in this lane deals with the error.
+    fn end_failed(&mut self, failure: Failure) {
+        if self.lane.parent.is_some() {
+            self.lane.ended = Some(Err(Box::new(failure)));
+            return;
+        }
         self.error = Some(failure);
         self.finish(RunStatus::Failed, None);
     }
 
     pub(super) fn finish(&mut self, status: RunStatus, output: Option<Value>) {
+        self.stop_beside();
         self.status = status;
         self.result = output;
         if status == RunStatus::Completed {
@@ -103,15 +124,15 @@ impl Machine {
         }
         // A cancel does not wait; any other end is told with the id of its snapshot.
         if matches!(self.snapshot, Progress::Pending(_)) && status != RunStatus::Cancelled {
-            self.phase = Phase::Ending;
+            self.lane.phase = Phase::Ending;
             return;
         }
         self.end();
     }
 
     pub(super) fn end(&mut self) {
-        self.phase = Phase::Over;
-        self.jump = None;
+        self.lane.phase = Phase::Over;
+        self.lane.jump = None;
         let progress = self.progress();
         self.emit(RunEvent::finished(progress));
         self.effect(Effect::Finish);

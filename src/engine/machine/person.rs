@@ -12,27 +12,33 @@ use crate::engine::turn::{INTERRUPTED, TurnEntry};
 impl Machine {
     pub(super) fn ask_person(&mut self, asked: Asked, question: Question) {
         let call = self.next_call();
-        self.phase = Phase::Person(call, asked);
+        self.lane.phase = Phase::Person(call, asked);
         self.emit(RunEvent::PersonAsked { call, question: question.clone() });
         self.effect(Effect::AskPerson { call, question });
     }
 
     pub(super) fn on_answered(&mut self, call: CallId, answer: Answer) {
-        let Phase::Person(asked_call, asked) = self.phase else { return };
+        let Phase::Person(asked_call, asked) = self.lane.phase else { return };
         if asked_call != call {
             return;
         }
         self.emit(RunEvent::PersonAnswered { call });
         match (asked, answer) {
             (Asked::Message, Answer::Text { text }) if !text.trim().is_empty() => self.on_message(text),
-            (Asked::Message, Answer::Text { .. } | Answer::Continue) => {
+            (Asked::Message, Answer::Text { .. } | Answer::Value { .. } | Answer::Continue) => {
                 self.ask_person(Asked::Message, Question::Message);
             }
             (Asked::Message, Answer::Stop) => self.finish(RunStatus::Completed, None),
-            (Asked::Steps, Answer::Continue | Answer::Text { .. }) => self.grant_steps(),
-            (Asked::Visits(target), Answer::Continue | Answer::Text { .. }) => self.grant_visits(target),
-            (Asked::ToolRounds, Answer::Continue | Answer::Text { .. }) => self.grant_rounds(),
-            (Asked::NoSnapshot, Answer::Continue | Answer::Text { .. }) => {
+            (Asked::Steps, Answer::Continue | Answer::Text { .. } | Answer::Value { .. }) => {
+                self.grant_steps()
+            }
+            (Asked::Visits(target), Answer::Continue | Answer::Text { .. } | Answer::Value { .. }) => {
+                self.grant_visits(target)
+            }
+            (Asked::ToolRounds, Answer::Continue | Answer::Text { .. } | Answer::Value { .. }) => {
+                self.grant_rounds()
+            }
+            (Asked::NoSnapshot, Answer::Continue | Answer::Text { .. } | Answer::Value { .. }) => {
                 self.snapshot = super::snapshot_progress::Progress::None;
                 self.run_held_tool();
             }
@@ -58,8 +64,8 @@ impl Machine {
 
     fn grant_steps(&mut self) {
         let more = self.spec.program.workflows.first().map_or(0, |root| root.limits.max_steps);
-        self.granted_steps = self.granted_steps.saturating_add(more);
-        self.jump = self.frame().map(|frame| frame.state);
+        self.lane.granted_steps = self.lane.granted_steps.saturating_add(more);
+        self.lane.jump = self.frame().map(|frame| frame.state);
     }
 
     fn grant_visits(&mut self, target: crate::domain::ids::StateIx) {
@@ -67,7 +73,7 @@ impl Machine {
         if let Some(granted) = self.frame_mut().and_then(|frame| frame.granted.get_mut(target.0)) {
             *granted = granted.saturating_add(more);
         }
-        self.jump = Some(target);
+        self.lane.jump = Some(target);
     }
 
     fn grant_rounds(&mut self) {
@@ -103,17 +109,17 @@ impl Machine {
 
     /// Esc: a chat goes back to waiting, anything else ends. Open calls are closed with an answer, partial
     /// text stays, marked.
-    pub(super) fn on_cancelled(&mut self, partial: Option<String>, end: bool) {
-        if self.phase == Phase::Ending {
+    pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) {
+        if self.lane.phase == Phase::Ending {
             // The work is done; only a snapshot was still on its way.
             return self.end();
         }
         let chat = self.spec.program.workflows.first().is_some_and(|root| root.conversational);
-        if chat && !end && matches!(self.phase, Phase::Person(_, Asked::Message)) {
+        if chat && !end && matches!(self.lane.phase, Phase::Person(_, Asked::Message)) {
             return;
         }
-        self.abort_pending();
         self.keep_partial(partial);
+        self.stop_current();
         self.drop_visit();
         if chat && !end {
             return self.ask_person(Asked::Message, Question::Message);
@@ -122,8 +128,10 @@ impl Machine {
         self.finish(if idle_chat { RunStatus::Completed } else { RunStatus::Cancelled }, None);
     }
 
-    fn keep_partial(&mut self, partial: Option<String>) {
-        let Some(text) = partial.filter(|text| !text.trim().is_empty()) else { return };
+    fn keep_partial(&mut self, partial: Vec<(CallId, String)>) {
+        let pending = self.lane.pending();
+        let text = partial.into_iter().find(|(call, _)| Some(*call) == pending).map(|(_, text)| text);
+        let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
         let author = Author::Agent(turn.agent_id.clone());
         let mut entry = Entry::text(author, turn.side.canonical(), text);
@@ -131,19 +139,9 @@ impl Machine {
         turn.entries.push(TurnEntry { entry, private: false });
     }
 
-    pub(super) fn abort_pending(&mut self) {
-        let call = match self.phase {
-            Phase::Script(call)
-            | Phase::Values(call)
-            | Phase::Choice(call)
-            | Phase::Model(call)
-            | Phase::Approval(call)
-            | Phase::Tool(call)
-            | Phase::Person(call, _) => Some(call),
-            Phase::New | Phase::ToolHeld | Phase::Ending | Phase::Over => None,
-        };
-        if let Some(call) = call {
-            self.effect(Effect::Abort { call });
-        }
+    /// Kept until something asks (A62).
+    pub(super) fn on_said(&mut self, text: String) {
+        self.emit(RunEvent::Queued { text: text.clone() });
+        self.said.push_back(text);
     }
 }

@@ -16,7 +16,7 @@ const MAX_REPAIRS: u32 = 2;
 
 impl Machine {
     pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) {
-        if self.phase != Phase::Model(call) {
+        if self.lane.phase != Phase::Model(call) {
             return;
         }
         let Some(agent) = self.speaking() else { return };
@@ -79,6 +79,7 @@ impl Machine {
         let Some(frame) = self.frame_mut() else { return };
         let Some(ix) = frame.turn.as_ref().map(|turn| turn.agent) else { return };
         if let Some(memory) = frame.memory(ix) {
+            memory.replies += 1;
             memory.last_response = Some(text.to_owned());
             memory.last_calls = calls.to_vec();
             memory.last_parsing = parsing.to_vec();
@@ -192,7 +193,7 @@ impl Machine {
     }
 
     pub(super) fn on_model_failed(&mut self, call: CallId, error: &ModelError, attempts: u32) {
-        if self.phase != Phase::Model(call) {
+        if self.lane.phase != Phase::Model(call) {
             return;
         }
         let agent = self.speaking().map(|agent| agent.id).unwrap_or_default();

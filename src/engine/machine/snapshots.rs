@@ -15,7 +15,11 @@ impl Machine {
     }
 
     /// The state that ends changed files: what it left behind becomes a point to go back to.
+    /// Branches run beside others, so their changes count for the state that forked.
     pub(super) fn snapshot_after_state(&mut self) {
+        if self.lane.parent.is_some() {
+            return;
+        }
         let touched = self.frame_mut().is_some_and(|frame| std::mem::take(&mut frame.touched));
         let off = self.snapshot == Progress::None || matches!(self.snapshot, Progress::Failed(_));
         if touched && !off {
@@ -61,26 +65,17 @@ impl Machine {
         if !required || self.error.is_some() {
             return self.after_snapshot();
         }
-        self.abort_pending();
+        self.stop_current();
         let failure = Failure::new("snapshot", "No snapshot could be taken", reason)
             .hint("mend the cause, or allow the run without one: \"snapshot\": \"auto\" in the workflow");
         self.fail(failure);
     }
 
     fn after_snapshot(&mut self) {
-        match self.phase {
-            Phase::ToolHeld => self.run_held_tool(),
-            Phase::Ending => self.end(),
-            Phase::New
-            | Phase::Script(_)
-            | Phase::Values(_)
-            | Phase::Choice(_)
-            | Phase::Model(_)
-            | Phase::Approval(_)
-            | Phase::Tool(_)
-            | Phase::Person(..)
-            | Phase::Over => {}
+        if self.lane.phase == Phase::Ending {
+            return self.end();
         }
+        self.wake_held();
     }
 
     /// Whether a tool that changes things may run now; otherwise the phase says what is waited for (A58).
@@ -88,7 +83,7 @@ impl Machine {
         match self.snapshot.clone() {
             Progress::None | Progress::Taken => true,
             Progress::Pending(_) => {
-                self.phase = Phase::ToolHeld;
+                self.lane.phase = Phase::ToolHeld;
                 false
             }
             Progress::Failed(reason) if self.spec.interactive => {

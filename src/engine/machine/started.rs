@@ -6,7 +6,7 @@ use crate::domain::workflow::{SnapshotPolicy, plain_text};
 
 impl Machine {
     pub(super) fn on_started(&mut self, seed: u64) {
-        if self.phase != Phase::New {
+        if self.lane.phase != Phase::New {
             return;
         }
         self.seed = seed;
@@ -24,7 +24,7 @@ impl Machine {
             self.take_snapshot(format!("{kind}: {}", root.name), note);
         }
         self.frame_ids = 1;
-        self.frames.push(Frame::new(1, WorkflowIx(0), &root, String::new(), inputs));
-        self.jump = Some(root.start);
+        self.lane.frames.push(Frame::new(1, WorkflowIx(0), &root, String::new(), inputs));
+        self.lane.jump = Some(root.start);
     }
 }

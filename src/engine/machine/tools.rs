@@ -23,7 +23,7 @@ impl Machine {
                         Permission::Allow => return self.run_tool(invocation, risk),
                         Permission::Ask => {
                             let call = self.next_call();
-                            self.phase = Phase::Approval(call);
+                            self.lane.phase = Phase::Approval(call);
                             return self.effect(Effect::AskApproval { call, invocation, risk });
                         }
                         Permission::Deny => self.refuse(&agent.id, &name, "denied by the approval policy"),
@@ -85,7 +85,7 @@ impl Machine {
             tool: invocation.tool.clone(),
             arguments: invocation.arguments.clone(),
         });
-        self.phase = Phase::Tool(call);
+        self.lane.phase = Phase::Tool(call);
         self.effect(Effect::RunTool { call, invocation, risk });
     }
 
@@ -97,7 +97,7 @@ impl Machine {
     }
 
     pub(super) fn on_approved(&mut self, call: CallId, decision: Decision) {
-        if self.phase != Phase::Approval(call) {
+        if self.lane.phase != Phase::Approval(call) {
             return;
         }
         let Some((invocation, risk)) = self.current_invocation() else { return };
@@ -126,7 +126,7 @@ impl Machine {
     }
 
     pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) {
-        if self.phase != Phase::Tool(call) {
+        if self.lane.phase != Phase::Tool(call) {
             return;
         }
         let Some((invocation, _)) = self.current_invocation() else { return };

@@ -128,7 +128,7 @@ impl Machine {
             messages: request.messages.len(),
         });
         self.effect(Effect::CallModel { call, request: Box::new(request) });
-        self.phase = Phase::Model(call);
+        self.lane.phase = Phase::Model(call);
     }
 
     /// Nothing is left out in silence.
@@ -175,8 +175,10 @@ impl Machine {
         if let Some(memory) = frame.memory(ix) {
             memory.continuation = ran_tools.then_some(Continuation { input, context_length });
         }
+        frame.spoke = true;
         frame.last_response = Some(text.to_owned());
         frame.last_calls.clone_from(&calls);
+        let result = result_of(text, &decision);
         frame.last_parsing = decision;
         let shown = (!text.trim().is_empty() && !private).then(|| text.to_owned());
         if let Some(text) = shown {
@@ -189,7 +191,7 @@ impl Machine {
             });
         }
         self.set_result(Some(text), Some(&agent.id), &calls);
-        self.choose();
+        self.keep_result(result);
     }
 
     pub(super) fn set_result(&mut self, text: Option<&str>, agent: Option<&str>, calls: &[ToolCall]) {
@@ -233,4 +235,10 @@ fn too_long(overflow: &view::Overflow) -> Failure {
         ),
     )
     .hint("raise max_length of the context, or shorten the input or the starting_messages")
+}
+
+/// What `output` keeps of a visit: the arguments of its decision, else its text.
+fn result_of(text: &str, decision: &[ToolCall]) -> Value {
+    let arguments = decision.first().and_then(|call| serde_json::from_str(&call.arguments).ok());
+    arguments.unwrap_or_else(|| Value::from(text))
 }

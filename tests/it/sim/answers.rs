@@ -26,6 +26,7 @@ pub fn to(luck: &mut Luck, effect: &Effect) -> Input {
         Effect::RunTool { call, .. } => Input::ToolDone { call: *call, outcome: outcome(luck) },
         Effect::AskPerson { call, .. } => Input::Answered { call: *call, answer: answer(luck) },
         Effect::TakeSnapshot { call, .. } => snapshot(luck, *call),
+        Effect::SetTimer { call, .. } => Input::Elapsed { call: *call },
         Effect::Abort { .. } | Effect::Finish => unreachable!("they wait for nothing"),
     }
 }
@@ -37,7 +38,8 @@ pub fn call_of(effect: &Effect) -> Option<CallId> {
         | Effect::AskApproval { call, .. }
         | Effect::RunTool { call, .. }
         | Effect::AskPerson { call, .. }
-        | Effect::TakeSnapshot { call, .. } => Some(*call),
+        | Effect::TakeSnapshot { call, .. }
+        | Effect::SetTimer { call, .. } => Some(*call),
         Effect::Abort { .. } | Effect::Finish => None,
     }
 }
@@ -76,8 +78,9 @@ pub fn stale(luck: &mut Luck, call: CallId) -> Input {
     }
 }
 
-pub fn partial(luck: &mut Luck) -> Option<String> {
-    luck.pick(&[None, Some("half a sen"), Some("  ")]).map(str::to_owned)
+pub fn partial(luck: &mut Luck, pending: &[Effect]) -> Vec<(CallId, String)> {
+    let text = luck.pick(&[None, Some("half a sen"), Some("  ")]);
+    pending.iter().filter_map(call_of).zip(text).map(|(call, text)| (call, text.to_owned())).collect()
 }
 
 pub fn snapshot(luck: &mut Luck, call: CallId) -> Input {

@@ -71,6 +71,8 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         kind: if luck.chance(85) { ParameterType::String } else { ParameterType::Number },
         description: String::new(),
         required: luck.chance(10),
+        default: None,
+        schema: None,
     };
     Workflow {
         name: format!("w{at}"),
@@ -88,8 +90,9 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
             max_steps: u32::try_from(luck.between(3, 40)).unwrap(),
             max_visits: u32::try_from(luck.between(1, 6)).unwrap(),
             max_depth: u32::try_from(luck.between(1, 3)).unwrap(),
+            ..Limits::default()
         },
-        no_match: luck.pick(&[NoMatch::Error, NoMatch::Stop]),
+        no_match: luck.pick(&[NoMatch::Error, NoMatch::Go(StateIx(inner))]),
         condition_errors_are_false: luck.chance(20),
         snapshot: luck.pick(&[
             SnapshotPolicy::Auto,
@@ -100,6 +103,7 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         conversational: chat,
         layer: Layer::Project,
         place: place(),
+        ..Workflow::default()
     }
 }
 
@@ -206,6 +210,7 @@ fn state(
         output: Input::Absent,
         expects: if decides { vec![DECISION.to_owned()] } else { Vec::new() },
         place: place(),
+        ..State::default()
     }
 }
 
@@ -225,7 +230,7 @@ fn stop(luck: &mut Luck) -> State {
         transitions: Vec::new(),
         terminal: true,
         output: luck.pick(&[Input::Absent, Input::Text("end".to_owned()), Input::Script(ScriptIx(3))]),
-        expects: Vec::new(),
         place: place(),
+        ..State::default()
     }
 }

@@ -36,6 +36,7 @@ fn source(program: &Program, input: &Input) -> String {
     match input {
         Input::Script(at) => program.workflows[0].scripts[at.0].source.clone(),
         Input::Text(text) => format!("text: {text}"),
+        Input::Value(value) => format!("value: {value}"),
         Input::Absent | Input::Human => format!("{input:?}"),
     }
 }
@@ -221,8 +222,11 @@ fn workflow_settings_arrive() {
         "variables": {"n": {"deep": [1]}}
     }));
     let workflow = &program.workflows[0];
-    assert_eq!(workflow.limits, Limits { max_steps: 5, max_visits: 6, max_depth: 2 });
-    assert_eq!((workflow.no_match, workflow.snapshot), (NoMatch::Stop, SnapshotPolicy::Required));
+    assert_eq!(workflow.limits, Limits { max_steps: 5, max_visits: 6, max_depth: 2, ..Limits::default() });
+    assert_eq!(
+        (workflow.no_match, workflow.snapshot),
+        (NoMatch::Go(workflow.stop), SnapshotPolicy::Required)
+    );
     assert!(workflow.condition_errors_are_false && !workflow.conversational);
     assert_eq!(workflow.variables["n"], json!({"deep": [1]}));
     assert!(workflow.inputs[0].required);

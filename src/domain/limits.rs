@@ -1,0 +1,57 @@
+//! What a run may use up before it pauses: visits, calls, tokens, money, time (A52, FSM-16).
+
+use serde::{Deserialize, Serialize};
+
+/// Reaching one pauses, it does not lose the run (A52).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Limits {
+    /// State visits of the whole run.
+    pub max_steps: u32,
+    /// Visits per state; from `variables.max_iterations` when nothing reads it (A51).
+    pub max_visits: u32,
+    /// Depth of child workflows and branches (A49).
+    pub max_depth: u32,
+    /// Model calls of the whole run; transport retries do not count.
+    #[serde(default)]
+    pub max_model_calls: Option<u32>,
+    /// Branches and items that run at once, over the whole run.
+    #[serde(default = "ten")]
+    pub max_concurrency: u32,
+}
+
+fn ten() -> u32 {
+    10
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_steps: 200, max_visits: 25, max_depth: 8, max_model_calls: None, max_concurrency: ten() }
+    }
+}
+
+/// A soft and a hard end: the soft one warns once, the hard one pauses before the next model call.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Cap<T> {
+    #[serde(default)]
+    pub soft: Option<T>,
+    #[serde(default)]
+    pub hard: Option<T>,
+}
+
+/// What may be spent. Everything absent means no bound.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budget {
+    /// Prompt and completion tokens together.
+    pub tokens: Cap<u64>,
+    /// US dollars. A call without a known price counts as nothing and is warned about once.
+    pub cost_usd: Cap<f64>,
+    /// Milliseconds since the run or the visit began, waiting for people included.
+    pub duration_ms: Cap<u64>,
+}
+
+impl Budget {
+    pub fn is_unbounded(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,78 @@
+//! What happens when a state fails: again, elsewhere, or on with another value (FSM-17, ERR-2).
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::failure::matches;
+use super::ids::{ScriptIx, StateIx};
+
+/// In the order in which they are asked: `retry`, `catch`, `fallback`, `on_error`; then the workflow's `on_error`.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Recovery {
+    pub retry: Vec<Retry>,
+    pub catch: Vec<Catch>,
+    /// Becomes the result of the state, which then goes on to its transitions.
+    pub fallback: Option<Value>,
+    /// `None`: as the workflow says.
+    pub on_error: Option<OnError>,
+}
+
+/// One `retry` rule; the first whose `errors` match counts. Counters begin anew when the state is left.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Retry {
+    /// Names or prefixes (`model.*`, `*`).
+    pub errors: Vec<String>,
+    /// All attempts of a visit, the first included.
+    pub max_attempts: u32,
+    pub backoff: Backoff,
+}
+
+/// Time between attempts: `delay * factor^(n-1)`, at most `max_delay`; with `jitter` a random part of it.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Backoff {
+    pub delay_ms: u64,
+    pub factor: f64,
+    pub max_delay_ms: u64,
+    pub jitter: bool,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self { delay_ms: 1_000, factor: 2.0, max_delay_ms: 60_000, jitter: false }
+    }
+}
+
+/// One `catch` rule, asked after the retries are used up.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Catch {
+    pub errors: Vec<String>,
+    /// Key of `common_data` that receives `{name, title, detail, state, agent}`.
+    pub key: Option<String>,
+    pub before: Option<ScriptIx>,
+    pub target: StateIx,
+}
+
+/// A policy for errors that nothing else takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnError {
+    /// Interactive runs ask, others fail (§1.7).
+    #[default]
+    Fail,
+    /// Tell it and go on to the transitions, with no last answer (CTX-11).
+    Continue,
+    Go(StateIx),
+}
+
+impl Retry {
+    pub fn applies(&self, error: &str) -> bool {
+        self.errors.iter().any(|pattern| matches(pattern, error))
+    }
+}
+
+impl Catch {
+    pub fn applies(&self, error: &str) -> bool {
+        self.errors.iter().any(|pattern| matches(pattern, error))
+    }
+}

@@ -1,0 +1,108 @@
+//! The branches of a `parallel` state, or the items of a `foreach` state, while they run (FSM-22, CHILD-1).
+//!
+//! Items are begun as places become free, so that ten thousand of them need the memory of a few.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::frame::{AgentMemory, Frame, Thread};
+use crate::domain::failure::Failure;
+
+#[derive(Clone, Debug)]
+pub struct Fork {
+    pub kind: ForkKind,
+    /// The next branch or item to begin.
+    pub next: usize,
+    pub total: usize,
+    /// Lanes that run, by position.
+    pub running: BTreeMap<usize, u64>,
+    pub places: usize,
+    /// By position; `None` while it has not ended.
+    pub outputs: Vec<Option<Value>>,
+    pub succeeded: usize,
+    pub failed: usize,
+    pub first_failure: Option<(usize, Box<Failure>)>,
+    /// What each branch left, by position. Items leave nothing but their output.
+    pub left: BTreeMap<usize, Leaving>,
+    /// A tool that changes files ran inside.
+    pub touched: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum ForkKind {
+    Branches,
+    Items(Arc<Vec<Value>>),
+}
+
+/// What a branch wrote, to be merged at the join.
+#[derive(Clone, Debug)]
+pub struct Leaving {
+    pub data: Arc<Map<String, Value>>,
+    pub written: BTreeSet<String>,
+    pub threads: Vec<Thread>,
+    pub agents: Vec<AgentMemory>,
+    /// The last visit of an agent inside, if there was one.
+    pub last: Option<LastAnswer>,
+}
+
+/// `last_agent_response` and its like.
+#[derive(Clone, Debug, Default)]
+pub struct LastAnswer {
+    pub response: Option<String>,
+    pub calls: Vec<crate::domain::message::ToolCall>,
+    pub parsing: Vec<crate::domain::message::ToolCall>,
+}
+
+impl Fork {
+    pub fn new(kind: ForkKind, total: usize, places: usize) -> Self {
+        Self {
+            kind,
+            next: 0,
+            total,
+            running: BTreeMap::new(),
+            places: places.max(1),
+            outputs: vec![None; total],
+            succeeded: 0,
+            failed: 0,
+            first_failure: None,
+            left: BTreeMap::new(),
+            touched: false,
+        }
+    }
+
+    /// A position that may begin now.
+    pub fn begin(&mut self) -> Option<usize> {
+        if self.next >= self.total || self.running.len() >= self.places {
+            return None;
+        }
+        self.next += 1;
+        Some(self.next - 1)
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.next >= self.total && self.running.is_empty()
+    }
+
+    pub fn stopped(&self) -> usize {
+        self.total - self.succeeded - self.failed
+    }
+}
+
+/// How a failed branch or item stands in a collected result.
+pub fn failed_output(failure: &Failure) -> Value {
+    json!({"error": {"name": failure.code, "title": failure.title, "detail": failure.detail, "state": failure.state}})
+}
+
+impl Leaving {
+    pub fn of(frame: Frame) -> Self {
+        let answer = LastAnswer {
+            response: frame.last_response,
+            calls: frame.last_calls,
+            parsing: frame.last_parsing,
+        };
+        let last = Some(answer).filter(|_| frame.spoke);
+        Self { data: frame.data, written: frame.written, threads: frame.threads, agents: frame.agents, last }
+    }
+}

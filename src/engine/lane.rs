@@ -1,0 +1,109 @@
+//! One thread of control: the root of a run, or one branch or item of a fork. Each waits for one thing at a time.
+
+use super::fork::Fork;
+use super::frame::Frame;
+use crate::domain::failure::Failure;
+use crate::domain::ids::{CallId, StateIx};
+use serde_json::Value;
+
+/// What a lane waits for. Exactly one thing, besides timers, and a snapshot that may be on its way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Phase {
+    New,
+    /// `action.script`, or the `before` of a `catch`.
+    Script(CallId),
+    /// `input`, `sub_workflow_input`, or the output of a terminal state.
+    Values(CallId),
+    /// Guards and the chosen `before`.
+    Choice(CallId),
+    Model(CallId),
+    Approval(CallId),
+    Tool(CallId),
+    Person(CallId, Asked),
+    /// A tool that changes things waits for the snapshot.
+    ToolHeld,
+    /// Branches or items run.
+    Fork,
+    /// A timer: `wait`, or the time before a retry.
+    Timer(CallId),
+    /// The run has its result and waits for the last snapshot.
+    Ending,
+    Over,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    Message,
+    Steps,
+    Visits(StateIx),
+    ToolRounds,
+    NoSnapshot,
+}
+
+/// How a branch or item ended: with its output, or not.
+pub type Ended = Result<Option<Value>, Box<Failure>>;
+
+#[derive(Clone, Debug)]
+pub struct Lane {
+    pub id: u64,
+    /// The lane that forked, and the position among its branches or items. `None` is the root.
+    pub parent: Option<(u64, usize)>,
+    pub frames: Vec<Frame>,
+    pub phase: Phase,
+    /// Set to enter a state; consumed by the dispatch loop, so that long chains of states need no stack.
+    pub jump: Option<StateIx>,
+    pub fork: Option<Fork>,
+    /// Frames below this lane's own, over all its ancestors.
+    pub depth: usize,
+    /// States visited by this lane, and how many are granted on top of the limit.
+    pub steps: u32,
+    pub granted_steps: u32,
+    /// Set when it is over; consumed by the dispatch loop, which takes it to the parent.
+    pub ended: Option<Ended>,
+}
+
+impl Lane {
+    pub fn root() -> Self {
+        Self::new(0, None, 0)
+    }
+
+    pub fn new(id: u64, parent: Option<(u64, usize)>, depth: usize) -> Self {
+        Self {
+            id,
+            parent,
+            frames: Vec::new(),
+            phase: Phase::New,
+            jump: None,
+            fork: None,
+            depth,
+            steps: 0,
+            granted_steps: 0,
+            ended: None,
+        }
+    }
+
+    /// The effect whose answer moves this lane on.
+    pub fn pending(&self) -> Option<CallId> {
+        match self.phase {
+            Phase::Script(call)
+            | Phase::Values(call)
+            | Phase::Choice(call)
+            | Phase::Model(call)
+            | Phase::Approval(call)
+            | Phase::Tool(call)
+            | Phase::Person(call, _)
+            | Phase::Timer(call) => Some(call),
+            Phase::New | Phase::ToolHeld | Phase::Fork | Phase::Ending | Phase::Over => None,
+        }
+    }
+
+    /// Timers that run beside the work.
+    pub fn timers(&self) -> impl Iterator<Item = CallId> {
+        self.frames.iter().flat_map(|frame| frame.state_timer.into_iter().chain(frame.timer))
+    }
+
+    /// Whether an answer to this call is for this lane.
+    pub fn awaits(&self, call: CallId) -> bool {
+        self.pending() == Some(call) || self.timers().any(|timer| timer == call)
+    }
+}

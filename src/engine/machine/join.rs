@@ -1,0 +1,227 @@
+//! Branches and items end: counted, and when enough of them are there, merged in their order (A57, CHILD-8).
+
+use serde_json::{Map, Value};
+
+use super::split::branch_name;
+use super::{Machine, RunEvent};
+use crate::domain::failure::Failure;
+use crate::domain::workflow::{BranchErrors, ForEach, Join, Parallel, State, Work};
+use crate::engine::fork::{Fork, Leaving, failed_output};
+use crate::engine::lane::Ended;
+use crate::engine::merge;
+
+/// What to do after a branch or item has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    GoOn,
+    /// Enough have succeeded: the others are stopped.
+    Enough,
+    /// Too many have failed: the others are stopped and the state fails.
+    Failed,
+}
+
+impl Machine {
+    /// The current lane is over: back to the one that forked.
+    pub(super) fn on_lane_ended(&mut self, ended: Ended) {
+        let Some((parent, at)) = self.lane.parent else { return };
+        let Some(finished) = self.leave_for(parent) else { return };
+        let Some((_, state)) = self.here() else { return };
+        self.tell_end(&state, at, &ended);
+        let Some(fork) = self.lane.fork.as_mut() else { return };
+        fork.running.remove(&at);
+        let frame = finished.frames.into_iter().next();
+        fork.touched |= frame.as_ref().is_some_and(|frame| frame.touched);
+        match ended {
+            Ok(output) => {
+                fork.succeeded += 1;
+                fork.outputs[at] = Some(output.unwrap_or(Value::Null));
+                if let (Work::Parallel(_), Some(frame)) = (&state.work, frame) {
+                    fork.left.insert(at, Leaving::of(frame));
+                }
+            }
+            Err(failure) => {
+                fork.failed += 1;
+                fork.outputs[at] = Some(failed_output(&failure));
+                fork.first_failure.get_or_insert((at, failure));
+            }
+        }
+        match verdict(&state, fork) {
+            Verdict::GoOn => self.fill_places(),
+            Verdict::Enough => {
+                self.stop_branches();
+                self.join();
+            }
+            Verdict::Failed => {
+                self.stop_branches();
+                self.fail_fork(&state);
+            }
+        }
+    }
+
+    fn tell_end(&mut self, state: &State, at: usize, ended: &Ended) {
+        let (output, error) = match ended {
+            Ok(output) => (output.clone(), None),
+            Err(failure) => (None, Some((**failure).clone())),
+        };
+        let owner = self.state_name();
+        let branch = branch_name(&state.work, at);
+        self.emit(RunEvent::BranchFinished { state: owner, branch, index: at, output, error });
+    }
+
+    fn fail_fork(&mut self, state: &State) {
+        let Some(fork) = self.lane.fork.take() else { return };
+        self.keep_touched(fork.touched);
+        self.tell_join(&fork);
+        let Some((at, cause)) = fork.first_failure else { return };
+        let branch = branch_name(&state.work, at);
+        let what = if matches!(state.work, Work::ForEach(_)) { "Item" } else { "Branch" };
+        let name = self.state_name();
+        let detail = format!(
+            "{}{}: {}",
+            cause.title,
+            cause.state.as_ref().map_or_else(String::new, |state| format!(" in state `{state}`")),
+            cause.detail
+        );
+        let mut failure =
+            Failure::new("sub_workflow_failed", format!("{what} `{branch}` of `{name}` failed"), detail);
+        failure.hint.clone_from(&cause.hint);
+        failure.place.clone_from(&cause.place);
+        failure.cause = Some(cause);
+        self.fail(failure);
+    }
+
+    fn keep_touched(&mut self, touched: bool) {
+        if let Some(frame) = self.frame_mut() {
+            frame.touched |= touched;
+        }
+    }
+
+    fn tell_join(&mut self, fork: &Fork) {
+        let state = self.state_name();
+        let (succeeded, failed, stopped) = (fork.succeeded, fork.failed, fork.stopped());
+        self.emit(RunEvent::Joined { state, succeeded, failed, stopped });
+    }
+
+    /// All that counts is there: what the branches wrote becomes the parent's, and the state has its result.
+    pub(super) fn join(&mut self) {
+        let Some((_, state)) = self.here() else { return };
+        let Some(mut fork) = self.lane.fork.take() else { return };
+        self.keep_touched(fork.touched);
+        if let Work::Parallel(spec) = &state.work
+            && let Err(conflict) = self.merge(spec, std::mem::take(&mut fork.left))
+        {
+            return self.fail(*conflict);
+        }
+        self.tell_join(&fork);
+        let success = fork.failed == 0;
+        let value = if let Work::Parallel(spec) = &state.work {
+            let named = spec.branches.iter().zip(fork.outputs);
+            let named = named.filter_map(|(branch, output)| Some((branch.name.clone(), output?)));
+            Value::Object(named.collect::<Map<_, _>>())
+        } else {
+            Value::Array(fork.outputs.into_iter().map(Option::unwrap_or_default).collect())
+        };
+        self.work_done(success, value);
+    }
+
+    fn merge(
+        &mut self,
+        spec: &Parallel,
+        left: std::collections::BTreeMap<usize, Leaving>,
+    ) -> Result<(), Box<Failure>> {
+        let state = self.state_name();
+        let Some(workflow) = self.workflow() else { return Ok(()) };
+        let Some(frame) = self.frame_mut() else { return Ok(()) };
+        let branches: Vec<(&str, &Leaving)> = left
+            .iter()
+            .filter_map(|(at, leaving)| Some((spec.branches.get(*at)?.name.as_str(), leaving)))
+            .collect();
+        let changes = merge::data(&frame.data, &branches, &spec.merge).map_err(|conflict| {
+            let failure = Failure::new(
+                "merge_conflict",
+                "Two branches wrote the same data",
+                format!(
+                    "`common_data.{}` was written by the branches `{}` and `{}` of state `{state}`",
+                    conflict.what, conflict.first, conflict.second
+                ),
+            )
+            .hint(format!(
+                "say what counts: \"merge\": {{\"{}\": \"last\"}} (or first, append, sum, object)",
+                conflict.what
+            ));
+            Box::new(failure)
+        })?;
+        let names: Vec<&str> = workflow.contexts.iter().map(|context| context.name.as_str()).collect();
+        let threads = merge::threads(&frame.threads, &names, &branches).map_err(|conflict| {
+            let failure = Failure::new(
+                "merge_conflict",
+                "Two branches rewrote the same conversation",
+                format!(
+                    "the context `{}` was rewritten by the branch `{}` and changed by `{}` of state `{state}`",
+                    conflict.what, conflict.first, conflict.second
+                ),
+            )
+            .hint("clear or rewrite a shared context before or after the parallel state, not inside");
+            Box::new(failure)
+        })?;
+        frame.threads = threads;
+        frame.agents = merge::agents(&frame.agents, &branches);
+        if let Some(last) = branches.iter().rev().find_map(|(_, leaving)| leaving.last.clone()) {
+            frame.spoke = true;
+            frame.last_response = last.response;
+            frame.last_calls = last.calls;
+            frame.last_parsing = last.parsing;
+        }
+        let (set, removed) = changes;
+        frame.set_data(&set, &removed);
+        if !set.is_empty() || !removed.is_empty() {
+            self.emit(RunEvent::DataChanged { state, set, removed });
+        }
+        Ok(())
+    }
+}
+
+fn verdict(state: &State, fork: &Fork) -> Verdict {
+    match &state.work {
+        Work::Parallel(spec) => of_branches(spec, fork),
+        Work::ForEach(spec) => of_items(spec, fork),
+        Work::None
+        | Work::Agent { .. }
+        | Work::Child { .. }
+        | Work::Step(_)
+        | Work::Pause(_)
+        | Work::Wait(_)
+        | Work::Fail { .. } => Verdict::GoOn,
+    }
+}
+
+fn of_branches(spec: &Parallel, fork: &Fork) -> Verdict {
+    let needed = match spec.join {
+        Join::All => fork.total,
+        Join::Any => 1,
+        Join::Count(count) => (count as usize).min(fork.total),
+    };
+    let all = spec.join == Join::All;
+    if !all && fork.succeeded >= needed {
+        return Verdict::Enough;
+    }
+    let hopeless = fork.total - fork.failed < needed;
+    match spec.on_error {
+        BranchErrors::FailFast if hopeless => Verdict::Failed,
+        // collecting forgives failures only while the join can still be had, or waits for all anyway
+        BranchErrors::Collect if hopeless && !all && fork.is_done() => Verdict::Failed,
+        BranchErrors::FailFast | BranchErrors::Collect => Verdict::GoOn,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_truncation,
+    reason = "a share of a number of items"
+)]
+fn of_items(spec: &ForEach, fork: &Fork) -> Verdict {
+    let share = (fork.total as f64 * spec.tolerated_percent / 100.0).floor() as usize;
+    let tolerated = share.max(spec.tolerated_failures as usize);
+    if fork.failed > tolerated { Verdict::Failed } else { Verdict::GoOn }
+}

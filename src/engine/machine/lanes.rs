@@ -1,0 +1,96 @@
+//! Which lane an input is for, and letting every lane go on as far as it can.
+
+use super::snapshot_progress::Progress;
+use super::{Effect, Input, Lane, Machine, Phase};
+
+impl Machine {
+    /// Makes the lane current that an input is for. `false`: nobody waits for it any more, because a cancel, a
+    /// time limit or a finished join overtook it.
+    pub(super) fn turn_to(&mut self, input: &Input) -> bool {
+        let Some(call) = input.answers() else { return self.switch(0) };
+        if self.snapshot == Progress::Pending(call) || self.lane.awaits(call) {
+            return true;
+        }
+        let found = self.lanes.iter().find(|(_, lane)| lane.awaits(call)).map(|(id, _)| *id);
+        found.is_some_and(|id| self.switch(id))
+    }
+
+    fn switch(&mut self, id: u64) -> bool {
+        if self.lane.id == id {
+            return true;
+        }
+        let Some(next) = self.lanes.remove(&id) else { return false };
+        let previous = std::mem::replace(&mut self.lane, next);
+        self.lanes.insert(previous.id, previous);
+        true
+    }
+
+    /// Goes back to a lane and gives up the current one.
+    pub(super) fn leave_for(&mut self, id: u64) -> Option<Lane> {
+        let next = self.lanes.remove(&id)?;
+        Some(std::mem::replace(&mut self.lane, next))
+    }
+
+    /// Runs until every lane waits for something outside.
+    pub(super) fn settle(&mut self) {
+        loop {
+            while let Some(target) = self.lane.jump.take() {
+                self.enter(target);
+            }
+            if let Some(ended) = self.lane.ended.take() {
+                self.on_lane_ended(ended);
+                continue;
+            }
+            let Some(next) = self.ready.pop_front() else { return };
+            if self.lane.phase != Phase::Over && self.switch(next) && self.lane.phase == Phase::ToolHeld {
+                self.run_held_tool();
+            }
+        }
+    }
+
+    /// Lets everything that waits for the snapshot try again.
+    pub(super) fn wake_held(&mut self) {
+        let held = self.lanes.values().filter(|lane| lane.phase == Phase::ToolHeld).map(|lane| lane.id);
+        self.ready.extend(held);
+        if self.lane.phase == Phase::ToolHeld {
+            self.run_held_tool();
+        }
+    }
+
+    /// Stops what the current lane waits for, its timers and its branches.
+    pub(super) fn stop_current(&mut self) {
+        for call in self.lane.pending().into_iter().collect::<Vec<_>>() {
+            self.effect(Effect::Abort { call });
+        }
+        self.stop_beside();
+    }
+
+    /// Stops everything but what the current lane waits for: the input at hand has just answered that.
+    pub(super) fn stop_beside(&mut self) {
+        for frame in &mut self.lane.frames {
+            for call in frame.state_timer.take().into_iter().chain(frame.timer.take()) {
+                self.out.effects.push(Effect::Abort { call });
+            }
+        }
+        self.lane.fork = None;
+        for lane in std::mem::take(&mut self.lanes).into_values() {
+            for call in lane.pending().into_iter().chain(lane.timers()) {
+                self.effect(Effect::Abort { call });
+            }
+        }
+        self.ready.clear();
+    }
+
+    /// Stops every branch and item of the current lane.
+    pub(super) fn stop_branches(&mut self) {
+        let Some(fork) = self.lane.fork.as_mut() else { return };
+        let mut open: Vec<u64> = std::mem::take(&mut fork.running).into_values().collect();
+        while let Some(id) = open.pop() {
+            let Some(mut lane) = self.lanes.remove(&id) else { continue };
+            for call in lane.pending().into_iter().chain(lane.timers()) {
+                self.out.effects.push(Effect::Abort { call });
+            }
+            open.extend(lane.fork.take().into_iter().flat_map(|fork| fork.running.into_values()));
+        }
+    }
+}

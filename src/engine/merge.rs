@@ -1,0 +1,173 @@
+//! What branches wrote becomes one: always in the order of the branches, never in the order in which they ended.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::fork::Leaving;
+use super::frame::{AgentMemory, Thread};
+use crate::domain::workflow::Merge;
+
+/// Two branches that cannot both be right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// The key, or the context.
+    pub what: String,
+    pub first: String,
+    pub second: String,
+}
+
+/// A branch and what it left under a key; `None` if it removed it.
+type Write<'b> = (&'b str, Option<&'b Value>);
+
+type Changes = (Map<String, Value>, Vec<String>);
+
+/// Keys to set and to remove.
+///
+/// # Errors
+/// Two branches wrote a key that `rules` says nothing of.
+pub fn data(
+    base: &Map<String, Value>,
+    branches: &[(&str, &Leaving)],
+    rules: &BTreeMap<String, Merge>,
+) -> Result<Changes, Conflict> {
+    let mut writers: Vec<(&String, Vec<Write<'_>>)> = Vec::new();
+    for (name, leaving) in branches {
+        for key in &leaving.written {
+            let value = leaving.data.get(key);
+            match writers.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, list)) => list.push((name, value)),
+                None => writers.push((key, vec![(name, value)])),
+            }
+        }
+    }
+    let (mut set, mut removed) = Changes::default();
+    for (key, list) in writers {
+        let value = match list.as_slice() {
+            [(_, only)] => only.cloned(),
+            many => {
+                let Some(rule) = rules.get(key) else {
+                    let name = |at: usize| many.get(at).map_or("", |writer| writer.0).to_owned();
+                    return Err(Conflict { what: key.clone(), first: name(0), second: name(1) });
+                };
+                let values: Vec<Option<&Value>> = many.iter().map(|(_, value)| *value).collect();
+                merged(*rule, base.get(key), &values)
+            }
+        };
+        match value {
+            Some(value) => {
+                set.insert(key.clone(), value);
+            }
+            None => removed.push(key.clone()),
+        }
+    }
+    Ok((set, removed))
+}
+
+fn merged(rule: Merge, base: Option<&Value>, values: &[Option<&Value>]) -> Option<Value> {
+    let present = || values.iter().filter_map(|value| *value);
+    match rule {
+        Merge::First => values.first().copied().flatten().cloned(),
+        Merge::Last => values.last().copied().flatten().cloned(),
+        Merge::Append => Some(Value::Array(present().fold(listed(base), |mut all, value| {
+            all.extend(added(base, value));
+            all
+        }))),
+        Merge::Sum => Some(sum(base, &present().collect::<Vec<_>>())),
+        Merge::Object => {
+            let mut all = base.and_then(Value::as_object).cloned().unwrap_or_default();
+            for value in present() {
+                all.extend(value.as_object().cloned().unwrap_or_default());
+            }
+            Some(Value::Object(all))
+        }
+    }
+}
+
+fn listed(base: Option<&Value>) -> Vec<Value> {
+    let Some(value) = base.filter(|value| !value.is_null()) else { return Vec::new() };
+    value.as_array().cloned().unwrap_or_else(|| vec![value.clone()])
+}
+
+/// What a branch added to the list that it began with.
+fn added(base: Option<&Value>, value: &Value) -> Vec<Value> {
+    let before = listed(base);
+    let Some(items) = value.as_array() else { return vec![value.clone()] };
+    if items.starts_with(&before) { items[before.len()..].to_vec() } else { items.clone() }
+}
+
+/// Whole numbers stay whole.
+fn sum(base: Option<&Value>, values: &[&Value]) -> Value {
+    let whole = |value: &Value| value.as_i64();
+    let start = base.map_or(Some(0), whole);
+    let exact = start.and_then(|start| {
+        values.iter().try_fold(start, |total, value| total.checked_add(whole(value)?.checked_sub(start)?))
+    });
+    exact.map_or_else(
+        || {
+            let start = base.and_then(Value::as_f64).unwrap_or(0.0);
+            let total = values
+                .iter()
+                .filter_map(|value| value.as_f64())
+                .fold(start, |total, value| total + value - start);
+            Value::from(total)
+        },
+        Value::from,
+    )
+}
+
+/// What each branch said follows what all of them had before; a branch that rewrote a context stands alone.
+///
+/// # Errors
+/// A context was rewritten by one branch and changed by another.
+pub fn threads(
+    base: &[Thread],
+    names: &[&str],
+    branches: &[(&str, &Leaving)],
+) -> Result<Vec<Thread>, Conflict> {
+    let mut all = Vec::with_capacity(base.len());
+    for (at, before) in base.iter().enumerate() {
+        let length = before.log.entries.len();
+        let own: Vec<(&str, &Thread)> =
+            branches.iter().filter_map(|(name, leaving)| Some((*name, leaving.threads.get(at)?))).collect();
+        let changed = |thread: &Thread| thread.base.is_none() || thread.log.entries.len() > length;
+        let touched: Vec<&(&str, &Thread)> = own.iter().filter(|(_, thread)| changed(thread)).collect();
+        let rewriter = touched.iter().find(|(_, thread)| thread.base.is_none());
+        let mut merged = before.clone();
+        match (rewriter, touched.as_slice()) {
+            (Some((_, thread)), [_]) => merged.replace(thread.log.entries.clone()),
+            (Some((first, _)), many) => {
+                let second = many.iter().find(|(name, _)| name != first).map_or("", |(name, _)| *name);
+                return Err(Conflict {
+                    what: names.get(at).copied().unwrap_or_default().to_owned(),
+                    first: (*first).to_owned(),
+                    second: second.to_owned(),
+                });
+            }
+            (None, many) => {
+                for entry in many.iter().flat_map(|(_, thread)| &thread.log.entries[length..]) {
+                    merged.push(entry.clone());
+                }
+            }
+        }
+        merged.base = before.base.filter(|_| rewriter.is_none());
+        all.push(merged);
+    }
+    Ok(all)
+}
+
+/// The last branch in which an agent spoke says what it said last.
+pub fn agents(base: &[AgentMemory], branches: &[(&str, &Leaving)]) -> Vec<AgentMemory> {
+    base.iter()
+        .enumerate()
+        .map(|(at, before)| {
+            let spoke = |memory: &&AgentMemory| memory.replies != before.replies;
+            let later = branches.iter().rev().filter_map(|(_, leaving)| leaving.agents.get(at));
+            let mut memory = later.clone().find(spoke).unwrap_or(before).clone();
+            memory.replies = later.map(|one| one.replies).fold(before.replies, u64::max);
+            // a branch's context is not the one that it would continue in
+            memory.continuation = None;
+            memory
+        })
+        .collect()
+}
