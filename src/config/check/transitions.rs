@@ -7,10 +7,6 @@ use super::super::source::Findings;
 use super::super::workflow_file::StateForm;
 use super::cases::open;
 use super::{StateScripts, Unit};
-<<<<<<< HEAD
-=======
-use crate::domain::role::Role;
->>>>>>> main
 
 pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
