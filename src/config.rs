@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod check;
+pub mod envelope;
 pub mod fields;
 pub mod inputs;
 pub mod json;
