@@ -5,6 +5,7 @@
 mod approvals;
 mod chat;
 mod golden;
+mod growth;
 mod questions;
 mod refusals;
 
