@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::domain::workflow::{Program, Work, Workflow};
 use amount::{Amount, UNBOUNDED, per_call, per_visit};
+use graph::Limited;
 use lanes::Lanes;
 
 /// A worst case, or `None` where nothing bounds it.
@@ -66,13 +67,6 @@ pub struct Envelope {
     pub states: Vec<StateCost>,
     /// What the figures leave out or rest on.
     pub notes: Vec<String>,
-}
-
-/// Which limits count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Limited {
-    Declared,
-    Default,
 }
 
 /// What can be said of the models of all states that are listed.

@@ -1,9 +1,15 @@
 //! How often each state can be visited by one thread of control that enters at a given state.
 
-use super::Limited;
 use super::amount::UNBOUNDED;
 use crate::domain::agent::ToolLoop;
 use crate::domain::workflow::{NoMatch, OnError, State, Work, Workflow};
+
+/// Which limits count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Limited {
+    Declared,
+    Default,
+}
 
 /// The states that can be reached from `start`, each with the most visits of one entry.
 ///

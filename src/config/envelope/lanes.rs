@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::amount::{Amount, UNBOUNDED, attempts, per_visit, times};
-use super::{Limited, graph};
+use super::graph::{self, Limited};
 use crate::domain::workflow::{Input, Program, State, Work};
 
 /// Workflows inside each other that are followed.
