@@ -9,6 +9,7 @@ mod decisions;
 mod graph;
 mod names;
 mod schema;
+mod script_file;
 mod speakers;
 mod transitions;
 mod unit;
@@ -17,7 +18,8 @@ use super::source::Findings;
 use super::workflow_file::WorkflowForm;
 
 pub use compile::compile;
-pub use unit::{Cast, Compiled, InputScript, StateScripts, TransitionScripts, Unit};
+pub use script_file::script_file;
+pub use unit::{Cast, Compiled, InputScript, ScriptFile, StateScripts, TransitionScripts, Unit};
 
 /// Adds every finding of one workflow. `child` finds another workflow's form by name, for the keys of
 /// `sub_workflow_input` (A47).

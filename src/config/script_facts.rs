@@ -4,6 +4,7 @@
 mod decision;
 mod depth;
 mod found;
+mod library;
 mod logic;
 mod names;
 mod parse;
@@ -16,6 +17,7 @@ use crate::domain::script::shorthand::rewrite;
 pub use found::{
     CallRead, Compare, Compared, Comparison, Facts, Literal, Member, Name, Order, SyntaxError, Term, Test,
 };
+pub use library::{Library, Offer, library};
 pub use names::{is_known, known_names};
 
 /// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which

@@ -95,6 +95,7 @@ fn work(word: &str, at: &dyn Fn(&str) -> StateIx, scripts: &mut Vec<Script>) -> 
                 form: ScriptForm::Expression,
                 source: if body.starts_with('3') { "[1, 2, 3]" } else { "common_data.x" }.to_owned(),
                 prepared: String::new(),
+                offers: Vec::new(),
                 place: Place::default(),
             });
             Work::ForEach(ForEach {

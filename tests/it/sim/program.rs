@@ -55,6 +55,7 @@ fn scripts() -> Vec<Script> {
             form: ScriptForm::Expression,
             source: "x".to_owned(),
             prepared: "x".to_owned(),
+            offers: Vec::new(),
             place: place(),
         })
         .to_vec()
