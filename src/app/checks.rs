@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use serde::Serialize;
 use serde_json::json;
 
 use super::runs::load;
@@ -13,12 +14,14 @@ use crate::adapters::disk;
 use crate::cli::args::CheckArgs;
 use crate::cli::envelope::write;
 use crate::cli::exit;
-use crate::cli::words::tell;
+use crate::cli::words::{name, tell};
 use crate::config::catalog::Catalog;
 use crate::config::envelope::envelope;
 use crate::config::render::{Paint, data, render, summary};
 use crate::config::settings::rules::LEVELS;
 use crate::config::source::{Findings, SourceFile};
+use crate::config::test_file::{self, ENDING};
+use crate::config::workflow_file::index;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
 use crate::domain::workflow::Program;
@@ -28,12 +31,23 @@ enum Subject {
     /// A workflow of the catalogue, by name.
     Known(String),
     File(SourceFile),
+    /// Tests of a workflow.
+    Test(SourceFile),
     /// A file that cannot be read as text: name and reason.
     Unreadable(String, String),
 }
 
+/// What a workflow was read as.
+#[derive(Serialize)]
+struct Read {
+    workflow: String,
+    file: String,
+    dialect: &'static str,
+}
+
 struct Checked {
     found: Vec<Diagnostic>,
+    read: Vec<Read>,
     programs: Vec<Program>,
     files: Vec<SourceFile>,
 }
@@ -41,11 +55,13 @@ struct Checked {
 pub(super) fn check(world: &World, args: &CheckArgs) -> Result<u8> {
     let (settings, _) = load(world, world.overrides.clone(), None)?;
     // A workflow is right or wrong whatever models this machine has: missing ones are told apart.
-    let (catalog, _) = super::runs::load_quietly(world, world.scripted("check"))?;
-    let subjects = subjects(&catalog, &args.paths)?;
+    let (catalog, gathered) = super::runs::load_quietly(world, world.scripted("check"))?;
+    let mut subjects = subjects(&catalog, &args.paths)?;
     let costs = args.cost || matches!(args.paths.as_slice(), [one] if !one.is_dir());
-    let mut checked = Checked { found: Vec::new(), programs: Vec::new(), files: Vec::new() };
+    let mut checked =
+        Checked { found: Vec::new(), read: Vec::new(), programs: Vec::new(), files: Vec::new() };
     if args.paths.is_empty() {
+        subjects.extend(gathered.tests.into_iter().map(Subject::Test));
         checked.found.extend(settings.diagnostics().iter().cloned());
     }
     for subject in subjects {
@@ -64,11 +80,13 @@ pub(super) fn check(world: &World, args: &CheckArgs) -> Result<u8> {
 impl Checked {
     /// `priced`: the settings as they are, whose models have prices.
     fn judge(&mut self, subject: Subject, catalog: &Catalog, priced: Option<&Catalog>) {
+        self.read.extend(read_as(&subject, catalog));
         let (found, programs) = match &subject {
             Subject::Known(name) => {
                 sorted(catalog.check(name).map(|(program, found)| (vec![program], found)))
             }
             Subject::File(file) => sorted(catalog.check_file(file)),
+            Subject::Test(file) => (test_file::read(file).1, Vec::new()),
             Subject::Unreadable(name, why) => (vec![unreadable(name, why)], Vec::new()),
         };
         for finding in found {
@@ -79,10 +97,10 @@ impl Checked {
         let real = priced.and_then(|settings| match &subject {
             Subject::Known(name) => settings.check(name).ok().map(|(program, _)| vec![program]),
             Subject::File(file) => settings.check_file(file).ok().map(|(programs, _)| programs),
-            Subject::Unreadable(..) => None,
+            Subject::Test(_) | Subject::Unreadable(..) => None,
         });
         self.programs.extend(real.unwrap_or_else(|| programs.into_iter().map(without_models).collect()));
-        if let Subject::File(file) = subject {
+        if let Subject::File(file) | Subject::Test(file) = subject {
             self.files.push(file);
         }
     }
@@ -95,7 +113,11 @@ impl Checked {
         };
         let envelopes: Vec<_> = if costs { self.programs.iter().map(envelope).collect() } else { Vec::new() };
         if args.json {
-            let shown = json!({"findings": data(&self.found, &text_of), "envelope": envelopes});
+            let shown = json!({
+                "findings": data(&self.found, &text_of),
+                "workflows": self.read,
+                "envelope": envelopes,
+            });
             writeln!(out, "{}", serde_json::to_string_pretty(&shown)?)?;
             return Ok(());
         }
@@ -104,6 +126,9 @@ impl Checked {
             writeln!(out, "{}\n", render(&self.found, &text_of, paint))?;
         }
         writeln!(out, "{}", summary(&self.found))?;
+        for read in self.read.iter().filter(|_| !args.paths.is_empty()) {
+            writeln!(out, "`{}` was read as {}", name(&read.workflow), read.dialect)?;
+        }
         for envelope in &envelopes {
             writeln!(out)?;
             write(envelope, &mut out)?;
@@ -121,6 +146,22 @@ fn without_models(mut program: Program) -> Program {
         }
     }
     program
+}
+
+fn read_as(subject: &Subject, catalog: &Catalog) -> Vec<Read> {
+    let (file, only) = match subject {
+        Subject::File(file) => (Some(file), None),
+        Subject::Known(name) => {
+            let place = catalog.workflow(name).map(|entry| entry.place.file.as_str());
+            (catalog.workflow_files().iter().find(|file| Some(file.name.as_str()) == place), Some(name))
+        }
+        Subject::Test(_) | Subject::Unreadable(..) => (None, None),
+    };
+    let Some(file) = file else { return Vec::new() };
+    let heads = index(file).0.into_iter().filter(|head| only.is_none_or(|only| head.name == *only));
+    heads
+        .map(|head| Read { workflow: head.name, file: file.name.clone(), dialect: head.dialect.word() })
+        .collect()
 }
 
 fn sorted(
@@ -166,7 +207,10 @@ fn files_of(path: &Path) -> Result<Vec<Subject>> {
 
 fn subject(name: String, text: std::io::Result<String>) -> Subject {
     match text {
-        Ok(text) => Subject::File(SourceFile::new(Layer::CommandLine, name, text)),
+        Ok(text) => {
+            let file = SourceFile::new(Layer::CommandLine, name, text);
+            if file.name.ends_with(ENDING) { Subject::Test(file) } else { Subject::File(file) }
+        }
         Err(error) => Subject::Unreadable(name, error.to_string()),
     }
 }

@@ -171,8 +171,8 @@ mod tests {
   answer tokens  not limited
   cost           $0.50 and the answers
 
-  state         agent   visits  calls each  calls  prompts   cost
-  child/review  r␛[2K        3           4     12    15.0k  $0.50
+  state         agent  visits  calls each  calls  prompts   cost
+  child/review  r␛[2K       3           4     12    15.0k  $0.50
 
   note: answers are long
 ";

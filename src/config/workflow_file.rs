@@ -3,6 +3,8 @@
 //! A file holds one workflow or an array of them (A60). Every unknown key, wrong type and missing field is found
 //! in one pass; scripts are not looked at here.
 
+mod agent;
+mod context;
 mod fields;
 mod form;
 mod handlers;
@@ -63,8 +65,8 @@ pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
         inputs: parts::inputs(node, findings),
         output: parts::output(node, findings),
         variables: parts::variables(node, findings),
-        contexts: fields::list(node, "contexts", findings, parts::context),
-        agents: fields::list(node, "agents", findings, parts::agent),
+        contexts: fields::list(node, "contexts", findings, context::context),
+        agents: fields::list(node, "agents", findings, agent::agent),
         states,
         limits: parts::limits(node, findings),
         stops_on_no_match: parts::stops_on_no_match(node, findings),
@@ -86,9 +88,26 @@ fn head(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowHead> {
         inputs: parts::inputs(node, findings).iter().map(ParameterForm::parameter).collect(),
         output: parts::output(node, findings).as_ref().map(ParameterForm::parameter),
         start: parts::start_condition(node, findings),
+        dialect: dialect(node),
         name: name.value,
         span: name.span,
     })
+}
+
+/// Keys of a state that make it one with handlers.
+const HANDLERS: [&str; 3] = ["pre_handler", "post_handler", "transition_handler"];
+
+/// By the keys that only one of them has.
+fn dialect(node: &Node) -> Dialect {
+    let states = node.get("states").and_then(Node::items).into_iter().flatten();
+    let mut keys = states.flat_map(|state| state.members().into_iter().flatten());
+    if node.get("steps").is_some() {
+        Dialect::Steps
+    } else if keys.any(|member| HANDLERS.contains(&member.key.as_str())) {
+        Dialect::Handlers
+    } else {
+        Dialect::Seed
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Calls, tokens and dollars of one visit, and arithmetic in which nothing overflows.
 
 use crate::domain::agent::{AgentSpec, ToolLoop};
+use crate::domain::context::{CHARACTERS_A_TOKEN, Trim};
 use crate::domain::cost::Usage;
 use crate::domain::workflow::{AgentFunction, State, Work, Workflow};
 
 /// Stands for "without end".
 pub(super) const UNBOUNDED: u64 = u64::MAX;
-/// Characters that make a token, roughly.
-const CHARACTERS: usize = 4;
 /// A decision that does not fit its schema may be repaired twice (A33), a missing one is asked for once (A34).
 const REPAIRS: u64 = 2;
 const NUDGES: u64 = 1;
@@ -85,7 +84,10 @@ pub(super) fn per_visit(workflow: &Workflow, state: &State) -> Amount {
     };
     let repairs = if agent.parsing_tools.is_empty() { 0 } else { REPAIRS };
     let nudges = if state.expects.is_empty() { 0 } else { NUDGES };
-    per_call(workflow, agent).times(1 + rounds + repairs + nudges).times(attempts(state))
+    // each request may need a summary before it
+    let sums = workflow.contexts.get(agent.context.0).is_some_and(|one| one.trim == Trim::Summarize);
+    let requests = (1 + rounds + repairs + nudges) * if sums { 2 } else { 1 };
+    per_call(workflow, agent).times(requests).times(attempts(state))
 }
 
 /// How often the work of one visit may be tried.
@@ -96,7 +98,7 @@ pub(super) fn attempts(state: &State) -> u64 {
 
 /// The longest request of an agent with its longest answer.
 pub(super) fn per_call(workflow: &Workflow, agent: &AgentSpec) -> Amount {
-    let context = workflow.contexts.get(agent.context.0).map_or(0, |context| context.max_length);
+    let context = workflow.contexts.get(agent.context.0).map_or(0, |context| context.limit().0);
     let examples: usize = agent.examples.iter().map(|message| length(&message.content)).sum();
     let tools = agent.tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
     let decisions = agent.parsing_tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
@@ -110,7 +112,7 @@ pub(super) fn per_call(workflow: &Workflow, agent: &AgentSpec) -> Amount {
         .saturating_add(examples)
         .saturating_add(tools)
         .saturating_add(reminder);
-    let prompt = u64::try_from(characters.div_ceil(CHARACTERS)).unwrap_or(UNBOUNDED);
+    let prompt = u64::try_from(characters.div_ceil(CHARACTERS_A_TOKEN)).unwrap_or(UNBOUNDED);
     let prompt = prompt.min(agent.choice.context_size.unwrap_or(UNBOUNDED));
     let answer = agent.choice.parameters.max_output_tokens.unwrap_or(0);
     let usage = Usage { prompt, completion: answer, ..Usage::default() };

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::domain::agent::{AgentSpec, ToolLoop};
-use crate::domain::context::{ContextSpec, Side};
+use crate::domain::agent::{AgentSpec, Memory, ToolLoop};
+use crate::domain::context::{ContextSpec, Side, Trim};
 use crate::domain::cost::Price;
 use crate::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
 use crate::domain::model::{ModelChoice, ModelParameters};
@@ -34,6 +34,8 @@ fn agent() -> AgentSpec {
         parsing_tools: Vec::new(),
         max_tool_rounds: 25,
         tool_loop: ToolLoop::Auto,
+        input_visibility: None,
+        memory: Memory::default(),
         reminder: None,
     }
 }
@@ -206,6 +208,19 @@ fn a_visit_may_take_tools_repairs_a_nudge_and_retries() {
     w.states[2].work =
         Work::Agent { agent: AgentIx(0), function: AgentFunction::AddUserMessage, input: Input::Absent };
     assert_eq!(calls(vec![w]).0, Some(6));
+}
+
+#[test]
+fn a_context_bounds_what_is_asked_and_may_ask_for_summaries() {
+    let prompt = |change: fn(&mut Workflow)| {
+        let spending = of(vec![workflow("w", LINE).with(change)]).spending;
+        (spending.calls.declared.unwrap(), spending.prompt_tokens.declared.unwrap())
+    };
+    assert_eq!(prompt(|_| ()), (2, 200));
+    assert_eq!(prompt(|w| w.contexts[0].max_tokens = Some(30)), (2, 60));
+    assert_eq!(prompt(|w| w.contexts[0].max_tokens = Some(3_000)), (2, 200));
+    assert_eq!(prompt(|w| w.contexts[0].trim = Trim::Summarize), (4, 400));
+    assert_eq!(prompt(|w| w.agents[0].system_prompt = "x".repeat(41)), (2, 222));
 }
 
 #[test]
