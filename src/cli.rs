@@ -1,6 +1,7 @@
 //! The command line without a screen: arguments, headless runs, lists. stdout is for data only.
 
 pub mod args;
+pub mod envelope;
 pub mod exit;
 pub mod graph;
 pub mod headless;

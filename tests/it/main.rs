@@ -15,6 +15,7 @@ mod config;
 mod conformance;
 mod docs;
 mod engine;
+mod faults;
 mod git;
 mod providers;
 mod pty;
