@@ -211,6 +211,7 @@ fn said(author: Author, text: &str) -> RunEvent {
 
 fn called(call: u64, agent: &str, side: Side) -> RunEvent {
     RunEvent::ModelCalled {
+        state: String::new(),
         call: CallId(call),
         agent: agent.into(),
         side,
@@ -241,6 +242,7 @@ fn replied(call: u64, agent: &str, side: Side, text: &str, reasoning: &str) -> R
 
 fn approval(call: u64, tool: &str, preview: ToolPreview) -> RunEvent {
     RunEvent::ApprovalAsked {
+        state: "code".into(),
         call: CallId(call),
         agent: "coder".into(),
         tool: tool.into(),

@@ -9,6 +9,9 @@ use crate::domain::script::ScriptTask;
 use crate::domain::workflow::{AgentFunction, Input, State, Work, Workflow, plain_text};
 use crate::engine::effect::Question;
 
+/// Names that a run's path holds; what comes after them is one `…`.
+const MOST_NAMES: usize = 500;
+
 impl Machine {
     pub(super) fn enter(&mut self, target: StateIx) {
         let Some(frame) = self.frame_mut() else { return };
@@ -26,7 +29,7 @@ impl Machine {
             *visits
         });
         if !workflow.conversational || visit == 1 {
-            self.path.push(name.clone());
+            self.remember(&name);
         }
         let agent = match &state.work {
             Work::Agent { agent, .. } => workflow.agent(*agent),
@@ -48,6 +51,15 @@ impl Machine {
                 self.lane.phase = Phase::Script(call);
             }
             None => self.after_script(),
+        }
+    }
+
+    /// The path is for people: a loop over ten thousand items must not make it grow without end.
+    fn remember(&mut self, name: &str) {
+        match self.path.len() {
+            0..MOST_NAMES => self.path.push(name.to_owned()),
+            MOST_NAMES => self.path.push("…".to_owned()),
+            _ => {}
         }
     }
 
