@@ -1,5 +1,6 @@
 //! Users' files: text in, checked values and diagnostics out. Never reads a file.
 
+pub mod beside;
 pub mod catalog;
 pub mod check;
 pub mod fields;

@@ -9,6 +9,7 @@ use super::trust::{self, ProjectFiles};
 use super::world::World;
 use crate::adapters::disk::{self, Read};
 use crate::cli::words::name;
+use crate::config::beside::Reader;
 use crate::config::catalog::Sources;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
@@ -55,6 +56,10 @@ pub(super) fn gather(world: &World, overrides: Overrides, trusted: bool) -> Resu
         project: ProjectFiles::default(),
     };
     built_in(&mut gathered.sources);
+    gathered.sources.reader = Some(Reader::new(|file, path| {
+        let directory = Path::new(&file.name).parent().unwrap_or(Path::new(""));
+        disk::read_beside(directory, path).map_err(|error| error.to_string())
+    }));
     if world.shipped_only {
         return Ok(gathered);
     }
@@ -87,6 +92,17 @@ fn built_in(sources: &mut Sources) {
             into.push(SourceFile::new(Layer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
         }
     }
+    texts_below(&WORKFLOWS, &mut sources.texts);
+}
+
+/// Script files and prompts of the shipped workflows.
+fn texts_below(directory: &Dir<'_>, into: &mut Vec<SourceFile>) {
+    for file in directory.files().filter(|file| file.path().extension().is_none_or(|ending| ending != "json"))
+    {
+        let label = format!("built-in:workflows/{}", file.path().display());
+        into.push(SourceFile::new(Layer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
+    }
+    directory.dirs().for_each(|inner| texts_below(inner, into));
 }
 
 impl Gathered {
@@ -100,6 +116,7 @@ impl Gathered {
                 Some("settings.json") => &mut self.sources.settings,
                 Some("models.json") => &mut self.sources.models,
                 Some(rest) if rest.starts_with("roles/") => &mut self.sources.roles,
+                Some(rest) if !rest.ends_with(".json") => &mut self.sources.texts,
                 Some(_) => &mut self.sources.workflows,
             };
             into.push(file);
@@ -124,6 +141,16 @@ impl Gathered {
                 let file = SourceFile::new(layer, label, text);
                 if folder == "roles" { &mut self.sources.roles } else { &mut self.sources.workflows }
                     .push(file);
+            }
+        }
+        for Read { name, text } in disk::read_texts(&directory.join("workflows")) {
+            // a directory that cannot be read was told once already
+            if text.is_err() && name.ends_with('.') {
+                continue;
+            }
+            let label = format!("{label}workflows/{name}");
+            if let Some(text) = self.text(text.map(Some), &label) {
+                self.sources.texts.push(SourceFile::new(layer, label, text));
             }
         }
         if layer == Layer::User {

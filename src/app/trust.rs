@@ -47,6 +47,12 @@ pub(super) fn project_files(project: &Path) -> ProjectFiles {
             add(format!("{FOLDER}/{folder}/{}", read.name), read.text.map(Some));
         }
     }
+    for read in disk::read_texts(&project.join(FOLDER).join("workflows")) {
+        // a directory that cannot be read was told once already
+        if !(read.text.is_err() && read.name.ends_with('.')) {
+            add(format!("{FOLDER}/workflows/{}", read.name), read.text.map(Some));
+        }
+    }
     add(".env".to_owned(), disk::read_if_there(&project.join(".env")));
     files
 }

@@ -7,6 +7,7 @@ pub mod programs;
 use std::collections::BTreeMap;
 
 use self::overview::{WorkflowEntry, index_workflows};
+use super::beside::Reader;
 use super::models::catalogue::Models;
 use super::models::read as read_models;
 use super::models::resolve::{Resolver, key_ring};
@@ -19,6 +20,7 @@ use super::settings::rules::is_harmless;
 use super::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::model::ModelChoice;
+use crate::domain::place::Layer;
 use crate::domain::tool::ToolSpec;
 
 /// Everything that the caller read. Files may come in any order: each knows its layer.
@@ -28,6 +30,10 @@ pub struct Sources {
     pub models: Vec<SourceFile>,
     pub roles: Vec<SourceFile>,
     pub workflows: Vec<SourceFile>,
+    /// Script files and prompts that stand below the workflow directories.
+    pub texts: Vec<SourceFile>,
+    /// For those beside workflow files that are named on the command line.
+    pub reader: Option<Reader>,
     /// The process environment.
     pub environment: BTreeMap<String, String>,
     /// `.env` texts of the user's directory and the project (CFG-4).
@@ -139,7 +145,14 @@ impl Catalog {
         if let Some(text) = named(&self.files.dotenv) {
             return Some(mask_dotenv(&text));
         }
-        let others = [&self.files.workflows, &self.files.roles, &self.files.models];
-        others.into_iter().find_map(|list| named(list)).map(|text| text.to_string())
+        let others = [&self.files.workflows, &self.files.texts, &self.files.roles, &self.files.models];
+        let known = others.into_iter().find_map(|list| named(list)).map(|text| text.to_string());
+        known.or_else(|| self.beside(file))
+    }
+
+    /// A text beside a workflow file of the command line: those are named by their paths.
+    fn beside(&self, file: &str) -> Option<String> {
+        let (_, path) = file.rsplit_once('/').unwrap_or(("", file));
+        self.files.reader.as_ref()?.read(&SourceFile::new(Layer::CommandLine, file, ""), path).ok()?
     }
 }

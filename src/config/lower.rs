@@ -16,7 +16,7 @@ use crate::domain::place::Place;
 use crate::domain::workflow::{Program, Workflow};
 
 pub use chat::chat;
-pub use surroundings::{Missing, Surroundings, ToolsFor};
+pub use surroundings::{Missing, Surroundings, TextOf, ToolsFor};
 
 use gather::Gathered;
 use library::Library;

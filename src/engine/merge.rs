@@ -171,3 +171,6 @@ pub fn agents(base: &[AgentMemory], branches: &[(&str, &Leaving)]) -> Vec<AgentM
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

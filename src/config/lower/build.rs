@@ -1,6 +1,6 @@
 //! Builds the checked workflow: names become indices. Everything that can be wrong has been found before.
 
-use super::super::check::{Cast, Compiled, InputScript, StateScripts, Unit};
+use super::super::check::{Cast, Compiled, InputScript, ScriptFile, StateScripts, Unit};
 use super::super::source::SourceFile;
 use super::super::workflow_file::{
     AgentForm, ContextForm, FunctionForm, ParameterForm, StateForm, WorkflowForm,
@@ -10,7 +10,8 @@ use crate::domain::agent::AgentSpec;
 use crate::domain::context::{Author, ContextSpec, Entry};
 use crate::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
 use crate::domain::message::ChatRole;
-use crate::domain::script::Script;
+use crate::domain::place::Place;
+use crate::domain::script::{Script, ScriptForm, ScriptKind};
 use crate::domain::workflow::{
     AgentFunction, Budget, Input, Limits, NoMatch, OnError, State, Transition, Work, Workflow,
 };
@@ -30,6 +31,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
             states.len() - 1
         }
     };
+    builder.scripts.extend(unit.library.as_ref().map(library));
     Workflow {
         name: form.name.value.clone(),
         description: form.description.clone(),
@@ -60,6 +62,18 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
         conversational: false,
         layer: file.layer,
         place,
+    }
+}
+
+/// The script file as it is compiled. It has a place of its own.
+fn library(found: &ScriptFile) -> Script {
+    Script {
+        kind: ScriptKind::Library,
+        form: ScriptForm::Statements,
+        source: found.file.text.to_string(),
+        prepared: found.library.prepared.clone(),
+        offers: found.library.offers.iter().map(|offer| offer.name.clone()).collect(),
+        place: Place { file: found.file.name.clone(), line: 1, column: 1 },
     }
 }
 
@@ -203,6 +217,7 @@ impl Builder<'_> {
             form: compiled.facts.form,
             source: compiled.text.value.clone(),
             prepared: compiled.facts.prepared.clone(),
+            offers: Vec::new(),
             place: self.places.of(compiled.text.span.start + 1),
         });
         ScriptIx(self.scripts.len() - 1)

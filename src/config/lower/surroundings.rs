@@ -8,6 +8,9 @@ use crate::domain::tool::ToolSpec;
 /// A failed look-up: what is wrong, and a hint.
 pub type Missing = (String, Option<String>);
 
+/// The text file that a workflow file names by a relative path; `None` if there is none.
+pub type TextOf<'a> = dyn Fn(&SourceFile, &str) -> Result<Option<SourceFile>, Missing> + 'a;
+
 /// The tools that a role may use out of all, and the patterns of the role that match none.
 pub type ToolsFor<'a> = dyn Fn(&Role, &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>) + 'a;
 
@@ -20,4 +23,6 @@ pub struct Surroundings<'a> {
     pub tools: &'a [ToolSpec],
     /// Unmatched patterns become W09.
     pub tools_for: &'a ToolsFor<'a>,
+    /// Script files and prompts beside workflow files.
+    pub text: &'a TextOf<'a>,
 }

@@ -39,9 +39,35 @@ pub enum StartCondition {
     OnUserInput,
 }
 
+/// In which of the format's three ways the states are written (FSM-21, CHILD-12).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Dialect {
+    /// States with actions and transitions.
+    #[default]
+    Seed,
+    /// States with `pre_handler`, `post_handler`, `transition_handler`: functions of a script file.
+    Handlers,
+    /// `steps` in the place of `states`.
+    Steps,
+}
+
+impl Dialect {
+    /// For people: what a file was read as.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Seed => "states",
+            Self::Handlers => "states with handlers",
+            Self::Steps => "a list of steps",
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct WorkflowForm {
     pub name: Text,
+    pub dialect: Dialect,
+    /// The script file, relative to the workflow file.
+    pub script_file: Option<Text>,
     pub description: String,
     pub version: Option<String>,
     pub start: StartCondition,
@@ -94,9 +120,18 @@ pub struct StateForm {
     pub script: Option<Text>,
     pub sub_workflow: Option<Text>,
     pub sub_inputs: Vec<(Text, InputForm)>,
+    pub handlers: HandlersForm,
     /// `None`: the file has no list, which ends the workflow (A14).
     pub transitions: Option<Vec<TransitionForm>>,
     pub span: Range<usize>,
+}
+
+/// Functions of the script file: before the model is asked, after it answered, and the one that names the next state.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HandlersForm {
+    pub before: Option<Text>,
+    pub after: Option<Text>,
+    pub decide: Option<Text>,
 }
 
 /// `action.function` (A17, A19).

@@ -24,8 +24,9 @@ pub(super) const WORKFLOW: Keys = Keys {
         "on_no_match",
         "on_condition_error",
         "snapshot",
+        "script_file",
     ],
-    later: &["budget", "timeout", "use", "on_error", "on_limit", "script_file", "schedule"],
+    later: &["budget", "timeout", "use", "on_error", "on_limit", "schedule"],
 };
 
 pub(super) const PARAMETER: Keys = Keys {
@@ -69,7 +70,17 @@ pub(super) const AGENT: Keys = Keys {
 
 pub(super) const STATE: Keys = Keys {
     what: "a state",
-    known: &["name", "description", "agent", "input", "action", "transition"],
+    known: &[
+        "name",
+        "description",
+        "agent",
+        "input",
+        "action",
+        "transition",
+        "pre_handler",
+        "post_handler",
+        "transition_handler",
+    ],
     later: &[
         "type",
         "retry",

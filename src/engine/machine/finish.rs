@@ -111,6 +111,11 @@ impl Machine {
             self.lane.ended = Some(Err(Box::new(failure)));
             return;
         }
+        self.end_run(failure);
+    }
+
+    /// Not even the root deals with the error: the run is over.
+    pub(super) fn end_run(&mut self, failure: Failure) {
         self.error = Some(failure);
         self.finish(RunStatus::Failed, None);
     }

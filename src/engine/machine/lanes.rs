@@ -57,14 +57,6 @@ impl Machine {
         }
     }
 
-    /// Stops what the current lane waits for, its timers and its branches.
-    pub(super) fn stop_current(&mut self) {
-        for call in self.lane.pending().into_iter().collect::<Vec<_>>() {
-            self.effect(Effect::Abort { call });
-        }
-        self.stop_beside();
-    }
-
     /// Stops everything but what the current lane waits for: the input at hand has just answered that.
     pub(super) fn stop_beside(&mut self) {
         for frame in &mut self.lane.frames {
@@ -79,6 +71,20 @@ impl Machine {
             }
         }
         self.ready.clear();
+    }
+
+    /// Stops everything everywhere and makes the root current: the run itself is about to end.
+    pub(super) fn stop_all(&mut self) {
+        if let Some(call) = self.lane.pending() {
+            self.effect(Effect::Abort { call });
+        }
+        if let Some(root) = self.lanes.remove(&0) {
+            let branch = std::mem::replace(&mut self.lane, root);
+            for call in branch.timers() {
+                self.effect(Effect::Abort { call });
+            }
+        }
+        self.stop_beside();
     }
 
     /// Stops every branch and item of the current lane.

@@ -119,7 +119,7 @@ impl Machine {
             return;
         }
         self.keep_partial(partial);
-        self.stop_current();
+        self.stop_all();
         self.drop_visit();
         if chat && !end {
             return self.ask_person(Asked::Message, Question::Message);

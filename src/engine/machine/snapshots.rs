@@ -65,10 +65,16 @@ impl Machine {
         if !required || self.error.is_some() {
             return self.after_snapshot();
         }
-        self.stop_current();
-        let failure = Failure::new("snapshot", "No snapshot could be taken", reason)
+        self.stop_all();
+        let mut failure = Failure::new("snapshot", "No snapshot could be taken", reason)
             .hint("mend the cause, or allow the run without one: \"snapshot\": \"auto\" in the workflow");
-        self.fail(failure);
+        if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
+            return self.fail(failure);
+        }
+        // not for `catch`: nothing may go on without it
+        failure.state = Some(self.state_name());
+        self.drop_visit();
+        self.end_run(failure);
     }
 
     fn after_snapshot(&mut self) {

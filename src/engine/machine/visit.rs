@@ -9,6 +9,7 @@ use crate::domain::failure::Failure;
 use crate::domain::ids::AgentIx;
 use crate::domain::message::{ChatRole, ToolCall};
 use crate::domain::model::{ModelRequest, ToolChoice};
+use crate::domain::workflow::{AgentFunction, Work};
 use crate::engine::frame::{Continuation, speaker};
 use crate::engine::turn::Turn;
 use crate::engine::{scope, view};
@@ -160,11 +161,12 @@ impl Machine {
     /// A user seat's decision stays private (A23).
     pub(super) fn end_visit(&mut self, text: &str, calls: Vec<ToolCall>, decision: Vec<ToolCall>) {
         let Some(workflow) = self.workflow() else { return };
+        let asked = self.only_asks();
         let Some(frame) = self.frame_mut() else { return };
         let Some(turn) = frame.turn.take() else { return };
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let (ix, side) = (turn.agent, turn.side);
-        let private = side == Side::User && !decision.is_empty();
+        let private = asked || (side == Side::User && !decision.is_empty());
         let input = turn.input.clone();
         let ran_tools = decision.is_empty() && !calls.is_empty();
         if let Some(thread) = frame.thread(agent.context).filter(|_| !private) {
@@ -206,11 +208,13 @@ impl Machine {
     /// a call that failed at once leaves no trace (CTX-11). User-seat work stays private.
     pub(super) fn drop_visit(&mut self) {
         let Some(workflow) = self.workflow() else { return };
+        let asked = self.only_asks();
         let Some(frame) = self.frame_mut() else { return };
         let Some(mut turn) = frame.turn.take() else { return };
         turn.close_open(crate::engine::turn::INTERRUPTED);
         let Some(agent) = workflow.agent(turn.agent) else { return };
         if turn.side == Side::Assistant
+            && !asked
             && turn.has_spoken()
             && let Some(thread) = frame.thread(agent.context)
         {
@@ -219,6 +223,12 @@ impl Machine {
             }
         }
         frame.forget_last();
+    }
+
+    /// Whether what the current state's agent says is kept from its context.
+    fn only_asks(&self) -> bool {
+        let asks = |work: &Work| matches!(work, Work::Agent { function: AgentFunction::Ask, .. });
+        self.here().is_some_and(|(_, state)| asks(&state.work))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Random small programs, as loading would have made them.
 
+mod bodies;
+
 use std::sync::Arc;
 
 use serde_json::{Map, json};
@@ -53,6 +55,7 @@ fn scripts() -> Vec<Script> {
             form: ScriptForm::Expression,
             source: "x".to_owned(),
             prepared: "x".to_owned(),
+            offers: Vec::new(),
             place: place(),
         })
         .to_vec()
@@ -66,6 +69,9 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
     let mut states: Vec<State> =
         (0..inner).map(|name| state(luck, name, inner, &agents, (at, count), chat)).collect();
     states.push(stop(luck));
+    if !chat {
+        bodies::add(luck, &mut states, inner, &agents, (at, count));
+    }
     let output = Parameter {
         name: "result".to_owned(),
         kind: if luck.chance(85) { ParameterType::String } else { ParameterType::Number },
@@ -89,7 +95,8 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         limits: Limits {
             max_steps: u32::try_from(luck.between(3, 40)).unwrap(),
             max_visits: u32::try_from(luck.between(1, 6)).unwrap(),
-            max_depth: u32::try_from(luck.between(1, 3)).unwrap(),
+            max_depth: u32::try_from(luck.between(1, 4)).unwrap(),
+            max_concurrency: u32::try_from(luck.between(1, 4)).unwrap(),
             ..Limits::default()
         },
         no_match: luck.pick(&[NoMatch::Error, NoMatch::Go(StateIx(inner))]),

@@ -12,6 +12,7 @@ use synthdev::domain::workflow::Program;
 pub(super) struct World {
     files: Vec<SourceFile>,
     tools: Vec<ToolSpec>,
+    texts: Vec<SourceFile>,
 }
 
 impl World {
@@ -22,7 +23,12 @@ impl World {
             parameters: json!({"type": "object"}),
             risk: ToolRisk::Read,
         };
-        Self { files, tools: vec![tool("read_file"), tool("edit_file")] }
+        Self { files, tools: vec![tool("read_file"), tool("edit_file")], texts: Vec::new() }
+    }
+
+    /// With text files beside the workflow files.
+    pub(super) fn with_texts(self, texts: Vec<SourceFile>) -> Self {
+        Self { texts, ..self }
     }
 
     pub(super) fn lower(&self, root: &str) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
@@ -42,6 +48,10 @@ impl World {
             choice: &choice,
             tools: &self.tools,
             tools_for: &tools_for,
+            text: &|file: &SourceFile, path: &str| {
+                let name = synthdev::config::beside::name(file, path)?;
+                Ok(self.texts.iter().find(|text| text.name == name).cloned())
+            },
         })
     }
 }

@@ -1,0 +1,105 @@
+//! Branches and loop bodies for random programs: states at the end of the list, reached only through their owner.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use synthdev::domain::agent::AgentSpec;
+use synthdev::domain::ids::{ScriptIx, StateIx};
+use synthdev::domain::workflow::{
+    Branch, BranchErrors, ForEach, Input, Join, Merge, Parallel, State, Transition, Work,
+};
+
+use super::super::luck::Luck;
+
+/// Turns some of the first `inner` states into forks, and a few states of bodies into forks again.
+pub fn add(luck: &mut Luck, states: &mut Vec<State>, inner: usize, agents: &[AgentSpec], of: (usize, usize)) {
+    let mut owners: Vec<usize> = (0..inner).filter(|_| luck.chance(18)).collect();
+    let mut deeper = 2;
+    while let Some(owner) = owners.pop() {
+        let first = states.len();
+        let work = if luck.chance(50) {
+            parallel(luck, states, owner, agents, of)
+        } else {
+            foreach(luck, states, owner, agents, of)
+        };
+        states[owner].work = work;
+        states[owner].expects.clear();
+        if deeper > 0 && luck.chance(30) {
+            deeper -= 1;
+            owners.extend((first..states.len()).find(|at| !states[*at].terminal));
+        }
+    }
+}
+
+fn parallel(
+    luck: &mut Luck,
+    states: &mut Vec<State>,
+    owner: usize,
+    agents: &[AgentSpec],
+    of: (usize, usize),
+) -> Work {
+    let branches: Vec<Branch> = (0..luck.between(1, 4))
+        .map(|at| {
+            let name = format!("b{at}");
+            let start = body(luck, states, &format!("{}.{name}", states[owner].name.clone()), agents, of);
+            Branch { name, start }
+        })
+        .collect();
+    let rules = [Merge::First, Merge::Last, Merge::Append, Merge::Sum, Merge::Object];
+    let merge = ["result", "other"].map(|key| (key.to_owned(), luck.pick(&rules)));
+    let count = u32::try_from(luck.between(1, branches.len())).unwrap();
+    Work::Parallel(Parallel {
+        branches,
+        join: luck.pick(&[Join::All, Join::All, Join::Any, Join::Count(count)]),
+        on_error: luck.pick(&[BranchErrors::FailFast, BranchErrors::Collect]),
+        max_concurrency: luck.chance(30).then(|| u32::try_from(luck.between(1, 3)).unwrap()),
+        merge: if luck.chance(85) { BTreeMap::from(merge) } else { BTreeMap::new() },
+    })
+}
+
+fn foreach(
+    luck: &mut Luck,
+    states: &mut Vec<State>,
+    owner: usize,
+    agents: &[AgentSpec],
+    of: (usize, usize),
+) -> Work {
+    let items: Vec<_> = (0..luck.below(6)).map(|at| json!(at)).collect();
+    let start = body(luck, states, &states[owner].name.clone(), agents, of);
+    Work::ForEach(ForEach {
+        items: if luck.chance(90) { Input::Value(json!(items)) } else { Input::Script(ScriptIx(3)) },
+        each: "item".to_owned(),
+        at: "index".to_owned(),
+        start,
+        needs: luck.pick(&[vec![], vec!["*".to_owned()], vec!["task".to_owned(), "no.such".to_owned()]]),
+        max_concurrency: luck.chance(50).then(|| u32::try_from(luck.between(1, 3)).unwrap()),
+        tolerated_failures: u32::try_from(luck.below(3)).unwrap(),
+        tolerated_percent: luck.pick(&[0.0, 50.0, 100.0]),
+    })
+}
+
+/// One or two states and their end.
+fn body(
+    luck: &mut Luck,
+    states: &mut Vec<State>,
+    scope: &str,
+    agents: &[AgentSpec],
+    of: (usize, usize),
+) -> StateIx {
+    let (start, count) = (states.len(), luck.between(1, 2));
+    for at in 0..count {
+        let mut state = super::state(luck, at, count, agents, of, false);
+        state.name = format!("{scope}/s{at}");
+        state.transitions = (0..luck.between(1, 2))
+            .map(|_| Transition {
+                target: StateIx(start + luck.below(count + 1)),
+                ..super::transition(luck, 1)
+            })
+            .collect();
+        states.push(state);
+    }
+    let mut end = super::stop(luck);
+    end.name = format!("{scope}/stop");
+    states.push(end);
+    StateIx(start)
+}
