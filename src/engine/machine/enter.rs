@@ -29,7 +29,7 @@ impl Machine {
             *visits
         });
         if !workflow.conversational || visit == 1 {
-            self.remember(&name);
+            self.add_to_path(&name);
         }
         let agent = match &state.work {
             Work::Agent { agent, .. } => workflow.agent(*agent),
@@ -55,7 +55,7 @@ impl Machine {
     }
 
     /// The path is for people: a loop over ten thousand items must not make it grow without end.
-    fn remember(&mut self, name: &str) {
+    fn add_to_path(&mut self, name: &str) {
         match self.path.len() {
             0..MOST_NAMES => self.path.push(name.to_owned()),
             MOST_NAMES => self.path.push("…".to_owned()),

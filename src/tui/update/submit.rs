@@ -15,14 +15,10 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
     if slash::is_command(&text) {
         return commands::run(model, &text);
     }
-    if model.workflow.is_some() {
-        if model.queued.is_empty() {
-            let note = "queued: a running workflow does not read texts; it comes back to the input box when the \
-                        workflow ends (Esc stops it)";
-            model.say(Item::note(note));
-        }
-        model.queued.push(text);
-        return Vec::new();
+    if let Some(run) = model.workflow.clone() {
+        // It waits for the next pause; what nobody asked for until the end comes back (A62).
+        model.queued.push(text.clone());
+        return vec![Cmd::Send(run, Command::Say { text })];
     }
     if let Some(name) = model.wanted_input.take() {
         return vec![Cmd::StartWorkflow { name, input: text }];
