@@ -16,6 +16,7 @@ pub mod secret;
 pub mod settings;
 pub mod source;
 pub mod suggest;
+pub mod test_file;
 pub mod tool_patterns;
 pub mod trust;
 pub mod workflow_file;

@@ -27,6 +27,7 @@ mod process;
 mod project;
 mod read_files;
 mod risky;
+pub mod scripted;
 mod shell;
 mod write_file;
 

@@ -13,6 +13,7 @@ use crate::config::beside::Reader;
 use crate::config::catalog::Sources;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
+use crate::config::test_file::ENDING;
 use crate::config::trust::Verdict;
 use crate::domain::place::Layer;
 
@@ -23,6 +24,8 @@ static WORKFLOWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/workflows");
 /// Everything that was read, and what could not be.
 pub(super) struct Gathered {
     pub(super) sources: Sources,
+    /// Test files of the same layers.
+    pub(super) tests: Vec<SourceFile>,
     /// `path: why`, one a file that could not be read.
     pub(super) unreadable: Vec<String>,
     /// Whether the project layer is among the sources, or waits for a decision.
@@ -51,11 +54,12 @@ pub(super) fn gather(world: &World, overrides: Overrides, trusted: bool) -> Resu
             command_line: overrides,
             ..Sources::default()
         },
+        tests: Vec::new(),
         unreadable: Vec::new(),
         verdict: Verdict::Trusted,
         project: ProjectFiles::default(),
     };
-    built_in(&mut gathered.sources);
+    built_in(&mut gathered.sources, &mut gathered.tests);
     gathered.sources.reader = Some(Reader::new(|file, path| {
         let directory = Path::new(&file.name).parent().unwrap_or(Path::new(""));
         disk::read_beside(directory, path).map_err(|error| error.to_string())
@@ -77,7 +81,7 @@ pub(super) fn gather(world: &World, overrides: Overrides, trusted: bool) -> Resu
     Ok(gathered)
 }
 
-fn built_in(sources: &mut Sources) {
+fn built_in(sources: &mut Sources, tests: &mut Vec<SourceFile>) {
     let file = |path: &str| {
         let text = CONFIG.get_file(path).and_then(|file| file.contents_utf8()).unwrap_or_default();
         SourceFile::new(Layer::BuiltIn, format!("built-in:config/{path}"), text)
@@ -89,6 +93,7 @@ fn built_in(sources: &mut Sources) {
     {
         for file in dir.files().filter(|file| file.path().extension().is_some_and(|e| e == "json")) {
             let label = format!("built-in:{name}/{}", file.path().display());
+            let into = if label.ends_with(ENDING) { &mut *tests } else { &mut *into };
             into.push(SourceFile::new(Layer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
         }
     }
@@ -122,6 +127,12 @@ impl Gathered {
             into.push(file);
         }
         self.unreadable.extend(self.project.unreadable.iter().map(|(name, why)| format!("{name}: {why}")));
+        for (name, text) in &self.project.tests {
+            match text {
+                Ok(text) => self.tests.push(SourceFile::new(Layer::Project, name.clone(), text.as_str())),
+                Err(why) => self.unreadable.push(format!("{name}: {why}")),
+            }
+        }
     }
 
     fn layer(&mut self, directory: &Path, layer: Layer, label: &str) {
@@ -139,8 +150,12 @@ impl Gathered {
                 let label = format!("{label}{folder}/{name}");
                 let Some(text) = self.text(text.map(Some), &label) else { continue };
                 let file = SourceFile::new(layer, label, text);
-                if folder == "roles" { &mut self.sources.roles } else { &mut self.sources.workflows }
-                    .push(file);
+                match folder {
+                    "roles" => &mut self.sources.roles,
+                    _ if file.name.ends_with(ENDING) => &mut self.tests,
+                    _ => &mut self.sources.workflows,
+                }
+                .push(file);
             }
         }
         for Read { name, text } in disk::read_texts(&directory.join("workflows")) {

@@ -11,6 +11,7 @@ use super::beside::Reader;
 use super::models::catalogue::Models;
 use super::models::read as read_models;
 use super::models::resolve::{Resolver, key_ring};
+use super::models::wish::Wish;
 use super::roles::RoleSet;
 use super::secret::{KeyRing, mask_dotenv, mask_settings};
 use super::settings::Settings;
@@ -126,13 +127,21 @@ impl Catalog {
     /// # Errors
     /// What is not set, with how to set it.
     pub fn choice(&self, level: &str) -> Result<ModelChoice, Box<Diagnostic>> {
+        self.choice_for(&Wish::level(level))
+    }
+
+    /// The model for what an agent asks: a level, and what it wants otherwise.
+    ///
+    /// # Errors
+    /// What is not set, with how to set it.
+    pub fn choice_for(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
         let resolver = Resolver {
             settings: &self.settings,
             models: &self.models,
             environment: &self.environment,
             keys: &self.keys,
         };
-        resolver.resolve(level)
+        resolver.resolve(wish)
     }
 
     /// A file's text by the name in a diagnostic, fit to be printed: keys are blotted out (CFG-20).

@@ -2,6 +2,7 @@
 //! indices. Either everything is sound, or nothing is returned but findings.
 
 mod build;
+mod cast;
 mod chat;
 mod gather;
 mod library;

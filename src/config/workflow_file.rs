@@ -3,6 +3,8 @@
 //! A file holds one workflow or an array of them (A60). Every unknown key, wrong type and missing field is found
 //! in one pass; scripts are not looked at here.
 
+mod agent;
+mod context;
 mod fields;
 mod form;
 mod handlers;
@@ -63,8 +65,8 @@ pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
         inputs: parts::inputs(node, findings),
         output: parts::output(node, findings),
         variables: parts::variables(node, findings),
-        contexts: fields::list(node, "contexts", findings, parts::context),
-        agents: fields::list(node, "agents", findings, parts::agent),
+        contexts: fields::list(node, "contexts", findings, context::context),
+        agents: fields::list(node, "agents", findings, agent::agent),
         states,
         limits: parts::limits(node, findings),
         stops_on_no_match: parts::stops_on_no_match(node, findings),

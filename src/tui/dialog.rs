@@ -190,7 +190,7 @@ impl Dialog {
             }
             (Kind::Choose { .. }, None) => "a number, or ↑↓ and Enter · Esc stops the run here",
             (Kind::Write { form: Form { draft: Some(true), .. }, .. }, None) => {
-                "Enter queues what you were writing · then answer"
+                "Enter puts what you were writing into the history · then answer"
             }
             (Kind::Write { form: Form { default: Some(_), .. }, .. }, None) => {
                 "write below · Enter answers, empty takes the default · Esc stops the run here"

@@ -1,6 +1,6 @@
 //! What the screen knows of one run, folded from its events.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::domain::context::Side;
 use crate::domain::cost::{CostEntry, CostLedger, Usage};
@@ -77,6 +77,8 @@ pub struct RunView {
     /// Positions in the transcript of what is still growing.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
+    /// Calls that sum a conversation up: what they stream is nobody's word.
+    pub summing: HashSet<CallId>,
     /// Calls that are asked again, and where that is told.
     pub retry: HashMap<CallId, usize>,
     pub over: bool,
@@ -101,6 +103,7 @@ impl RunView {
             speakers: HashMap::new(),
             branches: Vec::new(),
             replies: HashMap::new(),
+            summing: HashSet::new(),
             tools: HashMap::new(),
             retry: HashMap::new(),
             over: false,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Catalog;
 use crate::config::beside;
 use crate::config::lower::{Missing, Surroundings, chat, lower, lower_file};
+use crate::config::models::wish::Wish;
 use crate::config::roles::{tools_for, unmatched_patterns};
 use crate::config::source::SourceFile;
 use crate::domain::context::DEFAULT_MAX_LENGTH;
@@ -68,7 +69,7 @@ impl Catalog {
 
     fn surrounded<T>(&self, files: &[SourceFile], work: impl FnOnce(&Surroundings<'_>) -> T) -> T {
         let role = |name: &str| self.role(name);
-        let choice = |role: &Role| self.choice(&role.level).map_err(|found| (found.message, found.hint));
+        let choice = |wish: &Wish| self.choice_for(wish).map_err(|found| (found.message, found.hint));
         let given =
             |role: &Role, tools: &[ToolSpec]| (tools_for(role, tools).0, unmatched_patterns(role, tools));
         let text = |file: &SourceFile, path: &str| self.text(file, path);

@@ -1,13 +1,14 @@
 //! Reads a workflow and everything that it can call, casts the agents, and has all of it checked.
 
 use super::super::beside::own_script;
-use super::super::check::{Cast, ScriptFile, Unit, check, compile, script_file};
+use super::super::check::{ScriptFile, Unit, check, compile, script_file};
 use super::super::source::{Findings, SourceFile};
 use super::super::suggest::did_you_mean;
-use super::super::workflow_file::{AgentForm, Text, WorkflowForm, lower_handlers, read};
+use super::super::workflow_file::{Text, WorkflowForm, lower_handlers, read};
+use super::Surroundings;
 use super::build::build;
+use super::cast::cast;
 use super::library::{Found, Library};
-use super::{Missing, Surroundings};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::workflow::Workflow;
 
@@ -209,18 +210,4 @@ fn handled(form: &mut WorkflowForm, scripts: Option<&ScriptFile>, findings: &mut
     let mut inside = Findings::new(scripts.map_or(findings.file, |scripts| &scripts.file));
     lower_handlers(form, scripts.map(|scripts| &scripts.library), findings, &mut inside);
     findings.list.append(&mut inside.list);
-}
-
-fn cast(agent: &AgentForm, surroundings: &Surroundings<'_>, findings: &mut Findings<'_>) -> Option<Cast> {
-    let span = agent.role.span.clone();
-    let mut missing = |(message, hint): Missing| findings.error("E05", span.clone(), message, hint);
-    let role = (surroundings.role)(&agent.role.value).map_err(&mut missing).ok()?;
-    let choice = (surroundings.choice)(&role).map_err(&mut missing).ok()?;
-    let (tools, unmatched) = (surroundings.tools_for)(&role, surroundings.tools);
-    for pattern in unmatched {
-        let message = format!("the role `{}` names the tool `{pattern}`, which does not exist", role.name);
-        let hint = role.places.last().map(|place| format!("correct it in {}", place.file));
-        findings.warning("W09", agent.role.span.clone(), message, hint);
-    }
-    Some(Cast { role, choice, tools })
 }

@@ -1,5 +1,6 @@
 //! What a workflow is resolved against: other files, roles, models, tools.
 
+use super::super::models::wish::Wish;
 use super::super::source::SourceFile;
 use crate::domain::model::ModelChoice;
 use crate::domain::role::Role;
@@ -19,7 +20,8 @@ pub struct Surroundings<'a> {
     /// Workflow files of all layers; a name in a later layer hides the same name in an earlier one.
     pub files: &'a [SourceFile],
     pub role: &'a dyn Fn(&str) -> Result<Role, Missing>,
-    pub choice: &'a dyn Fn(&Role) -> Result<ModelChoice, Missing>,
+    /// The model for what a role and an agent's own options ask.
+    pub choice: &'a dyn Fn(&Wish) -> Result<ModelChoice, Missing>,
     pub tools: &'a [ToolSpec],
     /// Unmatched patterns become W09.
     pub tools_for: &'a ToolsFor<'a>,

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::domain::agent::ToolLoop;
-use crate::domain::context::Side;
+use crate::domain::agent::{InputVisibility, Memory, ToolLoop};
+use crate::domain::context::{Side, ToolVisibility, Trim};
 use crate::domain::message::ChatRole;
 use crate::domain::workflow::{AgentFunction, Parameter, ParameterType, SnapshotPolicy};
 
@@ -97,18 +97,37 @@ pub struct ParameterForm {
 pub struct ContextForm {
     pub name: Text,
     pub messages: Vec<(ChatRole, String)>,
+    /// Characters; as the file says, else as its `max_tokens` says, else the default.
     pub max_length: usize,
+    pub max_tokens: Option<usize>,
+    pub trim: Trim,
+    pub pin_first: usize,
+    pub tool_visibility: ToolVisibility,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// An agent as written. What is `None` is as the role, its level or the workflow has it.
+#[derive(Clone, PartialEq, Debug)]
 pub struct AgentForm {
     /// `name`, or the role's name (A38).
     pub id: Text,
     pub role: Text,
     pub context: Text,
     pub side: Side,
-    pub max_tool_rounds: u32,
+    pub level: Option<Text>,
+    pub model: Option<Text>,
+    pub provider: Option<Text>,
+    /// 0 to 2.
+    pub temperature: Option<f64>,
+    pub max_output_tokens: Option<u32>,
+    /// Patterns that can be read; instead of the role's choice.
+    pub included_tools: Option<Vec<Text>>,
+    /// Patterns that can be read; taken from what is included.
+    pub excluded_tools: Vec<Text>,
+    pub system_append: Option<String>,
+    pub max_tool_rounds: Option<u32>,
     pub tool_loop: ToolLoop,
+    pub input_visibility: Option<InputVisibility>,
+    pub memory: Memory,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -43,8 +43,17 @@ pub(super) const LIMITS: Keys = Keys {
 
 pub(super) const CONTEXT: Keys = Keys {
     what: "a context",
-    known: &["name", "starting_messages", "max_length", "description"],
-    later: &["max_tokens", "trim", "pin_first", "tool_visibility"],
+    known: &[
+        "name",
+        "starting_messages",
+        "max_length",
+        "max_tokens",
+        "trim",
+        "pin_first",
+        "tool_visibility",
+        "description",
+    ],
+    later: &[],
 };
 
 pub(super) const MESSAGE: Keys =
@@ -52,8 +61,11 @@ pub(super) const MESSAGE: Keys =
 
 pub(super) const AGENT: Keys = Keys {
     what: "an agent",
-    known: &["name", "agent_role", "context", "role", "max_tool_rounds", "tool_loop", "description"],
-    later: &[
+    known: &[
+        "name",
+        "agent_role",
+        "context",
+        "role",
         "level",
         "model",
         "provider",
@@ -62,10 +74,13 @@ pub(super) const AGENT: Keys = Keys {
         "included_tools",
         "excluded_tools",
         "system_message_append",
+        "tool_loop",
+        "max_tool_rounds",
         "input_visibility",
         "memory",
-        "delegate",
+        "description",
     ],
+    later: &["delegate"],
 };
 
 pub(super) const STATE: Keys = Keys {

@@ -20,6 +20,9 @@ impl Machine {
             return;
         }
         let Some(agent) = self.speaking() else { return };
+        if let Some(covering) = self.summing() {
+            return self.on_summary(call, &agent, covering, &reply);
+        }
         reply.tool_calls = with_unique_ids(std::mem::take(&mut reply.tool_calls), call.0);
         self.account(call, &agent, &reply);
         if reply.finish == FinishReason::Length {
@@ -52,6 +55,7 @@ impl Machine {
     fn account(&mut self, call: CallId, agent: &AgentSpec, reply: &ModelReply) {
         let cost_usd = agent.choice.price.map(|price| price.cost_usd(&reply.usage));
         let model = reply.model.clone().unwrap_or_else(|| agent.choice.model.clone());
+        self.spend(&reply.usage, cost_usd);
         let state = self.state_name();
         self.ledger.entries.push(CostEntry {
             agent: agent.id.clone(),
@@ -116,7 +120,7 @@ impl Machine {
         if turn.rounds >= turn.allowed {
             let allowed = turn.allowed;
             let text = format!("`{}` has used tools in {allowed} rounds of this visit", agent.id);
-            return self.ask_limit(Asked::ToolRounds, "max_tool_rounds", allowed, text);
+            return self.reached(Asked::ToolRounds, "max_tool_rounds", allowed, text);
         }
         self.next_tool();
     }
@@ -196,14 +200,17 @@ impl Machine {
         if self.lane.phase != Phase::Model(call) {
             return;
         }
-        let agent = self.speaking().map(|agent| agent.id).unwrap_or_default();
+        let Some(agent) = self.speaking() else { return };
         self.emit(RunEvent::ModelFailed {
             call,
-            agent,
+            agent: agent.id.clone(),
             code: error.code().to_owned(),
             reason: error.to_string(),
             attempts,
         });
+        if self.summing().is_some() {
+            return self.on_summary_failed(&agent, error);
+        }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
         let failure =
             Failure::new(error.code(), "The model call failed", format!("{error}{tries}")).hint(error.hint());

@@ -63,14 +63,16 @@ pub fn refuse(model: &mut Model) -> Vec<Cmd> {
     }
 }
 
-/// Enter in the input box while a question wants a text. `None`: the text is meant for something else.
+/// Enter in the input box while a question wants a text. `None`: it is a command.
 pub fn write(model: &mut Model) -> Option<Vec<Cmd>> {
     let Some(Kind::Write { form, .. }) = model.dialogs.front_mut().map(|dialog| &mut dialog.kind) else {
         return None;
     };
     if form.draft == Some(true) {
         form.draft = Some(false);
-        return None;
+        model.composer.put_aside();
+        model.hint = Some("kept in the history: Up brings it back".to_owned());
+        return Some(Vec::new());
     }
     if slash::is_command(&model.composer.text()) {
         return None;

@@ -33,15 +33,15 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
         }
         RunEvent::PersonAsked { call, question } => return asked(model, run, call, &question),
         RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview } => {
-            // a step of the workflow itself has no agent
-            let who = if agent.is_empty() { &state } else { &agent };
-            let asked = (who.as_str(), tool.as_str(), risk);
+            let asked = (agent.as_str(), tool.as_str(), risk);
             let dialog = Dialog::approval(run.clone(), call, asked, &arguments, preview.as_ref());
-            let branch = model.run(run).is_some_and(|view| view.branch_of(&one_line(&state)).is_some());
-            model.dialogs.push_back(dialog.asked_by(&state, branch));
+            // another one than the state that the screen shows: a branch
+            let other = model.run(run).is_some_and(|view| view.branch_of(&one_line(&state)).is_some());
+            model.dialogs.push_back(dialog.asked_by(&state, other));
         }
         // A refusal is told by the event that follows it.
         RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
+            submit::heard_by(model, run, call);
             model.dialogs.retain(|dialog| !dialog.answers(run, call));
         }
         other => machine(model, run, at, other),
@@ -117,6 +117,7 @@ fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
         RunEvent::StateEntered { state, agent, .. } => entered(model, run, &state, agent),
         RunEvent::Transitioned { from, to, .. } => moved(model, run, &from, &to),
         RunEvent::DataChanged { set, removed, .. } => {
+            submit::heard_in(model, &set);
             let mut parts: Vec<String> =
                 set.iter().map(|(key, value)| format!("{key} = {}", report::value_text(value))).collect();
             parts.extend(removed.iter().map(|key| format!("{key} removed")));
@@ -197,6 +198,35 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
             }
             replied(model, run, call, (&agent, side, &name), &text, &reasoning);
         }
+        RunEvent::SummaryCalled { call, agent, context, .. } => {
+            if let Some(view) = model.run_mut(run) {
+                view.activity = format!("{} sums up {}", one_line(&agent), one_line(&context));
+                view.busy_since.get_or_insert(at);
+                view.summing.insert(call);
+            }
+        }
+        RunEvent::ContextSummarized {
+            call,
+            agent,
+            side,
+            context,
+            entries,
+            text,
+            model: name,
+            usage,
+            cost_usd,
+            ..
+        } => {
+            if let Some(view) = model.run_mut(run) {
+                view.retry.remove(&call);
+                view.summing.remove(&call);
+                view.charge(&one_line(&agent), side, &one_line(&name), usage, cost_usd);
+            }
+            if entries > 0 {
+                model.say(Item::note(&format!("{agent} summed up {entries} messages of {context}")));
+                model.say(Item::detail(&format!("summary: {text}")));
+            }
+        }
         // Why is told by what follows: the run's end, or the warning of a conversation.
         RunEvent::ModelFailed { call, .. } => ending::interrupt_reply(model, run, call),
         other => tool(model, run, other),
@@ -258,6 +288,9 @@ fn already_shown(model: &Model, name: &str, text: &str) -> bool {
 
 fn delta(model: &mut Model, run: &RunId, call: CallId, kind: DeltaKind, text: &str) {
     let Some(view) = model.runs.iter_mut().find(|view| view.id == *run) else { return };
+    if view.summing.contains(&call) {
+        return;
+    }
     let at = match view.replies.get(&call) {
         Some(at) => *at,
         None => {

@@ -6,9 +6,10 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::marks::{boxed, put};
+use crate::domain::printable;
 use crate::tui::dialog::{Dialog, Form, Kind};
 use crate::tui::model::Model;
-use crate::tui::text::{duration, fit, one_line, width, wrap};
+use crate::tui::text::{duration, fit, width, wrap};
 use crate::tui::transcript::layout::diff_style;
 
 pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
@@ -68,7 +69,7 @@ pub fn scroll_limit(model: &Model, dialog: &Dialog, room: Rect) -> usize {
 fn keys(model: &Model, dialog: &Dialog) -> &'static str {
     match &dialog.kind {
         Kind::Write { form: Form { draft: None, .. }, .. } if !model.composer.is_empty() => {
-            "Enter queues what you were writing · then answer"
+            "Enter puts what you were writing into the history · then answer"
         }
         _ => dialog.keys(),
     }
@@ -110,7 +111,7 @@ fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<(String, Sty
             let here = at == *selected;
             let (mark, style) =
                 if here { ("▸", model.theme.selected()) } else { (" ", model.theme.text()) };
-            let line = format!("{mark} {} {}", at + 1, one_line(choice));
+            let line = format!("{mark} {} {}", at + 1, printable::name(choice));
             rows.push((fit(&line, columns).into_owned(), style));
         }
     }

@@ -115,7 +115,7 @@ fn every_question_says_who_asks_and_is_answered_once() {
     };
     desk.run("r1", approval_in(41, "analyse.alpha/start", "coder"))
         .run("r1", person(43, pause))
-        .run("r1", approval_in(42, "analyse.beta/start", ""));
+        .run("r1", approval_in(42, "analyse.beta/verify", "workflow"));
     let screen = desk.screen(80, 24);
     assert!(screen.contains("in analyse.alpha/start") && screen.contains("(+2 more)"), "{screen}");
     desk.frames("branches_ask");
@@ -132,7 +132,10 @@ fn every_question_says_who_asks_and_is_answered_once() {
     let command = Command::Answer { call: CallId(43), answer };
     assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), command)]);
     let screen = desk.screen(80, 24);
-    assert!(screen.contains("Allow analyse.beta/start to execute"), "a step has no agent: {screen}");
+    assert!(
+        screen.contains("Allow workflow to execute") && screen.contains("in analyse.beta/verify"),
+        "{screen}"
+    );
     desk.pause(1_000).key(KeyCode::Char('n'));
     assert_eq!(desk.take(), [decided("r1", 42, Decision::Deny { reason: None })]);
     assert!(desk.model.dialogs.is_empty());

@@ -145,9 +145,12 @@ fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
 fn the_beginning_of_another_text_is_no_answer() {
     let mut desk = Desk::new();
     desk.workflow().typed("and te").run("r1", person(20, pause(PauseKind::Text)));
-    assert!(desk.screen(80, 24).contains("Enter queues what you were writing"));
+    assert!(desk.screen(80, 24).contains("Enter puts what you were writing into the history"));
     desk.typed("st it").key(KeyCode::Enter);
-    assert_eq!(desk.take(), [say("and test it")]);
+    assert_eq!((desk.take(), desk.model.composer.is_empty()), (vec![], true));
+    desk.key(KeyCode::Up);
+    assert_eq!(desk.model.composer.text(), "and test it");
+    desk.control('u');
     desk.line("go on");
     assert_eq!(desk.take(), [value(20, json!("go on"))]);
     // what is deleted is forgotten
@@ -198,4 +201,23 @@ fn pauses_on_screen() {
         .hint("add a transition for context.result.exit_code");
     failure.state = Some("verify".into());
     desk.workflow().run("r1", person(20, Question::Failed { failure })).frames("state_failed");
+}
+
+#[test]
+fn what_was_said_before_it_was_asked_for_does_not_come_back() {
+    let mut desk = Desk::new();
+    desk.workflow().line("first").line("second").line("third");
+    // the run answers its own question with the first text, and its state `resume` takes the second
+    desk.run("r1", person(20, pause(PauseKind::Text)))
+        .run("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    let set = serde_json::Map::from_iter([("resume_input".to_owned(), json!("second"))]);
+    desk.run("r1", RunEvent::DataChanged { state: "code".into(), set, removed: vec![] });
+    // a question that is answered here takes nothing
+    desk.take();
+    desk.run("r1", person(21, pause(PauseKind::Text))).line("here");
+    assert_eq!(desk.take(), [value(21, json!("here"))]);
+    desk.run("r1", RunEvent::PersonAnswered { call: CallId(21) });
+    assert_eq!(desk.model.queued, ["third"]);
+    desk.run("r1", finished(RunStatus::Completed, None, None));
+    assert_eq!(desk.model.composer.text(), "third");
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use synthdev::config::lower::{Surroundings, lower};
+use synthdev::config::models::wish::Wish;
 use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::model::ModelChoice;
@@ -36,7 +37,7 @@ impl World {
     }
 
     pub(super) fn with<T>(&self, run: impl FnOnce(&Surroundings<'_>) -> T) -> T {
-        let choice = |role: &Role| match role.level.as_str() {
+        let choice = |wish: &Wish| match wish.level.as_str() {
             "none" => Err(("no model is set for the level `none`".to_owned(), None)),
             level => {
                 Ok(ModelChoice { level: level.to_owned(), model: "m".to_owned(), ..ModelChoice::default() })

@@ -19,6 +19,7 @@ const SHOWN_LAST: usize = 8;
 pub fn interrupt_reply(model: &mut Model, run: &RunId, call: CallId) {
     let Some(view) = model.run_mut(run) else { return };
     view.speakers.remove(&call);
+    view.summing.remove(&call);
     view.retry.remove(&call);
     if let Some(at) = view.replies.remove(&call) {
         mark_interrupted(model, at);
@@ -31,6 +32,7 @@ pub fn close_open(model: &mut Model, run: &RunId) {
     let replies: Vec<usize> = view.replies.drain().map(|(_, at)| at).collect();
     let tools: Vec<usize> = view.tools.drain().map(|(_, at)| at).collect();
     view.speakers.clear();
+    view.summing.clear();
     view.retry.clear();
     view.branches.clear();
     for at in replies {
