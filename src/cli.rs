@@ -4,6 +4,7 @@ pub mod args;
 pub mod exit;
 pub mod headless;
 pub mod lists;
+pub mod moments;
 pub mod past;
 pub mod simulate;
 pub mod snapshots;

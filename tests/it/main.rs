@@ -18,6 +18,7 @@ mod engine;
 mod git;
 mod providers;
 mod pty;
+mod runtime;
 mod sim;
 mod sqlite;
 mod tools;

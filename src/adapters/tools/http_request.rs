@@ -4,6 +4,7 @@
 //! else; its value is taken out of everything that comes back.
 //! Refuses other schemes than http and https, and to follow a redirect to another place with secrets at hand.
 
+mod arguments;
 mod client;
 mod received;
 mod redaction;
@@ -13,8 +14,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Method, Response, StatusCode, Url};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::domain::tool::ToolPreview;
@@ -22,6 +22,7 @@ use crate::domain::tool::ToolPreview;
 use super::answer::Answer;
 use super::arguments::scalar;
 use super::execute_terminal::LONGEST;
+pub(super) use arguments::Arguments;
 pub(super) use client::Clients;
 use received::Received;
 use request::{Prepared, same_origin, shown};
@@ -34,16 +35,6 @@ const MOST_REDIRECTS: usize = 5;
 
 /// A body may be this many times larger than what is kept of a text: JSON has to be whole to be read.
 const BODY_CAPS: usize = 4;
-
-#[derive(Deserialize)]
-pub(super) struct Arguments {
-    method: Option<String>,
-    url: String,
-    headers: Option<Map<String, Value>>,
-    query: Option<Map<String, Value>>,
-    body: Option<Value>,
-    timeout_seconds: Option<u64>,
-}
 
 pub(super) fn schema() -> Value {
     json!({"type": "object", "required": ["url"], "properties": {

@@ -5,7 +5,7 @@ use reqwest::{Method, Url};
 use serde_json::{Map, Value};
 
 use super::super::arguments::scalar;
-use super::Arguments;
+use super::arguments::Arguments;
 use super::redaction::Redaction;
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
