@@ -6,6 +6,7 @@ pub mod exit;
 pub mod graph;
 pub mod headless;
 pub mod lists;
+pub mod moments;
 pub mod past;
 pub mod simulate;
 pub mod snapshots;
