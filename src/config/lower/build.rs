@@ -13,7 +13,7 @@ use crate::domain::message::ChatRole;
 use crate::domain::place::Place;
 use crate::domain::script::{Script, ScriptForm, ScriptKind};
 use crate::domain::workflow::{
-    AgentFunction, Budget, Input, Limits, NoMatch, OnError, State, Transition, Work, Workflow,
+    AgentFunction, Budget, Declared, Input, Limits, NoMatch, OnError, State, Transition, Work, Workflow,
 };
 
 /// `index` finds another workflow of the program by name.
@@ -88,9 +88,11 @@ fn terminal(place: &crate::domain::place::Place) -> State {
 
 fn limits(unit: &Unit) -> Limits {
     let (form, default) = (unit.form.limits, Limits::default());
+    let max_visits = form.max_visits.or_else(|| unit.counted_rounds());
     Limits {
+        declared: Declared { steps: form.max_steps.is_some(), visits: max_visits.is_some() },
         max_steps: form.max_steps.unwrap_or(default.max_steps),
-        max_visits: form.max_visits.or_else(|| unit.counted_rounds()).unwrap_or(default.max_visits),
+        max_visits: max_visits.unwrap_or(default.max_visits),
         max_depth: form.max_depth.unwrap_or(default.max_depth),
         ..default
     }
