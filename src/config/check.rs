@@ -6,20 +6,23 @@ mod compile;
 mod data;
 mod decisions;
 mod graph;
+mod literals;
 mod names;
+mod template;
 mod transitions;
 mod unit;
 
 use super::source::Findings;
 use super::workflow_file::WorkflowForm;
 
-pub use compile::compile;
+pub use compile::{Beside, compile};
 pub use unit::{Cast, Compiled, InputScript, StateScripts, TransitionScripts, Unit};
 
 /// Adds every finding of one workflow. `child` finds another workflow's form by name, for the keys of
 /// `sub_workflow_input` (A47).
 pub fn check<'w>(unit: &Unit, child: &dyn Fn(&str) -> Option<&'w WorkflowForm>, findings: &mut Findings<'_>) {
     names::check(&unit.form, child, findings);
+    literals::check(unit, findings);
     let graph = graph::Graph::new(unit);
     transitions::check(unit, findings);
     graph.check(unit, findings);
