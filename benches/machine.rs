@@ -10,15 +10,16 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use serde_json::Map;
+use serde_json::{Map, Value};
 use synthdev::adapters::javascript::{Limits, World};
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::config::lower::{Surroundings, lower_file};
 use synthdev::config::source::SourceFile;
 use synthdev::domain::approval::ApprovalPolicy;
-use synthdev::domain::ids::{RunId, Timestamp};
+use synthdev::domain::ids::{RunId, StateIx, Timestamp};
 use synthdev::domain::journal::{Row, RowKind, RunHeader};
 use synthdev::domain::place::Layer;
+use synthdev::domain::workflow::{self, ForEach, Program, SnapshotPolicy, State, Transition, Work, Workflow};
 use synthdev::engine::effect::Effect;
 use synthdev::engine::input::Input;
 use synthdev::engine::machine::{Machine, Output};
@@ -53,6 +54,7 @@ fn spec() -> Arc<RunSpec> {
         role: &|name| Err((format!("no role {name}"), None)),
         choice: &|_| Err(("no model".to_owned(), None)),
         tools: &[],
+        text: &|_, _| Ok(None),
         tools_for: &|_, _| (Vec::new(), Vec::new()),
     };
     let file = SourceFile::new(Layer::Project, "ping_pong.json", LOOP);
@@ -144,5 +146,90 @@ fn transitions(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, transitions);
+/// Branches of a measured fork.
+const BRANCHES: u64 = 100;
+
+/// A fork of items that do nothing: what one lane costs from its beginning to its place in the result.
+fn forked() -> Arc<RunSpec> {
+    let state = |name: &str| State { name: name.to_owned(), ..State::default() };
+    let to = |target| Transition { target: StateIx(target), condition: None, before: None };
+    let items: Vec<Value> = (0..BRANCHES).map(Value::from).collect();
+    let body = ForEach {
+        items: workflow::Input::Value(items.into()),
+        each: "item".to_owned(),
+        at: "index".to_owned(),
+        start: StateIx(1),
+        needs: Vec::new(),
+        max_concurrency: None,
+        tolerated_failures: 0,
+        tolerated_percent: 0.0,
+    };
+    let states = vec![
+        State { work: Work::ForEach(body), transitions: vec![to(3)], ..state("start") },
+        State { transitions: vec![to(2)], ..state("start/start") },
+        State { terminal: true, ..state("start/stop") },
+        State { terminal: true, ..state("stop") },
+    ];
+    let workflow = Workflow {
+        name: "forked".to_owned(),
+        states,
+        stop: StateIx(3),
+        snapshot: SnapshotPolicy::Off,
+        ..Workflow::default()
+    };
+    Arc::new(RunSpec {
+        machine_version: MACHINE_VERSION,
+        program: Program { workflows: vec![Arc::new(workflow)], hash: String::new() },
+        inputs: Map::new(),
+        approvals: ApprovalPolicy::default(),
+        interactive: false,
+    })
+}
+
+fn branches(criterion: &mut Criterion) {
+    let spec = forked();
+    let mut group = criterion.benchmark_group("branch");
+    group.throughput(Throughput::Elements(BRANCHES));
+    group.bench_function("begin, one state, join", |bench| {
+        bench.iter_batched(
+            || Machine::new(Arc::clone(&spec)),
+            |mut machine| {
+                black_box(machine.handle(Timestamp(0), Input::Started { seed: 7 }));
+                assert!(machine.is_over());
+            },
+            BatchSize::SmallInput,
+        );
+    });
+    group.finish();
+}
+
+/// What the others are measured against: one row into SQLite, and one call of JavaScript that does nothing.
+fn references(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("reference");
+    let directory = tempfile::tempdir().unwrap();
+    let database = rusqlite::Connection::open(directory.path().join("plain.sqlite")).unwrap();
+    database
+        .execute_batch(
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; CREATE TABLE t (a INTEGER, b TEXT)",
+        )
+        .unwrap();
+    let body = "x".repeat(200);
+    group.bench_function("plain insert", |bench| {
+        bench.iter(|| {
+            let mut insert = database.prepare_cached("INSERT INTO t VALUES (?1, ?2)").unwrap();
+            insert.execute((1, &body)).unwrap()
+        });
+    });
+    let runtime = rquickjs::Runtime::new().unwrap();
+    let context = rquickjs::Context::full(&runtime).unwrap();
+    context.with(|ctx| {
+        let empty: rquickjs::Function<'_> = ctx.eval("(function(){})").unwrap();
+        group.bench_function("empty call of JavaScript", |bench| {
+            bench.iter(|| empty.call::<_, ()>(()).unwrap());
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, references, transitions, branches);
 criterion_main!(benches);

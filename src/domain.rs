@@ -20,6 +20,7 @@ pub mod printable;
 pub mod recovery;
 pub mod role;
 pub mod script;
+pub mod scripted;
 pub mod secret;
 pub mod snapshot;
 pub mod tool;

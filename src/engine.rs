@@ -15,5 +15,6 @@ pub mod merge;
 pub mod replay;
 pub mod scope;
 pub mod spec;
+pub mod thread;
 pub mod turn;
 pub mod view;

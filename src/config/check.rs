@@ -8,6 +8,7 @@ mod decisions;
 mod graph;
 mod literals;
 mod names;
+mod script_file;
 mod template;
 mod transitions;
 mod unit;
@@ -15,8 +16,9 @@ mod unit;
 use super::source::Findings;
 use super::workflow_file::WorkflowForm;
 
-pub use compile::{Beside, compile};
-pub use unit::{Cast, Compiled, InputScript, StateScripts, TransitionScripts, Unit};
+pub use compile::{Around, Beside, compile};
+pub use script_file::script_file;
+pub use unit::{Cast, Compiled, InputScript, ScriptFile, StateScripts, TransitionScripts, Unit};
 
 /// Adds every finding of one workflow. `child` finds another workflow's form by name, for the keys of
 /// `sub_workflow_input` (A47).

@@ -4,9 +4,12 @@
 //! in one pass; scripts are not looked at here.
 
 mod actions;
+mod agent;
 mod bodies;
+mod context;
 mod fields;
 mod form;
+mod handlers;
 mod inputs;
 mod keys;
 mod named;
@@ -25,9 +28,10 @@ use crate::domain::diagnostic::Diagnostic;
 
 pub use fields::inside;
 pub use form::{
-    AgentForm, ContextForm, FunctionForm, LimitsForm, NoMatchForm, ParameterForm, StartCondition, StateForm,
-    TransitionForm, WorkflowForm, WorkflowHead,
+    AgentForm, ContextForm, Dialect, FunctionForm, HandlersForm, LimitsForm, NoMatchForm, ParameterForm,
+    StartCondition, StateForm, TransitionForm, WorkflowForm, WorkflowHead,
 };
+pub use handlers::lower as lower_handlers;
 pub use value::{InputForm, RequestForm, Spanned, Text};
 pub use work::{
     Arguments, CatchForm, ForEachForm, OnErrorForm, ParallelForm, PauseForm, RetryForm, StepForm, WaitForm,
@@ -65,17 +69,21 @@ pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
     fields::object(node, &keys::WORKFLOW, findings)?;
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
     let named = used::read(node, findings);
+    let states = states::States::of(&named).read(node, findings);
+    let handled = states.iter().any(|state| state.handlers != HandlersForm::default());
     Some(WorkflowForm {
         name,
+        dialect: if handled { Dialect::Handlers } else { Dialect::Seed },
+        script_file: fields::text(node, "script_file", findings),
         description: fields::text(node, "description", findings).map_or_else(String::new, |text| text.value),
         version: fields::text(node, "version", findings).map(|text| text.value),
         start: parts::start_condition(node, findings),
         inputs: parts::inputs(node, &named, findings),
         output: parts::output(node, &named, findings),
         variables: parts::variables(node, findings),
-        contexts: fields::list(node, "contexts", findings, parts::context),
-        agents: fields::list(node, "agents", findings, parts::agent),
-        states: states::States::of(&named).read(node, findings),
+        contexts: fields::list(node, "contexts", findings, context::context),
+        agents: fields::list(node, "agents", findings, agent::agent),
+        states,
         limits: parts::limits(node, findings),
         budget: safety::budget(node, &named, findings),
         timeout_ms: safety::timeout(node, &named, findings),

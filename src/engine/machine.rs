@@ -15,6 +15,7 @@ mod snapshots;
 mod split;
 mod started;
 mod stored;
+mod summary;
 mod timers;
 mod tools;
 mod visit;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::script_facts::{Facts, Name, SyntaxError, facts, is_known, known_names};
+use super::super::script_facts::{Facts, Library, Name, SyntaxError, facts, is_known, known_names};
 use super::super::source::{Findings, SourceFile};
 use super::super::suggest::did_you_mean;
 use super::super::workflow_file::{InputForm, RequestForm, StateForm, Text, WorkflowForm, inside};
@@ -15,17 +15,21 @@ use crate::domain::workflow::plain_text;
 /// A text file beside a workflow file, by its relative path; `None` if there is none. Errors: what is wrong, a hint.
 pub type Beside<'b> = dyn Fn(&SourceFile, &str) -> Result<Option<SourceFile>, (String, Option<String>)> + 'b;
 
+/// What the scripts of a workflow may name, and the texts that it is written with.
+#[derive(Clone, Copy)]
+pub struct Around<'c> {
+    pub library: Option<&'c Library>,
+    pub beside: &'c Beside<'c>,
+}
+
 /// Compiles every script of a workflow; what does not parse is left out and found.
-pub fn compile(form: &WorkflowForm, beside: &Beside<'_>, findings: &mut Findings<'_>) -> Vec<StateScripts> {
-    form.states
-        .iter()
-        .map(|state| Compiler { form, beside, findings, apart: false }.state(state))
-        .collect()
+pub fn compile(form: &WorkflowForm, around: Around<'_>, findings: &mut Findings<'_>) -> Vec<StateScripts> {
+    form.states.iter().map(|state| Compiler { form, around, findings, apart: false }.state(state)).collect()
 }
 
 struct Compiler<'c, 'f, 'a> {
     form: &'c WorkflowForm,
-    beside: &'c Beside<'c>,
+    around: Around<'c>,
     findings: &'f mut Findings<'a>,
     /// The text is a whole file, not a string in JSON.
     apart: bool,
@@ -37,9 +41,10 @@ impl Compiler<'_, '_, '_> {
         let input = state.input.as_ref().map_or(InputScript::Absent, |input| self.input(input));
         let sub_inputs = state.sub_inputs.iter().map(|(_, input)| self.input(input)).collect();
         let work = state.work.inputs().into_iter().map(|input| self.input(input)).collect();
-        let catch = state.catch.iter().map(|one| {
-            one.before.as_ref().and_then(|text| self.script(text, ScriptKind::Before))
-        });
+        let catch = state
+            .catch
+            .iter()
+            .map(|one| one.before.as_ref().and_then(|text| self.script(text, ScriptKind::Before)));
         let catch = catch.collect();
         let transitions = state.transitions.iter().flatten();
         let transitions = transitions
@@ -61,7 +66,7 @@ impl Compiler<'_, '_, '_> {
     }
 
     fn script(&mut self, text: &Text, kind: ScriptKind) -> Option<Compiled> {
-        match facts(&text.value, kind) {
+        match self.facts(&text.value, kind) {
             Ok(facts) => {
                 self.judge(text, &facts);
                 Some(Compiled { kind, text: text.clone(), facts, place: None })
@@ -71,6 +76,19 @@ impl Compiler<'_, '_, '_> {
                 None
             }
         }
+    }
+
+    /// As `script_facts::facts`, with the names of the script file known.
+    fn facts(&self, source: &str, kind: ScriptKind) -> Result<Facts, SyntaxError> {
+        let facts = facts(source, kind)?;
+        Ok(self.explained(facts))
+    }
+
+    fn explained(&self, mut facts: Facts) -> Facts {
+        if let Some(library) = self.around.library {
+            library.explain(&mut facts);
+        }
+        facts
     }
 
     fn broken(&mut self, text: &Text, error: SyntaxError) {
@@ -98,7 +116,7 @@ impl Compiler<'_, '_, '_> {
     /// An expression iff it parses as one and every free name is known, else literal text (A8). What is mostly text
     /// must also read something of the run.
     fn either(&mut self, text: &Text, mostly_text: bool) -> InputScript {
-        match facts(&text.value, ScriptKind::Input) {
+        match self.facts(&text.value, ScriptKind::Input) {
             Ok(facts) if facts.unknown.is_empty() && (!mostly_text || reads(&text.value, &facts)) => {
                 self.judge(text, &facts);
                 let text = text.clone();
@@ -115,8 +133,9 @@ impl Compiler<'_, '_, '_> {
         match template::read(&text.value) {
             Ok(Template::Text(text)) => InputScript::Text(text),
             Ok(Template::Script(facts)) => {
+                let facts = self.explained(*facts);
                 self.judge(text, &facts);
-                let (kind, text, facts) = (ScriptKind::Input, text.clone(), *facts);
+                let (kind, text) = (ScriptKind::Input, text.clone());
                 InputScript::Script(Box::new(Compiled { kind, text, facts, place: None }))
             }
             Err(error) => {
@@ -128,7 +147,7 @@ impl Compiler<'_, '_, '_> {
 
     /// A template in a file of its own. What is wrong in it is found there.
     fn file(&mut self, path: &Text) -> InputScript {
-        let file = match (self.beside)(self.findings.file, &path.value) {
+        let file = match (self.around.beside)(self.findings.file, &path.value) {
             Ok(Some(file)) => file,
             Ok(None) => {
                 let message = format!("there is no file `{}`", path.value);
@@ -144,7 +163,7 @@ impl Compiler<'_, '_, '_> {
         let whole = Text { value: file.text.to_string(), span: 0..file.text.len() };
         let mut findings = Findings::new(&file);
         let mut apart =
-            Compiler { form: self.form, beside: self.beside, findings: &mut findings, apart: true };
+            Compiler { form: self.form, around: self.around, findings: &mut findings, apart: true };
         let found = apart.template(&whole);
         self.findings.list.append(&mut findings.list);
         match found {
@@ -179,7 +198,9 @@ impl Compiler<'_, '_, '_> {
         let slip = facts.and_then(|facts| facts.unknown.iter().find_map(slip));
         let code_like = facts.is_none() && !text.value.contains('\n') && mentions_host(&text.value);
         let (severity, hint) = match slip {
-            _ if braces => (Severity::Warning, "write {\"template\": …} to have the {{…}} filled in".to_owned()),
+            _ if braces => {
+                (Severity::Warning, "write {\"template\": …} to have the {{…}} filled in".to_owned())
+            }
             Some(hint) => (Severity::Warning, hint),
             None if code_like => {
                 let hint = "if it is meant as an expression, correct its syntax or write {\"expr\": …}";
@@ -195,7 +216,10 @@ impl Compiler<'_, '_, '_> {
     fn judge(&mut self, text: &Text, facts: &Facts) {
         for name in &facts.unknown {
             let message = format!("`{}` is not known here", name.name);
-            let hint = did_you_mean(&name.name, known_names()).or_else(|| unavailable(&name.name));
+            let offers = self.around.library.iter().flat_map(|library| &library.offers);
+            let mut known: Vec<&str> = known_names().collect();
+            known.extend(offers.map(|offer| offer.name.as_str()));
+            let hint = did_you_mean(&name.name, known).or_else(|| unavailable(&name.name));
             self.report("E07", text, name, message, hint);
         }
         for name in &facts.unknown_members {
@@ -251,7 +275,7 @@ fn mentions_host(text: &str) -> bool {
     ["common_data.", "variables.", "agents.", "contexts.", "this."].iter().any(|name| text.contains(name))
 }
 
-fn unavailable(name: &str) -> Option<String> {
+pub(super) fn unavailable(name: &str) -> Option<String> {
     let what = match name {
         "require" | "process" | "fetch" | "module" | "exports" | "Buffer" | "XMLHttpRequest" => {
             "files and network"

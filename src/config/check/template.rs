@@ -30,7 +30,8 @@ pub(super) fn read(text: &str) -> Result<Template, SyntaxError> {
     if expressions == 0 {
         return Ok(Template::Text(text.to_owned()));
     }
-    let alone = expressions == 1 && pieces.iter().all(|piece| blank(piece) || !matches!(piece, Piece::Plain(_)));
+    let alone =
+        expressions == 1 && pieces.iter().all(|piece| blank(piece) || !matches!(piece, Piece::Plain(_)));
     let mut code = Code::new();
     let mut all: Option<Facts> = None;
     let mut only = String::new();
@@ -79,7 +80,9 @@ fn split(text: &str) -> Result<Vec<Piece<'_>>, SyntaxError> {
             Some(error) => SyntaxError { offset: error.offset + offset, ..error },
             None => SyntaxError {
                 message: "`{{` is never closed".to_owned(),
-                hint: Some("write `}}` after the expression; a literal `{{` is written {{\"{{\"}}".to_owned()),
+                hint: Some(
+                    "write `}}` after the expression; a literal `{{` is written {{\"{{\"}}".to_owned(),
+                ),
                 offset: open,
             },
         })?;
@@ -215,9 +218,15 @@ mod tests {
 
     #[test]
     fn a_broken_expression_is_found_where_it_breaks() {
-        for (text, at) in [("a {{ 1 + }} b", 8), ("a {{ b", 2), ("x {{}}", 4), ("{{ a }} {{ return 1 }}", 11)] {
+        for (text, at) in [("a {{ 1 + }} b", 8), ("a {{ b", 2), ("x {{}}", 4), ("{{ a }} {{ return 1 }}", 11)]
+        {
             let Err(error) = read(text) else { panic!("{text}") };
-            assert!(error.offset >= at && error.offset <= at + 2, "{text}: {} {}", error.offset, error.message);
+            assert!(
+                error.offset >= at && error.offset <= at + 2,
+                "{text}: {} {}",
+                error.offset,
+                error.message
+            );
         }
     }
 }

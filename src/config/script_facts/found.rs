@@ -38,6 +38,8 @@ pub struct Facts {
     pub prepared: String,
     /// Free identifiers that neither the host nor the language defines (E07), in order.
     pub unknown: Vec<Name>,
+    /// Names of the workflow's script file.
+    pub offered: Vec<Name>,
     /// `this.NAME` that the host does not have (E07).
     pub unknown_members: Vec<Name>,
     /// The whole script is `true` or `false`.
@@ -59,6 +61,7 @@ impl Facts {
             form,
             prepared,
             unknown: Vec::new(),
+            offered: Vec::new(),
             unknown_members: Vec::new(),
             constant: None,
             reads: Vec::new(),
@@ -79,6 +82,7 @@ impl Facts {
             form: _,
             prepared: _,
             unknown,
+            offered,
             unknown_members,
             constant: _,
             reads,
@@ -89,7 +93,8 @@ impl Facts {
             calls,
             test: _,
         } = &mut self;
-        for name in [unknown, unknown_members, reads, writes, agents, contexts].into_iter().flatten() {
+        for name in [unknown, offered, unknown_members, reads, writes, agents, contexts].into_iter().flatten()
+        {
             name.offset = by(name.offset);
         }
         for call in calls {
@@ -102,6 +107,7 @@ impl Facts {
     #[must_use]
     pub fn joined(mut self, other: Self) -> Self {
         self.unknown.extend(other.unknown);
+        self.offered.extend(other.offered);
         self.unknown_members.extend(other.unknown_members);
         self.reads.extend(other.reads);
         self.writes.extend(other.writes);

@@ -91,7 +91,8 @@ pub(super) fn http(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>)
 fn method(node: &Node, all: &mut Arguments, findings: &mut Findings<'_>) {
     const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
     let words = METHODS.map(|word| (word, word));
-    let lower = text(node, "method", findings).filter(|word| METHODS.contains(&word.value.to_uppercase().as_str()));
+    let lower =
+        text(node, "method", findings).filter(|word| METHODS.contains(&word.value.to_uppercase().as_str()));
     let found = match lower {
         Some(word) => Some(word.value.to_uppercase()),
         None => choice(node, "method", &words, findings).map(|word| word.value.to_owned()),
@@ -104,7 +105,8 @@ fn method(node: &Node, all: &mut Arguments, findings: &mut Findings<'_>) {
 fn literal_url(node: &Node, findings: &mut Findings<'_>) {
     let Some(url) = given(node, "url").and_then(Node::as_str) else { return };
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
-    if matches!(scheme, Some(scheme) if !["http", "https"].contains(&scheme) && !scheme.contains(['\'', '"', '`', '.'])) {
+    if matches!(scheme, Some(scheme) if !["http", "https"].contains(&scheme) && !scheme.contains(['\'', '"', '`', '.']))
+    {
         let span = given(node, "url").map_or(node.span.clone(), |value| value.span.clone());
         findings.error("E10", span, "`url` must begin with https:// or http://", None);
     }
@@ -147,7 +149,9 @@ fn expect(node: &Node, key: &str, bounds: (i64, i64), findings: &mut Findings<'_
         _ => std::slice::from_ref(value),
     };
     let number = |item: &Node| match &item.kind {
-        Kind::Number(text) => text.parse::<i64>().ok().filter(|number| (bounds.0..=bounds.1).contains(number)),
+        Kind::Number(text) => {
+            text.parse::<i64>().ok().filter(|number| (bounds.0..=bounds.1).contains(number))
+        }
         _ => None,
     };
     let numbers: Vec<i64> = items.iter().filter_map(number).collect();

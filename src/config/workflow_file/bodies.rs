@@ -97,7 +97,8 @@ impl Bodies<'_> {
         let each = variable(node, "each", "item", findings);
         let at = variable(node, "at", "index", findings);
         if each == at {
-            let span = node.get("at").or_else(|| node.get("each")).map_or(node.span.clone(), |one| one.span.clone());
+            let span =
+                node.get("at").or_else(|| node.get("each")).map_or(node.span.clone(), |one| one.span.clone());
             findings.error("E10", span, "`each` and `at` need different names", None);
         }
         Some(ForEachForm {
@@ -187,7 +188,12 @@ impl Bodies<'_> {
         }
         let span = node.get("states").map_or(node.span.clone(), |list| list.span.start..list.span.start + 1);
         let hint = "name its first state `start`".to_owned();
-        findings.error("E01", span, format!("the body of `{}` has no state named `start`", self.owner), Some(hint));
+        findings.error(
+            "E01",
+            span,
+            format!("the body of `{}` has no state named `start`", self.owner),
+            Some(hint),
+        );
     }
 
     /// The state that a body of one sub-workflow or one agent is.

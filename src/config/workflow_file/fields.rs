@@ -116,12 +116,7 @@ pub(super) fn amount(node: &Node, key: &str, findings: &mut Findings<'_>) -> Opt
 }
 
 /// A number between two bounds, both included.
-pub(super) fn number(
-    node: &Node,
-    key: &str,
-    bounds: (f64, f64),
-    findings: &mut Findings<'_>,
-) -> Option<f64> {
+pub(super) fn number(node: &Node, key: &str, bounds: (f64, f64), findings: &mut Findings<'_>) -> Option<f64> {
     let value = given(node, key)?;
     let parsed = if let Kind::Number(text) = &value.kind { text.parse::<f64>().ok() } else { None };
     let fits = parsed.filter(|number| (bounds.0..=bounds.1).contains(number));
@@ -170,8 +165,9 @@ pub(super) fn duration(value: &Node, key: &str, findings: &mut Findings<'_>) -> 
                 (format!("`{key}` {why}"), "write seconds, or an ISO 8601 duration such as \"PT5M\"")
             })
         }
-        Kind::String(text) => from_iso(text)
-            .map_err(|why| (format!("`{key}`: {why}"), "write seconds, or an ISO 8601 duration such as \"PT5M\"")),
+        Kind::String(text) => from_iso(text).map_err(|why| {
+            (format!("`{key}`: {why}"), "write seconds, or an ISO 8601 duration such as \"PT5M\"")
+        }),
         Kind::Null | Kind::Bool(_) | Kind::Array(_) | Kind::Object(_) => {
             wrong(value, &format!("`{key}` must be seconds or an ISO 8601 duration"), findings);
             return None;

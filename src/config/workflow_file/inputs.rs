@@ -142,13 +142,7 @@ pub(super) fn arguments(
 
 impl Arguments {
     /// Adds one argument.
-    pub(super) fn add(
-        &mut self,
-        name: Text,
-        value: &Node,
-        inputs: Inputs<'_>,
-        findings: &mut Findings<'_>,
-    ) {
+    pub(super) fn add(&mut self, name: Text, value: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) {
         if value.kind == Kind::Null {
             return;
         }
@@ -160,7 +154,10 @@ impl Arguments {
 
     /// Takes what is not said here from the usual arguments.
     pub(super) fn complete(&mut self, usual: &Self) {
-        for name in usual.names.iter().filter(|name| !self.literal.contains_key(&name.value)) {
+        for name in &usual.names {
+            if self.literal.contains_key(&name.value) {
+                continue;
+            }
             if let Some(value) = usual.literal.get(&name.value) {
                 self.literal.insert(name.value.clone(), value.clone());
             }

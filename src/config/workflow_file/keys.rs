@@ -30,8 +30,9 @@ pub(super) const WORKFLOW: Keys = Keys {
         "on_condition_error",
         "lenient",
         "snapshot",
+        "script_file",
     ],
-    later: &["script_file", "schedule"],
+    later: &["schedule"],
 };
 
 pub(super) const PARAMETER: Keys = Keys {
@@ -42,21 +43,23 @@ pub(super) const PARAMETER: Keys = Keys {
 
 pub(super) const LIMITS: Keys = Keys {
     what: "`limits`",
-    known: &[
-        "max_steps",
-        "max_visits",
-        "max_depth",
-        "max_model_calls",
-        "max_tool_rounds",
-        "max_concurrency",
-    ],
+    known: &["max_steps", "max_visits", "max_depth", "max_model_calls", "max_tool_rounds", "max_concurrency"],
     later: &[],
 };
 
 pub(super) const CONTEXT: Keys = Keys {
     what: "a context",
-    known: &["name", "starting_messages", "max_length", "description"],
-    later: &["max_tokens", "trim", "pin_first", "tool_visibility"],
+    known: &[
+        "name",
+        "starting_messages",
+        "max_length",
+        "max_tokens",
+        "trim",
+        "pin_first",
+        "tool_visibility",
+        "description",
+    ],
+    later: &[],
 };
 
 pub(super) const MESSAGE: Keys =
@@ -64,8 +67,11 @@ pub(super) const MESSAGE: Keys =
 
 pub(super) const AGENT: Keys = Keys {
     what: "an agent",
-    known: &["name", "agent_role", "context", "role", "max_tool_rounds", "tool_loop", "description"],
-    later: &[
+    known: &[
+        "name",
+        "agent_role",
+        "context",
+        "role",
         "level",
         "model",
         "provider",
@@ -74,26 +80,21 @@ pub(super) const AGENT: Keys = Keys {
         "included_tools",
         "excluded_tools",
         "system_message_append",
+        "tool_loop",
+        "max_tool_rounds",
         "input_visibility",
         "memory",
-        "delegate",
+        "description",
     ],
+    later: &["delegate"],
 };
 
 /// Keys of a state by what they are for; `STATE_TYPES` says which type has which.
 const NAMED: &[&str] = &["name", "type", "description"];
 const FLOW: &[&str] = &["action", "transition"];
-const SAFETY: &[&str] = &[
-    "output",
-    "retry",
-    "catch",
-    "fallback",
-    "on_error",
-    "timeout",
-    "budget",
-    "max_visits",
-    "on_limit",
-];
+const HANDLERS: &[&str] = &["pre_handler", "post_handler", "transition_handler"];
+const SAFETY: &[&str] =
+    &["output", "retry", "catch", "fallback", "on_error", "timeout", "budget", "max_visits", "on_limit"];
 
 /// What a state of one `type` may hold.
 pub(super) struct StateType {
@@ -110,8 +111,11 @@ impl StateType {
 }
 
 /// A state without a `type`: an agent, a sub-workflow, a script, or only transitions.
-pub(super) const PLAIN_STATE: StateType =
-    StateType { word: "", what: "a state without `type`", groups: &[NAMED, &["agent", "input"], FLOW, SAFETY] };
+pub(super) const PLAIN_STATE: StateType = StateType {
+    word: "",
+    what: "a state without `type`",
+    groups: &[NAMED, &["agent", "input"], FLOW, HANDLERS, SAFETY],
+};
 
 pub(super) const STATE_TYPES: [StateType; 11] = [
     StateType {
@@ -158,11 +162,7 @@ pub(super) const STATE_TYPES: [StateType; 11] = [
         what: "a delegate state",
         groups: &[NAMED, &["action", "ttl", "default", "on_timeout", "transition"], SAFETY],
     },
-    StateType {
-        word: "tool",
-        what: "a tool state",
-        groups: &[NAMED, &["tool", "arguments"], FLOW, SAFETY],
-    },
+    StateType { word: "tool", what: "a tool state", groups: &[NAMED, &["tool", "arguments"], FLOW, SAFETY] },
     StateType {
         word: "mcp",
         what: "an mcp state",
@@ -195,11 +195,8 @@ pub(super) const RETRY: Keys = Keys {
     later: &[],
 };
 
-pub(super) const CATCH: Keys = Keys {
-    what: "a catch rule",
-    known: &["errors", "as", "target", "before", "description"],
-    later: &[],
-};
+pub(super) const CATCH: Keys =
+    Keys { what: "a catch rule", known: &["errors", "as", "target", "before", "description"], later: &[] };
 
 pub(super) const BUDGET: Keys =
     Keys { what: "`budget`", known: &["tokens", "cost_usd", "duration"], later: &[] };
@@ -209,11 +206,8 @@ pub(super) const CAP: Keys = Keys { what: "a budget", known: &["soft", "hard"], 
 pub(super) const OUTPUT: Keys =
     Keys { what: "`output` of a state", known: &["as", "schema", "description"], later: &[] };
 
-pub(super) const USE: Keys = Keys {
-    what: "`use`",
-    known: &["retries", "timeouts", "prompts", "schemas", "tools"],
-    later: &[],
-};
+pub(super) const USE: Keys =
+    Keys { what: "`use`", known: &["retries", "timeouts", "prompts", "schemas", "tools"], later: &[] };
 
 /// A tool call under a name of its own (`use.tools`).
 pub(super) const USED_TOOL: Keys =

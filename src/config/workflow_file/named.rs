@@ -31,7 +31,12 @@ impl Named {
         self.timeouts.iter().any(|(known, _)| known == name)
     }
 
-    pub(super) fn timeout(&self, name: &str, span: &Range<usize>, findings: &mut Findings<'_>) -> Option<u64> {
+    pub(super) fn timeout(
+        &self,
+        name: &str,
+        span: &Range<usize>,
+        findings: &mut Findings<'_>,
+    ) -> Option<u64> {
         find(&self.timeouts, "timeout", "timeouts", name, span, findings)
     }
 
@@ -44,7 +49,12 @@ impl Named {
         find(&self.prompts, "prompt", "prompts", name, span, findings)
     }
 
-    pub(super) fn schema(&self, name: &str, span: &Range<usize>, findings: &mut Findings<'_>) -> Option<Value> {
+    pub(super) fn schema(
+        &self,
+        name: &str,
+        span: &Range<usize>,
+        findings: &mut Findings<'_>,
+    ) -> Option<Value> {
         find(&self.schemas, "schema", "schemas", name, span, findings)
     }
 

@@ -44,16 +44,22 @@ pub(super) fn pause(
     }
     let message = inputs.words_of(node, "message", findings);
     let schema = schema::read(node, inputs.named, findings);
-    let form = waiting(node, inputs, scope, PauseForm {
-        kind,
-        message,
-        choices,
-        schema,
-        required_outputs: outputs,
-        default: None,
-        ttl_ms: None,
-        on_timeout: None,
-    }, findings);
+    let form = waiting(
+        node,
+        inputs,
+        scope,
+        PauseForm {
+            kind,
+            message,
+            choices,
+            schema,
+            required_outputs: outputs,
+            default: None,
+            ttl_ms: None,
+            on_timeout: None,
+        },
+        findings,
+    );
     Some(form)
 }
 
@@ -125,7 +131,10 @@ fn default(value: &Node, form: &PauseForm, findings: &mut Findings<'_>) {
         }
         PauseKind::Outputs => {
             let held = |name: &String| value.get(name).is_some_and(|one| one.kind != Kind::Null);
-            (value.members().is_some() && form.required_outputs.iter().all(held), "an object of all `required_outputs`")
+            (
+                value.members().is_some() && form.required_outputs.iter().all(held),
+                "an object of all `required_outputs`",
+            )
         }
     };
     if !fits {
@@ -143,7 +152,8 @@ pub(super) fn delegate(
     findings: &mut Findings<'_>,
 ) -> Option<PauseForm> {
     let Some(action) = given(node, "action") else {
-        let hint = "add \"action\": {\"type\": \"llm_task\", \"prompt\": \"…\", \"required_outputs\": [\"…\"]}";
+        let hint =
+            "add \"action\": {\"type\": \"llm_task\", \"prompt\": \"…\", \"required_outputs\": [\"…\"]}";
         let message = "the delegate state has no `action`";
         findings.error("E10", node.span.start..node.span.start + 1, message, Some(hint.to_owned()));
         return None;

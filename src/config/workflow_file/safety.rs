@@ -33,9 +33,11 @@ pub(super) fn budget(node: &Node, named: &Named, findings: &mut Findings<'_>) ->
     if object(value, &BUDGET, findings).is_none() {
         return Budget::default();
     }
-    let tokens = cap(value, "tokens", findings, |node, key, findings| count(node, key, findings).map(u64::from));
-    let cost_usd =
-        cap(value, "cost_usd", findings, |node, key, findings| number(node, key, (0.0, f64::INFINITY), findings));
+    let tokens =
+        cap(value, "tokens", findings, |node, key, findings| count(node, key, findings).map(u64::from));
+    let cost_usd = cap(value, "cost_usd", findings, |node, key, findings| {
+        number(node, key, (0.0, f64::INFINITY), findings)
+    });
     let duration_ms =
         cap(value, "duration", findings, |node, key, findings| length(node, key, named, findings));
     Budget { tokens, cost_usd, duration_ms }
@@ -196,7 +198,11 @@ pub(super) fn store(node: &Node, named: &Named, findings: &mut Findings<'_>) -> 
 }
 
 /// Any JSON but `null`, which counts as absent.
-pub(super) fn fallback(node: &Node, store: Option<&Store>, findings: &mut Findings<'_>) -> Option<serde_json::Value> {
+pub(super) fn fallback(
+    node: &Node,
+    store: Option<&Store>,
+    findings: &mut Findings<'_>,
+) -> Option<serde_json::Value> {
     let value = given(node, "fallback")?;
     if let Some(schema) = store.and_then(|store| store.schema.as_ref()) {
         schema::fits(value, "fallback", schema, findings);

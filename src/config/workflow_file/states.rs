@@ -9,7 +9,7 @@ use super::inputs::{Inputs, sub_inputs};
 use super::keys::{ACTION, PLAIN_STATE, STATE_TYPES, StateType, TRANSITION};
 use super::named::Named;
 use super::{
-    FunctionForm, Spanned, StateForm, TransitionForm, WorkForm, actions, pauses, safety,
+    FunctionForm, HandlersForm, Spanned, StateForm, TransitionForm, WorkForm, actions, pauses, safety,
 };
 use crate::domain::workflow::AgentFunction;
 
@@ -82,10 +82,11 @@ impl<'n> States<'n> {
         if let (false, Some(action)) = (plain, action) {
             script_only(action, word, findings);
         }
-        let transitions = node.get("transition").map(|_| {
-            list(node, "transition", findings, |one, findings| transition(one, scope, findings))
-        });
-        let on_error = if is_branch_policy(node, word) { None } else { safety::on_error(node, scope, findings) };
+        let transitions = node
+            .get("transition")
+            .map(|_| list(node, "transition", findings, |one, findings| transition(one, scope, findings)));
+        let on_error =
+            if is_branch_policy(node, word) { None } else { safety::on_error(node, scope, findings) };
         let store = safety::store(node, self.named, findings);
         let own = action.filter(|_| plain);
         StateForm {
@@ -100,6 +101,7 @@ impl<'n> States<'n> {
             script: action.and_then(|action| text(action, "script", findings)),
             sub_workflow: own.and_then(|action| text(action, "sub_workflow", findings)),
             sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.inputs(), findings)),
+            handlers: if plain { handlers(node, findings) } else { HandlersForm::default() },
             transitions,
             retry: safety::retry(node, self.named, findings),
             catch: safety::catch(node, scope, findings),
@@ -123,8 +125,7 @@ impl<'n> States<'n> {
         inside: &mut Vec<StateForm>,
         findings: &mut Findings<'_>,
     ) -> WorkForm {
-        let states =
-            |node: &Node, scope: &str, findings: &mut Findings<'_>| self.list(node, scope, findings);
+        let states = |node: &Node, scope: &str, findings: &mut Findings<'_>| self.list(node, scope, findings);
         let bodies = Bodies { owner: &form.name.value, inputs: self.inputs(), states: &states };
         let work = match kind.map_or("", |kind| kind.word) {
             "parallel" => bodies.parallel(node, inside, findings).map(WorkForm::Parallel),
@@ -155,7 +156,9 @@ fn kind(node: &Node, findings: &mut Findings<'_>) -> Option<&'static StateType> 
         let known: Vec<&str> = STATE_TYPES.iter().map(|one| one.word).collect();
         let hint = or_list(&word.value, "types", &known);
         let hint = match word.value.as_str() {
-            "agent" | "script" | "sub_workflow" => Some("leave `type` out: it is seen from the other keys".to_owned()),
+            "agent" | "script" | "sub_workflow" => {
+                Some("leave `type` out: it is seen from the other keys".to_owned())
+            }
             _ => hint,
         };
         findings.error("E10", word.span, format!("there is no state type `{}`", word.value), hint);
@@ -170,8 +173,11 @@ fn keys(node: &Node, kind: &StateType, findings: &mut Findings<'_>) {
         if kind.known().any(|known| known == key) || key.starts_with("x_") || key == "$schema" {
             continue;
         }
-        let owners: Vec<&str> =
-            STATE_TYPES.iter().filter(|one| one.known().any(|known| known == key)).map(|one| one.word).collect();
+        let owners: Vec<&str> = STATE_TYPES
+            .iter()
+            .filter(|one| one.known().any(|known| known == key))
+            .map(|one| one.word)
+            .collect();
         let of_plain = PLAIN_STATE.known().any(|known| known == key);
         let (message, hint) = match key {
             "sub_workflow" | "sub_workflow_input" | "function" | "script" if kind.word.is_empty() => {
@@ -181,9 +187,10 @@ fn keys(node: &Node, kind: &StateType, findings: &mut Findings<'_>) {
             _ if of_plain && !owners.is_empty() || owners.is_empty() && !of_plain => {
                 unknown_key(key, kind.what, kind.known())
             }
-            _ if of_plain => {
-                (format!("`{key}` belongs to a state without `type`"), Some(format!("{} has no `{key}`", kind.what)))
-            }
+            _ if of_plain => (
+                format!("`{key}` belongs to a state without `type`"),
+                Some(format!("{} has no `{key}`", kind.what)),
+            ),
             _ => {
                 let types = owners.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
                 let hint = match owners.as_slice() {
@@ -202,7 +209,8 @@ fn script_only(action: &Node, word: &str, findings: &mut Findings<'_>) {
     for member in action.members().unwrap_or_default() {
         let known = ACTION.known.contains(&member.key.as_str());
         if known && member.key != "script" && member.value.kind != Kind::Null {
-            let message = format!("a state of the type `{word}` does its own work: its action can only be a script");
+            let message =
+                format!("a state of the type `{word}` does its own work: its action can only be a script");
             let hint = format!("move `{}` to a state without `type`", member.key);
             findings.error("E10", member.key_span.clone(), message, Some(hint));
         }
@@ -212,6 +220,14 @@ fn script_only(action: &Node, word: &str, findings: &mut Findings<'_>) {
 /// `on_error` of a parallel state can also say what a failing branch means to the others.
 fn is_branch_policy(node: &Node, word: &str) -> bool {
     word == "parallel" && matches!(node.get("on_error").and_then(Node::as_str), Some("fail_fast" | "collect"))
+}
+
+fn handlers(node: &Node, findings: &mut Findings<'_>) -> HandlersForm {
+    HandlersForm {
+        before: text(node, "pre_handler", findings),
+        after: text(node, "post_handler", findings),
+        decide: text(node, "transition_handler", findings),
+    }
 }
 
 fn function(action: &Node, findings: &mut Findings<'_>) -> Option<Spanned<FunctionForm>> {
