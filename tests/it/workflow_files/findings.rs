@@ -105,7 +105,7 @@ fn error(text: &str, code: &str, under: &str) {
 #[test]
 fn what_does_not_fit_the_format_is_found_in_one_pass() {
     let text = r#"{
-        "workflow_name": "w", "description": 7, "on_no_match": "ignore", "snapshot": "requird",
+        "workflow_name": "w", "description": 7, "snapshot": "requird",
         "limits": {"max_steps": 0}, "input": {"name": "a", "type": "text"},
         "contexts": [{"name": "c", "max_length": -1, "starting_messages": [{"role": "tool", "content": "x"}]}, {}],
         "agents": [{"agent_role": "coder", "context": "c", "role": "boss"}, 3],
@@ -119,7 +119,6 @@ fn what_does_not_fit_the_format_is_found_in_one_pass() {
     let under: Vec<&str> = found.iter().filter(|one| one.code == "E10").map(|one| caret(text, one)).collect();
     for expected in [
         "7",
-        "\"ignore\"",
         "\"requird\"",
         "0",
         "\"text\"",
