@@ -23,6 +23,7 @@ pub mod script;
 pub mod scripted;
 pub mod secret;
 pub mod snapshot;
+pub mod span;
 pub mod tool;
 pub mod work;
 pub mod workflow;

@@ -55,6 +55,7 @@ impl Machine {
     fn account(&mut self, call: CallId, agent: &AgentSpec, reply: &ModelReply) {
         let cost_usd = agent.choice.price.map(|price| price.cost_usd(&reply.usage));
         let model = reply.model.clone().unwrap_or_else(|| agent.choice.model.clone());
+        self.spend(&reply.usage, cost_usd);
         let state = self.state_name();
         self.ledger.entries.push(CostEntry {
             agent: agent.id.clone(),
@@ -119,7 +120,7 @@ impl Machine {
         if turn.rounds >= turn.allowed {
             let allowed = turn.allowed;
             let text = format!("`{}` has used tools in {allowed} rounds of this visit", agent.id);
-            return self.ask_limit(Asked::ToolRounds, "max_tool_rounds", allowed, text);
+            return self.reached(Asked::ToolRounds, "max_tool_rounds", allowed, text);
         }
         self.next_tool();
     }

@@ -43,6 +43,9 @@ impl Machine {
     }
 
     fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
+        if let Some(step) = self.frame().and_then(|frame| frame.stay.step.clone()) {
+            return Some(step);
+        }
         let (agent, name, arguments) = self.waiting_call()?;
         let (spec, arguments) = admit(&agent, &name, &arguments).ok()?;
         let risk = spec.risk;
@@ -69,7 +72,7 @@ impl Machine {
         }
     }
 
-    fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
+    pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
         if risk != ToolRisk::Read {
             if !self.snapshot_allows() {
                 return;
@@ -106,14 +109,18 @@ impl Machine {
         match decision {
             Decision::Allow => self.run_tool(invocation, risk),
             Decision::AllowTool => {
-                self.approvals.tools.insert(tool, Permission::Allow);
+                self.approvals.tools.insert(self.approval_name(&tool), Permission::Allow);
                 self.run_tool(invocation, risk);
             }
             Decision::Deny { reason } => {
                 let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                if self.is_step() {
+                    return self.step_denied(&format!("you denied it{why}"));
+                }
                 self.refuse(&invocation.agent, &tool, &format!("the user denied this call{why}"));
                 self.next_tool();
             }
+            Decision::Stop if self.is_step() => self.step_denied("nobody is there to approve it"),
             Decision::Stop => {
                 let detail =
                     format!("`{}` wants to use `{tool}` and nobody is there to approve it", invocation.agent);
@@ -135,10 +142,13 @@ impl Machine {
             agent: invocation.agent,
             tool: invocation.tool,
             ok: outcome.ok,
-            summary: outcome.summary,
+            summary: outcome.summary.clone(),
             content: outcome.content.clone(),
             duration_ms: outcome.duration_ms,
         });
+        if self.is_step() {
+            return self.on_step_done(outcome);
+        }
         self.answer_call(outcome.content, outcome.ok);
         self.next_tool();
     }
