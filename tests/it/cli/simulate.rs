@@ -1,6 +1,8 @@
 //! `simulate` and `test`: scripted runs from outside, what they say when an expectation does not hold, and that
 //! they touch nothing.
 
+mod outside;
+
 use serde_json::{Value, json};
 
 use super::world::{Ran, World, talk};
