@@ -328,8 +328,10 @@ fn two_hundred_states_are_no_trouble() {
 }
 
 /// Options of the agent, or of the context; code and text under the caret of what is found; `None`: nothing.
+type Options = (&'static str, &'static str, Option<(&'static str, &'static str)>);
+
 #[rustfmt::skip]
-const OPTIONS: &[(&str, &str, Option<(&str, &str)>)] = &[
+const OPTIONS: &[Options] = &[
     (r#""level": "none""#, "", Some(("E05", "\"none\""))),
     (r#""level": "none", "provider": "keyless", "model": "m""#, "", Some(("E05", "\"none\""))),
     (r#""level": "fast", "provider": "keyless", "model": "m""#, "", Some(("E05", "\"keyless\""))),
