@@ -14,9 +14,11 @@ use synthdev::adapters::tools::{ProjectTools, ToolSettings};
 use synthdev::domain::agent::AgentSpec;
 use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::context::{ContextSpec, Side};
-use synthdev::domain::ids::{AgentIx, CallId, ContextIx, StateIx};
+use synthdev::domain::ids::{AgentIx, CallId, ContextIx, ScriptIx, StateIx};
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::model::ModelChoice;
+use synthdev::domain::place::Place;
+use synthdev::domain::script::{Script, ScriptForm, ScriptKind};
 use synthdev::domain::workflow::{
     AgentFunction, Branch, BranchErrors, ForEach, Input, Join, Parallel, Parameter, ParameterType, Program,
     SnapshotPolicy, State, Store, Transition, Wait, Work, Workflow,
@@ -157,6 +159,14 @@ fn result(kind: ParameterType) -> Parameter {
         .unwrap()
 }
 
+fn script(source: &str) -> Script {
+    serde_json::from_value(json!({
+        "kind": ScriptKind::Input, "form": ScriptForm::Expression, "source": source, "prepared": source,
+        "place": Place::default(),
+    }))
+    .unwrap()
+}
+
 fn eight_agents(base_url: &str) -> Arc<Workflow> {
     let branch = |at: usize| Branch { name: format!("b{at}"), start: StateIx(2 + 2 * at) };
     let fork = Work::Parallel(Parallel {
@@ -246,9 +256,9 @@ async fn a_cancel_stops_every_call_and_keeps_what_each_had_said() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_items_in_order_with_a_short_path() {
-    let items: Vec<Value> = (0..1_000).map(Value::from).collect();
+    const ITEMS: usize = 1_000;
     let fork = Work::ForEach(ForEach {
-        items: Input::Value(items.clone().into()),
+        items: Input::Script(ScriptIx(0)),
         each: "item".into(),
         at: "index".into(),
         start: StateIx(2),
@@ -260,12 +270,15 @@ async fn a_thousand_items_in_order_with_a_short_path() {
     // each waits for a timer of its own
     let nap = Work::Wait(Wait::For(Input::Value(json!(0.001))));
     let mut world = World::new();
-    world.start(&workflow(ParameterType::Array, fork, vec![("fork".into(), nap)], Vec::new()));
+    let mut looping = workflow(ParameterType::Array, fork, vec![("fork".into(), nap)], Vec::new());
+    let source = format!("Array.from({{length: {ITEMS}}}, (_, at) => at)");
+    Arc::get_mut(&mut looping).unwrap().scripts = Arc::new(vec![script(&source)]);
+    world.start(&looping);
     let (seen, status, output) = world.end().await;
     assert_eq!(status, RunStatus::Completed);
-    assert_eq!(output.and_then(|output| output.as_array().map(Vec::len)), Some(items.len()));
+    assert_eq!(output.and_then(|output| output.as_array().map(Vec::len)), Some(ITEMS));
     let Some(RunEvent::Finished { path, .. }) = seen.last() else { panic!("no end") };
     assert_eq!((path.len(), path.last().map(String::as_str)), (501, Some("…")));
     let ended = seen.iter().filter(|event| matches!(event, RunEvent::BranchFinished { error: None, .. }));
-    assert_eq!(ended.count(), items.len());
+    assert_eq!(ended.count(), ITEMS);
 }
