@@ -15,7 +15,8 @@ use crate::domain::script::ScriptKind;
 use crate::domain::script::shorthand::rewrite;
 
 pub use found::{
-    CallRead, Compare, Compared, Comparison, Facts, Literal, Member, Name, Offer, Order, SyntaxError, Term, Test,
+    CallRead, Compare, Compared, Comparison, Facts, Literal, Member, Name, Offer, Order, SyntaxError, Term,
+    Test,
 };
 pub use library::{Library, library};
 pub use names::{is_known, known_names};
