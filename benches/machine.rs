@@ -54,6 +54,7 @@ fn spec() -> Arc<RunSpec> {
         role: &|name| Err((format!("no role {name}"), None)),
         choice: &|_| Err(("no model".to_owned(), None)),
         tools: &[],
+        text: &|_, _| Ok(None),
         tools_for: &|_, _| (Vec::new(), Vec::new()),
     };
     let file = SourceFile::new(Layer::Project, "ping_pong.json", LOOP);

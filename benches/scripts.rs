@@ -27,6 +27,7 @@ fn scripts() -> Arc<Vec<Script>> {
         form: ScriptForm::Expression,
         source: (*text).to_owned(),
         prepared: (*text).to_owned(),
+        offers: Vec::new(),
         place: Place::default(),
     };
     Arc::new(SCRIPTS.iter().map(script).collect())

@@ -15,7 +15,10 @@ mod lists;
 mod logs;
 mod past;
 mod runs;
+mod scenes;
+mod simulate;
 mod sources;
+mod testing;
 mod trust;
 pub mod wiring;
 mod world;
@@ -44,6 +47,8 @@ pub fn run(cli: Cli) -> Result<u8> {
         Some(Command::Run(args)) => runs::run(&world, args),
         Some(Command::Demo { headless }) => demo::run(&world, headless),
         Some(Command::Check { paths, json }) => checks::check(&world, &paths, json),
+        Some(Command::Simulate(args)) => simulate::simulate(&world, args),
+        Some(Command::Test { targets, json, jobs }) => testing::test(&world, &targets, json, jobs),
         Some(Command::Runs(command)) => past::runs(&world, command),
         Some(Command::Snapshot(command)) => past::snapshot(&world, command),
         Some(Command::Workflows { json }) => lists::workflows(&world, json),

@@ -5,5 +5,6 @@ pub mod exit;
 pub mod headless;
 pub mod lists;
 pub mod past;
+pub mod simulate;
 pub mod snapshots;
 pub mod words;

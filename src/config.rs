@@ -1,5 +1,6 @@
 //! Users' files: text in, checked values and diagnostics out. Never reads a file.
 
+pub mod beside;
 pub mod catalog;
 pub mod check;
 pub mod fields;
@@ -15,6 +16,7 @@ pub mod secret;
 pub mod settings;
 pub mod source;
 pub mod suggest;
+pub mod test_file;
 pub mod tool_patterns;
 pub mod trust;
 pub mod workflow_file;

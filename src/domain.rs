@@ -19,6 +19,7 @@ pub mod printable;
 pub mod recovery;
 pub mod role;
 pub mod script;
+pub mod scripted;
 pub mod secret;
 pub mod snapshot;
 pub mod span;

@@ -18,5 +18,6 @@ pub mod replay;
 pub mod scope;
 pub mod spec;
 pub mod stay;
+pub mod thread;
 pub mod turn;
 pub mod view;

@@ -52,6 +52,7 @@
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | the protocol of model servers | `adapters/providers/openai/` |
+//! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
 //! | keys, slash commands, drawing | `tui/update/`, `tui/slash.rs`, `tui/view/` |

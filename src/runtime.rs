@@ -11,3 +11,4 @@ mod perform;
 mod redact;
 mod retry;
 mod shared;
+pub mod simulation;

@@ -43,10 +43,36 @@ pub struct Read {
 /// Every `*.json` file below `directory`, in a stable order. A missing directory is an empty one;
 /// one that cannot be read is an entry with its error.
 pub fn read_tree(directory: &Path) -> Vec<Read> {
+    read_below(directory, &["json"])
+}
+
+/// Script files and prompts below `directory`, as [`read_tree`]. A link is not followed: it could lead anywhere.
+pub fn read_texts(directory: &Path) -> Vec<Read> {
+    read_below(directory, &["js", "mjs", "cjs", "md", "txt"])
+}
+
+fn read_below(directory: &Path, endings: &[&str]) -> Vec<Read> {
     let mut found = Vec::new();
-    walk(directory, "", 0, &mut found);
+    walk(directory, "", 0, endings, &mut found);
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
+}
+
+/// A file in `directory` or below it, by relative path; `None` if there is none.
+///
+/// # Errors
+/// As [`read`]; also if a link leads out of the directory.
+pub fn read_beside(directory: &Path, path: &str) -> io::Result<Option<String>> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let found = match fs::canonicalize(directory.join(path)) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !found.starts_with(fs::canonicalize(directory)?) {
+        return Err(io::Error::other("a link leads out of the workflow file's directory"));
+    }
+    read(&found).map(Some)
 }
 
 /// One text file of bounded size.
@@ -86,7 +112,7 @@ pub fn read_if_there(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-fn walk(directory: &Path, prefix: &str, depth: usize, found: &mut Vec<Read>) {
+fn walk(directory: &Path, prefix: &str, depth: usize, endings: &[&str], found: &mut Vec<Read>) {
     let entries = match fs::read_dir(directory) {
         Ok(_) if depth > DEEPEST => {
             let text = Err(io::Error::other(format!("directories deeper than {DEEPEST} are not read")));
@@ -98,13 +124,13 @@ fn walk(directory: &Path, prefix: &str, depth: usize, found: &mut Vec<Read>) {
     };
     for entry in entries {
         match entry {
-            Ok(entry) => visit(&entry.path(), prefix, depth, found),
+            Ok(entry) => visit(&entry.path(), prefix, depth, endings, found),
             Err(error) => found.push(Read { name: format!("{prefix}."), text: Err(error) }),
         }
     }
 }
 
-fn visit(path: &Path, prefix: &str, depth: usize, found: &mut Vec<Read>) {
+fn visit(path: &Path, prefix: &str, depth: usize, endings: &[&str], found: &mut Vec<Read>) {
     let Some(own) = path.file_name().unwrap_or_default().to_str() else {
         // Two such names can look the same: what was looked at must be what is loaded.
         let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
@@ -114,11 +140,15 @@ fn visit(path: &Path, prefix: &str, depth: usize, found: &mut Vec<Read>) {
     if path.is_dir() {
         // a link to a directory could lead in circles
         if !path.is_symlink() {
-            walk(path, &format!("{name}/"), depth + 1, found);
+            walk(path, &format!("{name}/"), depth + 1, endings, found);
         }
-    } else if !own.starts_with('.') && path.extension().is_some_and(|ending| ending == "json") {
+    } else if !own.starts_with('.')
+        && path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known))
+    {
         // editors keep their own copies as `.name.json`
-        found.push(Read { name, text: read(path) });
+        let linked = path.is_symlink() && !endings.contains(&"json");
+        let text = if linked { Err(io::Error::other("it is a link")) } else { read(path) };
+        found.push(Read { name, text });
     }
 }
 

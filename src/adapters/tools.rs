@@ -24,6 +24,7 @@ mod locate;
 mod project;
 mod read_files;
 mod risky;
+pub mod scripted;
 mod write_file;
 
 use std::path::PathBuf;

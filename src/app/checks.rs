@@ -14,16 +14,19 @@ use crate::config::catalog::Catalog;
 use crate::config::render::{Paint, render, summary};
 use crate::config::settings::rules::LEVELS;
 use crate::config::source::SourceFile;
+use crate::config::test_file::{self, ENDING};
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
 
 pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> {
     let (settings, _) = load(world, world.overrides.clone(), None)?;
     // A workflow is right or wrong whatever models this machine has: missing ones are told apart.
-    let (catalog, _) = super::runs::load_quietly(world, world.scripted("check"))?;
+    let (catalog, gathered) = super::runs::load_quietly(world, world.scripted("check"))?;
     let mut found: Vec<Diagnostic> = Vec::new();
     let mut files: Vec<SourceFile> = Vec::new();
     if paths.is_empty() {
+        found.extend(gathered.tests.iter().flat_map(|file| test_file::read(file).1));
+        files.extend(gathered.tests);
         found.extend(settings.diagnostics().iter().cloned());
         for entry in catalog.workflows() {
             found.extend(match catalog.check(&entry.name) {
@@ -34,6 +37,11 @@ pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> 
     }
     for path in paths {
         for file in files_of(path)? {
+            if file.name.ends_with(ENDING) {
+                found.extend(test_file::read(&file).1);
+                files.push(file);
+                continue;
+            }
             found.extend(match catalog.check_file(&file) {
                 Ok((_, notes)) => notes,
                 Err(found) => found,

@@ -72,7 +72,7 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
             return Ok(exit::USAGE);
         }
     };
-    let values = match inputs_of(&program, text.as_deref(), &args)? {
+    let values = match inputs_of(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())? {
         Ok(values) => values,
         Err(error) if error.missing => return Ok(headless::conclude(&input_required(&name, error), show)?),
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
@@ -99,8 +99,12 @@ pub(super) fn drive(wired: &Wired, spec: RunSpec, show: Show) -> Result<FinalRep
 }
 
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+    runtime_of(2)
+}
+
+pub(super) fn runtime_of(threads: usize) -> Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(threads)
         .enable_all()
         .build()
         .context("no threads can be started")
@@ -158,7 +162,7 @@ pub(super) fn parse_script(name: &str, text: &str) -> Result<ScriptedModel> {
     ScriptedModel::from_value(&value).map_err(|bad| anyhow::anyhow!("{name} is not a replies file:\n{bad}"))
 }
 
-fn read_workflow(path: &Path) -> Result<SourceFile> {
+pub(super) fn read_workflow(path: &Path) -> Result<SourceFile> {
     let text =
         disk::read(path).with_context(|| format!("the workflow file {} cannot be read", path.display()))?;
     Ok(SourceFile::new(Layer::CommandLine, path.display().to_string(), text))
@@ -202,18 +206,24 @@ fn input_required(workflow: &str, missing: inputs::InputError) -> FinalReport {
 }
 
 /// What was given, or why it does not fit; outside, what was typed wrongly.
-type Given = Result<Map<String, Value>, inputs::InputError>;
+pub(super) type Given = Result<Map<String, Value>, inputs::InputError>;
 
-fn inputs_of(program: &Program, text: Option<&str>, args: &RunArgs) -> Result<Given> {
+/// From what was typed: a text, `--input` pairs, or a file.
+pub(super) fn inputs_of(
+    program: &Program,
+    text: Option<&str>,
+    named: &[String],
+    file: Option<&Path>,
+) -> Result<Given> {
     let parameters: &[Parameter] =
         program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
-    let file = args.input_file.as_deref().map(read_input).transpose()?;
-    if !args.inputs.is_empty() {
+    let file = file.map(read_input).transpose()?;
+    if !named.is_empty() {
         if text.is_some() || file.is_some() {
             bail!("give the input once: as text, with --input, or with --input-file");
         }
         let mut values = Map::new();
-        for pair in &args.inputs {
+        for pair in named {
             let Some((name, value)) = pair.split_once('=') else {
                 bail!("--input {pair}: write it as NAME=VALUE");
             };

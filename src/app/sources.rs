@@ -9,9 +9,11 @@ use super::trust::{self, ProjectFiles};
 use super::world::World;
 use crate::adapters::disk::{self, Read};
 use crate::cli::words::name;
+use crate::config::beside::Reader;
 use crate::config::catalog::Sources;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
+use crate::config::test_file::ENDING;
 use crate::config::trust::Verdict;
 use crate::domain::place::Layer;
 
@@ -22,6 +24,8 @@ static WORKFLOWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/workflows");
 /// Everything that was read, and what could not be.
 pub(super) struct Gathered {
     pub(super) sources: Sources,
+    /// Test files of the same layers.
+    pub(super) tests: Vec<SourceFile>,
     /// `path: why`, one a file that could not be read.
     pub(super) unreadable: Vec<String>,
     /// Whether the project layer is among the sources, or waits for a decision.
@@ -50,11 +54,16 @@ pub(super) fn gather(world: &World, overrides: Overrides, trusted: bool) -> Resu
             command_line: overrides,
             ..Sources::default()
         },
+        tests: Vec::new(),
         unreadable: Vec::new(),
         verdict: Verdict::Trusted,
         project: ProjectFiles::default(),
     };
-    built_in(&mut gathered.sources);
+    built_in(&mut gathered.sources, &mut gathered.tests);
+    gathered.sources.reader = Some(Reader::new(|file, path| {
+        let directory = Path::new(&file.name).parent().unwrap_or(Path::new(""));
+        disk::read_beside(directory, path).map_err(|error| error.to_string())
+    }));
     if world.shipped_only {
         return Ok(gathered);
     }
@@ -72,7 +81,7 @@ pub(super) fn gather(world: &World, overrides: Overrides, trusted: bool) -> Resu
     Ok(gathered)
 }
 
-fn built_in(sources: &mut Sources) {
+fn built_in(sources: &mut Sources, tests: &mut Vec<SourceFile>) {
     let file = |path: &str| {
         let text = CONFIG.get_file(path).and_then(|file| file.contents_utf8()).unwrap_or_default();
         SourceFile::new(Layer::BuiltIn, format!("built-in:config/{path}"), text)
@@ -84,9 +93,21 @@ fn built_in(sources: &mut Sources) {
     {
         for file in dir.files().filter(|file| file.path().extension().is_some_and(|e| e == "json")) {
             let label = format!("built-in:{name}/{}", file.path().display());
+            let into = if label.ends_with(ENDING) { &mut *tests } else { &mut *into };
             into.push(SourceFile::new(Layer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
         }
     }
+    texts_below(&WORKFLOWS, &mut sources.texts);
+}
+
+/// Script files and prompts of the shipped workflows.
+fn texts_below(directory: &Dir<'_>, into: &mut Vec<SourceFile>) {
+    for file in directory.files().filter(|file| file.path().extension().is_none_or(|ending| ending != "json"))
+    {
+        let label = format!("built-in:workflows/{}", file.path().display());
+        into.push(SourceFile::new(Layer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
+    }
+    directory.dirs().for_each(|inner| texts_below(inner, into));
 }
 
 impl Gathered {
@@ -100,11 +121,18 @@ impl Gathered {
                 Some("settings.json") => &mut self.sources.settings,
                 Some("models.json") => &mut self.sources.models,
                 Some(rest) if rest.starts_with("roles/") => &mut self.sources.roles,
+                Some(rest) if !rest.ends_with(".json") => &mut self.sources.texts,
                 Some(_) => &mut self.sources.workflows,
             };
             into.push(file);
         }
         self.unreadable.extend(self.project.unreadable.iter().map(|(name, why)| format!("{name}: {why}")));
+        for (name, text) in &self.project.tests {
+            match text {
+                Ok(text) => self.tests.push(SourceFile::new(Layer::Project, name.clone(), text.as_str())),
+                Err(why) => self.unreadable.push(format!("{name}: {why}")),
+            }
+        }
     }
 
     fn layer(&mut self, directory: &Path, layer: Layer, label: &str) {
@@ -122,8 +150,22 @@ impl Gathered {
                 let label = format!("{label}{folder}/{name}");
                 let Some(text) = self.text(text.map(Some), &label) else { continue };
                 let file = SourceFile::new(layer, label, text);
-                if folder == "roles" { &mut self.sources.roles } else { &mut self.sources.workflows }
-                    .push(file);
+                match folder {
+                    "roles" => &mut self.sources.roles,
+                    _ if file.name.ends_with(ENDING) => &mut self.tests,
+                    _ => &mut self.sources.workflows,
+                }
+                .push(file);
+            }
+        }
+        for Read { name, text } in disk::read_texts(&directory.join("workflows")) {
+            // a directory that cannot be read was told once already
+            if text.is_err() && name.ends_with('.') {
+                continue;
+            }
+            let label = format!("{label}workflows/{name}");
+            if let Some(text) = self.text(text.map(Some), &label) {
+                self.sources.texts.push(SourceFile::new(layer, label, text));
             }
         }
         if layer == Layer::User {

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use super::world::World;
 use crate::adapters::disk;
 use crate::cli::words::names;
+use crate::config::test_file::ENDING;
 use crate::config::trust::{TrustBook, Verdict, fingerprint};
 
 /// The project's own folder.
@@ -19,6 +20,9 @@ pub(super) struct ProjectFiles {
     pub(super) readable: Vec<(String, String)>,
     /// Relative path and why not. They count too: once they can be read, they must be asked about.
     pub(super) unreadable: Vec<(String, String)>,
+    /// Test files, or why they cannot be read. They run nothing but what is trusted anyway, on scripted words and
+    /// tools: changing one asks nobody again.
+    pub(super) tests: Vec<(String, Result<String, String>)>,
 }
 
 impl ProjectFiles {
@@ -34,6 +38,7 @@ impl ProjectFiles {
 
 pub(super) fn project_files(project: &Path) -> ProjectFiles {
     let mut files = ProjectFiles::default();
+    let mut tests = Vec::new();
     let mut add = |name: String, text: std::io::Result<Option<String>>| match text {
         Ok(Some(text)) => files.readable.push((name, text)),
         Ok(None) => {}
@@ -44,10 +49,22 @@ pub(super) fn project_files(project: &Path) -> ProjectFiles {
     }
     for folder in ["roles", "workflows"] {
         for read in disk::read_tree(&project.join(FOLDER).join(folder)) {
-            add(format!("{FOLDER}/{folder}/{}", read.name), read.text.map(Some));
+            let name = format!("{FOLDER}/{folder}/{}", read.name);
+            if folder == "workflows" && name.ends_with(ENDING) {
+                tests.push((name, read.text.map_err(|error| error.to_string())));
+            } else {
+                add(name, read.text.map(Some));
+            }
+        }
+    }
+    for read in disk::read_texts(&project.join(FOLDER).join("workflows")) {
+        // a directory that cannot be read was told once already
+        if !(read.text.is_err() && read.name.ends_with('.')) {
+            add(format!("{FOLDER}/workflows/{}", read.name), read.text.map(Some));
         }
     }
     add(".env".to_owned(), disk::read_if_there(&project.join(".env")));
+    files.tests = tests;
     files
 }
 

@@ -96,6 +96,19 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Run a workflow on scripted words and tools; nothing is touched
+    Simulate(SimulateArgs),
+    /// Run the tests beside workflows (NAME.test.json)
+    Test {
+        /// Workflows, test files or directories; without any, everything that is configured
+        targets: Vec<String>,
+        /// The report as JSON
+        #[arg(long)]
+        json: bool,
+        /// How many at once; 0 for one a processor
+        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+        jobs: usize,
+    },
     /// Past runs
     #[command(subcommand)]
     Runs(RunsCommand),
@@ -157,6 +170,25 @@ pub struct RunArgs {
     /// Answer with this file of scripted replies instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
+}
+
+#[derive(Args, Debug, Default)]
+pub struct SimulateArgs {
+    /// Name of the workflow, or its file (*.json)
+    pub workflow: String,
+    /// Scripted replies, with `tool_results`, `answers` and `expect` if wanted
+    pub replies: PathBuf,
+    /// Its input as text, instead of the file's
+    pub input: Option<String>,
+    /// One input by name; repeat for several
+    #[arg(long = "input", value_name = "NAME=VALUE")]
+    pub inputs: Vec<String>,
+    /// Read the input from a file, or `-` for standard input
+    #[arg(long, value_name = "FILE|-")]
+    pub input_file: Option<PathBuf>,
+    /// The report as one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Subcommand, Debug)]

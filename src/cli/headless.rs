@@ -170,6 +170,9 @@ fn progress(event: &RunEvent) {
         RunEvent::Replied { agent, text, .. } if !text.trim().is_empty() => {
             tell(format_args!("    {}: {}", name(agent), one_line(text, 100)));
         }
+        RunEvent::ContextSummarized { agent, context, entries, .. } if *entries > 0 => {
+            tell(format_args!("    {}: summed up {entries} messages of {}", name(agent), name(context)));
+        }
         RunEvent::Decided { tool, arguments, .. } => {
             tell(format_args!("    → {} {}", name(tool), one_line(&arguments.to_string(), 100)));
         }

@@ -154,9 +154,13 @@ fn line(event: &RunEvent) -> Option<String> {
     })
 }
 
-/// Branches, and what went wrong and was dealt with.
+/// Summaries, branches, and what went wrong and was dealt with.
 fn turn_of_events(event: &RunEvent) -> Option<String> {
     Some(match event {
+        RunEvent::ContextSummarized { agent, context, entries, model, usage, .. } => {
+            let (agent, context, model, total) = (name(agent), name(context), name(model), usage.total());
+            format!("  {agent} summed up {entries} messages of {context} ({model}, {total} tokens)")
+        }
         RunEvent::Forked { total, .. } => format!("  {total} at once"),
         RunEvent::BranchStarted { branch, .. } => format!("  branch {} started", name(branch)),
         RunEvent::BranchFinished { branch, error: None, .. } => format!("  branch {} finished", name(branch)),

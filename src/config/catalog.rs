@@ -7,9 +7,11 @@ pub mod programs;
 use std::collections::BTreeMap;
 
 use self::overview::{WorkflowEntry, index_workflows};
+use super::beside::Reader;
 use super::models::catalogue::Models;
 use super::models::read as read_models;
 use super::models::resolve::{Resolver, key_ring};
+use super::models::wish::Wish;
 use super::roles::RoleSet;
 use super::secret::{KeyRing, mask_dotenv, mask_settings};
 use super::settings::Settings;
@@ -19,6 +21,7 @@ use super::settings::rules::is_harmless;
 use super::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::model::ModelChoice;
+use crate::domain::place::Layer;
 use crate::domain::tool::ToolSpec;
 
 /// Everything that the caller read. Files may come in any order: each knows its layer.
@@ -28,6 +31,10 @@ pub struct Sources {
     pub models: Vec<SourceFile>,
     pub roles: Vec<SourceFile>,
     pub workflows: Vec<SourceFile>,
+    /// Script files and prompts that stand below the workflow directories.
+    pub texts: Vec<SourceFile>,
+    /// For those beside workflow files that are named on the command line.
+    pub reader: Option<Reader>,
     /// The process environment.
     pub environment: BTreeMap<String, String>,
     /// `.env` texts of the user's directory and the project (CFG-4).
@@ -120,13 +127,21 @@ impl Catalog {
     /// # Errors
     /// What is not set, with how to set it.
     pub fn choice(&self, level: &str) -> Result<ModelChoice, Box<Diagnostic>> {
+        self.choice_for(&Wish::level(level))
+    }
+
+    /// The model for what an agent asks: a level, and what it wants otherwise.
+    ///
+    /// # Errors
+    /// What is not set, with how to set it.
+    pub fn choice_for(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
         let resolver = Resolver {
             settings: &self.settings,
             models: &self.models,
             environment: &self.environment,
             keys: &self.keys,
         };
-        resolver.resolve(level)
+        resolver.resolve(wish)
     }
 
     /// A file's text by the name in a diagnostic, fit to be printed: keys are blotted out (CFG-20).
@@ -139,7 +154,14 @@ impl Catalog {
         if let Some(text) = named(&self.files.dotenv) {
             return Some(mask_dotenv(&text));
         }
-        let others = [&self.files.workflows, &self.files.roles, &self.files.models];
-        others.into_iter().find_map(|list| named(list)).map(|text| text.to_string())
+        let others = [&self.files.workflows, &self.files.texts, &self.files.roles, &self.files.models];
+        let known = others.into_iter().find_map(|list| named(list)).map(|text| text.to_string());
+        known.or_else(|| self.beside(file))
+    }
+
+    /// A text beside a workflow file of the command line: those are named by their paths.
+    fn beside(&self, file: &str) -> Option<String> {
+        let (_, path) = file.rsplit_once('/').unwrap_or(("", file));
+        self.files.reader.as_ref()?.read(&SourceFile::new(Layer::CommandLine, file, ""), path).ok()?
     }
 }

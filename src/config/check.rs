@@ -7,6 +7,7 @@ mod data;
 mod decisions;
 mod graph;
 mod names;
+mod script_file;
 mod transitions;
 mod unit;
 
@@ -14,7 +15,8 @@ use super::source::Findings;
 use super::workflow_file::WorkflowForm;
 
 pub use compile::compile;
-pub use unit::{Cast, Compiled, InputScript, StateScripts, TransitionScripts, Unit};
+pub use script_file::script_file;
+pub use unit::{Cast, Compiled, InputScript, ScriptFile, StateScripts, TransitionScripts, Unit};
 
 /// Adds every finding of one workflow. `child` finds another workflow's form by name, for the keys of
 /// `sub_workflow_input` (A47).

@@ -90,6 +90,21 @@ impl Node {
         self.members()?.iter().find(|member| member.key == key).map(|member| &member.value)
     }
 
+    /// The value at a JSON pointer (RFC 6901), as far as there is one: of `/a/9`, `a` if it has no tenth item.
+    pub fn nearest(&self, pointer: &str) -> &Self {
+        let mut node = self;
+        for step in pointer.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            let below = match &node.kind {
+                Kind::Array(items) => step.parse().ok().and_then(|index: usize| items.get(index)),
+                _ => node.get(&step),
+            };
+            let Some(below) = below else { break };
+            node = below;
+        }
+        node
+    }
+
     /// The plain value without positions.
     pub fn to_value(&self) -> Value {
         match &self.kind {

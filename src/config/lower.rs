@@ -2,6 +2,7 @@
 //! indices. Either everything is sound, or nothing is returned but findings.
 
 mod build;
+mod cast;
 mod chat;
 mod gather;
 mod library;
@@ -16,7 +17,7 @@ use crate::domain::place::Place;
 use crate::domain::workflow::{Program, Workflow};
 
 pub use chat::chat;
-pub use surroundings::{Missing, Surroundings, ToolsFor};
+pub use surroundings::{Missing, Surroundings, TextOf, ToolsFor};
 
 use gather::Gathered;
 use library::Library;

@@ -5,3 +5,4 @@ pub mod address;
 pub mod catalogue;
 pub mod read;
 pub mod resolve;
+pub mod wish;

@@ -3,6 +3,7 @@
 
 mod depth;
 mod found;
+mod library;
 mod names;
 mod parse;
 mod plain;
@@ -12,6 +13,7 @@ use crate::domain::script::ScriptKind;
 use crate::domain::script::shorthand::rewrite;
 
 pub use found::{CallRead, Facts, Name, SyntaxError, Test};
+pub use library::{Library, Offer, library};
 pub use names::{is_known, known_names};
 
 /// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which

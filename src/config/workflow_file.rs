@@ -3,8 +3,11 @@
 //! A file holds one workflow or an array of them (A60). Every unknown key, wrong type and missing field is found
 //! in one pass; scripts are not looked at here.
 
+mod agent;
+mod context;
 mod fields;
 mod form;
+mod handlers;
 mod keys;
 mod parts;
 mod states;
@@ -15,9 +18,10 @@ use crate::domain::diagnostic::Diagnostic;
 
 pub use fields::inside;
 pub use form::{
-    AgentForm, ContextForm, FunctionForm, InputForm, LimitsForm, ParameterForm, Spanned, StartCondition,
-    StateForm, Text, TransitionForm, WorkflowForm, WorkflowHead,
+    AgentForm, ContextForm, Dialect, FunctionForm, HandlersForm, InputForm, LimitsForm, ParameterForm,
+    Spanned, StartCondition, StateForm, Text, TransitionForm, WorkflowForm, WorkflowHead,
 };
+pub use handlers::lower as lower_handlers;
 
 /// Names, descriptions and inputs of the workflows of one file. Cheap: states and scripts are not read, so a
 /// workflow listed here may still have errors.
@@ -49,17 +53,21 @@ pub fn name_of(node: &Node) -> Option<Text> {
 pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
     fields::object(node, &keys::WORKFLOW, findings)?;
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
+    let states = states::states(node, findings);
+    let handled = states.iter().any(|state| state.handlers != HandlersForm::default());
     Some(WorkflowForm {
         name,
+        dialect: if handled { Dialect::Handlers } else { Dialect::Seed },
+        script_file: fields::text(node, "script_file", findings),
         description: fields::text(node, "description", findings).map_or_else(String::new, |text| text.value),
         version: fields::text(node, "version", findings).map(|text| text.value),
         start: parts::start_condition(node, findings),
         inputs: parts::inputs(node, findings),
         output: parts::output(node, findings),
         variables: parts::variables(node, findings),
-        contexts: fields::list(node, "contexts", findings, parts::context),
-        agents: fields::list(node, "agents", findings, parts::agent),
-        states: states::states(node, findings),
+        contexts: fields::list(node, "contexts", findings, context::context),
+        agents: fields::list(node, "agents", findings, agent::agent),
+        states,
         limits: parts::limits(node, findings),
         stops_on_no_match: parts::stops_on_no_match(node, findings),
         condition_errors_are_false: parts::condition_errors(node, findings),

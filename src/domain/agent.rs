@@ -27,7 +27,23 @@ pub struct AgentSpec {
     pub max_tool_rounds: u32,
     #[serde(default)]
     pub tool_loop: ToolLoop,
+    /// `None`: as the seat has it, see [`AgentSpec::hears_in_private`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_visibility: Option<InputVisibility>,
+    #[serde(default)]
+    pub memory: Memory,
     pub reminder: Option<String>,
+}
+
+impl AgentSpec {
+    /// Whether a state's input is a directive to this agent alone instead of an entry of the conversation:
+    /// so it is for the user seat (A22) and not for the assistant seat (A21), unless the file says otherwise.
+    pub fn hears_in_private(&self) -> bool {
+        match self.input_visibility {
+            Some(visibility) => visibility == InputVisibility::Private,
+            None => self.side == Side::User,
+        }
+    }
 }
 
 /// How far one visit goes when the model calls tools (A28).
@@ -39,6 +55,27 @@ pub enum ToolLoop {
     Auto,
     /// One answer per visit, its calls executed: the workflow decides whether it goes on (A29).
     Step,
+}
+
+/// Who sees what a state's `input` says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputVisibility {
+    /// An entry of the conversation, said by the workflow.
+    Shared,
+    /// The last word of the agent's own view; never stored in the conversation.
+    Private,
+}
+
+/// What an agent keeps of what only it was shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Memory {
+    /// A directive and a private decision are gone with the visit.
+    #[default]
+    None,
+    /// They stay in the agent's own views, where they happened, until the conversation is cleared.
+    Private,
 }
 
 pub const DEFAULT_TOOL_ROUNDS: u32 = 25;

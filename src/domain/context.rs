@@ -69,11 +69,22 @@ pub struct Entry {
     /// Cut off by a cancel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// The agent that this was said to: never that agent's own word, whatever its seat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
 }
 
 impl Entry {
     pub fn text(author: Author, role: ChatRole, text: impl Into<String>) -> Self {
-        Self { author, role, text: text.into(), calls: Vec::new(), pinned: false, interrupted: false }
+        Self {
+            author,
+            role,
+            text: text.into(),
+            calls: Vec::new(),
+            pinned: false,
+            interrupted: false,
+            to: None,
+        }
     }
 
     /// Length in Unicode scalars of text, call arguments and answers (A40).
@@ -88,15 +99,64 @@ impl Entry {
 }
 
 /// The definition of a context in a workflow file.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ContextSpec {
     pub name: String,
     pub starting_messages: Vec<Entry>,
-    /// Limit of a view in Unicode scalars; 50,000 where the file says nothing (A40).
+    /// Limit of a view in Unicode scalars; 50,000 where the file gives no limit at all (A40).
     pub max_length: usize,
+    /// Limit of a view in estimated tokens; the smaller of both limits counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<usize>,
+    #[serde(default)]
+    pub trim: Trim,
+    /// So many messages after the starting ones are never left out.
+    #[serde(default)]
+    pub pin_first: usize,
+    #[serde(default)]
+    pub tool_visibility: ToolVisibility,
+}
+
+/// What happens to a view that is longer than its limit (A41).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trim {
+    /// The oldest groups are left out.
+    #[default]
+    DropOldest,
+    /// The agent's own model first sums up what would be left out.
+    Summarize,
+    /// The visit fails with `context_overflow`.
+    Error,
+}
+
+/// What an agent sees of the tool calls of others (§1.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolVisibility {
+    None,
+    /// One short line a call.
+    #[default]
+    Summary,
+    /// Whole arguments and answers, as text.
+    Full,
 }
 
 pub const DEFAULT_MAX_LENGTH: usize = 50_000;
+
+/// An estimate that holds for English and code; no tokenizer is asked, so that a view is the same everywhere.
+pub const CHARACTERS_A_TOKEN: usize = 4;
+
+impl ContextSpec {
+    /// The limit of a view in Unicode scalars, and the name of the field that sets it.
+    pub fn limit(&self) -> (usize, &'static str) {
+        let by_tokens = self.max_tokens.map(|tokens| tokens.saturating_mul(CHARACTERS_A_TOKEN));
+        match by_tokens {
+            Some(length) if length <= self.max_length => (length, "max_tokens"),
+            Some(_) | None => (self.max_length, "max_length"),
+        }
+    }
+}
 
 /// The live log of one context.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

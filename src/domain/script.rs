@@ -46,8 +46,12 @@ pub struct Script {
     pub form: ScriptForm,
     /// As written in the file; shown in errors.
     pub source: String,
-    /// With `function.NAME` rewritten (A3); line numbers as in `source`.
+    /// With `function.NAME` rewritten (A3); line numbers as in `source`. Of a library: the body of a function that
+    /// returns what it offers.
     pub prepared: String,
+    /// Of a library: what other scripts may name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<String>,
     /// Where the script's text begins in its file.
     pub place: Place,
 }
@@ -86,11 +90,16 @@ pub struct ContextView {
 
 /// Members of the host that scripts may name with or without `this.` (A5; FSM-8): what a checker knows and what
 /// the host binds are one list.
-pub const HOST_NAMES: [&str; 15] = [
+pub const HOST_NAMES: [&str; 21] = [
     "common_data",
     "variables",
+    "state",
+    "inputs",
+    "loop",
     "agents",
     "contexts",
+    "workflow_contexts",
+    "last_response",
     "sub_workflow_result",
     "last_agent_response",
     "last_tool_calls",
@@ -102,7 +111,11 @@ pub const HOST_NAMES: [&str; 15] = [
     "getToolCalls",
     "evaluateExpression",
     "__call",
+    "__next",
 ];
+
+/// Members that need `this.`: as plain names they would turn too many literal inputs into expressions (A8).
+pub const HOST_MEMBERS: [&str; 1] = ["input"];
 
 /// Everything a script can read (A4, A5, A54; FSM-8).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -116,6 +129,12 @@ pub struct ScopeView {
     pub common_data: Arc<Map<String, Value>>,
     /// Names declared under `variables`, for `common_data.variables` (A4).
     pub variables: Arc<Vec<String>>,
+    /// The workflow's inputs as they were given; scripts read them as `inputs` and cannot change them.
+    #[serde(default)]
+    pub inputs: Arc<Map<String, Value>>,
+    /// `loop` inside the body of a loop: {item, index, total, is_first, is_last}; `None` is `undefined`.
+    #[serde(default)]
+    pub looping: Option<Arc<Value>>,
     pub agents: Vec<AgentView>,
     pub contexts: Vec<ContextView>,
     /// Output of the last child; `None` is `undefined` (A50).
@@ -232,6 +251,9 @@ pub struct ScriptError {
     pub kind: ScriptErrorKind,
     pub message: String,
     pub script: ScriptIx,
+    /// The library, if it happened in one of its functions: line and column are then there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<ScriptIx>,
     /// Position inside `Script::source`, from 1; 0 when the engine gave none.
     pub line: usize,
     pub column: usize,

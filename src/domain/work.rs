@@ -44,6 +44,8 @@ pub enum AgentFunction {
     SendUserMessage,
     AddUserMessage,
     ClearConversation,
+    /// Calls the model on the context as it is. The answer enters no context: scripts decide what does (SD.20).
+    Ask,
 }
 
 /// Where a text or value comes from; decided while loading (A8). `template` and `file` become a text or a script.

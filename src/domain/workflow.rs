@@ -1,5 +1,6 @@
 //! A checked workflow: targets are indices, so an unknown target cannot exist.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -150,5 +151,41 @@ impl Workflow {
 
     pub fn agent(&self, at: AgentIx) -> Option<&AgentSpec> {
         self.agents.get(at.0)
+    }
+}
+
+/// The name of a state in a run without the positions of loop items: `each/work` for `each[3]/work`.
+pub fn of_any_item(state: &str) -> Cow<'_, str> {
+    let is_position = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !state.contains("]/") {
+        return Cow::Borrowed(state);
+    }
+    let plain = |part: &str| {
+        let owner = part.strip_suffix(']').and_then(|part| part.rsplit_once('['));
+        owner.filter(|(_, at)| is_position(at)).map_or_else(|| part.to_owned(), |(owner, _)| owner.to_owned())
+    };
+    let parts: Vec<&str> = state.split('/').collect();
+    let (last, before) = parts.split_last().unwrap_or((&"", &[]));
+    let mut names: Vec<String> = before.iter().map(|part| plain(part)).collect();
+    names.push((*last).to_owned());
+    Cow::Owned(names.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_of_items_are_left_out() {
+        let rows = [
+            ("work", "work"),
+            ("each[3]/work", "each/work"),
+            ("child/each[12]/inner.a/one[0]/stop", "child/each/inner.a/one/stop"),
+            ("each[x]/work", "each[x]/work"),
+            ("odd[3]", "odd[3]"),
+        ];
+        for (state, expected) in rows {
+            assert_eq!(of_any_item(state), expected);
+        }
     }
 }

@@ -208,6 +208,28 @@ pub enum RunEvent {
         cost_usd: Option<f64>,
         duration_ms: u64,
     },
+    /// Asked for before an agent's own call, where its view would leave something out.
+    SummaryCalled {
+        call: CallId,
+        agent: String,
+        context: String,
+        model: String,
+        /// How many entries the summary will stand for.
+        entries: usize,
+    },
+    /// From now on views of the context show `text` in the place of so many entries; 0: it could not be used.
+    ContextSummarized {
+        call: CallId,
+        agent: String,
+        side: Side,
+        context: String,
+        entries: usize,
+        text: String,
+        model: String,
+        usage: Usage,
+        cost_usd: Option<f64>,
+        duration_ms: u64,
+    },
     ModelFailed {
         call: CallId,
         agent: String,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::frame::{AgentMemory, Frame, Thread};
+use super::frame::{AgentMemory, Frame};
+use super::thread::Thread;
 use crate::domain::failure::Failure;
 
 #[derive(Clone, Debug)]

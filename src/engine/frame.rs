@@ -6,59 +6,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::stay::Stay;
+use super::thread::Thread;
 use super::turn::Turn;
-use crate::domain::context::{Author, Context, ContextSpec, Entry};
+use crate::domain::context::Author;
 use crate::domain::ids::{AgentIx, CallId, ContextIx, StateIx, WorkflowIx};
 use crate::domain::message::ToolCall;
-use crate::domain::script::ScriptMessage;
 use crate::domain::workflow::{State, Workflow};
-
-/// A context and its mirror for scripts; the mirror grows with the log, so a scope costs no copy.
-#[derive(Clone, Debug, Default)]
-pub struct Thread {
-    pub log: Context,
-    pub mirror: Arc<Vec<ScriptMessage>>,
-    /// In a branch: how many entries it began with, as long as they stand; `None` once it rewrote them.
-    pub base: Option<usize>,
-}
-
-impl Thread {
-    pub fn start(spec: &ContextSpec) -> Self {
-        let mut thread = Self::default();
-        for entry in &spec.starting_messages {
-            thread.push(entry.clone());
-        }
-        thread
-    }
-
-    pub fn push(&mut self, entry: Entry) {
-        Arc::make_mut(&mut self.mirror).push(ScriptMessage {
-            role: entry.role.as_str().to_owned(),
-            content: entry.text.clone(),
-            origin: Some(self.log.entries.len()),
-        });
-        self.log.entries.push(entry);
-    }
-
-    /// For a branch: the same entries, marked as not its own.
-    pub fn branch(&self) -> Self {
-        Self { base: Some(self.log.entries.len()), ..self.clone() }
-    }
-
-    /// Back to the starting messages (A25).
-    pub fn clear(&mut self, spec: &ContextSpec) {
-        *self = Self::start(spec);
-    }
-
-    /// Puts other entries in place. What a branch began with still counts as untouched if it stands.
-    pub fn replace(&mut self, entries: Vec<Entry>) {
-        let stands = |length: &usize| entries.get(..*length) == self.log.entries.get(..*length);
-        *self = Self { base: self.base.filter(stands), ..Self::default() };
-        for entry in entries {
-            self.push(entry);
-        }
-    }
-}
 
 /// What an agent last said in this run (A30, A31) and how its last visit ended (A29).
 #[derive(Clone, Debug, Default)]

@@ -21,6 +21,7 @@ mod split;
 mod started;
 mod step;
 mod stored;
+mod summary;
 mod timers;
 mod tools;
 mod visit;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::fork::Leaving;
-use super::frame::{AgentMemory, Thread};
+use super::frame::AgentMemory;
+use super::thread::Thread;
 use crate::domain::workflow::Merge;
 
 /// Two branches that cannot both be right.
@@ -130,12 +131,15 @@ pub fn threads(
         let length = before.log.entries.len();
         let own: Vec<(&str, &Thread)> =
             branches.iter().filter_map(|(name, leaving)| Some((*name, leaving.threads.get(at)?))).collect();
-        let changed = |thread: &Thread| thread.base.is_none() || thread.log.entries.len() > length;
+        let asides = before.asides.len();
+        let changed = |thread: &Thread| {
+            thread.base.is_none() || thread.log.entries.len() > length || thread.asides.len() > asides
+        };
         let touched: Vec<&(&str, &Thread)> = own.iter().filter(|(_, thread)| changed(thread)).collect();
         let rewriter = touched.iter().find(|(_, thread)| thread.base.is_none());
         let mut merged = before.clone();
         match (rewriter, touched.as_slice()) {
-            (Some((_, thread)), [_]) => merged.replace(thread.log.entries.clone()),
+            (Some((_, thread)), [_]) => merged = (*thread).clone(),
             (Some((first, _)), many) => {
                 let second = many.iter().find(|(name, _)| name != first).map_or("", |(name, _)| *name);
                 return Err(Conflict {
@@ -145,8 +149,8 @@ pub fn threads(
                 });
             }
             (None, many) => {
-                for entry in many.iter().flat_map(|(_, thread)| &thread.log.entries[length..]) {
-                    merged.push(entry.clone());
+                for (_, thread) in many {
+                    merged.join(thread, length, asides);
                 }
             }
         }

@@ -20,6 +20,8 @@ pub fn view(frame: &Frame, workflow: &Workflow, seed: u64, call: CallId, now: Ti
         state: workflow.state(frame.state).map(|state| state.name.clone()).unwrap_or_default(),
         common_data: Arc::clone(&frame.data),
         variables: Arc::clone(&frame.variables),
+        inputs: Arc::clone(&frame.inputs),
+        looping: frame.item.clone(),
         agents: agents(frame, workflow),
         contexts: contexts(frame, workflow),
         sub_workflow_result: frame.sub_result.clone(),

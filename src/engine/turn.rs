@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use super::thread::Thread;
 use crate::domain::context::{AnsweredCall, Author, Entry, Side};
 use crate::domain::ids::AgentIx;
 use crate::domain::message::{ChatRole, ToolCall};
@@ -14,10 +15,12 @@ pub struct Turn {
     pub agent: AgentIx,
     pub agent_id: String,
     pub side: Side,
-    /// The text of the state's `input`; for a user seat a private directive (A22).
+    /// The text of the state's `input`.
     pub input: Option<String>,
-    /// The input becomes an entry of the context (assistant seat, not a continuation; A21, A29).
+    /// The input becomes an entry of the context (A21); not where the visit continues an earlier one (A29).
     pub stores_input: bool,
+    /// The input is said to this agent alone (A22): last in its view, not stored in the context.
+    pub directive: bool,
     pub input_author: Author,
     pub entries: Vec<TurnEntry>,
     /// Replies with ordinary tool calls so far, and how many are allowed before asking.
@@ -28,6 +31,30 @@ pub struct Turn {
     pub choice: ToolChoice,
     pub open: Option<OpenReply>,
     pub trimmed_told: bool,
+    pub summing: Summing,
+}
+
+/// Whether an old part of the context is being summed up for this visit (`trim: "summarize"`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Summing {
+    /// A view that is too long may ask for a summary.
+    #[default]
+    Free,
+    /// Asked for; the next answer of the model is the summary.
+    Asked(Covering),
+    /// The next request is sent, whatever it must leave out.
+    Done,
+    /// No summary could be had; this visit does without.
+    GivenUp,
+}
+
+/// The part of the log that a summary is to speak for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Covering {
+    /// Entries of the log, from the first.
+    pub covers: usize,
+    /// How many of them are left out of views for it.
+    pub replaced: usize,
 }
 
 /// An entry of the visit; private ones (nudges) never reach the context.
@@ -81,33 +108,61 @@ impl Turn {
         self.entries.iter().any(|turn| !turn.private)
     }
 
-    /// What the visit leaves in the shared context, in order. A text that was nudged into a decision
-    /// is joined with it, so that one speaker never stands twice in a row.
-    pub fn shared_entries(self) -> Vec<Entry> {
-        let mut shared = Vec::new();
-        if self.stores_input
-            && let Some(text) = self.input
-        {
-            shared.push(Entry::text(self.input_author, ChatRole::User, text));
+    /// The stored input as it stands in the context.
+    pub fn stored_input(&self) -> Option<Entry> {
+        let text = self.input.as_ref().filter(|_| self.stores_input)?;
+        let mut entry = Entry::text(self.input_author.clone(), ChatRole::User, text.as_str());
+        // In a user seat the workflow's words are the agent's own, except those that were said to it.
+        entry.to = (self.side == Side::User).then(|| self.agent_id.clone());
+        Some(entry)
+    }
+
+    /// The directive as the agent sees it.
+    pub fn directive(&self) -> Option<Entry> {
+        let text = self.input.as_ref().filter(|_| self.directive)?;
+        Some(Entry::text(Author::Workflow, ChatRole::User, text.as_str()))
+    }
+
+    /// What the visit leaves behind. `private`: the agent's own words stay its own (A23). `remembers`: what is
+    /// private is kept for the agent's later views.
+    pub fn store(self, thread: &mut Thread, private: bool, remembers: bool) {
+        if let Some(directive) = self.directive().filter(|_| remembers) {
+            thread.push_aside(self.agent, false, directive);
         }
-        let mut own: Vec<Entry> = Vec::new();
-        for turn in self.entries.into_iter().filter(|turn| !turn.private) {
-            let entry = turn.entry;
-            match own.last_mut() {
-                Some(last) if last.calls.is_empty() && !last.interrupted => {
-                    if !entry.text.is_empty() {
-                        last.text.push_str("\n\n");
-                        last.text.push_str(&entry.text);
-                    }
-                    last.calls = entry.calls;
-                    last.interrupted = entry.interrupted;
-                }
-                _ => own.push(entry),
+        if let Some(input) = self.stored_input() {
+            thread.push(input);
+        }
+        if !private {
+            for entry in joined(self.entries) {
+                thread.push(entry);
+            }
+        } else if remembers {
+            for turn in self.entries {
+                thread.push_aside(self.agent, !turn.private, turn.entry);
             }
         }
-        shared.extend(own);
-        shared
     }
+}
+
+/// What the agent said, in order. A text that was nudged into a decision is joined with it, so that one speaker
+/// never stands twice in a row.
+fn joined(entries: Vec<TurnEntry>) -> Vec<Entry> {
+    let mut own: Vec<Entry> = Vec::new();
+    for turn in entries.into_iter().filter(|turn| !turn.private) {
+        let entry = turn.entry;
+        match own.last_mut() {
+            Some(last) if last.calls.is_empty() && !last.interrupted => {
+                if !entry.text.is_empty() {
+                    last.text.push_str("\n\n");
+                    last.text.push_str(&entry.text);
+                }
+                last.calls = entry.calls;
+                last.interrupted = entry.interrupted;
+            }
+            _ => own.push(entry),
+        }
+    }
+    own
 }
 
 /// Calls of a reply with ids that are present and unique: some servers send none, or the same twice.

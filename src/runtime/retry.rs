@@ -22,7 +22,7 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// Delay before attempt `next` (from 2). A server's own wish wins over our schedule; a longer one than
     /// we are willing to wait ends the attempts.
-    fn delay(&self, next: u32, error: &ModelError, luck: u64) -> Option<Duration> {
+    pub(super) fn delay(&self, next: u32, error: &ModelError, luck: u64) -> Option<Duration> {
         if next > self.attempts || !error.is_transient() {
             return None;
         }

@@ -39,6 +39,8 @@ pub struct RunView {
     /// Positions in the transcript of what is still growing.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
+    /// A call that sums a conversation up: what it streams is nobody's word.
+    pub summing: Option<CallId>,
     /// The call that is asked again, and where that is told.
     pub retry: Option<(CallId, usize)>,
     pub over: bool,
@@ -61,6 +63,7 @@ impl RunView {
             outbox: VecDeque::new(),
             speaker: None,
             replies: HashMap::new(),
+            summing: None,
             tools: HashMap::new(),
             retry: None,
             over: false,

@@ -14,6 +14,7 @@ mod scripts;
 mod secrets;
 mod seed;
 mod settings;
+mod simulate;
 mod snapshots;
 mod trust;
 mod world;

@@ -2,9 +2,9 @@
 //! replies and what must come of them. The files are data that any implementation could run.
 //!
 //! A case: `rule`, `about`, `workflows` (the first is run), `roles` (default: `shared.json`), `extra_roles` (a
-//! role file above them), `replies` per agent, `input` (with `line`: as typed, A46), `files` of the
-//! project, `snapshots: "fail"`, `expect`. Of `expect`, every field that is there must hold: `status`, `path`, `output`, error `code`
-//! and its innermost `cause`, `warnings` (codes, all of them), `thread` (`author role: text` of everything said
+//! role file above them), `replies` per agent, `input` (with `line`: as typed, A46), `files` of the project, texts
+//! `beside` the workflow file (which is `w0.json`), `snapshots: "fail"`, `expect`. Of `expect`, every field that is
+//! there must hold: `status`, `path`, `output`, error `code` and its innermost `cause`, `warnings` (codes, all of them), `thread` (`author role: text` of everything said
 //! in a context), or `findings` (codes that loading must report) / `findings_any`.
 
 use serde::Deserialize;
@@ -29,6 +29,9 @@ struct Case {
     replies: Value,
     #[serde(default)]
     files: Map<String, Value>,
+    /// Script files and prompts by path; a text, or a list of its lines.
+    #[serde(default)]
+    beside: Map<String, Value>,
     /// `fail`: no snapshot can be stored.
     #[serde(default)]
     snapshots: Option<String>,
@@ -48,7 +51,7 @@ macro_rules! files {
     )*};
 }
 
-files! { agents children contexts decisions limits machine scripts snapshots }
+files! { agents children contexts decisions handlers library limits machine scripts snapshots }
 
 /// Plays all cases of a file and tells every one that fails.
 fn play(text: &str) {
@@ -117,7 +120,14 @@ fn texts(case: &Case) -> Texts {
         workflows: vec![Value::from(case.workflows.clone()).to_string()],
         replies: case.replies.clone(),
         files: case.files.clone(),
+        beside: case.beside.iter().map(|(path, text)| (path.clone(), lines(text))).collect(),
     }
+}
+
+fn lines(text: &Value) -> Value {
+    let lines =
+        text.as_array().map(|lines| lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"));
+    lines.map_or_else(|| text.clone(), Value::from)
 }
 
 fn inputs_of(case: &Case, program: &Program) -> Result<Map<String, Value>, inputs::InputError> {

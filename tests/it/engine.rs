@@ -49,6 +49,7 @@ fn texts(more: &Value, replies: Value) -> Texts {
         workflows: vec![workflow.to_string()],
         replies,
         files: Map::from_iter([("a.txt".to_owned(), json!("alpha"))]),
+        ..Texts::default()
     }
 }
 

@@ -11,25 +11,52 @@ use crate::domain::script::ScriptForm;
 
 /// The file name under which scripts appear in stack traces.
 pub(super) const FILE: &str = "workflow-script";
+/// The file name under which a library appears in stack traces.
+pub(super) const LIBRARY: &str = "workflow-library";
 /// Lines that the wrapper puts before the script.
 pub(super) const LINES_BEFORE: usize = 1;
 
 /// Compiles a script into a function that takes the host as `this`.
 ///
+/// `offers`: what the workflow's library offers; empty without one.
+///
 /// # Errors
 /// The text is no expression, or no list of statements.
-pub(super) fn compile<'js>(ctx: &Ctx<'js>, text: &str, form: ScriptForm) -> rquickjs::Result<Function<'js>> {
+pub(super) fn compile<'js>(
+    ctx: &Ctx<'js>,
+    text: &str,
+    form: ScriptForm,
+    offers: &[String],
+) -> rquickjs::Result<Function<'js>> {
     let mut options = EvalOptions::default();
     options.filename = Some(FILE.to_owned());
-    ctx.eval_with_options(wrap(text, form), options)
+    ctx.eval_with_options(wrap(text, form, offers), options)
+}
+
+/// Compiles a library into a function that takes the host as `this` and an empty `module`, and returns what the
+/// library offers. Host members are plain names in it, too, each looked up when it is used: the outer function is
+/// sloppy for the sake of `with`, the library itself is strict as every module.
+///
+/// # Errors
+/// The text is no JavaScript.
+pub(super) fn compile_library<'js>(ctx: &Ctx<'js>, body: &str) -> rquickjs::Result<Function<'js>> {
+    let mut options = EvalOptions::default();
+    options.filename = Some(LIBRARY.to_owned());
+    options.strict = false;
+    let head = "(function(module){with(this){return (function(exports){\"use strict\";let __default;";
+    ctx.eval_with_options(format!("{head}\n{body}\n}}).call(this,module.exports);}}}})"), options)
 }
 
 /// Names become parameters: a script may shadow them, and assigning one changes nothing outside the call.
-/// Only names that the text mentions are passed, because reading `agents` or `contexts` builds them.
-fn wrap(text: &str, form: ScriptForm) -> String {
+/// Only names that the text mentions are passed, because reading `agents` or `contexts` builds them, and reading
+/// what a library offers makes the library.
+fn wrap(text: &str, form: ScriptForm, offers: &[String]) -> String {
     let used: Vec<&str> = HOST_NAMES.into_iter().filter(|name| mentions(text, name)).collect();
-    let names = used.join(",");
-    let values: String = used.iter().map(|name| format!(",this.{name}")).collect();
+    let offered: Vec<&str> = offers.iter().map(String::as_str).filter(|name| mentions(text, name)).collect();
+    let names = [used.as_slice(), offered.as_slice()].concat().join(",");
+    let mut values: String = used.iter().map(|name| format!(",this.{name}")).collect();
+    values.extend(offered.iter().map(|name| format!(",this.__own(\"{name}\")")));
+    let used = [used, offered].concat();
     match form {
         ScriptForm::Expression => {
             let text = text.trim_end().trim_end_matches(';');

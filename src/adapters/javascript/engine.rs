@@ -9,23 +9,28 @@ use std::sync::Arc;
 use rquickjs::context::EvalOptions;
 use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, Value};
 
-use super::compile::compile;
+use super::compile::{compile, compile_library};
 use super::extract::Shapes;
 use super::limits::Limits;
 use super::shared::Shared;
 use super::view;
-use crate::domain::script::{Script, ScriptForm};
+use super::work::is_plain;
+use crate::domain::script::{Script, ScriptForm, ScriptKind};
 
 const PRELUDE: &str = include_str!("prelude.js");
 /// Workflows whose compiled scripts are kept; the oldest goes.
 const PROGRAMS: usize = 8;
 /// What the prelude hands over.
-const BRIDGE: usize = 7;
+const BRIDGE: usize = 8;
 
 /// The scripts of one workflow, compiled at first use. Holding the `Arc` keeps its address from being reused.
 struct Program {
     scripts: Arc<Vec<Script>>,
     functions: Vec<Option<Persistent<Function<'static>>>>,
+    /// Where among them the library stands, and whether it is plain (`work::is_plain`).
+    library: Option<(usize, bool)>,
+    /// What the host object of a workflow with a library is made from.
+    kit: Option<Persistent<Object<'static>>>,
 }
 
 /// Functions of the prelude.
@@ -33,6 +38,7 @@ pub(super) struct Bridge<'js> {
     pub(super) begin: Function<'js>,
     pub(super) run: Function<'js>,
     pub(super) finish: Function<'js>,
+    equip: Function<'js>,
     pub(super) shapes: Shapes<'js>,
 }
 
@@ -72,7 +78,7 @@ impl Engine {
     /// # Errors
     /// Never in practice: they belong to this runtime.
     pub(super) fn bridge<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Bridge<'js>> {
-        let [begin, run, finish, foreign, well_formed, members, plain] = self.bridge.clone();
+        let [begin, run, finish, equip, foreign, well_formed, members, plain] = self.bridge.clone();
         let function = |value: Persistent<Value<'static>>| -> rquickjs::Result<Function<'js>> {
             value.restore(ctx)?.get()
         };
@@ -83,6 +89,7 @@ impl Engine {
             begin: function(begin)?,
             run: function(run)?,
             finish: function(finish)?,
+            equip: function(equip)?,
             shapes: Shapes {
                 foreign: function(foreign)?,
                 well_formed: function(well_formed)?,
@@ -103,32 +110,69 @@ impl Engine {
         index: usize,
         script: &Script,
     ) -> rquickjs::Result<Function<'js>> {
+        let offers = self.shared.offers.borrow();
         let mut programs = self.programs.borrow_mut();
-        let at = match programs.iter().position(|program| Arc::ptr_eq(&program.scripts, scripts)) {
-            Some(at) => at,
-            None => {
-                if programs.len() >= PROGRAMS {
-                    programs.remove(0);
-                }
-                programs.push(Program { scripts: Arc::clone(scripts), functions: vec![None; scripts.len()] });
-                programs.len() - 1
-            }
-        };
+        let at = program(&mut programs, scripts);
         let Some(slot) = programs.get_mut(at).and_then(|program| program.functions.get_mut(index)) else {
-            return compile(ctx, &script.prepared, script.form);
+            return compile(ctx, &script.prepared, script.form, &offers);
         };
         if let Some(function) = slot {
             return function.clone().restore(ctx);
         }
-        let function = compile(ctx, &script.prepared, script.form)?;
+        let function = compile(ctx, &script.prepared, script.form, &offers)?;
         *slot = Some(Persistent::save(ctx, function.clone()));
         Ok(function)
+    }
+
+    /// Prepares a job: what its host object needs if the workflow has a library.
+    ///
+    /// # Errors
+    /// The library is no JavaScript, or compiling it passed a limit; with its position in the list.
+    pub(super) fn kit<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        bridge: &Bridge<'js>,
+        scripts: &Arc<Vec<Script>>,
+    ) -> Result<Option<Object<'js>>, (rquickjs::Error, usize)> {
+        let mut programs = self.programs.borrow_mut();
+        let at = program(&mut programs, scripts);
+        let found = programs.get_mut(at).and_then(|program| Some((program.library?, &mut program.kit)));
+        let Some(((index, plain), slot)) = found else {
+            self.shared.offers.borrow_mut().clear();
+            return Ok(None);
+        };
+        let Some(library) = scripts.get(index) else { return Ok(None) };
+        self.shared.offers.borrow_mut().clone_from(&library.offers);
+        self.shared.plain_library.set(plain);
+        let kit = match slot {
+            Some(kit) => kit.clone().restore(ctx),
+            None => compile_library(ctx, &library.prepared)
+                .and_then(|factory| bridge.equip.call((library.offers.clone(), factory)))
+                .inspect(|kit: &Object<'js>| *slot = Some(Persistent::save(ctx, kit.clone()))),
+        };
+        kit.map(Some).map_err(|error| (error, index))
     }
 
     /// Whether something of the last job is still in here: promise jobs that nobody will run, or compiled text.
     pub(super) fn tainted(&self) -> bool {
         self.shared.tainted.get() || self.runtime.is_job_pending()
     }
+}
+
+/// Where the program with these scripts stands; it is added if it is new.
+fn program(programs: &mut Vec<Program>, scripts: &Arc<Vec<Script>>) -> usize {
+    if let Some(at) = programs.iter().position(|program| Arc::ptr_eq(&program.scripts, scripts)) {
+        return at;
+    }
+    if programs.len() >= PROGRAMS {
+        programs.remove(0);
+    }
+    let mut numbered = scripts.iter().enumerate();
+    let library = numbered.find(|(_, script)| script.kind == ScriptKind::Library);
+    let library = library.map(|(at, script)| (at, is_plain(&script.prepared)));
+    let functions = vec![None; scripts.len()];
+    programs.push(Program { scripts: Arc::clone(scripts), functions, library, kit: None });
+    programs.len() - 1
 }
 
 /// Evaluates the prelude and keeps the functions that it returns.
@@ -144,6 +188,7 @@ fn prelude(ctx: &Ctx<'_>, shared: &Rc<Shared>) -> rquickjs::Result<[Persistent<V
         keep("begin")?,
         keep("run")?,
         keep("finish")?,
+        keep("equip")?,
         keep("foreign")?,
         keep("wellFormed")?,
         keep("dataMembers")?,
@@ -151,7 +196,7 @@ fn prelude(ctx: &Ctx<'_>, shared: &Rc<Shared>) -> rquickjs::Result<[Persistent<V
     ])
 }
 
-/// The two things that the prelude asks of us.
+/// The things that the prelude asks of us.
 fn native<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     let scopes = Rc::clone(shared);
@@ -162,7 +207,7 @@ fn native<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Object<'
     let marks = Rc::clone(shared);
     let text = move |ctx: Ctx<'js>, text: String| -> rquickjs::Result<Value<'js>> {
         marks.tainted.set(true);
-        match compile(&ctx, &text, ScriptForm::Expression) {
+        match compile(&ctx, &text, ScriptForm::Expression, &marks.offers.borrow()) {
             Ok(function) => Ok(function.into_value()),
             // No expression: the text stands for itself (A8).
             Err(rquickjs::Error::Exception) if !marks.expired() => {
@@ -173,5 +218,7 @@ fn native<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Object<'
         }
     };
     native.set("compile", Function::new(ctx.clone(), text)?)?;
+    let notes = Rc::clone(shared);
+    native.set("touched", Function::new(ctx.clone(), move || notes.touched.set(true))?)?;
     Ok(native)
 }

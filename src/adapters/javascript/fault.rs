@@ -4,11 +4,11 @@
 
 use rquickjs::{CaughtError, Ctx, Exception, Value};
 
-use super::compile::{FILE, LINES_BEFORE};
+use super::compile::{FILE, LIBRARY, LINES_BEFORE};
 use super::limits::Limits;
 use super::shared::Shared;
 use crate::domain::ids::ScriptIx;
-use crate::domain::script::{Script, ScriptError, ScriptErrorKind};
+use crate::domain::script::{Script, ScriptError, ScriptErrorKind, ScriptKind};
 
 const MAX_MESSAGE: usize = 2_000;
 
@@ -19,11 +19,13 @@ pub(super) struct Fault {
     pub(super) message: String,
     /// Position in the prepared text, from 1; (0, 0) when unknown.
     at: (usize, usize),
+    /// The position is one in the library.
+    in_library: bool,
 }
 
 impl Fault {
     pub(super) fn new(kind: ScriptErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), at: (0, 0) }
+        Self { kind, message: message.into(), at: (0, 0), in_library: false }
     }
 
     pub(super) fn not_data(message: impl Into<String>) -> Self {
@@ -89,7 +91,7 @@ impl Fault {
                 Self::new(ScriptErrorKind::Thrown, format!("{name}: {}", clip(text, MAX_MESSAGE)))
             }
         };
-        fault.at = exception.stack().as_deref().and_then(position).unwrap_or_default();
+        (fault.in_library, fault.at) = exception.stack().as_deref().and_then(position).unwrap_or_default();
         // Whatever these reads threw (a getter of the script's own error) is of no interest.
         if exception.as_object().ctx().has_exception() {
             exception.as_object().ctx().catch();
@@ -98,9 +100,12 @@ impl Fault {
     }
 
     /// Completes the failure with the script that it happened in.
-    pub(super) fn of(self, script: ScriptIx, text: Option<&Script>) -> ScriptError {
+    pub(super) fn of(self, script: ScriptIx, scripts: &[Script]) -> ScriptError {
+        let library = scripts.iter().position(|script| script.kind == ScriptKind::Library);
+        let library = library.filter(|_| self.in_library).map(ScriptIx);
+        let text = scripts.get(library.unwrap_or(script).0);
         let (line, column) = text.map_or((0, 0), |script| original(script, self.at));
-        ScriptError { kind: self.kind, message: self.message, script, line, column }
+        ScriptError { kind: self.kind, message: self.message, script, library, line, column }
     }
 }
 
@@ -128,14 +133,16 @@ fn clip(text: &str, max: usize) -> String {
     }
 }
 
-/// The innermost frame of a stack trace that lies in a script: `    at f (workflow-script:3:12)`.
-fn position(stack: &str) -> Option<(usize, usize)> {
+/// The innermost frame of a stack trace that lies in a script or the library: `    at f (workflow-script:3:12)`.
+fn position(stack: &str) -> Option<(bool, (usize, usize))> {
     stack.lines().find_map(|line| {
-        let after = line.split_once(FILE)?.1.strip_prefix(':')?;
+        let own = line.split_once(FILE).map(|(_, after)| (false, after));
+        let (in_library, after) = own.or_else(|| Some((true, line.split_once(LIBRARY)?.1)))?;
+        let after = after.strip_prefix(':')?;
         let mut numbers = after.trim_end_matches(')').split(':').map(str::parse::<usize>);
         let line = numbers.next()?.ok()?.checked_sub(LINES_BEFORE)?;
         let column = numbers.next().and_then(Result::ok).unwrap_or(1);
-        (line > 0).then_some((line, column))
+        (line > 0).then_some((in_library, (line, column)))
     })
 }
 
@@ -212,7 +219,8 @@ mod tests {
     #[test]
     fn the_innermost_script_frame_counts() {
         let stack = "    at getAgent (host:9:1)\n    at <anonymous> (workflow-script:4:7)\n    at x (workflow-script:2:1)\n";
-        assert_eq!(position(stack), Some((3, 7)));
+        assert_eq!(position(stack), Some((false, (3, 7))));
+        assert_eq!(position("    at f (workflow-library:4:7)\n"), Some((true, (3, 7))));
         assert_eq!(position("    at host:3:1"), None);
     }
 }

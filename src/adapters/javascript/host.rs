@@ -138,7 +138,7 @@ const NOWHERE: ScriptIx = ScriptIx(usize::MAX);
 
 fn broken(message: &str) -> ScriptError {
     let message = message.to_owned();
-    ScriptError { kind: ScriptErrorKind::Host, message, script: NOWHERE, line: 0, column: 0 }
+    ScriptError { kind: ScriptErrorKind::Host, message, script: NOWHERE, library: None, line: 0, column: 0 }
 }
 
 #[cfg(test)]

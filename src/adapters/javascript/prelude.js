@@ -15,6 +15,7 @@
   let now = 0, seedLow = 0, seedHigh = 0, stream = null;
   let host = null, agents = null, contexts = null, last = null;
   let logs = null, logged = 0;
+  let inputs = null, answer = null, offered = null, makeLibrary = null, decided = null;
   const MAX_LOGGED = 64 * 1024;
 
   const load = (what) => parse(native.view(what));
@@ -50,12 +51,17 @@
       this.messages = data.messages;
     }
     getMessages() { return this.messages; }
+    getName() { return this.name; }
+    getLastMessage() { return this.messages.at(-1) ?? null; }
+    getMessagesByRole(role) { return this.messages.filter((message) => message.role === role); }
+    hasMessages() { return this.messages.length > 0; }
     addMessage(message) {
       const fault = messageFault(message);
       if (fault) throw new TypeError(`addMessage: ${fault}`);
       this.messages.push({ role: message.role, content: message.content });
     }
     clear() { this.messages.length = 0; }
+    clearMessages() { this.messages.length = 0; }
   }
 
   const ROLES = ["user", "assistant", "system"];
@@ -121,10 +127,64 @@
     return last;
   };
 
+  // ---- what else can be read ---------------------------------------------------------------------
+  function frozen(value) {
+    if (typeof value === "object" && value !== null) {
+      for (const name of keys(value)) frozen(value[name]);
+      freeze(value);
+    }
+    return value;
+  }
+
+  // The last answer as providers send it: arguments are text (SD.20).
+  const raw = ({ id, type, arguments: text, function: { name } }) =>
+    ({ id, type, function: { name, arguments: typeof text === "string" ? text : stringify(text) } });
+  function lastResponse() {
+    const { last_agent_response: content, last_tool_calls: made } = theLast();
+    if (content === null) return null;
+    const message = { role: "assistant", content: content === "" && made.length ? null : content };
+    if (made.length) message.tool_calls = made.map(raw);
+    return { choices: [{ index: 0, message, finish_reason: made.length ? "tool_calls" : "stop" }] };
+  }
+
+  // ---- the library: made anew for each job that uses it --------------------------------------------
+  function library() {
+    if (!offered) {
+      offered = { __proto__: null };
+      native.touched();
+      offered = apply(makeLibrary, host, [{ exports: {} }]);
+    }
+    return offered;
+  }
+
+  // Plain names of a library's functions know the host as `this`; classes stay what they are.
+  function own(name) {
+    const value = library()[name];
+    if (typeof value !== "function" || getOwnPropertyDescriptor(value, "prototype")?.writable === false) return value;
+    return apply(bind, value, [host]);
+  }
+  const { bind } = Function.prototype;
+
+  // Once per workflow: members that make the library when one of them is read.
+  function equip(names, factory) {
+    const members = { __proto__: hostMembers };
+    for (const name of names) {
+      defineProperty(members, name, { get: freeze(() => library()[name]), enumerable: true });
+    }
+    return freeze({ members: freeze(members), factory });
+  }
+
   // ---- the host: `this` of every script ----------------------------------------------------------
   const hostMembers = {
     get variables() { return this.common_data; },
     set variables(value) { this.common_data = value; },
+    get state() { return this.common_data; },
+    set state(value) { this.common_data = value; },
+    get inputs() { return inputs ??= frozen(load("inputs")); },
+    get input() { const all = this.inputs, names = keys(all); return names.length === 1 ? all[names[0]] : all; },
+    get loop() { return theLast().loop; },
+    get workflow_contexts() { return allContexts(); },
+    get last_response() { return answer ??= lastResponse(); },
     get agents() { return allAgents(); },
     get contexts() { return allContexts(); },
     get sub_workflow_result() { return theLast().sub_workflow_result; },
@@ -145,6 +205,19 @@
       for (const call of theLast().last_parsing_tool_calls) if (call.function.name === name) return call;
       return undefined;
     },
+    __own: own,
+    // A state's handlers: what follows the answer, then what names the next state. Once per job.
+    __next(decide, after, states) {
+      if (!decided) {
+        if (after) apply(after, host, [host]);
+        const next = decide ? apply(decide, host, [host]) : undefined;
+        if (next && !states.includes(next)) {
+          throw new Error(`there is no state ${show(next)} to go to; known: ${states.join(", ")}`);
+        }
+        decided = { next: next || null };
+      }
+      return decided.next;
+    },
   };
 
   // `common_data.variables` reads `common_data` itself unless somebody stores a key of that name (A4).
@@ -156,10 +229,11 @@
   };
   defineProperty(dataMembers, "variables", { enumerable: false });
 
-  function begin(data, time, low, high) {
+  function begin(data, time, low, high, kit) {
+    inputs = null; answer = null; offered = null; decided = null; makeLibrary = kit?.factory;
     now = time; seedLow = low; seedHigh = high; stream = null;
     agents = null; contexts = null; last = null; origins = null; logs = null; logged = 0;
-    host = Object.preventExtensions({ __proto__: hostMembers, common_data: data });
+    host = Object.preventExtensions({ __proto__: kit ? kit.members : hostMembers, common_data: data });
     return host;
   }
 
@@ -348,5 +422,5 @@
   harden(samples[1]()), harden(samples[3]());
   freeze(globalThis);
 
-  return { begin, run, finish, foreign, wellFormed, dataMembers, plain: Object.prototype };
+  return { begin, run, finish, equip, foreign, wellFormed, dataMembers, plain: Object.prototype };
 })

@@ -15,6 +15,12 @@ pub(super) struct Shared {
     expired: Cell<bool>,
     /// A script compiled text of its own: the context may hold names that no later job may see.
     pub(super) tainted: Cell<bool>,
+    /// The job made the library of its workflow.
+    pub(super) touched: Cell<bool>,
+    /// That library hides no change of the data from its JSON.
+    pub(super) plain_library: Cell<bool>,
+    /// What that library offers; empty without one.
+    pub(super) offers: RefCell<Vec<String>>,
 }
 
 impl Shared {
@@ -25,6 +31,9 @@ impl Shared {
             until: Cell::new(None),
             expired: Cell::new(false),
             tainted: Cell::new(false),
+            touched: Cell::new(false),
+            plain_library: Cell::new(true),
+            offers: RefCell::new(Vec::new()),
         }
     }
 
@@ -32,6 +41,7 @@ impl Shared {
     pub(super) fn arm(&self) {
         self.until.set(Instant::now().checked_add(self.limits.time));
         self.expired.set(false);
+        self.touched.set(false);
     }
 
     /// Whether the job's time is over; asks the clock.

@@ -12,6 +12,7 @@ pub(super) fn part(scope: &ScopeView, what: &str) -> String {
     match what {
         "agents" => Value::Array(scope.agents.iter().map(agent).collect()),
         "contexts" => Value::Array(scope.contexts.iter().map(context).collect()),
+        "inputs" => return serde_json::to_string(scope.inputs.as_ref()).unwrap_or_default(),
         _ => last(scope),
     }
     .to_string()
@@ -25,6 +26,9 @@ fn last(scope: &ScopeView) -> Value {
     }
     if let Some(result) = &scope.result {
         all.insert("context".to_owned(), result.clone());
+    }
+    if let Some(looping) = &scope.looping {
+        all.insert("loop".to_owned(), looping.as_ref().clone());
     }
     all.insert("last_agent_response".to_owned(), json!(scope.last_agent_response));
     all.insert("last_tool_calls".to_owned(), calls(&scope.last_tool_calls));

@@ -125,10 +125,12 @@ impl<'js> Work<'_, 'js> {
 
     /// Makes the host object for a job from the job's data.
     fn begin(&mut self) -> Result<Object<'js>, Failed> {
+        let kit = self.engine.kit(&self.ctx, &self.bridge, self.scripts);
+        let kit = kit.map_err(|(error, at)| self.failed(error, Some(ScriptIx(at))))?;
         let data = self.kept.take().and_then(|kept| kept.object.restore(&self.ctx).ok());
         let made = data.map_or_else(|| self.parse(), Ok).and_then(|data| {
             let Moment { now, seed: (low, high), .. } = self.moment;
-            self.bridge.begin.call((data, now, low, high))
+            self.bridge.begin.call((data, now, low, high, kit))
         });
         made.map_err(|error| self.failed(error, None))
     }
@@ -195,7 +197,8 @@ impl<'js> Work<'_, 'js> {
             outcome.patch.contexts = rest.contexts;
         }
         let unchanged = outcome.patch.set.is_empty() && outcome.patch.removed.is_empty();
-        if self.plain && unchanged {
+        let plain = self.plain && (!self.shared.touched.get() || self.shared.plain_library.get());
+        if plain && unchanged {
             self.root = data.into_object();
         }
         Ok(())
@@ -237,7 +240,7 @@ struct Rest {
 }
 
 /// Whether a script uses nothing that can hide a change from its JSON: frozen or hidden members, other prototypes.
-fn is_plain(text: &str) -> bool {
+pub(super) fn is_plain(text: &str) -> bool {
     !["Object", "Reflect", "Symbol", "Proxy", "__proto__", "constructor", "__define", "globalThis"]
         .iter()
         .any(|word| text.contains(word))

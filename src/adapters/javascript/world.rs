@@ -37,6 +37,7 @@ impl World {
                 kind: ScriptErrorKind::Host,
                 message: format!("the JavaScript engine could not be started: {message}"),
                 script: first(&job.task),
+                library: None,
                 line: 0,
                 column: 0,
             })?,
@@ -73,7 +74,7 @@ impl World {
                     self.engine = Some(engine);
                 }
                 let script = script.unwrap_or_else(|| first(task));
-                Err(fault.of(script, scripts.get(script.0)))
+                Err(fault.of(script, scripts))
             }
         }
     }

@@ -27,14 +27,15 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::domain::cost::Usage;
 use crate::domain::message::{ChatMessage, ToolCall};
 use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply, ModelRequest};
-use crate::ports::model::DeltaSink;
+use crate::ports::model::{DeltaSink, ModelPort};
 
-pub use fault::BadScript;
+pub use fault::{BadScript, Problem};
 use script::{Outcome, Reply};
 
 /// The replies and how far each agent has come.
@@ -43,6 +44,19 @@ pub struct ScriptedModel {
     model: String,
     replies: BTreeMap<String, Vec<Reply>>,
     next: Mutex<BTreeMap<String, usize>>,
+    /// Delays are told, not waited for.
+    instant: bool,
+}
+
+/// The whole model port: whatever provider an agent asks for, the script answers and nothing is sent anywhere.
+impl ModelPort for ScriptedModel {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(Self::call(self, request, sink))
+    }
 }
 
 impl ScriptedModel {
@@ -52,7 +66,18 @@ impl ScriptedModel {
     /// Every problem of the file at once.
     pub fn from_value(file: &Value) -> Result<Self, BadScript> {
         let (model, replies) = script::read(file)?;
-        Ok(Self { model, replies, next: Mutex::default() })
+        Ok(Self { model, replies, next: Mutex::default(), instant: false })
+    }
+
+    /// For simulated time: a reply's delay stands in its `duration_ms`, and nobody waits for it.
+    #[must_use]
+    pub fn instantly(self) -> Self {
+        Self { instant: true, ..self }
+    }
+
+    /// Agents that the file has replies for.
+    pub fn agents(&self) -> impl Iterator<Item = &str> {
+        self.replies.keys().map(String::as_str)
     }
 
     /// Begins anew: the next run is answered from the first replies on.
@@ -81,7 +106,7 @@ impl ScriptedModel {
     /// The scripted error; `Drift` where the script holds no fitting reply.
     pub async fn call(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
         let (index, reply) = self.take(request)?;
-        if reply.delay_ms > 0 {
+        if reply.delay_ms > 0 && !self.instant {
             tokio::time::sleep(Duration::from_millis(reply.delay_ms)).await;
         }
         let answer = match &reply.outcome {

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use super::Catalog;
+use crate::config::beside;
 use crate::config::lower::{Missing, Surroundings, chat, lower, lower_file};
+use crate::config::models::wish::Wish;
 use crate::config::roles::{tools_for, unmatched_patterns};
 use crate::config::source::SourceFile;
 use crate::domain::context::DEFAULT_MAX_LENGTH;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::model::ModelChoice;
-use crate::domain::place::Place;
+use crate::domain::place::{Layer, Place};
 use crate::domain::role::Role;
 use crate::domain::tool::ToolSpec;
 use crate::domain::workflow::Program;
@@ -67,10 +69,38 @@ impl Catalog {
 
     fn surrounded<T>(&self, files: &[SourceFile], work: impl FnOnce(&Surroundings<'_>) -> T) -> T {
         let role = |name: &str| self.role(name);
-        let choice = |role: &Role| self.choice(&role.level).map_err(|found| (found.message, found.hint));
+        let choice = |wish: &Wish| self.choice_for(wish).map_err(|found| (found.message, found.hint));
         let given =
             |role: &Role, tools: &[ToolSpec]| (tools_for(role, tools).0, unmatched_patterns(role, tools));
-        work(&Surroundings { files, role: &role, choice: &choice, tools: &self.tools, tools_for: &given })
+        let text = |file: &SourceFile, path: &str| self.text(file, path);
+        work(&Surroundings {
+            files,
+            role: &role,
+            choice: &choice,
+            tools: &self.tools,
+            tools_for: &given,
+            text: &text,
+        })
+    }
+
+    /// A text file beside a workflow file. Files of the layers were all read before; what stands beside a file of
+    /// the command line is read now.
+    ///
+    /// # Errors
+    /// The path leaves the directory, or the file cannot be read.
+    pub fn text(&self, file: &SourceFile, path: &str) -> Result<Option<SourceFile>, Missing> {
+        let name = beside::name(file, path)?;
+        if let Some(known) =
+            self.files.texts.iter().find(|text| text.layer == file.layer && text.name == name)
+        {
+            return Ok(Some(known.clone()));
+        }
+        let reader = self.files.reader.as_ref().filter(|_| file.layer == Layer::CommandLine);
+        match reader.map(|reader| reader.read(file, path)) {
+            None | Some(Ok(None)) => Ok(None),
+            Some(Ok(Some(text))) => Ok(Some(SourceFile::new(file.layer, name, text))),
+            Some(Err(why)) => Err((format!("`{path}` cannot be read: {why}"), None)),
+        }
     }
 
     fn role(&self, name: &str) -> Result<Role, Missing> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::script_facts::{Facts, Name, facts, is_known, known_names};
+use super::super::script_facts::{Facts, Library, Name, SyntaxError, facts, is_known, known_names};
 use super::super::source::Findings;
 use super::super::suggest::did_you_mean;
 use super::super::workflow_file::{InputForm, StateForm, Text, WorkflowForm, inside};
@@ -11,12 +11,17 @@ use crate::domain::diagnostic::Severity;
 use crate::domain::script::ScriptKind;
 
 /// Compiles every script of a workflow; what does not parse is left out and found.
-pub fn compile(form: &WorkflowForm, findings: &mut Findings<'_>) -> Vec<StateScripts> {
-    form.states.iter().map(|state| Compiler { form, findings }.state(state)).collect()
+pub fn compile(
+    form: &WorkflowForm,
+    library: Option<&Library>,
+    findings: &mut Findings<'_>,
+) -> Vec<StateScripts> {
+    form.states.iter().map(|state| Compiler { form, library, findings }.state(state)).collect()
 }
 
 struct Compiler<'c, 'f, 'a> {
     form: &'c WorkflowForm,
+    library: Option<&'c Library>,
     findings: &'f mut Findings<'a>,
 }
 
@@ -45,7 +50,7 @@ impl Compiler<'_, '_, '_> {
     }
 
     fn script(&mut self, text: &Text, kind: ScriptKind) -> Option<Compiled> {
-        match facts(&text.value, kind) {
+        match self.facts(&text.value, kind) {
             Ok(facts) => {
                 self.judge(text, &facts);
                 Some(Compiled { kind, text: text.clone(), facts })
@@ -60,6 +65,15 @@ impl Compiler<'_, '_, '_> {
         }
     }
 
+    /// As `script_facts::facts`, with the names of the script file known.
+    fn facts(&self, source: &str, kind: ScriptKind) -> Result<Facts, SyntaxError> {
+        let mut facts = facts(source, kind)?;
+        if let Some(library) = self.library {
+            library.explain(&mut facts);
+        }
+        Ok(facts)
+    }
+
     /// An expression iff it parses as one and every free name is known, else literal text (A8).
     fn input(&mut self, input: &InputForm) -> InputScript {
         match input {
@@ -67,7 +81,7 @@ impl Compiler<'_, '_, '_> {
             InputForm::Expression(text) => self
                 .script(text, ScriptKind::Input)
                 .map_or(InputScript::Absent, |script| InputScript::Script(Box::new(script))),
-            InputForm::Auto(text) => match facts(&text.value, ScriptKind::Input) {
+            InputForm::Auto(text) => match self.facts(&text.value, ScriptKind::Input) {
                 Ok(facts) if facts.unknown.is_empty() => {
                     self.judge(text, &facts);
                     InputScript::Script(Box::new(Compiled {
@@ -103,7 +117,10 @@ impl Compiler<'_, '_, '_> {
     fn judge(&mut self, text: &Text, facts: &Facts) {
         for name in &facts.unknown {
             let message = format!("`{}` is not known here", name.name);
-            let hint = did_you_mean(&name.name, known_names()).or_else(|| unavailable(&name.name));
+            let offers = self.library.iter().flat_map(|library| &library.offers);
+            let mut known: Vec<&str> = known_names().collect();
+            known.extend(offers.map(|offer| offer.name.as_str()));
+            let hint = did_you_mean(&name.name, known).or_else(|| unavailable(&name.name));
             self.report("E07", text, name, message, hint);
         }
         for name in &facts.unknown_members {
@@ -146,7 +163,7 @@ fn mentions_host(text: &str) -> bool {
     ["common_data.", "variables.", "agents.", "contexts.", "this."].iter().any(|name| text.contains(name))
 }
 
-fn unavailable(name: &str) -> Option<String> {
+pub(super) fn unavailable(name: &str) -> Option<String> {
     let what = match name {
         "require" | "process" | "fetch" | "module" | "exports" | "Buffer" | "XMLHttpRequest" => {
             "files and network"

@@ -19,11 +19,12 @@ pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
 fn output(unit: &Unit, findings: &mut Findings<'_>) {
     let form = &unit.form;
     // a script that could not be read may be the one that writes
-    if findings.has_errors() || unit.scripts().any(|script| script.facts.opaque) {
+    let all = || unit.scripts().map(|script| &script.facts).chain(unit.library_facts());
+    if findings.has_errors() || all().any(|facts| facts.opaque) {
         return;
     }
     let mut written: HashSet<&str> =
-        unit.scripts().flat_map(|script| &script.facts.writes).map(|key| key.name.as_str()).collect();
+        all().flat_map(|facts| &facts.writes).map(|key| key.name.as_str()).collect();
     written.extend(form.inputs.iter().map(|input| input.name.value.as_str()));
     written.extend(form.variables.iter().map(|(name, _)| name.value.as_str()));
     let hint = |key: &str| Some(format!("set `common_data.{key}` in a script or a `before`"));
@@ -88,8 +89,8 @@ impl Unit {
         }
         let (_, value) = self.form.variables.iter().find(|(name, _)| name.value == "max_iterations")?;
         let limit = value.as_u64().and_then(|limit| u32::try_from(limit).ok()).filter(|limit| *limit > 0)?;
-        let read =
-            self.scripts().any(|script| script.facts.reads.iter().any(|key| key.name == "max_iterations"));
+        let mut all = self.scripts().map(|script| &script.facts).chain(self.library_facts());
+        let read = all.any(|facts| facts.reads.iter().any(|key| key.name == "max_iterations"));
         (!read).then_some(limit)
     }
 }

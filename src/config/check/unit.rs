@@ -1,6 +1,7 @@
 //! One workflow while it is being loaded: its file form, its scripts, its cast.
 
-use super::super::script_facts::Facts;
+use super::super::script_facts::{Facts, Library};
+use super::super::source::SourceFile;
 use super::super::workflow_file::{AgentForm, FunctionForm, StateForm, Text, WorkflowForm};
 use crate::domain::model::ModelChoice;
 use crate::domain::role::Role;
@@ -14,6 +15,14 @@ pub struct Unit {
     pub states: Vec<StateScripts>,
     /// As `form.agents`; `None` where the role or its model is missing.
     pub cast: Vec<Option<Cast>>,
+    /// The script file, if there is a sound one.
+    pub library: Option<ScriptFile>,
+}
+
+/// A script file with what it offers.
+pub struct ScriptFile {
+    pub file: SourceFile,
+    pub library: Library,
 }
 
 /// Who plays an agent: its role with its model and tools resolved.
@@ -86,9 +95,18 @@ impl Unit {
     pub fn speaker(&self, state: &StateForm) -> Option<usize> {
         let sends = match &state.function {
             None => true,
-            Some(function) => function.value == FunctionForm::Agent(AgentFunction::SendUserMessage),
+            Some(function) => matches!(
+                function.value,
+                FunctionForm::Agent(AgentFunction::SendUserMessage | AgentFunction::Ask)
+            ),
         };
         if sends { self.agent_of(state).map(|(at, _)| at) } else { None }
+    }
+
+    /// What the script file touches, if one of its names is used (W08, A51).
+    pub fn library_facts(&self) -> Option<&Facts> {
+        let library = self.library.as_ref()?;
+        self.scripts().any(|script| !script.facts.offered.is_empty()).then_some(&library.library.facts)
     }
 
     /// Every script, state by state.

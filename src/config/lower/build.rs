@@ -1,16 +1,17 @@
 //! Builds the checked workflow: names become indices. Everything that can be wrong has been found before.
 
-use super::super::check::{Cast, Compiled, InputScript, StateScripts, Unit};
+use super::super::check::{Cast, Compiled, InputScript, ScriptFile, StateScripts, Unit};
 use super::super::source::SourceFile;
 use super::super::workflow_file::{
     AgentForm, ContextForm, FunctionForm, ParameterForm, StateForm, WorkflowForm,
 };
 use super::places::Places;
-use crate::domain::agent::AgentSpec;
+use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS};
 use crate::domain::context::{Author, ContextSpec, Entry};
 use crate::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
 use crate::domain::message::ChatRole;
-use crate::domain::script::Script;
+use crate::domain::place::Place;
+use crate::domain::script::{Script, ScriptForm, ScriptKind};
 use crate::domain::workflow::{
     AgentFunction, Budget, Input, Limits, NoMatch, OnError, State, Transition, Work, Workflow,
 };
@@ -30,6 +31,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
             states.len() - 1
         }
     };
+    builder.scripts.extend(unit.library.as_ref().map(library));
     Workflow {
         name: form.name.value.clone(),
         description: form.description.clone(),
@@ -63,6 +65,18 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
     }
 }
 
+/// The script file as it is compiled. It has a place of its own.
+fn library(found: &ScriptFile) -> Script {
+    Script {
+        kind: ScriptKind::Library,
+        form: ScriptForm::Statements,
+        source: found.file.text.to_string(),
+        prepared: found.library.prepared.clone(),
+        offers: found.library.offers.iter().map(|offer| offer.name.clone()).collect(),
+        place: Place { file: found.file.name.clone(), line: 1, column: 1 },
+    }
+}
+
 /// The implicit `stop` (A53).
 fn terminal(place: &crate::domain::place::Place) -> State {
     State { name: "stop".to_owned(), terminal: true, place: place.clone(), ..State::default() }
@@ -83,15 +97,25 @@ fn context(form: &ContextForm) -> ContextSpec {
     let starting_messages = shared
         .map(|(role, text)| Entry { pinned: true, ..Entry::text(Author::Start, *role, text.as_str()) })
         .collect();
-    ContextSpec { name: form.name.value.clone(), starting_messages, max_length: form.max_length }
+    ContextSpec {
+        name: form.name.value.clone(),
+        starting_messages,
+        max_length: form.max_length,
+        max_tokens: form.max_tokens,
+        trim: form.trim,
+        pin_first: form.pin_first,
+        tool_visibility: form.tool_visibility,
+    }
 }
 
-/// The context's `system` messages belong to every agent's system text (A39, A42).
+/// The role's prompt, the agent's own words, then the context's `system` messages, which belong to every agent's
+/// system text (A39, A42).
 fn agent_spec(form: &WorkflowForm, agent: &AgentForm, cast: &Cast) -> Option<AgentSpec> {
     let at = form.contexts.iter().position(|context| context.name.value == agent.context.value)?;
     let system = form.contexts[at].messages.iter().filter(|(role, _)| *role == ChatRole::System);
-    let parts =
-        std::iter::once(cast.role.system_message.as_str()).chain(system.map(|(_, text)| text.as_str()));
+    let parts = std::iter::once(cast.role.system_message.as_str())
+        .chain(agent.system_append.as_deref())
+        .chain(system.map(|(_, text)| text.as_str()));
     let system_prompt = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     Some(AgentSpec {
         id: agent.id.value.clone(),
@@ -103,8 +127,10 @@ fn agent_spec(form: &WorkflowForm, agent: &AgentForm, cast: &Cast) -> Option<Age
         choice: cast.choice.clone(),
         tools: cast.tools.clone(),
         parsing_tools: cast.role.parsing_tools.clone(),
-        max_tool_rounds: agent.max_tool_rounds,
+        max_tool_rounds: agent.max_tool_rounds.unwrap_or(DEFAULT_TOOL_ROUNDS),
         tool_loop: agent.tool_loop,
+        input_visibility: agent.input_visibility,
+        memory: agent.memory,
         reminder: cast.role.reminder.clone(),
     })
 }
@@ -203,6 +229,7 @@ impl Builder<'_> {
             form: compiled.facts.form,
             source: compiled.text.value.clone(),
             prepared: compiled.facts.prepared.clone(),
+            offers: Vec::new(),
             place: self.places.of(compiled.text.span.start + 1),
         });
         ScriptIx(self.scripts.len() - 1)

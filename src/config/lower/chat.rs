@@ -1,7 +1,7 @@
 //! Single-agent mode as a workflow: one state that waits for the person, speaks, and waits again.
 
 use super::program;
-use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS, ToolLoop};
+use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS, Memory, ToolLoop};
 use crate::domain::context::{ContextSpec, DEFAULT_MAX_LENGTH, Side};
 use crate::domain::ids::{AgentIx, ContextIx, StateIx};
 use crate::domain::model::ModelChoice;
@@ -26,6 +26,8 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
         parsing_tools: role.parsing_tools,
         max_tool_rounds: DEFAULT_TOOL_ROUNDS,
         tool_loop: ToolLoop::Auto,
+        input_visibility: None,
+        memory: Memory::None,
         reminder: role.reminder,
     };
     let state = |name: &str, work, transitions: Vec<Transition>| State {
@@ -46,6 +48,7 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
             name: NAME.to_owned(),
             starting_messages: Vec::new(),
             max_length: DEFAULT_MAX_LENGTH,
+            ..ContextSpec::default()
         }],
         agents: vec![agent],
         states: vec![state(NAME, speak, vec![again]), state("stop", Work::None, Vec::new())],

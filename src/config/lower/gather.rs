@@ -1,12 +1,14 @@
 //! Reads a workflow and everything that it can call, casts the agents, and has all of it checked.
 
-use super::super::check::{Cast, Unit, check, compile};
+use super::super::beside::own_script;
+use super::super::check::{ScriptFile, Unit, check, compile, script_file};
 use super::super::source::{Findings, SourceFile};
 use super::super::suggest::did_you_mean;
-use super::super::workflow_file::{AgentForm, Text, WorkflowForm, read};
+use super::super::workflow_file::{Text, WorkflowForm, lower_handlers, read};
+use super::Surroundings;
 use super::build::build;
+use super::cast::cast;
 use super::library::{Found, Library};
-use super::{Missing, Surroundings};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::workflow::Workflow;
 
@@ -44,10 +46,12 @@ impl<'a> Gathered<'a> {
         let mut findings = Findings::new(file);
         findings.list.extend_from_slice(library.findings_at(found));
         rivals(found, library, &mut findings);
-        let unit = read(library.node(found), &mut findings).map(|form| {
-            let states = compile(&form, &mut findings);
+        let unit = read(library.node(found), &mut findings).map(|mut form| {
+            let scripts = script_file_of(&form, file, surroundings, &mut findings);
+            handled(&mut form, scripts.as_ref(), &mut findings);
+            let states = compile(&form, scripts.as_ref().map(|scripts| &scripts.library), &mut findings);
             let cast = form.agents.iter().map(|agent| cast(agent, surroundings, &mut findings)).collect();
-            Unit { form, states, cast }
+            Unit { form, states, cast, library: scripts }
         });
         self.parts.push(Part { found, file, unit, findings: findings.list });
     }
@@ -173,16 +177,37 @@ fn rivals(found: Found, library: &Library<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn cast(agent: &AgentForm, surroundings: &Surroundings<'_>, findings: &mut Findings<'_>) -> Option<Cast> {
-    let span = agent.role.span.clone();
-    let mut missing = |(message, hint): Missing| findings.error("E05", span.clone(), message, hint);
-    let role = (surroundings.role)(&agent.role.value).map_err(&mut missing).ok()?;
-    let choice = (surroundings.choice)(&role).map_err(&mut missing).ok()?;
-    let (tools, unmatched) = (surroundings.tools_for)(&role, surroundings.tools);
-    for pattern in unmatched {
-        let message = format!("the role `{}` names the tool `{pattern}`, which does not exist", role.name);
-        let hint = role.places.last().map(|place| format!("correct it in {}", place.file));
-        findings.warning("W09", agent.role.span.clone(), message, hint);
-    }
-    Some(Cast { role, choice, tools })
+/// The script file that a workflow names, or the one of its own name.
+fn script_file_of(
+    form: &WorkflowForm,
+    file: &SourceFile,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<ScriptFile> {
+    let own = own_script(file);
+    let path = form.script_file.as_ref().map_or(own.as_str(), |path| path.value.as_str());
+    let text = match ((surroundings.text)(file, path), &form.script_file) {
+        (Ok(Some(text)), _) => text,
+        (Ok(None), None) => return None,
+        (Ok(None), Some(named)) => {
+            let message = format!("there is no script file `{path}`");
+            let hint = format!("it would stand beside {}", file.name);
+            findings.error("E05", named.span.clone(), message, Some(hint));
+            return None;
+        }
+        (Err((message, hint)), named) => {
+            let span = named.as_ref().map_or_else(|| form.name.span.clone(), |named| named.span.clone());
+            findings.error("E05", span, message, hint);
+            return None;
+        }
+    };
+    let (read, mut found) = script_file(form, text);
+    findings.list.append(&mut found);
+    read
+}
+
+fn handled(form: &mut WorkflowForm, scripts: Option<&ScriptFile>, findings: &mut Findings<'_>) {
+    let mut inside = Findings::new(scripts.map_or(findings.file, |scripts| &scripts.file));
+    lower_handlers(form, scripts.map(|scripts| &scripts.library), findings, &mut inside);
+    findings.list.append(&mut inside.list);
 }

@@ -1,5 +1,6 @@
 //! What a workflow is resolved against: other files, roles, models, tools.
 
+use super::super::models::wish::Wish;
 use super::super::source::SourceFile;
 use crate::domain::model::ModelChoice;
 use crate::domain::role::Role;
@@ -7,6 +8,9 @@ use crate::domain::tool::ToolSpec;
 
 /// A failed look-up: what is wrong, and a hint.
 pub type Missing = (String, Option<String>);
+
+/// The text file that a workflow file names by a relative path; `None` if there is none.
+pub type TextOf<'a> = dyn Fn(&SourceFile, &str) -> Result<Option<SourceFile>, Missing> + 'a;
 
 /// The tools that a role may use out of all, and the patterns of the role that match none.
 pub type ToolsFor<'a> = dyn Fn(&Role, &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>) + 'a;
@@ -16,8 +20,11 @@ pub struct Surroundings<'a> {
     /// Workflow files of all layers; a name in a later layer hides the same name in an earlier one.
     pub files: &'a [SourceFile],
     pub role: &'a dyn Fn(&str) -> Result<Role, Missing>,
-    pub choice: &'a dyn Fn(&Role) -> Result<ModelChoice, Missing>,
+    /// The model for what a role and an agent's own options ask.
+    pub choice: &'a dyn Fn(&Wish) -> Result<ModelChoice, Missing>,
     pub tools: &'a [ToolSpec],
     /// Unmatched patterns become W09.
     pub tools_for: &'a ToolsFor<'a>,
+    /// Script files and prompts beside workflow files.
+    pub text: &'a TextOf<'a>,
 }

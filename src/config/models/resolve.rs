@@ -3,6 +3,7 @@
 use super::address::{authority, complete, is_loopback};
 use super::catalogue::{Model, Models, Provider};
 use super::read::PARAMETERS;
+use super::wish::Wish;
 use crate::config::secret::{KeyRing, Secret};
 use crate::config::settings::environment::Environment;
 use crate::config::settings::rules::LEVELS;
@@ -51,18 +52,21 @@ struct Pick<'a> {
     name: String,
     known: Option<&'a Provider>,
     why: String,
+    /// Not the provider that the level's settings lead to: their URL and key belong to somebody else.
+    elsewhere: bool,
 }
 
 impl Resolver<'_> {
-    /// The model of a level (base, smart, fast). What is missing is named, with how to set it.
-    pub fn resolve(&self, level: &str) -> Result<ModelChoice, Box<Diagnostic>> {
+    /// The model of a level (base, smart, fast), with what an agent wants otherwise. What is missing is named,
+    /// with how to set it.
+    pub fn resolve(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
+        let level = wish.level.as_str();
         if !LEVELS.contains(&level) {
             let hint = suggest::or_list(level, "levels", &LEVELS);
             return Err(problem(format!("there is no level `{level}`"), hint));
         }
-        let model = self.settings.of_level(level, "model");
-        let model_name = model.and_then(Setting::as_str).unwrap_or_default();
-        let pick = self.pick(level, model_name)?;
+        let set = self.settings.of_level(level, "model");
+        let (pick, model_name) = self.agreed(wish, set.and_then(Setting::as_str).unwrap_or_default())?;
         let scripted = pick.name == SCRIPTED;
         if model_name.is_empty() && !scripted {
             return Err(self.no_model(level, &pick));
@@ -73,8 +77,12 @@ impl Resolver<'_> {
         let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(model_name)));
         let base_url = if scripted { String::new() } else { self.base_url(level, &pick)? };
         let key = self.key(level, &pick, &base_url)?;
-        let (parameters, dropped) = self.parameters(pick.known, known);
-        let from = model.map_or_else(|| "scripted".to_owned(), |setting| setting.origin.to_string());
+        let (parameters, dropped) = self.parameters(wish, pick.known, known);
+        let from = match (&wish.model, set) {
+            (Some(_), _) => "the agent".to_owned(),
+            (None, Some(setting)) => setting.origin.to_string(),
+            (None, None) => "scripted".to_owned(),
+        };
         let mut provenance = format!("level {level}: {from}; provider {}: {}", pick.name, pick.why);
         if !dropped.is_empty() {
             provenance.push_str(&format!("; not accepted by the model, not sent: {}", dropped.join(", ")));
@@ -90,6 +98,28 @@ impl Resolver<'_> {
             provenance,
             provider: pick.name,
         })
+    }
+
+    /// Provider and model: the level's, or the agent's. A level that is answered from a script stays so,
+    /// whatever its agents would like to ask.
+    fn agreed<'w>(&self, wish: &'w Wish, set: &'w str) -> Result<(Pick<'_>, &'w str), Box<Diagnostic>> {
+        let usual = self.pick(&wish.level, set);
+        let model = wish.model.as_deref().unwrap_or(set);
+        let wanted = match (&wish.provider, &wish.model) {
+            (Some(provider), _) => self.known_or_own(provider, "the agent".to_owned())?,
+            (None, Some(model)) => self.pick(&wish.level, model)?,
+            (None, None) => return Ok((usual?, set)),
+        };
+        match usual {
+            Ok(usual) if usual.name == SCRIPTED || usual.name == wanted.name => Ok((usual, model)),
+            Ok(_) | Err(_) => {
+                let offers = wanted.known.is_some_and(|provider| provider.model(model).is_some());
+                if wish.model.is_none() && !offers && wanted.name != SCRIPTED {
+                    return Err(foreign_model(&wanted, model));
+                }
+                Ok((Pick { elsewhere: true, ..wanted }, model))
+            }
+        }
     }
 
     /// Provider: as set; else by the base URL; else by the model's name; else the only one with a key.
@@ -111,7 +141,7 @@ impl Resolver<'_> {
         match (with_key.next(), with_key.next()) {
             (Some(only), None) => {
                 let why = "the only one with a key".to_owned();
-                Ok(Pick { name: only.name.clone(), known: Some(only), why })
+                Ok(Pick { name: only.name.clone(), known: Some(only), why, elsewhere: false })
             }
             _ => Err(self.no_provider(level, model)),
         }
@@ -119,15 +149,21 @@ impl Resolver<'_> {
 
     fn named(&self, setting: &Setting) -> Result<Pick<'_>, Box<Diagnostic>> {
         let name = setting.as_str().unwrap_or_default();
+        self.known_or_own(name, setting.origin.to_string()).map_err(|mut found| {
+            at(&mut found, setting);
+            found
+        })
+    }
+
+    /// A provider of the catalogue, or one of our two words for a provider.
+    fn known_or_own(&self, name: &str, why: String) -> Result<Pick<'_>, Box<Diagnostic>> {
         let known = self.models.provider(name);
         if known.is_none() && name != SCRIPTED && name != CUSTOM {
             let names: Vec<&str> = self.models.providers.iter().map(|one| one.name.as_str()).collect();
             let hint = suggest::or_list(name, "known providers", &names);
-            let mut found = problem(format!("there is no provider `{name}`"), hint);
-            at(&mut found, setting);
-            return Err(found);
+            return Err(problem(format!("there is no provider `{name}`"), hint));
         }
-        Ok(Pick { name: name.to_owned(), known, why: setting.origin.to_string() })
+        Ok(Pick { name: name.to_owned(), known, why, elsewhere: false })
     }
 
     fn by_url(&self, setting: &Setting) -> Pick<'_> {
@@ -139,7 +175,7 @@ impl Resolver<'_> {
         let known = self.models.providers.iter().find(matches);
         let known = known.or_else(|| self.models.provider(CUSTOM));
         let name = known.map_or(CUSTOM, |provider| provider.name.as_str()).to_owned();
-        Pick { name, known, why: format!("by URL, {}", setting.origin) }
+        Pick { name, known, why: format!("by URL, {}", setting.origin), elsewhere: false }
     }
 
     fn by_model(&self, model: &str) -> Option<Pick<'_>> {
@@ -157,13 +193,14 @@ impl Resolver<'_> {
             .or_else(|| listed.first())
             .copied()
             .or_else(|| all.iter().find(prefixed))?;
-        Some(Pick { name: found.name.clone(), known: Some(found), why: format!("by model name {model}") })
+        let why = format!("by model name {model}");
+        Some(Pick { name: found.name.clone(), known: Some(found), why, elsewhere: false })
     }
 
     fn base_url(&self, level: &str, pick: &Pick<'_>) -> Result<String, Box<Diagnostic>> {
         let own = self.settings.own(level, "base_url");
         let set = if foreign(self.settings, level) { own } else { self.settings.of_level(level, "base_url") };
-        if let Some(url) = set.and_then(Setting::as_str) {
+        if let Some(url) = set.filter(|_| !pick.elsewhere).and_then(Setting::as_str) {
             return Ok(url.to_owned());
         }
         let default = pick.known.and_then(|provider| provider.base_url.as_deref());
@@ -174,7 +211,11 @@ impl Resolver<'_> {
         }
         default.map(str::to_owned).ok_or_else(|| {
             let name = level_name(level);
-            let hint = format!("set SYNTHDEV_{name}_BASE_URL, or `levels.{level}.base_url` in settings.json");
+            let hint = if pick.elsewhere {
+                format!("give `{}` a base_url in models.json, or let a level use it", pick.name)
+            } else {
+                format!("set SYNTHDEV_{name}_BASE_URL, or `levels.{level}.base_url` in settings.json")
+            };
             problem(format!("level {level}: no base URL is set for provider `{}`", pick.name), Some(hint))
         })
     }
@@ -188,7 +229,13 @@ impl Resolver<'_> {
         let elsewhere = self.settings.own(level, "base_url").is_some();
         let base = (!foreign(self.settings, level)).then(|| "base".to_owned());
         let own = Some(level.to_owned());
-        let order = if elsewhere { [own, Some(of_provider), base] } else { [own, base, Some(of_provider)] };
+        let order = if pick.elsewhere {
+            [Some(of_provider), None, None]
+        } else if elsewhere {
+            [own, Some(of_provider), base]
+        } else {
+            [own, base, Some(of_provider)]
+        };
         if let Some(name) = order.into_iter().flatten().find(|name| self.keys.contains_key(name)) {
             return Ok(Some(name));
         }
@@ -197,15 +244,19 @@ impl Resolver<'_> {
             return Ok(None);
         }
         let usual = pick.known.and_then(|provider| provider.key_env.as_ref()?.first());
+        if pick.elsewhere {
+            return Err(no_provider_key(pick, base_url, usual));
+        }
         let usual = usual.map(|name| format!(" or {name}")).unwrap_or_default();
         let name = if level == "base" { String::new() } else { format!("{}_", level_name(level)) };
         let hint = format!("set SYNTHDEV_{name}API_KEY{usual}");
         Err(problem(format!("level {level}: no key is set for {base_url}"), Some(hint)))
     }
 
-    /// Catalogue defaults, then settings; only what the model accepts. Also the names that were dropped.
+    /// Catalogue defaults, then settings, then the agent's own; only what the model accepts. Also the names that were dropped.
     fn parameters(
         &self,
+        wish: &Wish,
         provider: Option<&Provider>,
         model: Option<&Model>,
     ) -> (ModelParameters, Vec<String>) {
@@ -214,6 +265,8 @@ impl Resolver<'_> {
         if let Ok(serde_json::Value::Object(set)) = serde_json::to_value(self.settings.parameters()) {
             merged.extend(set);
         }
+        merged.extend(wish.temperature.map(|number| ("temperature".to_owned(), number.into())));
+        merged.extend(wish.max_output_tokens.map(|tokens| ("max_output_tokens".to_owned(), tokens.into())));
         let mut dropped = Vec::new();
         merged.retain(|name, _| {
             let keep = accepted.contains(&name.as_str());
@@ -262,6 +315,21 @@ fn accepted<'a>(provider: Option<&'a Provider>, model: Option<&'a Model>) -> Vec
         Some(list) => list.iter().map(String::as_str).collect(),
         None => PARAMETERS.to_vec(),
     }
+}
+
+fn foreign_model(pick: &Pick<'_>, model: &str) -> Box<Diagnostic> {
+    let message =
+        format!("the model `{model}` of the level is not known to be one of provider `{}`", pick.name);
+    let example = pick.known.and_then(|provider| provider.models.first());
+    let example = example.map(|model| format!(", for example \"{}\"", model.name)).unwrap_or_default();
+    problem(message, Some(format!("name a `model` of this provider too{example}")))
+}
+
+fn no_provider_key(pick: &Pick<'_>, base_url: &str, usual: Option<&String>) -> Box<Diagnostic> {
+    let name = &pick.name;
+    let variable = usual.map(|variable| format!("set {variable}, or ")).unwrap_or_default();
+    let hint = format!("{variable}put it in your settings.json: \"keys\": {{\"{name}\": …}}");
+    problem(format!("provider {name}: no key is set for {base_url}"), Some(hint))
 }
 
 fn provider_key(provider: &str) -> String {

@@ -38,6 +38,8 @@ pub struct Facts {
     pub prepared: String,
     /// Free identifiers that neither the host nor the language defines (E07), in order.
     pub unknown: Vec<Name>,
+    /// Names of the workflow's script file.
+    pub offered: Vec<Name>,
     /// `this.NAME` that the host does not have (E07).
     pub unknown_members: Vec<Name>,
     /// The whole script is `true` or `false`.
@@ -59,6 +61,7 @@ impl Facts {
             form,
             prepared,
             unknown: Vec::new(),
+            offered: Vec::new(),
             unknown_members: Vec::new(),
             constant: None,
             reads: Vec::new(),

@@ -69,5 +69,5 @@ pub fn is_known(name: &str) -> bool {
 
 /// For "did you mean": everything but what is ours alone.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
-    HOST_NAMES.into_iter().chain(LANGUAGE).filter(|name| *name != "__call")
+    HOST_NAMES.into_iter().chain(LANGUAGE).filter(|name| !name.starts_with("__"))
 }

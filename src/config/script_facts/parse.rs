@@ -104,7 +104,8 @@ fn collect(
         }
     }
     facts.unknown.sort_by_key(|name| name.offset);
-    let mut visitor = Visitor::new(root, &mut facts, &back);
+    let state = scoping.root_unresolved_references().keys().any(|name| *name == "state");
+    let mut visitor = Visitor::new(root, &mut facts, &back, state);
     visitor.visit_program(program);
     if let Some(offset) = visitor.asynchronous {
         return Err(SyntaxError {

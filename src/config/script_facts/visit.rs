@@ -1,10 +1,10 @@
 //! Walks a parsed script and notes what it reads, writes and names.
 
 use oxc_ast::ast::{
-    ArrayAssignmentTarget, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, BindingPattern,
-    CallExpression, ChainElement, ComputedMemberExpression, ConditionalExpression, Expression,
-    FormalParameters, Function, IdentifierReference, IfStatement, LogicalExpression, ObjectAssignmentTarget,
-    SimpleAssignmentTarget, StaticMemberExpression, UpdateExpression,
+    ArrayAssignmentTarget, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, AwaitExpression,
+    BindingPattern, CallExpression, ChainElement, Class, ComputedMemberExpression, ConditionalExpression,
+    Expression, FormalParameters, Function, IdentifierReference, IfStatement, LogicalExpression,
+    ObjectAssignmentTarget, SimpleAssignmentTarget, StaticMemberExpression, UpdateExpression,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_span::GetSpan;
@@ -12,8 +12,8 @@ use oxc_syntax::operator::AssignmentOperator;
 use oxc_syntax::scope::ScopeFlags;
 
 use super::{CallRead, Facts, Name};
-use crate::domain::script::HOST_NAMES;
 use crate::domain::script::shorthand::LOOKUP;
+use crate::domain::script::{HOST_MEMBERS, HOST_NAMES};
 
 /// Members of `agents` and `contexts` that are not an agent's or a context's name (A6).
 const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];
@@ -41,6 +41,12 @@ pub(super) struct Visitor<'v> {
     own_function: Option<u32>,
     /// Depth of functions with a `this` of their own.
     foreign: usize,
+    /// What is read is a library: in its outermost functions `this` is the host, and any `x.common_data` is the data.
+    library: bool,
+    /// Depth of functions and classes.
+    inner: usize,
+    /// `state` is no name of the script's own.
+    state: bool,
     /// Depth of operators and statements that choose by a value.
     choosing: usize,
     pub(super) asynchronous: Option<usize>,
@@ -51,6 +57,7 @@ impl<'v> Visitor<'v> {
         root: Option<&Expression<'_>>,
         facts: &'v mut Facts,
         back: &'v dyn Fn(u32) -> usize,
+        state: bool,
     ) -> Self {
         let (alias, own_function) = match root {
             Some(Expression::ArrowFunctionExpression(arrow)) => (first_parameter(&arrow.params), None),
@@ -59,7 +66,22 @@ impl<'v> Visitor<'v> {
             }
             _ => (None, None),
         };
-        Self { facts, back, host_alias: alias, own_function, foreign: 0, choosing: 0, asynchronous: None }
+        Self {
+            facts,
+            back,
+            host_alias: alias,
+            own_function,
+            foreign: 0,
+            library: false,
+            inner: 0,
+            state,
+            choosing: 0,
+            asynchronous: None,
+        }
+    }
+
+    pub(super) fn of_library(facts: &'v mut Facts, back: &'v dyn Fn(u32) -> usize, state: bool) -> Self {
+        Self { library: true, ..Self::new(None, facts, back, state) }
     }
 
     fn meaning(&self, expression: &Expression<'_>) -> Option<Meaning> {
@@ -84,8 +106,9 @@ impl<'v> Visitor<'v> {
     fn named(&self, name: &str) -> Option<Meaning> {
         match name {
             "common_data" | "variables" => Some(Meaning::Data),
+            "state" if self.state => Some(Meaning::Data),
             "agents" => Some(Meaning::Agents),
-            "contexts" => Some(Meaning::Contexts),
+            "contexts" | "workflow_contexts" => Some(Meaning::Contexts),
             "executionContext" => Some(Meaning::Host),
             _ if self.host_alias.as_deref() == Some(name) => Some(Meaning::Host),
             _ => None,
@@ -93,7 +116,12 @@ impl<'v> Visitor<'v> {
     }
 
     fn member_meaning(&self, members: usize, object: &Expression<'_>, name: &str) -> Option<Meaning> {
-        match self.meaning_within(members.checked_sub(1)?, object)? {
+        let meaning = self.meaning_within(members.checked_sub(1)?, object);
+        if self.library && meaning.is_none() && name == "common_data" {
+            return Some(Meaning::Data);
+        }
+        match meaning? {
+            Meaning::Host if name == "state" => Some(Meaning::Data),
             Meaning::Host if name != "executionContext" => {
                 self.named(name).filter(|found| *found != Meaning::Host)
             }
@@ -122,9 +150,11 @@ impl<'v> Visitor<'v> {
             Meaning::Agents | Meaning::Contexts if MAP_MEMBERS.contains(&name) => {}
             Meaning::Agents => self.facts.agents.push(note),
             Meaning::Contexts => self.facts.contexts.push(note),
-            Meaning::Host if name == "common_data" || name == "variables" => self.facts.opaque = true,
+            Meaning::Host if ["common_data", "variables", "state"].contains(&name) => {
+                self.facts.opaque = true
+            }
             // the console belongs to the language, not to the host
-            Meaning::Host if HOST_NAMES.contains(&name) => {}
+            Meaning::Host if HOST_NAMES.contains(&name) || HOST_MEMBERS.contains(&name) => {}
             Meaning::Host => self.facts.unknown_members.push(note),
         }
         true
@@ -155,7 +185,8 @@ impl<'v> Visitor<'v> {
 
 impl<'a> Visit<'a> for Visitor<'_> {
     fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
-        if matches!(it.name.as_str(), "common_data" | "variables") {
+        let name = it.name.as_str();
+        if matches!(name, "common_data" | "variables") || (name == "state" && self.state) {
             self.facts.opaque = true;
         }
     }
@@ -272,10 +303,22 @@ impl<'a> Visit<'a> for Visitor<'_> {
         if it.r#async {
             self.note_asynchronous(it.span.start);
         }
-        let foreign = self.own_function != Some(it.span.start);
-        self.foreign += usize::from(foreign);
+        let own = if self.library { self.inner == 0 } else { self.own_function == Some(it.span.start) };
+        self.foreign += usize::from(!own);
+        self.inner += 1;
         walk::walk_function(self, it, flags);
-        self.foreign -= usize::from(foreign);
+        self.inner -= 1;
+        self.foreign -= usize::from(!own);
+    }
+
+    fn visit_class(&mut self, it: &Class<'a>) {
+        self.inner += 1;
+        walk::walk_class(self, it);
+        self.inner -= 1;
+    }
+
+    fn visit_await_expression(&mut self, it: &AwaitExpression<'a>) {
+        self.note_asynchronous(it.span.start);
     }
 
     fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {

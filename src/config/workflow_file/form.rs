@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::domain::agent::ToolLoop;
-use crate::domain::context::Side;
+use crate::domain::agent::{InputVisibility, Memory, ToolLoop};
+use crate::domain::context::{Side, ToolVisibility, Trim};
 use crate::domain::message::ChatRole;
 use crate::domain::workflow::{AgentFunction, Parameter, ParameterType, SnapshotPolicy};
 
@@ -39,9 +39,35 @@ pub enum StartCondition {
     OnUserInput,
 }
 
+/// In which of the format's three ways the states are written (FSM-21, CHILD-12).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Dialect {
+    /// States with actions and transitions.
+    #[default]
+    Seed,
+    /// States with `pre_handler`, `post_handler`, `transition_handler`: functions of a script file.
+    Handlers,
+    /// `steps` in the place of `states`.
+    Steps,
+}
+
+impl Dialect {
+    /// For people: what a file was read as.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Seed => "states",
+            Self::Handlers => "states with handlers",
+            Self::Steps => "a list of steps",
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct WorkflowForm {
     pub name: Text,
+    pub dialect: Dialect,
+    /// The script file, relative to the workflow file.
+    pub script_file: Option<Text>,
     pub description: String,
     pub version: Option<String>,
     pub start: StartCondition,
@@ -71,18 +97,37 @@ pub struct ParameterForm {
 pub struct ContextForm {
     pub name: Text,
     pub messages: Vec<(ChatRole, String)>,
+    /// Characters; as the file says, else as its `max_tokens` says, else the default.
     pub max_length: usize,
+    pub max_tokens: Option<usize>,
+    pub trim: Trim,
+    pub pin_first: usize,
+    pub tool_visibility: ToolVisibility,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// An agent as written. What is `None` is as the role, its level or the workflow has it.
+#[derive(Clone, PartialEq, Debug)]
 pub struct AgentForm {
     /// `name`, or the role's name (A38).
     pub id: Text,
     pub role: Text,
     pub context: Text,
     pub side: Side,
-    pub max_tool_rounds: u32,
+    pub level: Option<Text>,
+    pub model: Option<Text>,
+    pub provider: Option<Text>,
+    /// 0 to 2.
+    pub temperature: Option<f64>,
+    pub max_output_tokens: Option<u32>,
+    /// Patterns that can be read; instead of the role's choice.
+    pub included_tools: Option<Vec<Text>>,
+    /// Patterns that can be read; taken from what is included.
+    pub excluded_tools: Vec<Text>,
+    pub system_append: Option<String>,
+    pub max_tool_rounds: Option<u32>,
     pub tool_loop: ToolLoop,
+    pub input_visibility: Option<InputVisibility>,
+    pub memory: Memory,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,9 +139,18 @@ pub struct StateForm {
     pub script: Option<Text>,
     pub sub_workflow: Option<Text>,
     pub sub_inputs: Vec<(Text, InputForm)>,
+    pub handlers: HandlersForm,
     /// `None`: the file has no list, which ends the workflow (A14).
     pub transitions: Option<Vec<TransitionForm>>,
     pub span: Range<usize>,
+}
+
+/// Functions of the script file: before the model is asked, after it answered, and the one that names the next state.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HandlersForm {
+    pub before: Option<Text>,
+    pub after: Option<Text>,
+    pub decide: Option<Text>,
 }
 
 /// `action.function` (A17, A19).

@@ -24,8 +24,9 @@ pub(super) const WORKFLOW: Keys = Keys {
         "on_no_match",
         "on_condition_error",
         "snapshot",
+        "script_file",
     ],
-    later: &["budget", "timeout", "use", "on_error", "on_limit", "script_file", "schedule"],
+    later: &["budget", "timeout", "use", "on_error", "on_limit", "schedule"],
 };
 
 pub(super) const PARAMETER: Keys = Keys {
@@ -42,8 +43,17 @@ pub(super) const LIMITS: Keys = Keys {
 
 pub(super) const CONTEXT: Keys = Keys {
     what: "a context",
-    known: &["name", "starting_messages", "max_length", "description"],
-    later: &["max_tokens", "trim", "pin_first", "tool_visibility"],
+    known: &[
+        "name",
+        "starting_messages",
+        "max_length",
+        "max_tokens",
+        "trim",
+        "pin_first",
+        "tool_visibility",
+        "description",
+    ],
+    later: &[],
 };
 
 pub(super) const MESSAGE: Keys =
@@ -51,8 +61,11 @@ pub(super) const MESSAGE: Keys =
 
 pub(super) const AGENT: Keys = Keys {
     what: "an agent",
-    known: &["name", "agent_role", "context", "role", "max_tool_rounds", "tool_loop", "description"],
-    later: &[
+    known: &[
+        "name",
+        "agent_role",
+        "context",
+        "role",
         "level",
         "model",
         "provider",
@@ -61,15 +74,28 @@ pub(super) const AGENT: Keys = Keys {
         "included_tools",
         "excluded_tools",
         "system_message_append",
+        "tool_loop",
+        "max_tool_rounds",
         "input_visibility",
         "memory",
-        "delegate",
+        "description",
     ],
+    later: &["delegate"],
 };
 
 pub(super) const STATE: Keys = Keys {
     what: "a state",
-    known: &["name", "description", "agent", "input", "action", "transition"],
+    known: &[
+        "name",
+        "description",
+        "agent",
+        "input",
+        "action",
+        "transition",
+        "pre_handler",
+        "post_handler",
+        "transition_handler",
+    ],
     later: &[
         "type",
         "retry",

@@ -1,15 +1,12 @@
-//! Everything of a workflow but its states.
+//! Everything of a workflow but its contexts, agents and states.
 
 use serde_json::Value;
 
 use super::super::json::{Kind, Node};
 use super::super::source::Findings;
-use super::fields::{choice, count, flag, list, object, required_text, text, wrong};
-use super::keys::{AGENT, CONTEXT, LIMITS, MESSAGE, PARAMETER};
-use super::{AgentForm, ContextForm, LimitsForm, ParameterForm, Spanned, StartCondition, Text};
-use crate::domain::agent::{DEFAULT_TOOL_ROUNDS, ToolLoop};
-use crate::domain::context::{DEFAULT_MAX_LENGTH, Side};
-use crate::domain::message::ChatRole;
+use super::fields::{choice, count, flag, object, required_text, text, wrong};
+use super::keys::{LIMITS, PARAMETER};
+use super::{LimitsForm, ParameterForm, Spanned, StartCondition, Text};
 use crate::domain::workflow::{ParameterType, SnapshotPolicy};
 
 pub(super) fn start_condition(node: &Node, findings: &mut Findings<'_>) -> StartCondition {
@@ -78,45 +75,6 @@ pub(super) fn variables(node: &Node, findings: &mut Findings<'_>) -> Vec<(Text, 
             (name, member.value.to_value())
         })
         .collect()
-}
-
-pub(super) fn context(node: &Node, findings: &mut Findings<'_>) -> Option<ContextForm> {
-    object(node, &CONTEXT, findings)?;
-    let messages = list(node, "starting_messages", findings, message);
-    let max_length = count(node, "max_length", findings).map(|length| length as usize);
-    let name = required_text(node, "name", "the context", findings)?;
-    Some(ContextForm { name, messages, max_length: max_length.unwrap_or(DEFAULT_MAX_LENGTH) })
-}
-
-fn message(node: &Node, findings: &mut Findings<'_>) -> Option<(ChatRole, String)> {
-    object(node, &MESSAGE, findings)?;
-    let words = [("system", ChatRole::System), ("user", ChatRole::User), ("assistant", ChatRole::Assistant)];
-    let present = required_text(node, "role", "the starting message", findings).is_some();
-    let role = if present { choice(node, "role", &words, findings) } else { None };
-    let content = required_text(node, "content", "the starting message", findings)?;
-    Some((role?.value, content.value))
-}
-
-pub(super) fn agent(node: &Node, findings: &mut Findings<'_>) -> Option<AgentForm> {
-    object(node, &AGENT, findings)?;
-    let words = [("user", Side::User), ("assistant", Side::Assistant)];
-    let rounds = count(node, "max_tool_rounds", findings).unwrap_or(DEFAULT_TOOL_ROUNDS);
-    let loops = [("auto", ToolLoop::Auto), ("step", ToolLoop::Step)];
-    let tool_loop =
-        choice(node, "tool_loop", &loops, findings).map_or_else(ToolLoop::default, |found| found.value);
-    let present = required_text(node, "role", "the agent", findings).is_some();
-    let side = if present { choice(node, "role", &words, findings) } else { None };
-    let context = required_text(node, "context", "the agent", findings);
-    let name = text(node, "name", findings);
-    let role = required_text(node, "agent_role", "the agent", findings)?;
-    Some(AgentForm {
-        id: name.unwrap_or_else(|| role.clone()),
-        role,
-        context: context?,
-        side: side?.value,
-        max_tool_rounds: rounds,
-        tool_loop,
-    })
 }
 
 pub(super) fn limits(node: &Node, findings: &mut Findings<'_>) -> LimitsForm {

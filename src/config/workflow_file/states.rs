@@ -4,7 +4,7 @@ use super::super::json::{Kind, Node};
 use super::super::source::Findings;
 use super::fields::{choice, list, object, required_text, text, wrong};
 use super::keys::{ACTION, INPUT, STATE, TRANSITION};
-use super::{FunctionForm, InputForm, Spanned, StateForm, Text, TransitionForm};
+use super::{FunctionForm, HandlersForm, InputForm, Spanned, StateForm, Text, TransitionForm};
 use crate::domain::workflow::AgentFunction;
 
 pub(super) fn states(node: &Node, findings: &mut Findings<'_>) -> Vec<StateForm> {
@@ -32,6 +32,11 @@ fn state(node: &Node, findings: &mut Findings<'_>) -> Option<StateForm> {
             sub_inputs(action, findings),
         ),
     };
+    let handlers = HandlersForm {
+        before: text(node, "pre_handler", findings),
+        after: text(node, "post_handler", findings),
+        decide: text(node, "transition_handler", findings),
+    };
     let name = required_text(node, "name", "the state", findings)?;
     Some(StateForm {
         name,
@@ -41,6 +46,7 @@ fn state(node: &Node, findings: &mut Findings<'_>) -> Option<StateForm> {
         script,
         sub_workflow,
         sub_inputs,
+        handlers,
         transitions,
         span: node.span.clone(),
     })

@@ -145,7 +145,7 @@ impl Machine {
         input: Option<String>,
     ) {
         match function {
-            AgentFunction::SendUserMessage => self.begin_visit(agent, input),
+            AgentFunction::SendUserMessage | AgentFunction::Ask => self.begin_visit(agent, input),
             AgentFunction::AddUserMessage => self.add_message(agent, input.unwrap_or_default()),
             AgentFunction::ClearConversation => self.clear_conversation(agent),
         }

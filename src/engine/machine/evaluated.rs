@@ -250,6 +250,8 @@ impl Machine {
             ScriptKind::Before => ("script", "A `before` script failed"),
             ScriptKind::Action | ScriptKind::Library => ("script", "A script failed"),
         };
+        // what happened in a function of the library is shown there
+        let script = error.library.and_then(|library| self.script(library)).or(script);
         let source = script.as_ref().map_or("", |script| script.source.as_str());
         let line = source.lines().nth(error.line.saturating_sub(1)).unwrap_or(source);
         let at = if error.line > 0 {
@@ -276,9 +278,12 @@ fn script_hint(kind: ScriptErrorKind) -> &'static str {
     }
 }
 
-/// A JSON string stands on one line of its file, whatever line breaks it spells.
+/// A JSON string stands on one line of its file, whatever line breaks it spells; a library is a file of its own.
 fn offset(mut place: Place, error: &ScriptError) -> Place {
-    if error.line == 1 {
+    if error.library.is_some() && error.line > 0 {
+        place.line += error.line - 1;
+        place.column = error.column.max(1);
+    } else if error.line == 1 {
         place.column += error.column.saturating_sub(1);
     }
     place

@@ -129,7 +129,8 @@ impl Machine {
     }
 
     fn keep_partial(&mut self, partial: Vec<(CallId, String)>) {
-        let pending = self.lane.pending();
+        // What had streamed of a summary is nobody's word.
+        let pending = self.lane.pending().filter(|_| self.summing().is_none());
         let text = partial.into_iter().find(|(call, _)| Some(*call) == pending).map(|(_, text)| text);
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };

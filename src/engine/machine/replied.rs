@@ -20,6 +20,9 @@ impl Machine {
             return;
         }
         let Some(agent) = self.speaking() else { return };
+        if let Some(covering) = self.summing() {
+            return self.on_summary(call, &agent, covering, &reply);
+        }
         reply.tool_calls = with_unique_ids(std::mem::take(&mut reply.tool_calls), call.0);
         self.account(call, &agent, &reply);
         if reply.finish == FinishReason::Length {
@@ -197,14 +200,17 @@ impl Machine {
         if self.lane.phase != Phase::Model(call) {
             return;
         }
-        let agent = self.speaking().map(|agent| agent.id).unwrap_or_default();
+        let Some(agent) = self.speaking() else { return };
         self.emit(RunEvent::ModelFailed {
             call,
-            agent,
+            agent: agent.id.clone(),
             code: error.code().to_owned(),
             reason: error.to_string(),
             attempts,
         });
+        if self.summing().is_some() {
+            return self.on_summary_failed(&agent, error);
+        }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
         let failure =
             Failure::new(error.code(), "The model call failed", format!("{error}{tries}")).hint(error.hint());

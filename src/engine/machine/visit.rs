@@ -2,15 +2,18 @@
 
 use serde_json::Value;
 
+use super::summary::SummaryRequest;
 use super::{Effect, Machine, Phase, RunEvent};
-use crate::domain::agent::AgentSpec;
-use crate::domain::context::{Author, Entry, Side};
+use crate::domain::agent::{AgentSpec, Memory};
+use crate::domain::context::{Author, ContextSpec, Entry, Side, Trim};
 use crate::domain::failure::Failure;
 use crate::domain::ids::AgentIx;
 use crate::domain::message::{ChatRole, ToolCall};
 use crate::domain::model::{ModelRequest, ToolChoice};
+use crate::domain::workflow::{AgentFunction, Work};
 use crate::engine::frame::{Continuation, speaker};
-use crate::engine::turn::Turn;
+use crate::engine::turn::{Summing, Turn};
+use crate::engine::view::{Scene, summary};
 use crate::engine::{scope, view};
 
 impl Machine {
@@ -30,7 +33,10 @@ impl Machine {
         {
             *visits = visits.saturating_sub(1);
         }
-        let stores_input = agent.side == Side::Assistant && !continues && input.is_some();
+        let private = agent.hears_in_private();
+        let stores_input = !private && !continues && input.is_some();
+        // What an agent remembers need not be said to it again.
+        let directive = private && input.is_some() && !(continues && agent.memory == Memory::Private);
         let forced = agent.parsing_tools.iter().find(|tool| tool.parsing_only);
         let turn = Turn {
             agent: ix,
@@ -38,6 +44,7 @@ impl Machine {
             side: agent.side,
             input: input.clone(),
             stores_input,
+            directive,
             input_author: speaker(&workflow),
             entries: Vec::new(),
             rounds: 0,
@@ -47,15 +54,16 @@ impl Machine {
             choice: forced.map_or(ToolChoice::Auto, |tool| ToolChoice::Named(tool.name.clone())),
             open: None,
             trimmed_told: false,
+            summing: Summing::Free,
         };
         frame.turn = Some(turn);
-        if let Some(text) = input.filter(|_| stores_input || agent.side == Side::User) {
+        if let Some(text) = input.filter(|_| stores_input || directive) {
             self.emit(RunEvent::MessageAdded {
                 context: context_name(&workflow, agent),
                 author: speaker(&workflow),
                 role: ChatRole::User,
                 text,
-                private: agent.side == Side::User,
+                private,
             });
         }
         self.call_model();
@@ -99,22 +107,33 @@ impl Machine {
         let Some(workflow) = self.workflow() else { return };
         let state = self.state_name();
         let Some(frame) = self.frame_mut() else { return };
-        let Some(turn) = frame.turn.as_ref() else { return };
-        let Some(agent) = workflow.agent(turn.agent) else { return };
-        let Some(limit) = workflow.contexts.get(agent.context.0).map(|context| context.max_length) else {
+        let Some(turn) = frame.turn.as_mut() else { return };
+        let may_sum_up = turn.summing == Summing::Free;
+        if turn.summing == Summing::Done {
+            turn.summing = Summing::Free;
+        }
+        let Some((turn, agent)) =
+            frame.turn.as_ref().and_then(|turn| Some((turn, workflow.agent(turn.agent)?)))
+        else {
             return;
         };
-        let entries =
-            frame.threads.get(agent.context.0).map(|t| t.log.entries.as_slice()).unwrap_or_default();
+        let places = workflow.contexts.get(agent.context.0).zip(frame.threads.get(agent.context.0));
+        let Some((context, thread)) = places else { return };
         let side_of = |id: &str| workflow.agents.iter().find(|other| other.id == id).map(|other| other.side);
-        let computed = view::compute(agent, entries, turn, limit, &side_of);
-        let tool_choice = turn.choice.clone();
-        let view = match computed {
+        let scene = Scene { agent, context, thread, turn, side_of: &side_of };
+        let view = match view::compute(&scene) {
             Ok(view) => view,
-            Err(overflow) => return self.fail(too_long(&overflow)),
+            Err(overflow) => return self.fail(too_long(&overflow, context)),
         };
-        let trimmed = (view.dropped, view.shortened);
-        self.tell_trim(&context_name(&workflow, agent), &agent.id, trimmed, limit);
+        if may_sum_up
+            && view.dropped > 0
+            && let Some(covering) = summary::covering(&scene)
+        {
+            let messages = summary::messages(&scene, covering);
+            return self.call_for_summary(agent, &context.name, SummaryRequest { covering, messages });
+        }
+        let tool_choice = turn.choice.clone();
+        self.tell_trim(context, &agent.id, (view.dropped, view.shortened));
         let request = ModelRequest {
             agent: agent.id.clone(),
             state,
@@ -139,24 +158,26 @@ impl Machine {
     }
 
     /// Nothing is left out in silence.
-    fn tell_trim(&mut self, context: &str, agent: &str, (dropped, shortened): (usize, usize), limit: usize) {
+    fn tell_trim(&mut self, context: &ContextSpec, agent: &str, (dropped, shortened): (usize, usize)) {
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
         if dropped + shortened == 0 || turn.trimmed_told {
             return;
         }
         turn.trimmed_told = true;
         let entries = |count: usize| if count == 1 { "entry" } else { "entries" };
+        let (limit, field) = context.limit();
+        let context = &context.name;
         if dropped > 0 {
             let what = entries(dropped);
             let text =
-                format!("`{agent}` no longer sees the oldest {dropped} {what} of `{context}` (max_length)");
+                format!("`{agent}` no longer sees the oldest {dropped} {what} of `{context}` ({field})");
             self.warn("context_trimmed", text);
         }
         if shortened > 0 {
             let what = entries(shortened);
             let text = format!(
                 "`{agent}` sees {shortened} {what} of `{context}` without the middle: together they are longer \
-                 than {limit} characters (max_length)"
+                 than {limit} characters ({field})"
             );
             self.warn("context_shortened", text);
         }
@@ -166,17 +187,16 @@ impl Machine {
     /// A user seat's decision stays private (A23).
     pub(super) fn end_visit(&mut self, text: &str, calls: Vec<ToolCall>, decision: Vec<ToolCall>) {
         let Some(workflow) = self.workflow() else { return };
+        let asked = self.only_asks();
         let Some(frame) = self.frame_mut() else { return };
         let Some(turn) = frame.turn.take() else { return };
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let (ix, side) = (turn.agent, turn.side);
-        let private = side == Side::User && !decision.is_empty();
+        let private = asked || (side == Side::User && !decision.is_empty());
         let input = turn.input.clone();
         let ran_tools = decision.is_empty() && !calls.is_empty();
-        if let Some(thread) = frame.thread(agent.context).filter(|_| !private) {
-            for entry in turn.shared_entries() {
-                thread.push(entry);
-            }
+        if let Some(thread) = frame.thread(agent.context) {
+            turn.store(thread, private, agent.memory == Memory::Private);
         }
         let context_length = frame.threads.get(agent.context.0).map_or(0, |t| t.log.entries.len());
         if let Some(memory) = frame.memory(ix) {
@@ -212,18 +232,18 @@ impl Machine {
     /// a call that failed at once leaves no trace (CTX-11). User-seat work stays private.
     pub(super) fn drop_visit(&mut self) {
         let Some(workflow) = self.workflow() else { return };
+        let asked = self.only_asks();
         let Some(frame) = self.frame_mut() else { return };
         let Some(mut turn) = frame.turn.take() else { return };
         turn.close_open(crate::engine::turn::INTERRUPTED);
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let (ix, input) = (turn.agent, turn.input.clone());
         if turn.side == Side::Assistant
+            && !asked
             && turn.has_spoken()
             && let Some(thread) = frame.thread(agent.context)
         {
-            for entry in turn.shared_entries() {
-                thread.push(entry);
-            }
+            turn.store(thread, false, agent.memory == Memory::Private);
             // the same input again goes on from here (A29)
             let ran_tools = thread.log.entries.last().is_some_and(|entry| !entry.calls.is_empty());
             let context_length = thread.log.entries.len();
@@ -233,22 +253,36 @@ impl Machine {
         }
         frame.forget_last();
     }
+
+    /// Whether what the current state's agent says is kept from its context.
+    fn only_asks(&self) -> bool {
+        let asks = |work: &Work| matches!(work, Work::Agent { function: AgentFunction::Ask, .. });
+        self.here().is_some_and(|(_, state)| asks(&state.work))
+    }
 }
 
 fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec) -> String {
     workflow.contexts.get(agent.context.0).map(|context| context.name.clone()).unwrap_or_default()
 }
 
-fn too_long(overflow: &view::Overflow) -> Failure {
-    Failure::new(
-        "context_overflow",
-        "The conversation cannot be cut to its limit",
-        format!(
-            "starting messages and the input, which are never cut, have {} characters; max_length is {}",
-            overflow.length, overflow.limit
-        ),
-    )
-    .hint("raise max_length of the context, or shorten the input or the starting_messages")
+fn too_long(overflow: &view::Overflow, context: &ContextSpec) -> Failure {
+    let (limit, field) = context.limit();
+    let (title, what, hint) = if context.trim == Trim::Error {
+        (
+            "The conversation is too long",
+            "the view of the conversation, which `trim: \"error\"` forbids to cut, has",
+            "clear the conversation earlier, or let it be cut: \"trim\": \"drop_oldest\" or \"summarize\"",
+        )
+    } else {
+        (
+            "The conversation cannot be cut to its limit",
+            "starting and pinned messages and the input, which are never cut, have",
+            "raise the limit of the context, or shorten the input, the starting_messages or pin_first",
+        )
+    };
+    let allowed = format!("{field} of `{}` allows {limit}", context.name);
+    Failure::new("context_overflow", title, format!("{what} {} characters; {allowed}", overflow.length))
+        .hint(hint)
 }
 
 /// What `output` keeps of a visit: the arguments of its decision, else its text.

@@ -1,7 +1,15 @@
 use super::*;
+use crate::domain::agent::AgentSpec;
+use crate::domain::agent::{InputVisibility, Memory};
+use crate::domain::context::Trim;
+use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side};
 use crate::domain::ids::{AgentIx, ContextIx};
 use crate::domain::message::ToolCall;
 use crate::domain::model::{ModelChoice, ToolChoice};
+use crate::engine::thread::Summary;
+use crate::engine::thread::Thread;
+use crate::engine::turn::Turn;
+use crate::engine::turn::{Summing, TurnEntry};
 
 fn agent(id: &str, side: Side) -> AgentSpec {
     AgentSpec {
@@ -16,6 +24,8 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         parsing_tools: Vec::new(),
         max_tool_rounds: 25,
         tool_loop: Default::default(),
+        input_visibility: None,
+        memory: Memory::None,
         reminder: None,
     }
 }
@@ -26,7 +36,8 @@ fn turn(agent: &AgentSpec, input: Option<&str>) -> Turn {
         agent_id: agent.id.clone(),
         side: agent.side,
         input: input.map(str::to_owned),
-        stores_input: agent.side == Side::Assistant && input.is_some(),
+        stores_input: !agent.hears_in_private() && input.is_some(),
+        directive: agent.hears_in_private() && input.is_some(),
         input_author: Author::Workflow,
         entries: Vec::new(),
         rounds: 0,
@@ -36,6 +47,7 @@ fn turn(agent: &AgentSpec, input: Option<&str>) -> Turn {
         choice: ToolChoice::Auto,
         open: None,
         trimmed_told: false,
+        summing: Summing::Free,
     }
 }
 
@@ -47,8 +59,32 @@ fn side_of(id: &str) -> Option<Side> {
     Some(if id.starts_with("review") { Side::User } else { Side::Assistant })
 }
 
+fn context(limit: usize) -> ContextSpec {
+    ContextSpec { name: "talk".into(), max_length: limit, ..ContextSpec::default() }
+}
+
+fn thread_of(entries: &[Entry]) -> Thread {
+    let mut thread = Thread::default();
+    for entry in entries {
+        thread.push(entry.clone());
+    }
+    thread
+}
+
+fn shown(agent: &AgentSpec, context: &ContextSpec, thread: &Thread, turn: &Turn) -> Result<View, Overflow> {
+    compute(&Scene { agent, context, thread, turn, side_of: &side_of })
+}
+
+/// A view with nothing but a limit.
+fn limited(agent: &AgentSpec, entries: &[Entry], turn: &Turn, limit: usize) -> Result<View, Overflow> {
+    shown(agent, &context(limit), &thread_of(entries), turn)
+}
+
 fn view_of(agent: &AgentSpec, entries: &[Entry], input: Option<&str>, limit: usize) -> Vec<String> {
-    let view = compute(agent, entries, &turn(agent, input), limit, &side_of).unwrap();
+    lines(&limited(agent, entries, &turn(agent, input), limit).unwrap())
+}
+
+fn lines(view: &View) -> Vec<String> {
     view.messages
         .iter()
         .map(|message| {
@@ -123,7 +159,7 @@ fn trimming_drops_the_oldest_until_it_fits() {
         let text = "x".repeat(length);
         let thread: Vec<Entry> = (0..count).map(|_| said(Author::Workflow, ChatRole::User, &text)).collect();
         let seat = agent("a", Side::Assistant);
-        let view = compute(&seat, &thread, &turn(&seat, None), limit, &side_of).unwrap();
+        let view = limited(&seat, &thread, &turn(&seat, None), limit).unwrap();
         let total: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
         assert_eq!((view.messages.len() - 1, view.dropped), (kept, count - kept), "{count}×{length}");
         assert!(total <= limit, "{count}×{length}: {total}");
@@ -136,9 +172,13 @@ fn anothers_words_too_long_by_themselves_lose_their_middle_and_that_is_counted()
     for (length, shortened) in [(100, 0), (101, 1), (5_000, 1)] {
         let text = "x".repeat(length);
         let thread = [said(Author::Agent("b".into()), ChatRole::Assistant, &text)];
-        let view = compute(&agent, &thread, &turn(&agent, None), 100, &side_of).unwrap();
+        let view = limited(&agent, &thread, &turn(&agent, None), 100).unwrap();
         let sent = &view.messages.last().unwrap().content;
-        assert_eq!((view.shortened, sent.contains(CUT.trim())), (shortened, shortened > 0), "{length}");
+        assert_eq!(
+            (view.shortened, sent.contains(project::CUT.trim())),
+            (shortened, shortened > 0),
+            "{length}"
+        );
         assert!(sent.chars().count() <= 100, "{length}");
     }
 }
@@ -150,10 +190,10 @@ fn pinned_entries_stay_and_alone_too_long_is_an_error() {
     let mut thread = vec![pinned.clone()];
     thread.extend((0..5).map(|_| said(Author::Workflow, ChatRole::User, &"x".repeat(200))));
     let seat = agent("a", Side::Assistant);
-    let view = compute(&seat, &thread, &turn(&seat, None), 1_000, &side_of).unwrap();
+    let view = limited(&seat, &thread, &turn(&seat, None), 1_000).unwrap();
     assert_eq!(view.dropped, 3);
     assert!(view.messages[1].content.starts_with("ppp"));
-    let overflow = compute(&seat, &thread, &turn(&seat, None), 500, &side_of).unwrap_err();
+    let overflow = limited(&seat, &thread, &turn(&seat, None), 500).unwrap_err();
     assert_eq!(overflow, Overflow { length: 600, limit: 500 });
 }
 
@@ -161,13 +201,13 @@ fn pinned_entries_stay_and_alone_too_long_is_an_error() {
 fn an_input_is_never_cut_and_answers_are() {
     let seat = agent("a", Side::Assistant);
     let long = "t".repeat(1_500);
-    let overflow = compute(&seat, &[], &turn(&seat, Some(&long)), 1_000, &side_of).unwrap_err();
+    let overflow = limited(&seat, &[], &turn(&seat, Some(&long)), 1_000).unwrap_err();
     assert_eq!(overflow, Overflow { length: 1_500, limit: 1_000 });
     let mut visit = turn(&seat, Some("go"));
     let mut answered = used_tool("a");
     answered.calls[0].answer = "r".repeat(5_000);
-    visit.entries.push(crate::engine::turn::TurnEntry { entry: answered, private: false });
-    let view = compute(&seat, &[], &visit, 1_000, &side_of).unwrap();
+    visit.entries.push(TurnEntry { entry: answered, private: false });
+    let view = limited(&seat, &[], &visit, 1_000).unwrap();
     let answer = &view.messages[3].content;
     assert!(answer.chars().count() <= 1_000 && answer.contains("cut to fit"), "{}", answer.len());
 }
@@ -179,11 +219,11 @@ fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
     let thread = [said(Author::Script, ChatRole::System, "rule")];
     let mut visit = turn(&seat, Some("go"));
     let roles = |visit: &Turn| -> Vec<String> {
-        let view = compute(&seat, &thread, visit, 1_000, &side_of).unwrap();
+        let view = limited(&seat, &thread, visit, 1_000).unwrap();
         view.messages.iter().map(|m| format!("{} {}", m.role.as_str(), m.content)).collect()
     };
     assert_eq!(roles(&visit)[1..], ["system rule", "user go"]);
-    visit.entries.push(crate::engine::turn::TurnEntry { entry: used_tool("a"), private: false });
+    visit.entries.push(TurnEntry { entry: used_tool("a"), private: false });
     assert_eq!(roles(&visit).last().unwrap(), "user Run the tests.");
 }
 
@@ -221,7 +261,7 @@ mod properties {
             user in any::<bool>(),
         ) {
             let seat = if user { agent("reviewer", Side::User) } else { agent("coder", Side::Assistant) };
-            let view = compute(&seat, &thread, &turn(&seat, Some("go")), limit, &side_of).unwrap();
+            let view = limited(&seat, &thread, &turn(&seat, Some("go")), limit).unwrap();
             let newest = thread.last().map_or(0, Entry::length);
             let shown: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
             prop_assert!(shown <= limit + newest + 40 * 60, "{shown} of {limit}");

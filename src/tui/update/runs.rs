@@ -170,6 +170,34 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
             }
             replied(model, run, call, (&agent, side, &name), &text, &reasoning);
         }
+        RunEvent::SummaryCalled { call, agent, context, .. } => {
+            if let Some(view) = model.run_mut(run) {
+                view.activity = format!("{} sums up {}", one_line(&agent), one_line(&context));
+                view.busy_since.get_or_insert(at);
+                view.summing = Some(call);
+            }
+        }
+        RunEvent::ContextSummarized {
+            agent,
+            side,
+            context,
+            entries,
+            text,
+            model: name,
+            usage,
+            cost_usd,
+            ..
+        } => {
+            if let Some(view) = model.run_mut(run) {
+                view.retry = None;
+                view.summing = None;
+                view.charge(&one_line(&agent), side, &one_line(&name), usage, cost_usd);
+            }
+            if entries > 0 {
+                model.say(Item::note(&format!("{agent} summed up {entries} messages of {context}")));
+                model.say(Item::detail(&format!("summary: {text}")));
+            }
+        }
         // Why is told by what follows: the run's end, or the warning of a conversation.
         RunEvent::ModelFailed { call, .. } => ending::interrupt_reply(model, run, call),
         other => tool(model, run, other),
@@ -231,6 +259,9 @@ fn already_shown(model: &Model, name: &str, text: &str) -> bool {
 
 fn delta(model: &mut Model, run: &RunId, call: CallId, kind: DeltaKind, text: &str) {
     let Some(view) = model.runs.iter_mut().find(|view| view.id == *run) else { return };
+    if view.summing == Some(call) {
+        return;
+    }
     let at = match view.replies.get(&call) {
         Some(at) => *at,
         None => {

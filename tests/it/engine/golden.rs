@@ -20,6 +20,7 @@ fn stage(replies: Value) -> Stage {
         workflows: vec![CODER_REVIEWER.to_owned(), HIERARCHICAL.to_owned()],
         replies,
         files: Map::from_iter([("a.txt".to_owned(), json!("alpha"))]),
+        ..Texts::default()
     })
 }
 

@@ -124,8 +124,14 @@ fn evaluated(luck: &mut Luck, call: CallId, job: &ScriptJob) -> Input {
     if luck.chance(3) {
         let kind = luck.pick(&[ScriptErrorKind::Thrown, ScriptErrorKind::Time, ScriptErrorKind::NotData]);
         let script = ScriptIx(luck.below(6));
-        let error =
-            ScriptError { kind, message: "it broke".to_owned(), script, line: luck.below(3), column: 4 };
+        let error = ScriptError {
+            kind,
+            message: "it broke".to_owned(),
+            script,
+            library: None,
+            line: luck.below(3),
+            column: 4,
+        };
         return Input::ScriptFailed { call, error };
     }
     let mut outcome = ScriptOutcome { patch: patch(luck, &job.scope), ..ScriptOutcome::default() };

@@ -5,9 +5,9 @@ mod bodies;
 use std::sync::Arc;
 
 use serde_json::{Map, json};
-use synthdev::domain::agent::{AgentSpec, ToolLoop};
+use synthdev::domain::agent::{AgentSpec, InputVisibility, Memory, ToolLoop};
 use synthdev::domain::approval::{ApprovalPolicy, Permission};
-use synthdev::domain::context::{Author, ContextSpec, Entry, Side};
+use synthdev::domain::context::{Author, ContextSpec, Entry, Side, ToolVisibility, Trim};
 use synthdev::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
 use synthdev::domain::message::ChatRole;
 use synthdev::domain::model::ModelChoice;
@@ -55,6 +55,7 @@ fn scripts() -> Vec<Script> {
             form: ScriptForm::Expression,
             source: "x".to_owned(),
             prepared: "x".to_owned(),
+            offers: Vec::new(),
             place: place(),
         })
         .to_vec()
@@ -121,6 +122,10 @@ fn context(luck: &mut Luck, name: usize) -> ContextSpec {
             .map(|at| Entry { pinned: true, ..Entry::text(Author::Start, starting[at].0, starting[at].1) })
             .collect(),
         max_length: luck.pick(&[20, 90, 90, 400, 400, 50_000]),
+        max_tokens: luck.pick(&[None, None, None, Some(30)]),
+        trim: luck.pick(&[Trim::DropOldest, Trim::DropOldest, Trim::Summarize, Trim::Summarize, Trim::Error]),
+        pin_first: luck.pick(&[0, 0, 1, 3]),
+        tool_visibility: luck.pick(&[ToolVisibility::Summary, ToolVisibility::None, ToolVisibility::Full]),
     }
 }
 
@@ -152,6 +157,13 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         parsing_tools: decides.then(|| decision(luck.chance(20))).into_iter().collect(),
         max_tool_rounds: u32::try_from(luck.between(1, 4)).unwrap(),
         tool_loop: luck.pick(&[ToolLoop::Auto, ToolLoop::Auto, ToolLoop::Step]),
+        input_visibility: luck.pick(&[
+            None,
+            None,
+            Some(InputVisibility::Shared),
+            Some(InputVisibility::Private),
+        ]),
+        memory: luck.pick(&[Memory::None, Memory::Private]),
         reminder: None,
     }
 }

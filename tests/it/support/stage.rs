@@ -39,6 +39,8 @@ pub struct Texts {
     /// `{agent: [replies]}`
     pub replies: Value,
     pub files: Map<String, Value>,
+    /// Script files and prompts beside the workflows.
+    pub beside: Map<String, Value>,
 }
 
 pub struct Stage {
@@ -162,6 +164,9 @@ fn sources(texts: &Texts) -> Sources {
     let workflows = texts.workflows.iter().enumerate();
     let workflows =
         workflows.map(|(at, text)| SourceFile::new(Layer::Project, format!("w{at}.json"), text.as_str()));
+    let beside = texts.beside.iter().map(|(name, text)| {
+        SourceFile::new(Layer::Project, name.as_str(), text.as_str().unwrap_or_default())
+    });
     let mut command_line = Overrides::default();
     for level in ["base", "smart", "fast"] {
         command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
@@ -171,6 +176,7 @@ fn sources(texts: &Texts) -> Sources {
         models: vec![built_in("built-in:config/models.json", MODELS)],
         roles: std::iter::once(built_in("built-in:roles/core.json", ROLES)).chain(roles).collect(),
         workflows: workflows.collect(),
+        texts: beside.collect(),
         command_line,
         ..Sources::default()
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use synthdev::config::lower::{Surroundings, lower};
+use synthdev::config::models::wish::Wish;
 use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::model::ModelChoice;
@@ -12,6 +13,7 @@ use synthdev::domain::workflow::Program;
 pub(super) struct World {
     files: Vec<SourceFile>,
     tools: Vec<ToolSpec>,
+    texts: Vec<SourceFile>,
 }
 
 impl World {
@@ -22,7 +24,12 @@ impl World {
             parameters: json!({"type": "object"}),
             risk: ToolRisk::Read,
         };
-        Self { files, tools: vec![tool("read_file"), tool("edit_file")] }
+        Self { files, tools: vec![tool("read_file"), tool("edit_file")], texts: Vec::new() }
+    }
+
+    /// With text files beside the workflow files.
+    pub(super) fn with_texts(self, texts: Vec<SourceFile>) -> Self {
+        Self { texts, ..self }
     }
 
     pub(super) fn lower(&self, root: &str) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
@@ -30,7 +37,7 @@ impl World {
     }
 
     pub(super) fn with<T>(&self, run: impl FnOnce(&Surroundings<'_>) -> T) -> T {
-        let choice = |role: &Role| match role.level.as_str() {
+        let choice = |wish: &Wish| match wish.level.as_str() {
             "none" => Err(("no model is set for the level `none`".to_owned(), None)),
             level => {
                 Ok(ModelChoice { level: level.to_owned(), model: "m".to_owned(), ..ModelChoice::default() })
@@ -42,6 +49,10 @@ impl World {
             choice: &choice,
             tools: &self.tools,
             tools_for: &tools_for,
+            text: &|file: &SourceFile, path: &str| {
+                let name = synthdev::config::beside::name(file, path)?;
+                Ok(self.texts.iter().find(|text| text.name == name).cloned())
+            },
         })
     }
 }

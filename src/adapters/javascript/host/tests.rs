@@ -10,6 +10,7 @@ fn job(text: &str) -> ScriptJob {
         form: ScriptForm::Expression,
         source: text.to_owned(),
         prepared: text.to_owned(),
+        offers: Vec::new(),
         place: Place::default(),
     };
     let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };

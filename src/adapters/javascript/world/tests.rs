@@ -14,7 +14,9 @@ use crate::domain::script::{AgentView, ContextView, Guard, ScriptForm, ScriptKin
 fn script(text: &str) -> Script {
     let form = if text.starts_with(';') { ScriptForm::Statements } else { ScriptForm::Expression };
     let source = text.replace("__call(\"review_work\")?", "function.review_work");
-    Script { kind: ScriptKind::Action, form, source, prepared: text.to_owned(), place: Place::default() }
+    let prepared = text.to_owned();
+    let (offers, place) = (Vec::new(), Place::default());
+    Script { kind: ScriptKind::Action, form, source, prepared, offers, place }
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
@@ -543,3 +545,5 @@ fn absurd_scripts_end_in_an_error() {
         assert_eq!(next, Some(json!(1)), "the next job works after {shown}");
     }
 }
+
+mod library;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::domain::cost::Usage;
 use crate::domain::message::ToolCall;
 use crate::domain::model::ModelError;
+use crate::domain::scripted::Fit;
 
-use super::BadScript;
+use super::fault::{BadScript, Problem, Spot};
 
 #[derive(Debug)]
 pub struct Reply {
@@ -35,28 +35,6 @@ pub struct Answer {
     pub tool_calls: Vec<ToolCall>,
 }
 
-/// What the last message must hold.
-#[derive(Debug)]
-pub struct Fit {
-    text: String,
-    pattern: Option<Regex>,
-}
-
-impl Fit {
-    fn new(text: &str) -> Self {
-        // What is no regular expression is still a part of a text.
-        Self { text: text.to_owned(), pattern: Regex::new(text).ok() }
-    }
-
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    pub fn fits(&self, message: &str) -> bool {
-        message.contains(&self.text) || self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(message))
-    }
-}
-
 const REPLY_KEYS: [&str; 7] = ["text", "tool_calls", "error", "delay_ms", "chunk", "usage", "reasoning"];
 const MATCH_KEYS: [&str; 4] = ["match", "reply", "delay_ms", "chunk"];
 const CALL_KEYS: [&str; 3] = ["name", "arguments", "id"];
@@ -67,36 +45,37 @@ pub fn read(file: &Value) -> Result<(String, BTreeMap<String, Vec<Reply>>), BadS
     let mut problems = Vec::new();
     let model = file.get("model").and_then(Value::as_str).unwrap_or("scripted").to_owned();
     let mut replies = BTreeMap::new();
+    let root = Spot::default().key("replies");
     match file.get("replies") {
         Some(Value::Object(agents)) => {
             for (agent, list) in agents {
-                let at = format!("replies.{agent}");
+                let at = root.key(agent);
                 let Some(list) = list.as_array() else {
-                    problems.push(format!("{at}: a list of replies is needed"));
+                    problems.push(at.problem("a list of replies is needed"));
                     continue;
                 };
-                let read = |(index, value)| reply(value, &format!("{at}[{index}]"), &mut problems);
+                let read = |(index, value)| reply(value, &at.item(index), &mut problems);
                 replies.insert(agent.clone(), list.iter().enumerate().filter_map(read).collect());
             }
         }
-        _ => problems.push("replies: an object with a list of replies per agent is needed".to_owned()),
+        _ => problems.push(root.problem("an object with a list of replies per agent is needed")),
     }
     if problems.is_empty() { Ok((model, replies)) } else { Err(BadScript { problems }) }
 }
 
-fn reply(value: &Value, at: &str, problems: &mut Vec<String>) -> Option<Reply> {
+fn reply(value: &Value, at: &Spot, problems: &mut Vec<Problem>) -> Option<Reply> {
     let members = object(value, at, problems)?;
     let Some(wanted) = members.get("match") else { return plain(members, at, problems) };
     unknown(members, &MATCH_KEYS, at, problems);
     let Some(wanted) = wanted.as_str() else {
-        problems.push(format!("{at}.match: a text is needed"));
+        problems.push(at.key("match").problem("a text is needed"));
         return None;
     };
     let Some(inner) = members.get("reply") else {
-        problems.push(format!("{at}: `match` needs a `reply` beside it"));
+        problems.push(at.problem("`match` needs a `reply` beside it"));
         return None;
     };
-    let at = format!("{at}.reply");
+    let at = at.key("reply");
     let inner = object(inner, &at, problems)?;
     let found = plain(inner, &at, problems)?;
     Some(Reply {
@@ -107,7 +86,7 @@ fn reply(value: &Value, at: &str, problems: &mut Vec<String>) -> Option<Reply> {
     })
 }
 
-fn plain(members: &Map<String, Value>, at: &str, problems: &mut Vec<String>) -> Option<Reply> {
+fn plain(members: &Map<String, Value>, at: &Spot, problems: &mut Vec<Problem>) -> Option<Reply> {
     unknown(members, &REPLY_KEYS, at, problems);
     let answer = Answer {
         text: text(members, "text", at, problems),
@@ -115,9 +94,9 @@ fn plain(members: &Map<String, Value>, at: &str, problems: &mut Vec<String>) -> 
         tool_calls: calls(members, at, problems),
     };
     let outcome = match members.get("error") {
-        Some(error) => Outcome::Error(failure(error, &format!("{at}.error"), problems)?),
+        Some(error) => Outcome::Error(failure(error, &at.key("error"), problems)?),
         None if answer.text.trim().is_empty() && answer.tool_calls.is_empty() => {
-            problems.push(format!("{at}: one of `text`, `tool_calls`, `error` is needed"));
+            problems.push(at.problem("one of `text`, `tool_calls`, `error` is needed"));
             return None;
         }
         None => Outcome::Answer(answer),
@@ -131,20 +110,20 @@ fn plain(members: &Map<String, Value>, at: &str, problems: &mut Vec<String>) -> 
     })
 }
 
-fn calls(members: &Map<String, Value>, at: &str, problems: &mut Vec<String>) -> Vec<ToolCall> {
+fn calls(members: &Map<String, Value>, at: &Spot, problems: &mut Vec<Problem>) -> Vec<ToolCall> {
     let Some(list) = members.get("tool_calls") else { return Vec::new() };
     let Some(list) = list.as_array() else {
-        problems.push(format!("{at}.tool_calls: a list is needed"));
+        problems.push(at.key("tool_calls").problem("a list is needed"));
         return Vec::new();
     };
     let mut found = Vec::new();
     for (index, value) in list.iter().enumerate() {
-        let at = format!("{at}.tool_calls[{index}]");
+        let at = at.key("tool_calls").item(index);
         let Some(members) = object(value, &at, problems) else { continue };
         unknown(members, &CALL_KEYS, &at, problems);
         let name = text(members, "name", &at, problems);
         if name.is_empty() {
-            problems.push(format!("{at}: `name` is needed"));
+            problems.push(at.problem("`name` is needed"));
         }
         let arguments = match members.get("arguments") {
             None => "{}".to_owned(),
@@ -157,7 +136,7 @@ fn calls(members: &Map<String, Value>, at: &str, problems: &mut Vec<String>) -> 
     found
 }
 
-fn failure(value: &Value, at: &str, problems: &mut Vec<String>) -> Option<ModelError> {
+fn failure(value: &Value, at: &Spot, problems: &mut Vec<Problem>) -> Option<ModelError> {
     let members = object(value, at, problems)?;
     unknown(members, &ERROR_KEYS, at, problems);
     let retry_after_ms = number(members, "retry_after_ms", at, problems);
@@ -173,17 +152,17 @@ fn failure(value: &Value, at: &str, problems: &mut Vec<String>) -> Option<ModelE
         Some("refused") => ModelError::Refused { detail },
         Some("protocol") => ModelError::Protocol { detail },
         _ => {
-            problems.push(format!(
-                "{at}.kind: one of rate_limited, overloaded, transport, timeout, auth, too_long, refused, protocol is needed"
+            problems.push(at.key("kind").problem(
+                "one of rate_limited, overloaded, transport, timeout, auth, too_long, refused, protocol is needed",
             ));
             return None;
         }
     })
 }
 
-fn usage(members: &Map<String, Value>, at: &str, problems: &mut Vec<String>) -> Option<Usage> {
+fn usage(members: &Map<String, Value>, at: &Spot, problems: &mut Vec<Problem>) -> Option<Usage> {
     let value = members.get("usage")?;
-    let at = format!("{at}.usage");
+    let at = at.key("usage");
     let counts = object(value, &at, problems)?;
     unknown(counts, &["prompt", "completion", "cached", "reasoning"], &at, problems);
     let mut count = |key: &str| number(counts, key, &at, problems).unwrap_or(0);
@@ -195,44 +174,49 @@ fn usage(members: &Map<String, Value>, at: &str, problems: &mut Vec<String>) -> 
     })
 }
 
-fn chunk(members: &Map<String, Value>, at: &str, problems: &mut Vec<String>) -> Option<usize> {
+fn chunk(members: &Map<String, Value>, at: &Spot, problems: &mut Vec<Problem>) -> Option<usize> {
     let size = number(members, "chunk", at, problems)?;
     if size == 0 {
-        problems.push(format!("{at}.chunk: at least 1 is needed"));
+        problems.push(at.key("chunk").problem("at least 1 is needed"));
     }
     usize::try_from(size).ok().filter(|size| *size > 0)
 }
 
-fn number(members: &Map<String, Value>, key: &str, at: &str, problems: &mut Vec<String>) -> Option<u64> {
+fn number(members: &Map<String, Value>, key: &str, at: &Spot, problems: &mut Vec<Problem>) -> Option<u64> {
     let value = members.get(key)?;
     let found = value.as_u64();
     if found.is_none() {
-        problems.push(format!("{at}.{key}: a whole number is needed"));
+        problems.push(at.key(key).problem("a whole number is needed"));
     }
     found
 }
 
-fn text(members: &Map<String, Value>, key: &str, at: &str, problems: &mut Vec<String>) -> String {
+fn text(members: &Map<String, Value>, key: &str, at: &Spot, problems: &mut Vec<Problem>) -> String {
     match members.get(key) {
         None => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(_) => {
-            problems.push(format!("{at}.{key}: a text is needed"));
+            problems.push(at.key(key).problem("a text is needed"));
             String::new()
         }
     }
 }
 
-fn object<'a>(value: &'a Value, at: &str, problems: &mut Vec<String>) -> Option<&'a Map<String, Value>> {
+fn object<'a>(value: &'a Value, at: &Spot, problems: &mut Vec<Problem>) -> Option<&'a Map<String, Value>> {
     let found = value.as_object();
     if found.is_none() {
-        problems.push(format!("{at}: an object is needed"));
+        problems.push(at.problem("an object is needed"));
     }
     found
 }
 
-fn unknown(members: &Map<String, Value>, known: &[&str], at: &str, problems: &mut Vec<String>) {
+fn unknown(
+    members: &Map<String, Value>,
+    known: &'static [&'static str],
+    at: &Spot,
+    problems: &mut Vec<Problem>,
+) {
     for key in members.keys().filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x_")) {
-        problems.push(format!("{at}: unknown key `{key}` (known: {})", known.join(", ")));
+        problems.push(at.unknown(key, known));
     }
 }

@@ -106,7 +106,7 @@ fn every_problem_of_a_file_is_named_with_its_place() {
     ];
     assert_eq!(problems.len(), starts.len(), "{problems:#?}");
     for (problem, start) in problems.iter().zip(starts) {
-        assert!(problem.starts_with(start), "{problem}");
+        assert!(problem.to_string().starts_with(start), "{problem}");
     }
     for bad in [json!({}), json!([]), json!({"replies": []})] {
         assert!(ScriptedModel::from_value(&bad).is_err(), "{bad}");

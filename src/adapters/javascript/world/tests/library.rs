@@ -1,0 +1,172 @@
+//! Libraries: functions of a script file, called by the scripts of the workflow.
+
+use super::*;
+use crate::domain::script::ScopePatch;
+
+/// As loading prepares it.
+const BODY: &str = "let calls = 0;
+function isDone(n) { return typeof n !== 'number' ? common_data.n > 2 : n > 2; }
+function bump() { this.common_data.n += 1; calls += 1; return calls; }
+const limit = 7, half = (host) => host.common_data.n / 2;
+class Box { constructor(v) { this.v = v; } static of(v) { return new Box(v); } }
+function fail() { return common_data.missing.deep; }
+function swap() { this.common_data = { n: 40 }; return common_data.n + state.n; }
+function next() { return common_data.n > 2 ? 'late' : 'early'; }
+__default= { twice() { return this.bump() + this.bump(); }, kind() { return typeof isDone; } };
+;return {__proto__:null,isDone:isDone,bump:bump,limit:limit,half:half,Box:Box,fail:fail,swap:swap,next:next,\
+twice:__default.twice,kind:__default.kind};";
+const OFFERS: [&str; 10] =
+    ["isDone", "bump", "limit", "half", "Box", "fail", "swap", "next", "twice", "kind"];
+
+fn with_library(text: &str, body: &str) -> Arc<Vec<Script>> {
+    let library = Script {
+        kind: ScriptKind::Library,
+        form: ScriptForm::Statements,
+        source: body.to_owned(),
+        prepared: body.to_owned(),
+        offers: OFFERS.iter().map(|name| (*name).to_owned()).collect(),
+        place: Place::default(),
+    };
+    Arc::new(vec![script(text), library])
+}
+
+fn ask(world: &mut World, data: Json, text: &str) -> Result<(Option<Json>, ScopePatch), ScriptError> {
+    let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
+    let scripts = with_library(text, BODY);
+    let mut outcome = world.evaluate(ScriptJob { scripts, scope: Box::new(scope(data)), task })?;
+    Ok((outcome.values.remove(0), outcome.patch))
+}
+
+#[test]
+fn scripts_name_what_the_library_offers() {
+    let mut world = World::new(Limits::default());
+    for (text, expected) in [
+        ("isDone", json!(true)),
+        ("isDone(common_data.small)", json!(false)),
+        ("this.isDone(9)", json!(true)),
+        ("() => isDone(1) || limit", json!(7)),
+        ("half", json!(1.5)),
+        ("bump", json!(1)),
+        ("bump() + bump()", json!(3)),
+        ("(w) => w.twice()", json!(3)),
+        ("kind()", json!("function")),
+        ("Box.of(4).v + new Box(5).v", json!(9)),
+        ("evaluateExpression('limit + 1')", json!(8)),
+        ("typeof executionContext.limit", json!("number")),
+        ("swap() + ' ' + common_data.n", json!("80 3")),
+        ("const_limit", json!("x")),
+    ] {
+        if text == "const_limit" {
+            assert!(ask(&mut world, json!({"n": 3}), text).is_err(), "only whole names count");
+            continue;
+        }
+        let answer = ask(&mut world, json!({"n": 3, "small": 1}), text);
+        assert_eq!(answer.unwrap().0, Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn what_library_functions_change_is_kept_and_what_they_remember_is_not() {
+    let mut world = World::new(Limits::default());
+    for _ in 0..2 {
+        let (value, patch) = ask(&mut world, json!({"n": 3}), "bump").unwrap();
+        assert_eq!(value, Some(json!(1)), "each job has its own library");
+        assert_eq!(patch.set["n"], json!(4));
+    }
+    let (_, patch) = ask(&mut world, json!({"n": 3, "old": 1}), "swap()").unwrap();
+    assert_eq!((patch.set["n"].clone(), patch.removed), (json!(40), vec!["old".to_owned()]));
+    for text in ["this.limit = 8", "isDone.x = 1; ", "this.isDone = 1", "Box.prototype.leak = 1"] {
+        let _ = ask(&mut world, json!({"n": 1}), text);
+        let (value, _) =
+            ask(&mut world, json!({"n": 1}), "[limit, isDone.x, Box.prototype.leak ?? null].length + limit")
+                .unwrap();
+        assert_eq!(value, Some(json!(10)), "{text}");
+    }
+    let (value, _) =
+        ask(&mut world, json!({"n": 1}), "[isDone.x, new Box(1).leak].every((x) => x === undefined)")
+            .unwrap();
+    assert_eq!(value, Some(json!(true)));
+}
+
+#[test]
+fn a_failure_in_a_library_is_placed_there() {
+    let mut world = World::new(Limits::default());
+    let error = ask(&mut world, json!({"n": 1}), "1 +\n fail()").unwrap_err();
+    assert_eq!((error.script, error.library, error.line), (ScriptIx(0), Some(ScriptIx(1)), 6), "{error}");
+    assert!(error.message.contains("deep") && error.column > 10, "{error:?}");
+    let error = ask(&mut world, json!({"n": 1}), "isDone(1) ||\n nothing()").unwrap_err();
+    assert_eq!((error.library, error.line), (None, 2), "{error:?}");
+    let scripts = with_library("1", "const broken = ;");
+    let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
+    let job = ScriptJob { scripts, scope: Box::new(scope(json!({}))), task };
+    let error = world.evaluate(job).unwrap_err();
+    assert_eq!((error.script, error.library, error.line), (ScriptIx(1), Some(ScriptIx(1)), 1), "{error:?}");
+}
+
+#[test]
+fn handlers_run_once_per_choice() {
+    let mut world = World::new(Limits::default());
+    let choose = |world: &mut World, texts: &[&str], n: u64| {
+        let mut scripts: Vec<Script> = texts.iter().map(|text| script(text)).collect();
+        scripts.push(with_library("1", BODY)[1].clone());
+        let guards =
+            (0..texts.len()).map(|at| Guard { condition: Some(ScriptIx(at)), before: None }).collect();
+        let task = ScriptTask::Choose { guards, errors_are_false: false };
+        world.evaluate(ScriptJob {
+            scripts: Arc::new(scripts),
+            scope: Box::new(scope(json!({"n": n}))),
+            task,
+        })
+    };
+    let to = |state: &str| format!("__next(next, bump, [\"early\", \"late\"]) === \"{state}\"");
+    let texts = [to("early"), to("late")];
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let outcome = choose(&mut world, &texts, 2).unwrap();
+    assert_eq!(outcome.chosen, Some(1));
+    assert_eq!(outcome.patch.set["n"], json!(3), "the handler ran once although two conditions were tried");
+    assert_eq!(choose(&mut world, &texts, 0).unwrap().chosen, Some(0));
+    let error = choose(&mut world, &["__next(next, null, [\"a\"]) === \"a\""], 0).unwrap_err();
+    assert!(error.message.contains("no state early"), "{error}");
+    let nothing = choose(&mut world, &["__next(null, bump, []) === null"], 0).unwrap();
+    assert_eq!((nothing.chosen, nothing.patch.set["n"].clone()), (Some(0), json!(1)));
+}
+
+#[test]
+fn inputs_the_loop_and_the_raw_answer_can_be_read() {
+    let mut world = World::new(Limits::default());
+    let mut whole = scope(json!({"a": 1}));
+    whole.inputs = Arc::new(json!({"task": {"deep": [1]}}).as_object().unwrap().clone());
+    let item = json!({"item": "x", "index": 0, "total": 2, "is_first": true, "is_last": false});
+    whole.looping = Some(Arc::new(item));
+    whole.last_tool_calls = whole.last_parsing_tool_calls.clone();
+    let mut asked = |text: &str, scope: &ScopeView| {
+        let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
+        world.evaluate(job(scope.clone(), &[text], task)).map(|mut outcome| outcome.values.remove(0))
+    };
+    for (text, expected) in [
+        ("inputs.task.deep[0] + state.a", json!(2)),
+        ("this.input.deep.length", json!(1)),
+        ("(state.a = 5, common_data.a)", json!(5)),
+        ("loop.item + loop.is_last", json!("xfalse")),
+        ("last_response.choices[0].message.content", json!("last words")),
+        ("last_response.choices[0].finish_reason", json!("tool_calls")),
+        (
+            "JSON.parse(this.last_response.choices[0].message.tool_calls[0].function.arguments).n.a[0]",
+            json!(1),
+        ),
+        ("last_response.choices[0].message.tool_calls[0].function.name", json!("review_work")),
+        ("workflow_contexts.get('code_history').getLastMessage().content", json!("go")),
+        ("this.workflow_contexts.get('none') === undefined", json!(true)),
+        ("contexts.code_history.getMessagesByRole('user').length", json!(2)),
+    ] {
+        assert_eq!(asked(text, &whole).unwrap(), Some(expected), "{text}");
+    }
+    for text in ["inputs.task = 1", "inputs.task.deep.push(2)", "inputs.new = 1", "this.inputs = {}"] {
+        assert!(asked(text, &whole).is_err(), "{text}");
+    }
+    let silent = ScopeView { last_agent_response: None, looping: None, ..scope(json!({})) };
+    assert_eq!(asked("[last_response, typeof loop]", &silent).unwrap(), Some(json!([null, "undefined"])));
+    let words = ScopeView { last_tool_calls: Vec::new(), ..scope(json!({})) };
+    let text = "JSON.stringify([last_response.choices[0].finish_reason, 'tool_calls' in last_response.choices[0].message])";
+    assert_eq!(asked(text, &words).unwrap(), Some(json!("[\"stop\",false]")));
+}

@@ -1,0 +1,142 @@
+//! Tools that are never run: every call gets the next scripted result that fits it (FSM-24).
+//!
+//! Owns which results are used up and which call found none. Refuses to touch files, processes or the network.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::domain::scripted::ScriptedResult;
+use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use crate::ports::tool::ToolPort;
+
+use super::arguments;
+
+/// The results of one run.
+pub struct ScriptedTools {
+    specs: Vec<ToolSpec>,
+    results: Vec<(String, Vec<ScriptedResult>)>,
+    any: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Per tool and result: whether it was used.
+    used: Vec<Vec<bool>>,
+    missing: Option<String>,
+}
+
+impl ScriptedTools {
+    /// `specs`: the real tools, whose arguments are checked as ever. `any` is the name under which `results` holds
+    /// what is answered for tools without results of their own.
+    pub fn new(specs: Vec<ToolSpec>, results: Vec<(String, Vec<ScriptedResult>)>, any: &str) -> Self {
+        let used = results.iter().map(|(_, list)| vec![false; list.len()]).collect();
+        Self { specs, results, any: any.to_owned(), state: Mutex::new(State { used, missing: None }) }
+    }
+
+    /// The first call that no result fitted: tool, agent and arguments, and what there was.
+    pub fn missing(&self) -> Option<String> {
+        self.state().missing.clone()
+    }
+
+    /// Results that no call asked for: tool and position from 0. Those that repeat do not count.
+    pub fn unused(&self) -> Vec<(String, usize)> {
+        let state = self.state();
+        let mut left = Vec::new();
+        for ((tool, list), used) in self.results.iter().zip(&state.used) {
+            let open =
+                list.iter().zip(used).enumerate().filter(|(_, (result, used))| !result.repeat && !**used);
+            left.extend(open.map(|(at, _)| (tool.clone(), at)));
+        }
+        left
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, invocation: &ToolInvocation) -> ToolOutcome {
+        if let Err(problem) = self.checked(invocation) {
+            return failed(&problem);
+        }
+        let mut state = self.state();
+        for name in [&invocation.tool, &self.any] {
+            if let Some(result) = take(&self.results, &mut state.used, name, &invocation.arguments) {
+                return outcome(result);
+            }
+        }
+        let problem = self.without_result(invocation);
+        state.missing.get_or_insert(problem.clone());
+        failed(&problem)
+    }
+
+    /// A call that the real tool would refuse is refused here, too; it uses up no result.
+    fn checked(&self, invocation: &ToolInvocation) -> Result<(), String> {
+        let Some(spec) = self.specs.iter().find(|spec| spec.name == invocation.tool) else { return Ok(()) };
+        arguments::read::<Map<String, Value>>(&spec.parameters, &invocation.arguments).map(|_| ())
+    }
+
+    fn without_result(&self, invocation: &ToolInvocation) -> String {
+        let list = self.results.iter().find(|(name, _)| *name == invocation.tool);
+        let there = match list.map_or(0, |(_, list)| list.len()) {
+            0 => "the script has no results for it".to_owned(),
+            1 => "its one scripted result is used or does not fit".to_owned(),
+            count => format!("its {count} scripted results are used or do not fit"),
+        };
+        let (agent, tool, arguments) = (&invocation.agent, &invocation.tool, &invocation.arguments);
+        let who = if agent.is_empty() { String::new() } else { format!(" of `{agent}`") };
+        format!("the tool `{tool}`{who} was called with {arguments}, but {there}")
+    }
+}
+
+impl ToolPort for ScriptedTools {
+    fn specs(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    fn preview<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
+        std::future::ready(None).boxed()
+    }
+
+    fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
+        std::future::ready(self.answer(invocation)).boxed()
+    }
+}
+
+fn take<'r>(
+    results: &'r [(String, Vec<ScriptedResult>)],
+    used: &mut [Vec<bool>],
+    name: &str,
+    arguments: &Value,
+) -> Option<&'r ScriptedResult> {
+    let at = results.iter().position(|(tool, _)| tool == name)?;
+    let (list, used) = (&results[at].1, &mut used[at]);
+    let fits = |result: &ScriptedResult| result.fit.as_ref().is_none_or(|fit| fit.fits(arguments));
+    let chosen =
+        list.iter().zip(used.iter()).position(|(result, used)| (result.repeat || !used) && fits(result))?;
+    used[chosen] = true;
+    list.get(chosen)
+}
+
+fn outcome(result: &ScriptedResult) -> ToolOutcome {
+    ToolOutcome {
+        ok: result.ok,
+        content: result.content.clone(),
+        summary: "scripted".to_owned(),
+        duration_ms: result.delay_ms,
+        changed: Vec::new(),
+        data: result.data.clone(),
+    }
+}
+
+fn failed(problem: &str) -> ToolOutcome {
+    ToolOutcome {
+        ok: false,
+        content: problem.to_owned(),
+        summary: problem.to_owned(),
+        ..ToolOutcome::default()
+    }
+}

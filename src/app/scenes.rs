@@ -1,0 +1,126 @@
+//! A scripted run from its file to its verdict: every port is a scripted one, so nothing of the world is touched.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::adapters::javascript::Host;
+use crate::adapters::providers::scripted::{BadScript, ScriptedModel};
+use crate::adapters::tools::scripted::ScriptedTools;
+use crate::cli::simulate::facts::Facts;
+use crate::cli::simulate::judge::{Loose, judge};
+use crate::cli::simulate::report::Judged;
+use crate::config::catalog::Catalog;
+use crate::config::source::SourceFile;
+use crate::config::test_file::{ANY_TOOL, Expect, Scenario};
+use crate::domain::approval::ApprovalPolicy;
+use crate::domain::cost::Price;
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::ids::Timestamp;
+use crate::domain::scripted::ScriptedAnswer;
+use crate::domain::workflow::{Program, SnapshotPolicy, Workflow};
+use crate::engine::spec::{MACHINE_VERSION, RunSpec};
+use crate::runtime::simulation::{Played, Props, play};
+
+/// Steps that workflows take through tools that no agent has.
+const STEPS: [&str; 3] = ["shell", "http_request", "mcp"];
+
+/// A scripted run that can be played.
+pub(super) struct Scene {
+    spec: RunSpec,
+    model: ScriptedModel,
+    tools: ScriptedTools,
+    answers: Vec<ScriptedAnswer>,
+    now: Timestamp,
+    expect: Expect,
+}
+
+impl Scene {
+    /// `inputs`: instead of those of the file.
+    ///
+    /// # Errors
+    /// Everything in the file that does not fit the workflow.
+    pub(super) fn new(
+        catalog: &Catalog,
+        file: &SourceFile,
+        scenario: &Scenario,
+        program: &Program,
+        inputs: Option<Map<String, Value>>,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let tools: Vec<&str> = catalog.tools().iter().map(|tool| tool.name.as_str()).chain(STEPS).collect();
+        let mut found = scenario.unknown_names(file, program, &tools);
+        let model = ScriptedModel::from_value(&scenario.replies());
+        let model = model.map_err(|bad| found.extend(reply_problems(file, scenario, &bad))).ok();
+        let root = program.workflows.first();
+        let parameters = root.map(|root| root.inputs.as_slice()).unwrap_or_default();
+        let inputs = inputs.map_or_else(|| scenario.inputs(file, parameters), Ok);
+        let inputs = inputs.map_err(|problem| found.push(*problem)).ok();
+        let (Some(model), Some(inputs), true) = (model, inputs, found.is_empty()) else { return Err(found) };
+        let results =
+            scenario.results.iter().map(|(tool, list)| (tool.value.clone(), list.clone())).collect();
+        Ok(Self {
+            spec: RunSpec {
+                machine_version: MACHINE_VERSION,
+                program: staged(program, scenario.prices),
+                inputs,
+                approvals: ApprovalPolicy::default().approving_all(),
+                interactive: true,
+            },
+            model: model.instantly(),
+            tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
+            answers: scenario.answers.clone(),
+            now: scenario.now,
+            expect: scenario.expect.clone(),
+        })
+    }
+
+    pub(super) async fn play(self, scripts: &Host) -> Judged {
+        let root = self.spec.program.workflows.first().cloned();
+        let missing = || self.tools.missing();
+        let props = Props {
+            models: &self.model,
+            tools: &self.tools,
+            scripts,
+            missing: &missing,
+            answers: self.answers,
+            now: self.now,
+        };
+        let played = play(self.spec, props).await;
+        let facts = root.map_or_else(Facts::default, |root| Facts::of(&root, &played.events));
+        let loose = loose(played, &self.model, &self.tools);
+        Judged { problems: judge(&self.expect, &facts, &loose), facts }
+    }
+}
+
+/// Without snapshots, and with these prices.
+fn staged(program: &Program, prices: Option<Price>) -> Program {
+    let mut program = program.clone();
+    for workflow in &mut program.workflows {
+        let workflow: &mut Workflow = Arc::make_mut(workflow);
+        workflow.snapshot = SnapshotPolicy::Off;
+        for agent in &mut workflow.agents {
+            agent.choice.price = prices.or(agent.choice.price);
+        }
+    }
+    program
+}
+
+fn reply_problems(file: &SourceFile, scenario: &Scenario, bad: &BadScript) -> Vec<Diagnostic> {
+    let problem = |problem: &crate::adapters::providers::scripted::Problem| {
+        let unknown = problem.unknown.as_ref().map(|(key, known)| (key.as_str(), *known));
+        scenario.reply_problem(file, &problem.spot.pointer, &problem.to_string(), unknown)
+    };
+    bad.problems.iter().map(problem).collect()
+}
+
+fn loose(played: Played, model: &ScriptedModel, tools: &ScriptedTools) -> Loose {
+    let replies =
+        model.unused().into_iter().map(|(agent, at)| format!("reply {} of agent `{agent}`", at + 1));
+    let results = tools.unused().into_iter().map(|(tool, at)| format!("result {} of tool `{tool}`", at + 1));
+    let answers = played.unused_answers.iter().map(|at| format!("answer {}", at + 1));
+    Loose {
+        unused: replies.chain(results).chain(answers).collect(),
+        gap: played.gap,
+        unanswered: played.unanswered,
+    }
+}

@@ -1,0 +1,239 @@
+//! `test`: finds the tests of all layers, plays them at once, and tells them in the order of their files.
+
+use std::collections::BTreeMap;
+use std::io::stdout;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use tokio::sync::Semaphore;
+
+use super::findings;
+use super::runs::runtime_of;
+use super::scenes::Scene;
+use super::simulate::{read_file, unusable};
+use super::sources::{self, Gathered};
+use super::world::World;
+use super::{trust, wiring};
+use crate::adapters::disk;
+use crate::adapters::javascript::Host;
+use crate::cli::exit;
+use crate::cli::simulate::report::{Judged, TestResult, Tested, tested};
+use crate::cli::words::tell;
+use crate::config::catalog::Catalog;
+use crate::config::catalog::programs::Checked;
+use crate::config::source::SourceFile;
+use crate::config::suggest;
+use crate::config::test_file::{self, ENDING, Scenario};
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::place::Layer;
+
+/// Threads; more would only wait for each other.
+const MOST_JOBS: usize = 32;
+
+/// What was asked for: whole files, or every test of these workflows.
+#[derive(Default)]
+struct Wanted {
+    names: Vec<String>,
+    tests: Vec<SourceFile>,
+    workflows: Vec<SourceFile>,
+}
+
+/// One test with what is known of it before it is played.
+struct Entry {
+    file: String,
+    workflow: String,
+    name: String,
+    scene: Result<Box<Scene>, String>,
+}
+
+/// What the files came to.
+#[derive(Default)]
+struct Plan {
+    entries: Vec<Entry>,
+    found: Vec<Diagnostic>,
+    unusable: usize,
+}
+
+pub(super) fn test(world: &World, targets: &[String], json: bool, jobs: usize) -> Result<u8> {
+    let wanted = wanted(targets)?;
+    let mut gathered = sources::gather(world, world.scripted("test"), world.trust)?;
+    tell_of(&gathered);
+    gathered.sources.workflows.extend(wanted.workflows);
+    let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
+    if findings::tell_setting_errors(&catalog) {
+        return Ok(exit::USAGE);
+    }
+    let mut files = wanted.tests;
+    if targets.is_empty() || !wanted.names.is_empty() {
+        files.extend(gathered.tests);
+    }
+    let plan = plan(&catalog, &files, &wanted.names);
+    unknown_names(&catalog, &wanted.names, &plan)?;
+    if !plan.found.is_empty() {
+        unusable(&catalog, &files.iter().collect::<Vec<_>>(), &plan.found);
+    }
+    let jobs = if jobs == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { jobs };
+    let tests = play(plan.entries, jobs.min(MOST_JOBS))?;
+    Ok(tested(&tests, &plan.found, plan.unusable, json, &mut stdout().lock())?)
+}
+
+fn tell_of(gathered: &Gathered) {
+    for line in &gathered.unreadable {
+        tell(format_args!("warning: not read: {line}"));
+    }
+    if let Some(notice) = trust::notice(&gathered.verdict) {
+        tell(format_args!("warning: {notice}"));
+    }
+}
+
+/// Paths are read here; everything else is the name of a workflow.
+fn wanted(targets: &[String]) -> Result<Wanted> {
+    let mut wanted = Wanted::default();
+    for target in targets {
+        let path = Path::new(target);
+        if path.is_dir() {
+            wanted.directory(path)?;
+        } else if path.extension().is_some_and(|ending| ending == "json") {
+            wanted.file(path)?;
+        } else {
+            wanted.names.push(target.clone());
+        }
+    }
+    Ok(wanted)
+}
+
+impl Wanted {
+    fn directory(&mut self, path: &Path) -> Result<()> {
+        for read in disk::read_tree(path) {
+            let name = path.join(&read.name).display().to_string();
+            let text = read.text.with_context(|| format!("{name} cannot be read"))?;
+            let into = if name.ends_with(ENDING) { &mut self.tests } else { &mut self.workflows };
+            into.push(SourceFile::new(Layer::CommandLine, name, text));
+        }
+        Ok(())
+    }
+
+    /// A test file, with the workflow file beside it if there is one; or the workflow file, with its tests.
+    fn file(&mut self, path: &Path) -> Result<()> {
+        let shown = path.display().to_string();
+        let stem = shown.strip_suffix(ENDING).or_else(|| shown.strip_suffix(".json")).unwrap_or(&shown);
+        let (workflow, tests) = (format!("{stem}.json"), format!("{stem}{ENDING}"));
+        self.tests.push(read_file(Path::new(&tests), "test")?);
+        if let Some(text) =
+            disk::read_if_there(Path::new(&workflow)).with_context(|| format!("{workflow} cannot be read"))?
+        {
+            self.workflows.push(SourceFile::new(Layer::CommandLine, workflow, text));
+        }
+        Ok(())
+    }
+}
+
+/// Tests of the named workflows only, if names were given; files named themselves are taken whole.
+fn plan(catalog: &Catalog, files: &[SourceFile], names: &[String]) -> Plan {
+    let mut plan = Plan::default();
+    let mut programs: BTreeMap<String, Checked> = BTreeMap::new();
+    for file in files {
+        let (tests, mut found) = test_file::read(file);
+        let broken = found.iter().any(|finding| finding.severity == Severity::Error);
+        let whole = names.is_empty() || file.layer == Layer::CommandLine;
+        let is_wanted = |test: &Scenario| whole || names.contains(&workflow_of(file, test));
+        let own = test_file::workflow_of(&file.name).is_some_and(|name| names.iter().any(|one| one == name));
+        if broken {
+            // its tests may be the wanted ones: nobody can tell
+            if whole || own {
+                plan.found.append(&mut found);
+                plan.unusable += 1;
+            }
+            continue;
+        }
+        let before = plan.found.len();
+        for test in tests.iter().filter(|test| is_wanted(test)) {
+            plan.add(catalog, file, test, &mut programs);
+        }
+        plan.unusable += usize::from(plan.found.len() > before);
+    }
+    plan
+}
+
+fn workflow_of(file: &SourceFile, test: &Scenario) -> String {
+    let named = test.workflow.as_ref().map(|name| name.value.clone());
+    named.or_else(|| test_file::workflow_of(&file.name).map(str::to_owned)).unwrap_or_default()
+}
+
+impl Plan {
+    fn add(
+        &mut self,
+        catalog: &Catalog,
+        file: &SourceFile,
+        test: &Scenario,
+        programs: &mut BTreeMap<String, Checked>,
+    ) {
+        let workflow = workflow_of(file, test);
+        let Some(known) = catalog.workflow(&workflow) else {
+            let names: Vec<&str> = catalog.workflows().iter().map(|entry| entry.name.as_str()).collect();
+            return self.found.push(test.unknown_workflow(file, &workflow, &names));
+        };
+        let scene = if known.layer > file.layer {
+            Err(format!("the {} layer has a workflow of this name that hides the tested one", known.layer))
+        } else {
+            match programs.entry(workflow.clone()).or_insert_with(|| catalog.check(&workflow)) {
+                Ok((program, _)) => match Scene::new(catalog, file, test, program, None) {
+                    Ok(scene) => Ok(Box::new(scene)),
+                    Err(found) => return self.found.extend(found),
+                },
+                Err(found) => {
+                    let errors = found.iter().filter(|finding| finding.severity == Severity::Error);
+                    let news: Vec<_> =
+                        errors.filter(|finding| !self.found.contains(finding)).cloned().collect();
+                    return self.found.extend(news);
+                }
+            }
+        };
+        self.entries.push(Entry { file: file.name.clone(), workflow, name: test.name.clone(), scene });
+    }
+}
+
+/// A name without any test is a slip, or a workflow that nobody tests: neither has passed.
+fn unknown_names(catalog: &Catalog, names: &[String], plan: &Plan) -> Result<()> {
+    for name in names {
+        if plan.entries.iter().any(|entry| entry.workflow == *name) || plan.unusable > 0 {
+            continue;
+        }
+        if catalog.workflow(name).is_some() {
+            bail!("the workflow `{name}` has no tests\nhint: write them beside it, into {name}{ENDING}");
+        }
+        let known = catalog.workflows().iter().map(|entry| entry.name.as_str());
+        let hint = suggest::did_you_mean(name, known);
+        let hint = hint.unwrap_or_else(|| "`synthdev workflows` lists them".to_owned());
+        bail!("there is no workflow `{name}`\nhint: {hint}");
+    }
+    Ok(())
+}
+
+/// All at once, `jobs` at a time; the results keep their order.
+fn play(entries: Vec<Entry>, jobs: usize) -> Result<Vec<Tested>> {
+    let turns = Arc::new(Semaphore::new(jobs));
+    let scripts = Arc::new(Host::default());
+    runtime_of(jobs)?.block_on(async {
+        let mut tasks = Vec::with_capacity(entries.len());
+        for Entry { file, workflow, name, scene } in entries {
+            let (turns, scripts) = (Arc::clone(&turns), Arc::clone(&scripts));
+            let task = tokio::spawn(async move {
+                let _turn = turns.acquire().await;
+                match scene {
+                    Ok(scene) => TestResult::Ran(Box::new(scene.play(&scripts).await)),
+                    Err(why) => TestResult::Skipped(why),
+                }
+            });
+            tasks.push((file, workflow, name, task));
+        }
+        let mut tests = Vec::with_capacity(tasks.len());
+        for (file, workflow, name, task) in tasks {
+            // A bug in one run fails that test only.
+            let broken = |_| TestResult::Ran(Box::new(Judged::broken("this run hit a bug in the program")));
+            tests.push(Tested { file, workflow, name, result: task.await.unwrap_or_else(broken) });
+        }
+        Ok(tests)
+    })
+}

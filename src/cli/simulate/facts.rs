@@ -1,0 +1,120 @@
+//! What a run did, as far as tests can speak of it: a fold over its events.
+
+use serde_json::{Map, Value};
+
+use crate::domain::context::Author;
+use crate::domain::cost::Usage;
+use crate::domain::failure::Failure;
+use crate::domain::journal::RunStatus;
+use crate::domain::workflow::{Workflow, of_any_item};
+use crate::engine::event::RunEvent;
+
+#[derive(Clone, Debug)]
+pub struct Facts {
+    pub status: RunStatus,
+    pub path: Vec<String>,
+    /// Visits by state, in the order of the first ones.
+    pub visits: Vec<(String, u64)>,
+    pub said: Vec<Said>,
+    /// Variables of the root at its end.
+    pub data: Map<String, Value>,
+    pub output: Option<Value>,
+    pub error: Option<Failure>,
+    /// Code and text.
+    pub warnings: Vec<(String, String)>,
+    pub calls: u64,
+    pub usage: Usage,
+    pub cost_usd: Option<f64>,
+}
+
+/// One message.
+#[derive(Clone, Debug)]
+pub struct Said {
+    pub context: String,
+    pub author: String,
+    pub text: String,
+    pub private: bool,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Self {
+            status: RunStatus::Running,
+            path: Vec::new(),
+            visits: Vec::new(),
+            said: Vec::new(),
+            data: Map::new(),
+            output: None,
+            error: None,
+            warnings: Vec::new(),
+            calls: 0,
+            usage: Usage::default(),
+            cost_usd: None,
+        }
+    }
+}
+
+impl Facts {
+    /// Of a run of this root workflow.
+    pub fn of(root: &Workflow, events: &[RunEvent]) -> Self {
+        let mut facts = Self { data: root.variables.clone(), ..Self::default() };
+        events.iter().for_each(|event| facts.take(root, event));
+        facts
+    }
+
+    /// Of a state of a loop's body: `each/work` counts all items, `each[3]/work` one.
+    pub fn visits_of(&self, state: &str) -> u64 {
+        let named = self.visits.iter().filter(|(name, _)| name == state || of_any_item(name) == state);
+        named.map(|(_, count)| count).sum()
+    }
+
+    fn take(&mut self, root: &Workflow, event: &RunEvent) {
+        match event {
+            RunEvent::RunStarted { inputs, .. } => self.data.extend(inputs.clone()),
+            RunEvent::DataChanged { state, set, removed } if is_of_root(root, state) => {
+                self.data.extend(set.clone());
+                removed.iter().for_each(|key| drop(self.data.shift_remove(key)));
+            }
+            RunEvent::StateEntered { state, .. } => self.entered(state),
+            RunEvent::Warning { code, text } => self.warnings.push((code.clone(), text.clone())),
+            RunEvent::MessageAdded { context, author, text, private, .. } => self.said.push(Said {
+                context: context.clone(),
+                author: name(author).to_owned(),
+                text: text.clone(),
+                private: *private,
+            }),
+            RunEvent::ModelCalled { .. } => self.calls += 1,
+            RunEvent::Finished { status, output, error, path, usage, cost_usd, .. } => {
+                self.status = *status;
+                self.output.clone_from(output);
+                self.error.clone_from(error);
+                self.path.clone_from(path);
+                self.usage = *usage;
+                self.cost_usd = *cost_usd;
+            }
+            _ => {}
+        }
+    }
+
+    fn entered(&mut self, state: &str) {
+        match self.visits.iter_mut().find(|(name, _)| name == state) {
+            Some((_, count)) => *count += 1,
+            None => self.visits.push((state.to_owned(), 1)),
+        }
+    }
+}
+
+/// Children are `child/state`, branches `owner.branch/state`: what they write is theirs until it is merged.
+fn is_of_root(root: &Workflow, state: &str) -> bool {
+    !state.contains('/') && root.states.iter().any(|known| known.name == state)
+}
+
+fn name(author: &Author) -> &str {
+    match author {
+        Author::Start => "start",
+        Author::Workflow => "workflow",
+        Author::Human => "human",
+        Author::Agent(id) => id,
+        Author::Script => "script",
+    }
+}

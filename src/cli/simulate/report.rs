@@ -1,0 +1,198 @@
+//! What is printed of simulated runs: lines for people, objects for programs. stdout, as it is what was asked for.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::facts::Facts;
+use super::judge::Problem;
+use crate::cli::exit;
+use crate::cli::words::{Clean, cost, name, names, tokens};
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::workflow::plain_text;
+
+/// One scripted run, judged.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub facts: Facts,
+    pub problems: Vec<Problem>,
+}
+
+/// One test of a test file.
+#[derive(Clone, Debug)]
+pub struct Tested {
+    pub file: String,
+    pub workflow: String,
+    pub name: String,
+    pub result: TestResult,
+}
+
+#[derive(Clone, Debug)]
+pub enum TestResult {
+    Ran(Box<Judged>),
+    /// Why it was not run.
+    Skipped(String),
+}
+
+/// The line of the summary.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Counts {
+    pub passed: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    /// Files that cannot be used.
+    pub unusable: usize,
+}
+
+impl Judged {
+    /// Nothing is known of the run but this.
+    pub fn broken(why: &str) -> Self {
+        let why = why.to_owned();
+        let problem =
+            Problem { what: "run".to_owned(), expected: Value::Null, actual: json!(why), text: why.clone() };
+        Self { facts: Facts::default(), problems: vec![problem] }
+    }
+
+    fn to_json(&self) -> Value {
+        let facts = &self.facts;
+        json!({
+            "passed": self.problems.is_empty(),
+            "status": facts.status,
+            "path": facts.path,
+            "visits": facts.visits.iter().map(|(state, count)| (state.clone(), json!(count))).collect::<serde_json::Map<_, _>>(),
+            "data": facts.data,
+            "output": facts.output,
+            "error": facts.error,
+            "warnings": facts.warnings.iter().map(|(code, text)| json!({"code": code, "text": text})).collect::<Vec<_>>(),
+            "calls": facts.calls,
+            "usage": facts.usage,
+            "cost_usd": facts.cost_usd,
+            "problems": self.problems,
+        })
+    }
+}
+
+/// `simulate`: the path, the end and what does not hold; the exit code.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn simulated(judged: &Judged, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
+    let code = if judged.problems.is_empty() { exit::COMPLETED } else { exit::FAILED };
+    if as_json {
+        serde_json::to_writer(&mut *out, &judged.to_json())?;
+        writeln!(out)?;
+        return Ok(code);
+    }
+    let (facts, out) = (&judged.facts, &mut Clean(out));
+    writeln!(out, "path      {}", names(&facts.path, " > "))?;
+    writeln!(out, "status    {}", facts.status.as_str())?;
+    if let Some(output) = &facts.output {
+        writeln!(out, "output    {}", plain_text(output))?;
+    }
+    if let Some(error) = &facts.error {
+        writeln!(out, "error     {}: {} {}", error.code, error.title, error.detail)?;
+    }
+    for (code, text) in &facts.warnings {
+        writeln!(out, "warning   {code}: {text}")?;
+    }
+    writeln!(out, "calls     {}, {}, cost {}", facts.calls, tokens(&facts.usage), cost(facts.cost_usd))?;
+    if !judged.problems.is_empty() {
+        writeln!(out, "\n{}", legend(judged.problems.len()))?;
+        problems(&judged.problems, out)?;
+    }
+    Ok(code)
+}
+
+/// `test`: a line a test in the given order, what does not hold below it, and the summary; the exit code.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn tested(
+    tests: &[Tested],
+    found: &[Diagnostic],
+    unusable: usize,
+    as_json: bool,
+    out: &mut dyn Write,
+) -> io::Result<u8> {
+    let counts = count(tests, unusable);
+    let code = match counts {
+        Counts { unusable: 1.., .. } => exit::USAGE,
+        Counts { failed: 1.., .. } => exit::FAILED,
+        _ => exit::COMPLETED,
+    };
+    if as_json {
+        let rows: Vec<Value> = tests.iter().map(row).collect();
+        let report = json!({"passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped,
+                            "unusable": counts.unusable, "tests": rows, "findings": found});
+        serde_json::to_writer_pretty(&mut *out, &report)?;
+        writeln!(out)?;
+        return Ok(code);
+    }
+    let out = &mut Clean(out);
+    for test in tests {
+        let title = format!("{} › {}", name(&test.workflow), name(&test.name));
+        match &test.result {
+            TestResult::Skipped(why) => writeln!(out, "skip  {title} ({why})")?,
+            TestResult::Ran(judged) if judged.problems.is_empty() => writeln!(out, "ok    {title}")?,
+            TestResult::Ran(judged) => {
+                writeln!(out, "FAIL  {title}\n  {}: {}", name(&test.file), legend(judged.problems.len()))?;
+                problems(&judged.problems, out)?;
+            }
+        }
+    }
+    writeln!(out, "{}", summary(counts))?;
+    Ok(code)
+}
+
+fn row(test: &Tested) -> Value {
+    let mut row = match &test.result {
+        TestResult::Ran(judged) => judged.to_json(),
+        TestResult::Skipped(why) => json!({"skipped": why}),
+    };
+    row["file"] = json!(test.file);
+    row["workflow"] = json!(test.workflow);
+    row["name"] = json!(test.name);
+    row
+}
+
+fn count(tests: &[Tested], unusable: usize) -> Counts {
+    let mut counts = Counts { unusable, ..Counts::default() };
+    for test in tests {
+        match &test.result {
+            TestResult::Skipped(_) => counts.skipped += 1,
+            TestResult::Ran(judged) if judged.problems.is_empty() => counts.passed += 1,
+            TestResult::Ran(_) => counts.failed += 1,
+        }
+    }
+    counts
+}
+
+fn summary(counts: Counts) -> String {
+    let mut text = format!("{} passed", counts.passed);
+    for (number, word) in [(counts.failed, "failed"), (counts.skipped, "skipped")] {
+        if number > 0 {
+            text.push_str(&format!(", {number} {word}"));
+        }
+    }
+    match counts.unusable {
+        0 => {}
+        1 => text.push_str(", 1 file cannot be used"),
+        more => text.push_str(&format!(", {more} files cannot be used")),
+    }
+    text
+}
+
+fn legend(count: usize) -> String {
+    let noun = if count == 1 { "expectation does" } else { "expectations do" };
+    format!("{count} {noun} not hold (- expected, + came)")
+}
+
+fn problems(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
+    for problem in problems {
+        for line in problem.text.lines() {
+            writeln!(out, "    {line}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! The script file of a workflow: read, and its own faults found in its own lines (E05 to E07, W10).
+
+use super::super::script_facts::{Facts, Name, known_names, library};
+use super::super::source::{Findings, SourceFile};
+use super::super::suggest::did_you_mean;
+use super::super::workflow_file::WorkflowForm;
+use super::ScriptFile;
+use super::compile::unavailable;
+use crate::domain::diagnostic::Diagnostic;
+
+/// Reads a script file. What is wrong with it is placed in it; with an error there is no script file.
+pub fn script_file(form: &WorkflowForm, file: SourceFile) -> (Option<ScriptFile>, Vec<Diagnostic>) {
+    let mut findings = Findings::new(&file);
+    let read = match library(&file.text) {
+        Ok(read) => {
+            judge(form, &read.facts, &mut findings);
+            for name in &read.hidden {
+                let message =
+                    format!("`{}` is a name of the workflow's own: scripts cannot reach this one", name.name);
+                findings.warning("W10", span(name), message, Some("rename it".to_owned()));
+            }
+            Some(read)
+        }
+        Err(errors) => {
+            for error in errors {
+                let message = format!("not valid JavaScript: {}", error.message);
+                findings.error("E06", error.offset..error.offset + 1, message, error.hint);
+            }
+            None
+        }
+    };
+    let list = findings.list;
+    (read.map(|library| ScriptFile { file, library }), list)
+}
+
+fn judge(form: &WorkflowForm, facts: &Facts, findings: &mut Findings<'_>) {
+    for name in &facts.unknown {
+        let message = format!("`{}` is not known here", name.name);
+        let hint = did_you_mean(&name.name, known_names()).or_else(|| unavailable(&name.name));
+        findings.error("E07", span(name), message, hint);
+    }
+    for name in &facts.unknown_members {
+        let message = format!("`this` has no member `{}`", name.name);
+        let hint = did_you_mean(&name.name, known_names())
+            .or_else(|| Some(format!("keep your own values in `common_data.{}`", name.name)));
+        findings.error("E07", span(name), message, hint);
+    }
+    let agents: Vec<&str> = form.agents.iter().map(|agent| agent.id.value.as_str()).collect();
+    let contexts: Vec<&str> = form.contexts.iter().map(|context| context.name.value.as_str()).collect();
+    for (what, named, known) in [("agent", &facts.agents, agents), ("context", &facts.contexts, contexts)] {
+        for name in named.iter().filter(|name| !known.contains(&name.name.as_str())) {
+            let message = format!("there is no {what} `{}`", name.name);
+            let hint = did_you_mean(&name.name, known.iter().copied())
+                .or_else(|| Some(format!("known: {}", known.join(", "))));
+            findings.error("E05", span(name), message, hint);
+        }
+    }
+}
+
+fn span(name: &Name) -> std::ops::Range<usize> {
+    name.offset..name.offset + name.name.len()
+}

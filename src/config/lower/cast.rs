@@ -1,0 +1,85 @@
+//! The cast: each agent's role with its model and its tools, as the role and the agent's own options say.
+
+use std::ops::Range;
+
+use super::super::check::Cast;
+use super::super::models::wish::Wish;
+use super::super::settings::rules::LEVELS;
+use super::super::source::Findings;
+use super::super::tool_patterns::{Pattern, unknown_tool};
+use super::super::workflow_file::{AgentForm, Text};
+use super::surroundings::{Missing, Surroundings};
+use crate::domain::role::Role;
+use crate::domain::tool::ToolSpec;
+
+/// `None` where the role or its model is missing, which is a finding (E05).
+pub(super) fn cast(
+    agent: &AgentForm,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Cast> {
+    let mut missing = |span: &Range<usize>, (message, hint): Missing| {
+        findings.error("E05", span.clone(), message, hint);
+    };
+    let role = (surroundings.role)(&agent.role.value);
+    let role = role.map_err(|why| missing(&agent.role.span, why)).ok()?;
+    let wish = wish(agent, &role);
+    let choice = (surroundings.choice)(&wish).map_err(|why| missing(asking(agent), why)).ok()?;
+    let tools = tools(agent, &role, surroundings, findings);
+    Some(Cast { role, choice, tools })
+}
+
+fn wish(agent: &AgentForm, role: &Role) -> Wish {
+    let value = |text: &Option<Text>| text.as_ref().map(|text| text.value.clone());
+    Wish {
+        level: value(&agent.level).unwrap_or_else(|| role.level.clone()),
+        provider: value(&agent.provider),
+        model: value(&agent.model),
+        temperature: agent.temperature,
+        max_output_tokens: agent.max_output_tokens,
+    }
+}
+
+/// Where it is said what cannot be had.
+fn asking(agent: &AgentForm) -> &Range<usize> {
+    let bad_level = agent.level.as_ref().filter(|level| !LEVELS.contains(&level.value.as_str()));
+    let said = [bad_level, agent.provider.as_ref(), agent.model.as_ref(), agent.level.as_ref()];
+    &said.into_iter().flatten().next().unwrap_or(&agent.role).span
+}
+
+/// The role's tools, or those that the agent includes; without those that it excludes.
+fn tools(
+    agent: &AgentForm,
+    role: &Role,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Findings<'_>,
+) -> Vec<ToolSpec> {
+    let all = surroundings.tools;
+    let (of_role, unmatched) = (surroundings.tools_for)(role, all);
+    for pattern in unmatched {
+        let message = format!("the role `{}` names the tool `{pattern}`, which does not exist", role.name);
+        let hint = role.places.last().map(|place| format!("correct it in {}", place.file));
+        findings.warning("W09", agent.role.span.clone(), message, hint);
+    }
+    let included = agent.included_tools.as_ref().map(|texts| patterns(texts, all, findings));
+    let excluded = patterns(&agent.excluded_tools, all, findings);
+    let fits = |patterns: &[Pattern], tool: &ToolSpec| patterns.iter().any(|one| one.matches(&tool.name));
+    let given = match included {
+        Some(included) => all.iter().filter(|tool| fits(&included, tool)).cloned().collect(),
+        None => of_role,
+    };
+    given.into_iter().filter(|tool| !fits(&excluded, tool)).collect()
+}
+
+/// Patterns that were readable once; W09 at each that fits no tool.
+fn patterns(texts: &[Text], tools: &[ToolSpec], findings: &mut Findings<'_>) -> Vec<Pattern> {
+    let mut all = Vec::with_capacity(texts.len());
+    for text in texts {
+        let Ok(pattern) = Pattern::parse(&text.value) else { continue };
+        if let Some((message, hint)) = unknown_tool(&text.value, &pattern, tools) {
+            findings.warning("W09", text.span.clone(), message, hint);
+        }
+        all.push(pattern);
+    }
+    all
+}

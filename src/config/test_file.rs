@@ -1,0 +1,220 @@
+//! Scripted runs and what must come of them: test files (`NAME.test.json` beside a workflow) and replies files with
+//! `expect` (FSM-24). Text in, values and findings out.
+//!
+//! ```json
+//! { "workflow": "coder_reviewer",
+//!   "tests": [ {
+//!     "name": "approved at once",
+//!     "input": "add a test",
+//!     "replies": { "coder": [ { "text": "Done." } ], "reviewer": [ { "tool_calls": [ … ] } ] },
+//!     "tool_results": { "read_files": [ { "match": "a.rs", "result": "fn a() {}" }, { "error": "no such file" } ],
+//!                       "shell": [ { "exit_code": 1, "stdout": "", "stderr": "x" } ], "*": "ok" },
+//!     "answers": [ true, "a text", { "state": "ask", "answer": 3 }, { "timeout": true } ],
+//!     "expect": { "path": [ "start", "code", "review", "stop" ], "output": "Done." } } ] }
+//! ```
+//! A file without `tests` is one test. Owns the keys and types; the replies themselves are read by the scripted
+//! model. Refuses unknown keys, and names that the workflow does not have (`names.rs`): an assertion about a state
+//! that does not exist would hold for ever.
+
+mod expect;
+mod fields;
+mod names;
+mod outside;
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::fields::{At, Fields};
+use super::inputs::{InputError, from_values};
+use super::json::Node;
+use super::source::{Findings, SourceFile};
+use super::suggest;
+use crate::domain::cost::Price;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::ids::Timestamp;
+use crate::domain::scripted::{ScriptedAnswer, ScriptedResult};
+use crate::domain::workflow::Parameter;
+
+pub use outside::ANY_TOOL;
+
+pub use expect::{CostExpected, ErrorExpected, Expect, MessageExpected};
+
+/// How the names of test files end.
+pub const ENDING: &str = ".test.json";
+/// When a simulated run begins, unless the file says otherwise: 2026-01-01 UTC.
+const NEW_YEAR: Timestamp = Timestamp(1_767_225_600_000);
+
+const FILE_KEYS: [&str; 3] = ["workflow", "description", "tests"];
+const TEST_KEYS: [&str; 12] = [
+    "name",
+    "description",
+    "workflow",
+    "model",
+    "input",
+    "replies",
+    "tool_results",
+    "answers",
+    "prices",
+    "now",
+    "expect",
+    "tests",
+];
+
+/// One scripted run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub name: String,
+    /// Of its name, or where it begins.
+    pub span: Range<usize>,
+    /// `None`: the file's name says it.
+    pub workflow: Option<At<String>>,
+    pub input: Option<At<Value>>,
+    /// By tool, in the order of the file.
+    pub results: Vec<(At<String>, Vec<ScriptedResult>)>,
+    pub answers: Vec<ScriptedAnswer>,
+    pub prices: Option<Price>,
+    /// The simulated clock at the start.
+    pub now: Timestamp,
+    pub expect: Expect,
+    node: Node,
+}
+
+/// The workflow that a test file of this name is for: `a/b/NAME.test.json`.
+pub fn workflow_of(file: &str) -> Option<&str> {
+    let stem = file.strip_suffix(ENDING)?;
+    let name = stem.rsplit(['/', '\\', ':']).next()?;
+    (!name.is_empty()).then_some(name)
+}
+
+/// Reads a file completely. Findings of kind error mean that it cannot be used.
+pub fn read(file: &SourceFile) -> (Vec<Scenario>, Vec<Diagnostic>) {
+    let mut findings = Findings::new(file);
+    let tests = Node::parse(file, &mut findings).map(|root| scenarios(&root, &mut findings));
+    (tests.unwrap_or_default(), findings.list)
+}
+
+fn scenarios(root: &Node, findings: &mut Findings<'_>) -> Vec<Scenario> {
+    let Some(fields) = Fields::of(root, "a test file", findings) else { return Vec::new() };
+    if root.get("tests").is_none() {
+        return scenario(root, None, 0, findings).into_iter().collect();
+    }
+    fields.allow(&FILE_KEYS, findings);
+    let workflow = fields.text(&["workflow"], findings);
+    let nodes = fields.list(&["tests"], findings).unwrap_or_default();
+    let mut tests: Vec<Scenario> = Vec::with_capacity(nodes.len());
+    for (index, node) in nodes.iter().enumerate() {
+        let Some(test) = scenario(node, workflow.as_ref(), index, findings) else { continue };
+        if tests.iter().any(|earlier| earlier.name == test.name) {
+            let message = format!("two tests are named `{}`", test.name);
+            findings.error("T01", test.span.clone(), message, Some("give one another name".to_owned()));
+        }
+        tests.push(test);
+    }
+    tests
+}
+
+fn scenario(
+    node: &Node,
+    workflow: Option<&At<String>>,
+    index: usize,
+    findings: &mut Findings<'_>,
+) -> Option<Scenario> {
+    let fields = Fields::of(node, "a test", findings)?;
+    fields.allow(&TEST_KEYS, findings);
+    let name = fields.text(&["name"], findings);
+    let span = name.as_ref().map_or(node.span.start..node.span.start + 1, |name| name.span.clone());
+    Some(Scenario {
+        name: name.map_or_else(|| format!("test {}", index + 1), |name| name.value),
+        span,
+        workflow: fields.text(&["workflow"], findings).or_else(|| workflow.cloned()),
+        input: fields.get(&["input"], findings).map(fields::value_at),
+        results: outside::results(&fields, findings),
+        answers: outside::answers(&fields, findings),
+        prices: outside::prices(&fields, findings),
+        now: outside::now(&fields, findings).unwrap_or(NEW_YEAR),
+        expect: expect::read(&fields, findings),
+        node: node.clone(),
+    })
+}
+
+impl Scenario {
+    /// `{model, replies}`, as the scripted model reads it. No replies are no replies: a workflow may need none.
+    pub fn replies(&self) -> Value {
+        let part = |key: &str| self.node.get(key).map(|node| (key.to_owned(), node.to_value()));
+        let mut file: Map<String, Value> = part("model").into_iter().collect();
+        let (key, replies) = part("replies").unwrap_or(("replies".to_owned(), Value::Object(Map::new())));
+        file.insert(key, replies);
+        Value::Object(file)
+    }
+
+    /// A finding of the scripted model in `replies`, at its place: `pointer` as in [`Scenario::replies`], `unknown`
+    /// a key of the object there with those that are known.
+    pub fn reply_problem(
+        &self,
+        file: &SourceFile,
+        pointer: &str,
+        message: &str,
+        unknown: Option<(&str, &[&str])>,
+    ) -> Diagnostic {
+        let node = self.node.nearest(pointer);
+        let key = unknown.and_then(|(key, _)| node.members()?.iter().find(|member| member.key == key));
+        let span = key.map_or(node.span.clone(), |member| member.key_span.clone());
+        let hint = unknown.and_then(|(key, known)| suggest::or_list(key, "known keys", known));
+        finding(file, "T02", span, message.to_owned(), hint)
+    }
+
+    /// The input values of a run: one parameter takes the value as it stands, several take an object.
+    ///
+    /// # Errors
+    /// What does not fit the parameters, at its place.
+    pub fn inputs(
+        &self,
+        file: &SourceFile,
+        parameters: &[Parameter],
+    ) -> Result<Map<String, Value>, Box<Diagnostic>> {
+        let refused = |error: InputError| {
+            let span = self.input.as_ref().map_or(self.span.clone(), |input| input.span.clone());
+            Box::new(finding(file, "T03", span, error.message, Some(error.hint)))
+        };
+        let given = self.input.as_ref().map_or(Value::Null, |input| input.value.clone());
+        let values = match (given, parameters) {
+            (Value::Null, _) => Map::new(),
+            (Value::Object(values), [one]) if values.len() == 1 && values.contains_key(&one.name) => values,
+            (value, [one]) => Map::from_iter([(one.name.clone(), value)]),
+            (Value::Object(values), _) => values,
+            (_, []) => {
+                return Err(refused(InputError {
+                    parameter: String::new(),
+                    message: "this workflow takes no input".to_owned(),
+                    hint: "leave `input` out".to_owned(),
+                    missing: false,
+                }));
+            }
+            (_, many) => {
+                let names: Vec<&str> = many.iter().map(|one| one.name.as_str()).collect();
+                return Err(refused(InputError {
+                    parameter: String::new(),
+                    message: format!("this workflow takes several inputs: {}", names.join(", ")),
+                    hint: "give them as an object: {\"name\": value, …}".to_owned(),
+                    missing: false,
+                }));
+            }
+        };
+        from_values(parameters, &values).map_err(refused)
+    }
+}
+
+fn finding(
+    file: &SourceFile,
+    code: &str,
+    span: Range<usize>,
+    message: String,
+    hint: Option<String>,
+) -> Diagnostic {
+    let place = file.place(span.start);
+    Diagnostic { code: code.to_owned(), severity: Severity::Error, message, place, span, hint }
+}
+
+#[cfg(test)]
+mod tests;

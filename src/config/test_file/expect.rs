@@ -1,0 +1,233 @@
+//! `expect`: what must come of a run. What is not mentioned is not judged, except that a run completes and uses
+//! everything that was scripted for it.
+
+use serde_json::Value;
+
+use super::fields::{fit, value_at, whole, wrong};
+use crate::config::fields::{At, Fields, is_free};
+use crate::config::json::{Kind, Node};
+use crate::config::source::Findings;
+use crate::config::suggest;
+use crate::domain::journal::RunStatus;
+use crate::domain::scripted::Fit;
+
+#[derive(Clone, Debug)]
+pub struct Expect {
+    /// `completed`, unless an error is expected.
+    pub status: Option<RunStatus>,
+    pub path: Option<Vec<At<String>>>,
+    pub visits: Vec<(At<String>, u64)>,
+    pub visited: Vec<At<String>>,
+    pub not_visited: Vec<At<String>>,
+    /// Said in this order, with anything between them.
+    pub messages: Vec<MessageExpected>,
+    /// Variables of the workflow at its end.
+    pub data: Vec<(String, Value)>,
+    pub output: Option<Value>,
+    pub output_matches: Option<Fit>,
+    pub error: Option<ErrorExpected>,
+    /// Codes of all warnings, in order.
+    pub warnings: Option<Vec<String>>,
+    pub cost: CostExpected,
+    /// Everything scripted was used.
+    pub replies_used: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct MessageExpected {
+    pub context: Option<String>,
+    /// An agent, or `workflow`, `human`, `script`.
+    pub author: Option<String>,
+    pub text: Option<Fit>,
+    /// Said to one agent only, not in the context; `None`: in the context.
+    pub private: Option<bool>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ErrorExpected {
+    /// Of the error, or of what caused it inside a child.
+    pub code: Option<String>,
+    pub state: Option<String>,
+    pub detail: Option<Fit>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct CostExpected {
+    pub calls: Option<u64>,
+    pub max_calls: Option<u64>,
+    pub tokens: Option<u64>,
+    pub max_tokens: Option<u64>,
+    pub usd: Option<f64>,
+    pub max_usd: Option<f64>,
+}
+
+const KEYS: [&str; 13] = [
+    "status",
+    "path",
+    "visits",
+    "visited",
+    "not_visited",
+    "messages",
+    "data",
+    "output",
+    "output_matches",
+    "error",
+    "warnings",
+    "cost",
+    "replies_used",
+];
+const STATUSES: [(&str, RunStatus); 4] = [
+    ("completed", RunStatus::Completed),
+    ("failed", RunStatus::Failed),
+    ("paused", RunStatus::Paused),
+    ("cancelled", RunStatus::Cancelled),
+];
+
+impl Default for Expect {
+    fn default() -> Self {
+        Self {
+            status: Some(RunStatus::Completed),
+            path: None,
+            visits: Vec::new(),
+            visited: Vec::new(),
+            not_visited: Vec::new(),
+            messages: Vec::new(),
+            data: Vec::new(),
+            output: None,
+            output_matches: None,
+            error: None,
+            warnings: None,
+            cost: CostExpected::default(),
+            replies_used: true,
+        }
+    }
+}
+
+impl Expect {
+    /// Every state that something is said about.
+    pub fn states(&self) -> impl Iterator<Item = &At<String>> {
+        let path = self.path.iter().flatten();
+        path.chain(self.visits.iter().map(|(state, _)| state)).chain(&self.visited).chain(&self.not_visited)
+    }
+}
+
+pub(super) fn read(test: &Fields<'_>, findings: &mut Findings<'_>) -> Expect {
+    let Some(node) = test.get(&["expect"], findings) else { return Expect::default() };
+    let Some(fields) = Fields::of(node, "`expect`", findings) else { return Expect::default() };
+    fields.allow(&KEYS, findings);
+    let error = fields.get(&["error"], findings).and_then(|node| error(node, findings));
+    let usual = error.is_none().then_some(RunStatus::Completed);
+    Expect {
+        status: status(&fields, findings).or(usual),
+        path: fields.texts(&["path"], findings),
+        visits: visits(&fields, findings),
+        visited: fields.texts(&["visited"], findings).unwrap_or_default(),
+        not_visited: fields.texts(&["not_visited"], findings).unwrap_or_default(),
+        messages: messages(&fields, findings),
+        data: data(&fields, findings),
+        output: node.get("output").map(Node::to_value),
+        output_matches: fit(&fields, "output_matches", findings),
+        error,
+        warnings: fields
+            .texts(&["warnings"], findings)
+            .map(|codes| codes.into_iter().map(|code| code.value).collect()),
+        cost: cost(&fields, findings),
+        replies_used: fields.flag(&["replies_used"], findings).unwrap_or(true),
+    }
+}
+
+fn status(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<RunStatus> {
+    let word = fields.text(&["status"], findings)?;
+    let found = STATUSES.iter().find(|(name, _)| *name == word.value);
+    if found.is_none() {
+        let known = STATUSES.map(|(name, _)| name);
+        let hint = suggest::or_list(&word.value, "a run ends as", &known);
+        findings.error("C06", word.span, format!("`status` cannot be `{}`", word.value), hint);
+    }
+    found.map(|(_, status)| *status)
+}
+
+fn visits(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<(At<String>, u64)> {
+    let Some(node) = fields.get(&["visits"], findings) else { return Vec::new() };
+    let Some(states) = Fields::of(node, "`visits`", findings) else { return Vec::new() };
+    let named = states.members.iter();
+    named
+        .filter_map(|member| {
+            let count = whole(&member.key, &member.value, findings)?;
+            Some((At { value: member.key.clone(), span: member.key_span.clone() }, count))
+        })
+        .collect()
+}
+
+fn messages(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<MessageExpected> {
+    let nodes = fields.list(&["messages"], findings).unwrap_or_default();
+    nodes.iter().filter_map(|node| message(node, findings)).collect()
+}
+
+fn message(node: &Node, findings: &mut Findings<'_>) -> Option<MessageExpected> {
+    if let Some(text) = node.as_str() {
+        return Some(MessageExpected { text: Some(Fit::new(text)), ..MessageExpected::default() });
+    }
+    let fields = Fields::of(node, "an expected message", findings)?;
+    fields.allow(&["context", "author", "text", "private"], findings);
+    let text = |key: &str, findings: &mut Findings<'_>| fields.text(&[key], findings).map(|text| text.value);
+    Some(MessageExpected {
+        context: text("context", findings),
+        author: text("author", findings),
+        text: fit(&fields, "text", findings),
+        private: fields.flag(&["private"], findings),
+    })
+}
+
+fn data(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<(String, Value)> {
+    let Some(node) = fields.get(&["data"], findings) else { return Vec::new() };
+    let Some(keys) = Fields::of(node, "`data`", findings) else { return Vec::new() };
+    let named = keys.members.iter().filter(|member| !is_free(&member.key));
+    named.map(|member| (member.key.clone(), value_at(&member.value).value)).collect()
+}
+
+fn error(node: &Node, findings: &mut Findings<'_>) -> Option<ErrorExpected> {
+    match &node.kind {
+        Kind::String(code) => Some(ErrorExpected { code: Some(code.clone()), state: None, detail: None }),
+        Kind::Object(_) => {
+            let fields = Fields::of(node, "an expected error", findings)?;
+            fields.allow(&["code", "state", "detail"], findings);
+            let text =
+                |key: &str, findings: &mut Findings<'_>| fields.text(&[key], findings).map(|text| text.value);
+            Some(ErrorExpected {
+                code: text("code", findings),
+                state: text("state", findings),
+                detail: fit(&fields, "detail", findings),
+            })
+        }
+        _ => {
+            wrong(
+                "error",
+                "the code of an error, or an object with its code, state and detail",
+                node,
+                findings,
+            );
+            None
+        }
+    }
+}
+
+fn cost(fields: &Fields<'_>, findings: &mut Findings<'_>) -> CostExpected {
+    let Some(node) = fields.get(&["cost"], findings) else { return CostExpected::default() };
+    let Some(cost) = Fields::of(node, "`cost`", findings) else { return CostExpected::default() };
+    cost.allow(&["calls", "max_calls", "tokens", "max_tokens", "usd", "max_usd"], findings);
+    let mut count = |key: &str| {
+        let node = node.get(key)?;
+        whole(key, node, findings)
+    };
+    let (calls, max_calls, tokens, max_tokens) =
+        (count("calls"), count("max_calls"), count("tokens"), count("max_tokens"));
+    CostExpected {
+        calls,
+        max_calls,
+        tokens,
+        max_tokens,
+        usd: cost.amount(&["usd"], findings),
+        max_usd: cost.amount(&["max_usd"], findings),
+    }
+}

@@ -1,0 +1,77 @@
+//! Names of a test against its workflow: states, agents, tools. A slip here would make a test that cannot fail.
+
+use std::ops::Range;
+
+use super::{ANY_TOOL, Scenario, finding};
+use crate::config::json::{Kind, Node};
+use crate::config::source::SourceFile;
+use crate::config::suggest;
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::workflow::{Program, of_any_item};
+
+impl Scenario {
+    /// The workflow that the test, or the name of its file, is for does not exist (T05).
+    pub fn unknown_workflow(&self, file: &SourceFile, name: &str, known: &[&str]) -> Diagnostic {
+        let span = self.workflow.as_ref().map_or(self.span.clone(), |name| name.span.clone());
+        let message = format!("there is no workflow `{name}`");
+        let hint = suggest::did_you_mean(name, known.iter().copied())
+            .unwrap_or_else(|| "name it: \"workflow\": \"…\"; `synthdev workflows` lists them".to_owned());
+        finding(file, "T05", span, message, Some(hint))
+    }
+
+    /// Every name that the program, its children and `tools` do not have (T04).
+    pub fn unknown_names(&self, file: &SourceFile, program: &Program, tools: &[&str]) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        let mut check = |what: &str, name: &str, span: &Range<usize>, known: &[&str]| {
+            let hint = suggest::or_list(name, "there are", known);
+            found.push(finding(file, "T04", span.clone(), format!("there is no {what} `{name}`"), hint));
+        };
+        let root = |at: usize| at == 0;
+        let states: Vec<(bool, &str)> = program
+            .workflows
+            .iter()
+            .enumerate()
+            .flat_map(|(at, workflow)| {
+                workflow.states.iter().map(move |state| (root(at), state.name.as_str()))
+            })
+            .collect();
+        let known: Vec<&str> = states.iter().filter(|(root, _)| *root).map(|(_, name)| *name).collect();
+        for state in self.expect.states().filter(|state| !is_state(&state.value, &states)) {
+            check("state", &state.value, &state.span, &known);
+        }
+        let agents: Vec<&str> = program
+            .workflows
+            .iter()
+            .flat_map(|workflow| workflow.agents.iter().map(|agent| agent.id.as_str()))
+            .collect();
+        let replies = self.node.get("replies").and_then(Node::members).unwrap_or_default();
+        for member in replies.iter().filter(|member| !agents.contains(&member.key.as_str())) {
+            check("agent", &member.key, &member.key_span, &agents);
+        }
+        let known_tool = |tool: &str| tool == ANY_TOOL || tools.contains(&tool);
+        for (tool, _) in self.results.iter().filter(|(tool, _)| !known_tool(&tool.value)) {
+            check("tool", &tool.value, &tool.span, tools);
+        }
+        for (name, span) in self.asking_states().filter(|(name, _)| !is_state(name, &states)) {
+            check("state", name, span, &known);
+        }
+        found
+    }
+
+    /// `state` of the answers.
+    fn asking_states(&self) -> impl Iterator<Item = (&str, &Range<usize>)> {
+        let answers = self.node.get("answers").and_then(Node::items).unwrap_or_default();
+        answers.iter().filter_map(|answer| {
+            let node =
+                answer.get("state").filter(|_| answer.get("answer").or(answer.get("timeout")).is_some())?;
+            if let Kind::String(name) = &node.kind { Some((name.as_str(), &node.span)) } else { None }
+        })
+    }
+}
+
+/// A state of the workflow itself, or `child/state`, `child/grandchild/state` of those that it calls.
+fn is_state(name: &str, states: &[(bool, &str)]) -> bool {
+    let name = &*of_any_item(name);
+    let below = |state: &str| name.strip_suffix(state).is_some_and(|before| before.ends_with('/'));
+    states.iter().any(|(root, state)| if *root { *state == name } else { below(state) })
+}

@@ -1,0 +1,95 @@
+//! The object of an agent: who speaks, as what, with which model and tools. Names are resolved later.
+
+use super::super::json::{Kind, Node};
+use super::super::source::Findings;
+use super::super::tool_patterns::Pattern;
+use super::fields::{choice, count, object, required_text, text, wrong};
+use super::form::{AgentForm, Spanned, Text};
+use super::keys::AGENT;
+use crate::domain::agent::{InputVisibility, Memory, ToolLoop};
+use crate::domain::context::Side;
+
+pub(super) fn agent(node: &Node, findings: &mut Findings<'_>) -> Option<AgentForm> {
+    object(node, &AGENT, findings)?;
+    let words = [("user", Side::User), ("assistant", Side::Assistant)];
+    let present = required_text(node, "role", "the agent", findings).is_some();
+    let side = if present { choice(node, "role", &words, findings) } else { None };
+    let context = required_text(node, "context", "the agent", findings);
+    let name = text(node, "name", findings);
+    let level = filled(node, "level", findings);
+    let model = filled(node, "model", findings);
+    let provider = filled(node, "provider", findings);
+    let temperature = temperature(node, findings);
+    let max_output_tokens = count(node, "max_output_tokens", findings);
+    let included_tools = patterns(node, "included_tools", findings);
+    let excluded_tools = patterns(node, "excluded_tools", findings).unwrap_or_default();
+    let system_append = text(node, "system_message_append", findings).map(|text| text.value);
+    let max_tool_rounds = count(node, "max_tool_rounds", findings);
+    let loops = [("auto", ToolLoop::Auto), ("step", ToolLoop::Step)];
+    let tool_loop = choice(node, "tool_loop", &loops, findings).map(|found| found.value);
+    let seen = [("shared", InputVisibility::Shared), ("private", InputVisibility::Private)];
+    let input_visibility = choice(node, "input_visibility", &seen, findings).map(|found| found.value);
+    let memories = [("none", Memory::None), ("private", Memory::Private)];
+    let memory = choice(node, "memory", &memories, findings).map(|found| found.value);
+    let role = required_text(node, "agent_role", "the agent", findings)?;
+    Some(AgentForm {
+        id: name.unwrap_or_else(|| role.clone()),
+        role,
+        context: context?,
+        side: side?.value,
+        level,
+        model,
+        provider,
+        temperature,
+        max_output_tokens,
+        included_tools,
+        excluded_tools,
+        system_append,
+        max_tool_rounds,
+        tool_loop: tool_loop.unwrap_or_default(),
+        input_visibility,
+        memory: memory.unwrap_or_default(),
+    })
+}
+
+/// A text that may be absent, and says something where it is there.
+fn filled(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<Text> {
+    node.get(key).filter(|value| value.kind != Kind::Null)?;
+    required_text(node, key, "the agent", findings)
+}
+
+fn temperature(node: &Node, findings: &mut Findings<'_>) -> Option<f64> {
+    let value = node.get("temperature").filter(|value| value.kind != Kind::Null)?;
+    let parsed = match &value.kind {
+        Kind::Number(text) => text.parse::<f64>().ok().filter(|number| (0.0..=2.0).contains(number)),
+        _ => None,
+    };
+    if parsed.is_none() {
+        findings.error("E10", value.span.clone(), "`temperature` must be a number from 0 to 2", None);
+    }
+    parsed
+}
+
+/// A list of patterns; those that cannot be read are findings and left out.
+fn patterns(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<Vec<Text>> {
+    let value = node.get(key).filter(|value| value.kind != Kind::Null)?;
+    let Some(items) = value.items() else {
+        wrong(value, &format!("`{key}` must be an array of tool names or patterns"), findings);
+        return None;
+    };
+    let mut all = Vec::with_capacity(items.len());
+    for item in items {
+        let Some(pattern) = item.as_str() else {
+            wrong(item, &format!("`{key}` holds tool names or patterns"), findings);
+            continue;
+        };
+        match Pattern::parse(pattern) {
+            Ok(_) => all.push(Spanned { value: pattern.to_owned(), span: item.span.clone() }),
+            Err(why) => {
+                let message = format!("the tool pattern `{pattern}` {why}");
+                findings.error("E10", item.span.clone(), message, None);
+            }
+        }
+    }
+    Some(all)
+}

@@ -1,0 +1,59 @@
+//! The object of a context: how a conversation begins, and what views of it may leave out.
+
+use super::super::json::{Kind, Node};
+use super::super::source::Findings;
+use super::fields::{choice, count, list, object, required_text};
+use super::form::ContextForm;
+use super::keys::{CONTEXT, MESSAGE};
+use crate::domain::context::{CHARACTERS_A_TOKEN, DEFAULT_MAX_LENGTH, ToolVisibility, Trim};
+use crate::domain::message::ChatRole;
+
+pub(super) fn context(node: &Node, findings: &mut Findings<'_>) -> Option<ContextForm> {
+    object(node, &CONTEXT, findings)?;
+    let messages = list(node, "starting_messages", findings, message);
+    let max_length = count(node, "max_length", findings).map(|length| length as usize);
+    let max_tokens = count(node, "max_tokens", findings).map(|tokens| tokens as usize);
+    // The default is for those who say nothing: it does not narrow a limit that is given in tokens.
+    let usual = max_tokens.map_or(DEFAULT_MAX_LENGTH, |tokens| tokens.saturating_mul(CHARACTERS_A_TOKEN));
+    let ways = [("drop_oldest", Trim::DropOldest), ("summarize", Trim::Summarize), ("error", Trim::Error)];
+    let trim = choice(node, "trim", &ways, findings).map(|found| found.value);
+    let pin_first = whole(node, "pin_first", findings);
+    let seen = [
+        ("none", ToolVisibility::None),
+        ("summary", ToolVisibility::Summary),
+        ("full", ToolVisibility::Full),
+    ];
+    let tool_visibility = choice(node, "tool_visibility", &seen, findings).map(|found| found.value);
+    let name = required_text(node, "name", "the context", findings)?;
+    Some(ContextForm {
+        name,
+        messages,
+        max_length: max_length.unwrap_or(usual),
+        max_tokens,
+        trim: trim.unwrap_or_default(),
+        pin_first: pin_first.unwrap_or_default(),
+        tool_visibility: tool_visibility.unwrap_or_default(),
+    })
+}
+
+/// A whole number, 0 included.
+fn whole(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<usize> {
+    let value = node.get(key).filter(|value| value.kind != Kind::Null)?;
+    let parsed = match &value.kind {
+        Kind::Number(text) => text.parse::<u32>().ok(),
+        _ => None,
+    };
+    if parsed.is_none() {
+        findings.error("E10", value.span.clone(), format!("`{key}` must be a whole number"), None);
+    }
+    parsed.map(|number| number as usize)
+}
+
+fn message(node: &Node, findings: &mut Findings<'_>) -> Option<(ChatRole, String)> {
+    object(node, &MESSAGE, findings)?;
+    let words = [("system", ChatRole::System), ("user", ChatRole::User), ("assistant", ChatRole::Assistant)];
+    let present = required_text(node, "role", "the starting message", findings).is_some();
+    let role = if present { choice(node, "role", &words, findings) } else { None };
+    let content = required_text(node, "content", "the starting message", findings)?;
+    Some((role?.value, content.value))
+}

@@ -1,0 +1,118 @@
+//! Summing up before a view would leave something out (`trim: "summarize"`): one call of the agent's own model
+//! inside its visit. Whatever goes wrong with it, the visit goes on without.
+
+use super::{CallId, Effect, Machine, Phase, RunEvent};
+use crate::domain::agent::AgentSpec;
+use crate::domain::cost::CostEntry;
+use crate::domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
+use crate::engine::thread::Summary;
+use crate::engine::turn::{Covering, Summing};
+use crate::engine::view::summary;
+
+impl Machine {
+    /// Asks for a summary of the part that has to make room. The next answer of the model is taken for it.
+    pub(super) fn call_for_summary(&mut self, agent: &AgentSpec, context: &str, asked: SummaryRequest) {
+        let state = self.state_name();
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
+            turn.summing = Summing::Asked(asked.covering);
+        }
+        let request = ModelRequest {
+            agent: agent.id.clone(),
+            state,
+            choice: agent.choice.clone(),
+            messages: asked.messages,
+            tools: Vec::new(),
+            parsing_tools: Vec::new(),
+            tool_choice: ToolChoice::Auto,
+        };
+        self.reserve(&request);
+        let call = self.next_call();
+        self.emit(RunEvent::SummaryCalled {
+            call,
+            agent: agent.id.clone(),
+            context: context.to_owned(),
+            model: agent.choice.model.clone(),
+            entries: asked.covering.replaced,
+        });
+        self.effect(Effect::CallModel { call, request: Box::new(request) });
+        self.lane.phase = Phase::Model(call);
+    }
+
+    /// The part that the pending model call sums up; `None` where it speaks for the agent.
+    pub(super) fn summing(&self) -> Option<Covering> {
+        match self.frame()?.turn.as_ref()?.summing {
+            Summing::Asked(covering) => Some(covering),
+            Summing::Free | Summing::Done | Summing::GivenUp => None,
+        }
+    }
+
+    pub(super) fn on_summary(
+        &mut self,
+        call: CallId,
+        agent: &AgentSpec,
+        covering: Covering,
+        reply: &ModelReply,
+    ) {
+        let cost_usd = agent.choice.price.map(|price| price.cost_usd(&reply.usage));
+        let model = reply.model.clone().unwrap_or_else(|| agent.choice.model.clone());
+        self.spend(&reply.usage, cost_usd);
+        let state = self.state_name();
+        self.ledger.entries.push(CostEntry {
+            agent: agent.id.clone(),
+            state,
+            model: model.clone(),
+            usage: reply.usage,
+            cost_usd,
+        });
+        let Some(workflow) = self.workflow() else { return };
+        let Some(context) = workflow.contexts.get(agent.context.0) else { return };
+        let text = summary::within(&reply.text, context);
+        self.emit(RunEvent::ContextSummarized {
+            call,
+            agent: agent.id.clone(),
+            side: agent.side,
+            context: context.name.clone(),
+            entries: if text.is_empty() { 0 } else { covering.replaced },
+            text: text.clone(),
+            model,
+            usage: reply.usage,
+            cost_usd,
+            duration_ms: reply.duration_ms,
+        });
+        if text.is_empty() {
+            return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
+        }
+        let Some(frame) = self.frame_mut() else { return };
+        if let Some(thread) = frame.thread(agent.context) {
+            thread.summary = Some(Summary::new(covering.covers, covering.replaced, text));
+        }
+        if let Some(turn) = frame.turn.as_mut() {
+            turn.summing = Summing::Done;
+        }
+        self.call_model();
+    }
+
+    pub(super) fn on_summary_failed(&mut self, agent: &AgentSpec, error: &ModelError) {
+        let Some(workflow) = self.workflow() else { return };
+        let context = workflow.contexts.get(agent.context.0).map(|context| context.name.clone());
+        self.without_summary(&agent.id, &context.unwrap_or_default(), &error.to_string());
+    }
+
+    /// The oldest entries are left out instead, and that is told.
+    fn without_summary(&mut self, agent: &str, context: &str, why: &str) {
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
+            turn.summing = Summing::GivenUp;
+        }
+        let text = format!(
+            "the beginning of `{context}` could not be summed up for `{agent}`, it is left out: {why}"
+        );
+        self.warn("summary_failed", text);
+        self.call_model();
+    }
+}
+
+/// What is asked for a summary.
+pub(super) struct SummaryRequest {
+    pub(super) covering: Covering,
+    pub(super) messages: Vec<crate::domain::message::ChatMessage>,
+}

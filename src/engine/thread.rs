@@ -1,0 +1,126 @@
+//! A live conversation: its log, its mirror for scripts, and what only views use: what was said to one agent in
+//! private, and the summary of an old part. The log itself is never shortened by a view.
+
+use std::sync::Arc;
+
+use crate::domain::context::{Author, Context, ContextSpec, Entry};
+use crate::domain::ids::AgentIx;
+use crate::domain::message::ChatRole;
+use crate::domain::script::ScriptMessage;
+
+/// A context and its mirror for scripts; the mirror grows with the log, so a scope costs no copy.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    pub log: Context,
+    pub mirror: Arc<Vec<ScriptMessage>>,
+    /// In the order in which they happened.
+    pub asides: Vec<Aside>,
+    pub summary: Option<Summary>,
+    /// In a branch: how many entries it began with, as long as they stand; `None` once it rewrote them.
+    pub base: Option<usize>,
+}
+
+/// Something that one agent with `memory: "private"` heard or said outside of the conversation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Aside {
+    pub agent: AgentIx,
+    /// So many entries of the log stood before it.
+    pub at: usize,
+    /// The agent's own word, not one to it.
+    pub own: bool,
+    pub entry: Entry,
+}
+
+/// What stands in views for the oldest part of the log (`trim: "summarize"`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Summary {
+    /// Entries of the log, from the first, that it speaks for; those that are never left out stay beside it.
+    pub covers: usize,
+    /// How many of them it replaces.
+    pub replaced: usize,
+    /// As it stands in a view.
+    pub entry: Entry,
+    /// What the model wrote.
+    pub text: String,
+}
+
+impl Summary {
+    pub fn new(covers: usize, replaced: usize, text: String) -> Self {
+        let messages = if replaced == 1 { "message" } else { "messages" };
+        let shown = format!("[summary of {replaced} earlier {messages}] {text}");
+        Self { covers, replaced, entry: Entry::text(Author::Workflow, ChatRole::User, shown), text }
+    }
+}
+
+impl Thread {
+    pub fn start(spec: &ContextSpec) -> Self {
+        let mut thread = Self::default();
+        for entry in &spec.starting_messages {
+            thread.push(entry.clone());
+        }
+        thread
+    }
+
+    pub fn push(&mut self, entry: Entry) {
+        Arc::make_mut(&mut self.mirror).push(ScriptMessage {
+            role: entry.role.as_str().to_owned(),
+            content: entry.text.clone(),
+            origin: Some(self.log.entries.len()),
+        });
+        self.log.entries.push(entry);
+    }
+
+    /// Adds what an agent heard or said in private, at the present end of the log.
+    pub fn push_aside(&mut self, agent: AgentIx, own: bool, entry: Entry) {
+        self.asides.push(Aside { agent, at: self.log.entries.len(), own, entry });
+    }
+
+    /// For a branch: the same entries, marked as not its own.
+    pub fn branch(&self) -> Self {
+        Self { base: Some(self.log.entries.len()), ..self.clone() }
+    }
+
+    /// Adds what a branch of this conversation said, all that it heard in private, and a summary that it had
+    /// made of what both share. `length` and `asides` are what the branch began with.
+    pub fn join(&mut self, branch: &Self, length: usize, asides: usize) {
+        let end = self.log.entries.len();
+        let heard = branch.asides.iter().skip(asides);
+        self.asides
+            .extend(heard.map(|aside| Aside { at: aside.at.saturating_sub(length) + end, ..aside.clone() }));
+        for entry in branch.log.entries.iter().skip(length) {
+            self.push(entry.clone());
+        }
+        let covers = |thread: &Self| thread.summary.as_ref().map_or(0, |summary| summary.covers);
+        if covers(branch) > covers(self) && covers(branch) <= length {
+            self.summary.clone_from(&branch.summary);
+        }
+    }
+
+    /// Back to the starting messages (A25): private words and a summary go with the rest.
+    pub fn clear(&mut self, spec: &ContextSpec) {
+        *self = Self::start(spec);
+    }
+
+    /// Takes what a script left of the log (A55). A log without anything that was said is a cleared one;
+    /// else private words stay, at the latest at the new end, and a summary stays where its part is untouched. What a
+    /// branch began with still counts as untouched if it stands.
+    pub fn replace(&mut self, entries: Vec<Entry>) {
+        let old = std::mem::take(self);
+        let stands = |length: &usize| entries.get(..*length) == old.log.entries.get(..*length);
+        self.base = old.base.filter(stands);
+        for entry in entries {
+            self.push(entry);
+        }
+        let entries = &self.log.entries;
+        if entries.iter().all(|entry| entry.pinned) {
+            return;
+        }
+        let before = &old.log.entries;
+        self.summary = old.summary.filter(|one| entries.get(..one.covers) == before.get(..one.covers));
+        let end = entries.len();
+        self.asides = old.asides;
+        for aside in &mut self.asides {
+            aside.at = aside.at.min(end);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What a view leaves out to stay below its limit (A41, CTX-5).
+
+use super::group::Group;
+use crate::domain::context::{ContextSpec, Trim};
+
+/// The view cannot be brought below the limit: what may not be left out is too long by itself.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Overflow {
+    pub length: usize,
+    pub limit: usize,
+}
+
+pub(super) struct Fit {
+    pub(super) dropped: usize,
+    /// Tool answers may take this much of their own length together: room and whole.
+    pub(super) answers: Option<(usize, usize)>,
+    /// The newest entry is another's text and too long by itself: it is cut to this (CTX-5).
+    pub(super) newest: Option<usize>,
+}
+
+impl Fit {
+    const WHOLE: Self = Self { dropped: 0, answers: None, newest: None };
+
+    /// Room for an answer of `length`.
+    pub(super) fn answer(&self, length: usize) -> Option<usize> {
+        self.answers.map(|(room, whole)| length.saturating_mul(room) / whole.max(1))
+    }
+}
+
+/// Drops the oldest whole groups until the rest fits, never a kept one, never the newest; then elides the
+/// middle of tool answers. What must be shown whole and does not fit is an overflow, not a silent cut.
+pub(super) fn fit(groups: &mut Vec<Group<'_>>, context: &ContextSpec) -> Result<Fit, Overflow> {
+    let (limit, _) = context.limit();
+    let mut total: usize = groups.iter().map(|group| group.length).sum();
+    if total <= limit {
+        return Ok(Fit::WHOLE);
+    }
+    if context.trim == Trim::Error {
+        return Err(Overflow { length: total, limit });
+    }
+    let kept: usize =
+        groups.iter().filter(|group| group.keep).map(|group| group.length - group.elidable).sum();
+    if kept > limit {
+        return Err(Overflow { length: kept, limit });
+    }
+    let newest = groups.len().saturating_sub(1);
+    let mut gone = vec![false; groups.len()];
+    for at in 0..newest {
+        if total > limit && !groups[at].keep {
+            gone[at] = true;
+            total -= groups[at].length;
+        }
+    }
+    let dropped = gone.iter().filter(|gone| **gone).count();
+    let mut gone = gone.into_iter();
+    groups.retain(|_| !gone.next().unwrap_or(false));
+    if total <= limit {
+        return Ok(Fit { dropped, ..Fit::WHOLE });
+    }
+    let whole: usize = groups.iter().map(|group| group.elidable).sum();
+    let last = groups.last().filter(|group| group.entry.calls.is_empty() && !group.keep);
+    let texts = total - whole;
+    Ok(Fit {
+        dropped,
+        answers: (whole > 0).then(|| (limit.saturating_sub(texts), whole)),
+        newest: last.filter(|_| texts > limit).map(|_| limit - kept),
+    })
+}
