@@ -16,6 +16,7 @@ mod conformance;
 mod docs;
 mod engine;
 mod git;
+mod machine;
 mod providers;
 mod pty;
 mod sim;

@@ -4,7 +4,7 @@
 //! `SIM_WORLDS=10000 cargo test --release --test it sim::`.
 
 mod answers;
-mod luck;
+pub(crate) mod luck;
 mod program;
 
 use std::collections::BTreeMap;
