@@ -116,6 +116,9 @@ impl Weather {
             let partial = answers::partial(&mut self.luck, &self.pending);
             return Input::Cancelled { partial, end: self.luck.chance(30) };
         }
+        if self.spec.interactive && self.luck.chance(2) {
+            return Input::Said { text: "by the way".to_owned() };
+        }
         if self.luck.chance(5)
             && let Some(call) = self.luck.choose(&self.past).copied()
         {
