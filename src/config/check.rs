@@ -2,13 +2,17 @@
 //!
 //! It sees the file form with its compiled scripts and cast agents; it changes nothing and builds nothing.
 
+mod cases;
 mod compile;
 mod data;
 mod decisions;
 mod graph;
 mod names;
+mod schema;
 mod script_file;
+mod speakers;
 mod transitions;
+mod types;
 mod unit;
 
 use super::source::Findings;
@@ -26,5 +30,6 @@ pub fn check<'w>(unit: &Unit, child: &dyn Fn(&str) -> Option<&'w WorkflowForm>, 
     transitions::check(unit, findings);
     graph.check(unit, findings);
     decisions::check(unit, &graph, findings);
+    types::check(unit, child, findings);
     data::check(unit, findings);
 }

@@ -11,6 +11,9 @@ mod handlers;
 mod keys;
 mod parts;
 mod states;
+mod steps;
+mod updates;
+pub mod vocabulary;
 
 use super::json::{Kind, Node};
 use super::source::{Findings, SourceFile};
@@ -18,8 +21,9 @@ use crate::domain::diagnostic::Diagnostic;
 
 pub use fields::inside;
 pub use form::{
-    AgentForm, ContextForm, Dialect, FunctionForm, HandlersForm, InputForm, LimitsForm, ParameterForm,
-    Spanned, StartCondition, StateForm, Text, TransitionForm, WorkflowForm, WorkflowHead,
+    AgentForm, ContextForm, Dialect, FunctionForm, HandlersForm, InputForm, LimitsForm, Operation,
+    ParameterForm, Spanned, StartCondition, StateForm, Text, TransitionForm, UpdateForm, WorkflowForm,
+    WorkflowHead,
 };
 pub use handlers::lower as lower_handlers;
 
@@ -53,11 +57,17 @@ pub fn name_of(node: &Node) -> Option<Text> {
 pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
     fields::object(node, &keys::WORKFLOW, findings)?;
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
+    let rewritten = steps::rewritten(node, findings);
+    let node = rewritten.as_ref().unwrap_or(node);
     let states = states::states(node, findings);
     let handled = states.iter().any(|state| state.handlers != HandlersForm::default());
     Some(WorkflowForm {
         name,
-        dialect: if handled { Dialect::Handlers } else { Dialect::Seed },
+        dialect: match (&rewritten, handled) {
+            (Some(_), _) => Dialect::Steps,
+            (None, true) => Dialect::Handlers,
+            (None, false) => Dialect::Seed,
+        },
         script_file: fields::text(node, "script_file", findings),
         description: fields::text(node, "description", findings).map_or_else(String::new, |text| text.value),
         version: fields::text(node, "version", findings).map(|text| text.value),
@@ -88,9 +98,26 @@ fn head(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowHead> {
         inputs: parts::inputs(node, findings).iter().map(ParameterForm::parameter).collect(),
         output: parts::output(node, findings).as_ref().map(ParameterForm::parameter),
         start: parts::start_condition(node, findings),
+        dialect: dialect(node),
         name: name.value,
         span: name.span,
     })
+}
+
+/// Keys of a state that make it one with handlers.
+const HANDLERS: [&str; 3] = ["pre_handler", "post_handler", "transition_handler"];
+
+/// By the keys that only one of them has.
+fn dialect(node: &Node) -> Dialect {
+    let states = node.get("states").and_then(Node::items).into_iter().flatten();
+    let mut keys = states.flat_map(|state| state.members().into_iter().flatten());
+    if node.get("steps").is_some() {
+        Dialect::Steps
+    } else if keys.any(|member| HANDLERS.contains(&member.key.as_str())) {
+        Dialect::Handlers
+    } else {
+        Dialect::Seed
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::domain::message::ChatRole;
 use crate::domain::place::Place;
 use crate::domain::script::{Script, ScriptForm, ScriptKind};
 use crate::domain::workflow::{
-    AgentFunction, Budget, Input, Limits, NoMatch, OnError, State, Transition, Work, Workflow,
+    AgentFunction, Budget, Declared, Input, Limits, NoMatch, OnError, State, Transition, Work, Workflow,
 };
 
 /// `index` finds another workflow of the program by name.
@@ -65,6 +65,10 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
     }
 }
 
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 /// The script file as it is compiled. It has a place of its own.
 fn library(found: &ScriptFile) -> Script {
     Script {
@@ -84,9 +88,11 @@ fn terminal(place: &crate::domain::place::Place) -> State {
 
 fn limits(unit: &Unit) -> Limits {
     let (form, default) = (unit.form.limits, Limits::default());
+    let max_visits = form.max_visits.or_else(|| unit.counted_rounds());
     Limits {
+        declared: Declared { steps: form.max_steps.is_some(), visits: max_visits.is_some() },
         max_steps: form.max_steps.unwrap_or(default.max_steps),
-        max_visits: form.max_visits.or_else(|| unit.counted_rounds()).unwrap_or(default.max_visits),
+        max_visits: max_visits.unwrap_or(default.max_visits),
         max_depth: form.max_depth.unwrap_or(default.max_depth),
         ..default
     }
@@ -145,7 +151,11 @@ struct Builder<'b> {
 impl Builder<'_> {
     fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> State {
         let terminal = form.name.value == "stop";
-        let script = scripts.script.as_ref().filter(|_| !terminal).map(|script| self.script(script));
+        let script = match &scripts.script {
+            Some(script) if !terminal => Some(self.script(script)),
+            None if !terminal && !form.updates.is_empty() => Some(self.updates(form, scripts)),
+            Some(_) | None => None,
+        };
         let input = self.input(&scripts.input);
         let (work, output) =
             if terminal { (Work::None, input) } else { (self.work(form, scripts, input), Input::Absent) };
@@ -221,6 +231,33 @@ impl Builder<'_> {
             InputScript::Text(text) => Input::Text(text.clone()),
             InputScript::Script(script) => Input::Script(self.script(script)),
         }
+    }
+
+    /// One script that reads all values, then writes all of them. It is shown as what it does.
+    fn updates(&mut self, form: &StateForm, scripts: &StateScripts) -> ScriptIx {
+        let mut shown: Vec<String> = Vec::new();
+        let mut entries: Vec<String> = Vec::new();
+        for (update, value) in form.updates.iter().zip(&scripts.updates) {
+            let (written, prepared) = match value {
+                InputScript::Script(script) => (script.text.value.clone(), script.facts.prepared.clone()),
+                InputScript::Text(text) => (quoted(text), quoted(text)),
+                InputScript::Absent => continue,
+            };
+            let operation = update.operation.word();
+            shown.push(format!("{operation} {}: {written}", update.path.value));
+            // the value stands on lines of its own: it may end in a comment
+            entries.push(format!("[{},\"{operation}\",(\n{prepared}\n)]", quoted(&update.path.value)));
+        }
+        let place = form.updates.first().map_or(form.name.span.start, |first| first.path.span.start);
+        self.scripts.push(Script {
+            kind: ScriptKind::Action,
+            form: ScriptForm::Expression,
+            source: shown.join("; "),
+            prepared: format!("__flow.set([{}])", entries.join(",")),
+            offers: Vec::new(),
+            place: self.places.of(place),
+        });
+        ScriptIx(self.scripts.len() - 1)
     }
 
     fn script(&mut self, compiled: &Compiled) -> ScriptIx {

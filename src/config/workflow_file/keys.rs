@@ -19,6 +19,7 @@ pub(super) const WORKFLOW: Keys = Keys {
         "contexts",
         "agents",
         "states",
+        "steps",
         "start_condition",
         "limits",
         "on_no_match",
@@ -117,9 +118,12 @@ pub(super) const STATE: Keys = Keys {
 
 pub(super) const ACTION: Keys = Keys {
     what: "an action",
-    known: &["function", "script", "sub_workflow", "sub_workflow_input"],
+    known: &["function", "script", "set_state", "sub_workflow", "sub_workflow_input"],
     later: &[],
 };
+
+pub(super) const UPDATE: Keys =
+    Keys { what: "an update", known: &["path", "operation", "value", "description"], later: &[] };
 
 pub(super) const TRANSITION: Keys =
     Keys { what: "a transition", known: &["target", "condition", "before", "description"], later: &[] };

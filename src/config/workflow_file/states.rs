@@ -4,6 +4,7 @@ use super::super::json::{Kind, Node};
 use super::super::source::Findings;
 use super::fields::{choice, list, object, required_text, text, wrong};
 use super::keys::{ACTION, INPUT, STATE, TRANSITION};
+use super::updates::updates;
 use super::{FunctionForm, HandlersForm, InputForm, Spanned, StateForm, Text, TransitionForm};
 use crate::domain::workflow::AgentFunction;
 
@@ -46,6 +47,7 @@ fn state(node: &Node, findings: &mut Findings<'_>) -> Option<StateForm> {
         script,
         sub_workflow,
         sub_inputs,
+        updates: action.map_or_else(Vec::new, |action| updates(action, &input_form, findings)),
         handlers,
         transitions,
         span: node.span.clone(),
