@@ -174,6 +174,65 @@ impl Facts {
             test: None,
         }
     }
+
+    /// The same facts of a script that is part of a larger text.
+    #[must_use]
+    pub fn moved(mut self, by: impl Fn(usize) -> usize) -> Self {
+        // every field is named, so that a new one with places in it is not forgotten
+        let Self {
+            form: _,
+            prepared: _,
+            unknown,
+            offered,
+            unknown_members,
+            constant: _,
+            literal: _,
+            reads,
+            writes,
+            frozen,
+            opaque: _,
+            data_path: _,
+            agents,
+            contexts,
+            calls,
+            compares,
+            test: _,
+        } = &mut self;
+        let names = [unknown, offered, unknown_members, reads, writes, frozen, agents, contexts];
+        for name in names.into_iter().flatten() {
+            name.offset = by(name.offset);
+        }
+        for call in calls {
+            call.offset = by(call.offset);
+            for member in &mut call.path {
+                if let Member::Key(name) = member {
+                    name.offset = by(name.offset);
+                }
+            }
+        }
+        for compare in compares {
+            compare.offset = by(compare.offset);
+            compare.end = by(compare.end);
+        }
+        self
+    }
+
+    /// What two scripts of one text touch together. Form, text and tests stay those of the first.
+    #[must_use]
+    pub fn joined(mut self, other: Self) -> Self {
+        self.unknown.extend(other.unknown);
+        self.offered.extend(other.offered);
+        self.unknown_members.extend(other.unknown_members);
+        self.reads.extend(other.reads);
+        self.writes.extend(other.writes);
+        self.frozen.extend(other.frozen);
+        self.compares.extend(other.compares);
+        self.opaque |= other.opaque;
+        self.agents.extend(other.agents);
+        self.contexts.extend(other.contexts);
+        self.calls.extend(other.calls);
+        self
+    }
 }
 
 impl CallRead {
