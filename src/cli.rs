@@ -3,8 +3,10 @@
 pub mod args;
 pub mod envelope;
 pub mod exit;
+pub mod graph;
 pub mod headless;
 pub mod lists;
+pub mod moments;
 pub mod past;
 pub mod simulate;
 pub mod snapshots;

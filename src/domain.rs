@@ -22,6 +22,8 @@ pub mod script;
 pub mod scripted;
 pub mod secret;
 pub mod snapshot;
+pub mod span;
 pub mod tool;
+pub mod trail;
 pub mod work;
 pub mod workflow;

@@ -4,6 +4,7 @@
 //! effects and events, so a journal of inputs is a run.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+pub mod answer;
 pub mod effect;
 pub mod event;
 pub mod fork;
@@ -12,9 +13,12 @@ pub mod input;
 pub mod lane;
 pub mod machine;
 pub mod merge;
+pub mod purse;
 pub mod replay;
 pub mod scope;
 pub mod spec;
+pub mod stay;
 pub mod thread;
+pub mod trail;
 pub mod turn;
 pub mod view;

@@ -15,9 +15,10 @@ use crate::domain::script::ScriptKind;
 use crate::domain::script::shorthand::rewrite;
 
 pub use found::{
-    CallRead, Compare, Compared, Comparison, Facts, Literal, Member, Name, Order, SyntaxError, Term, Test,
+    CallRead, Compare, Compared, Comparison, Facts, Literal, Member, Name, Offer, Order, SyntaxError, Term,
+    Test,
 };
-pub use library::{Library, Offer, library};
+pub use library::{Library, library};
 pub use names::{is_known, known_names};
 
 /// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which

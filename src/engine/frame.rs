@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::stay::Stay;
 use super::thread::Thread;
 use super::turn::Turn;
 use crate::domain::context::Author;
@@ -69,6 +70,10 @@ pub struct Frame {
     pub timer: Option<CallId>,
     /// Fires when the current visit has taken too long.
     pub state_timer: Option<CallId>,
+    /// The current visit.
+    pub stay: Stay,
+    /// Limits that `on_limit` or `catch` has taken here: each once.
+    pub passed: BTreeSet<String>,
 }
 
 impl Frame {
@@ -108,6 +113,8 @@ impl Frame {
             inputs: Arc::new(inputs),
             timer: None,
             state_timer: None,
+            stay: Stay::default(),
+            passed: BTreeSet::new(),
         }
     }
 
@@ -125,6 +132,8 @@ impl Frame {
             result: None,
             timer: None,
             state_timer: None,
+            stay: Stay::default(),
+            passed: BTreeSet::new(),
             threads: self.threads.iter().map(Thread::branch).collect(),
             ..self.clone()
         }
@@ -147,6 +156,20 @@ impl Frame {
             }
             _ => format!("{}{}", self.prefix, state.name),
         }
+    }
+
+    /// Timers that run beside the work.
+    pub fn timers(&self) -> impl Iterator<Item = CallId> {
+        self.stay.ttl.into_iter().chain(self.state_timer).chain(self.timer)
+    }
+
+    /// The timers of the current visit, to be stopped.
+    pub fn take_visit_timers(&mut self) -> impl Iterator<Item = CallId> + use<> {
+        self.stay.ttl.take().into_iter().chain(self.state_timer.take())
+    }
+
+    pub fn take_timers(&mut self) -> impl Iterator<Item = CallId> + use<> {
+        self.take_visit_timers().chain(self.timer.take())
     }
 
     pub fn thread(&mut self, at: ContextIx) -> Option<&mut Thread> {

@@ -2,6 +2,7 @@
 
 use super::fork::Fork;
 use super::frame::Frame;
+use super::purse::{Estimate, Kind};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, StateIx};
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub enum Phase {
     Person(CallId, Asked),
     /// A tool that changes things waits for the snapshot.
     ToolHeld,
+    /// A model call waits until others have told what they used (`budget`).
+    Held,
     /// Branches or items run.
     Fork,
     /// A timer: `wait`, or the time before a retry.
@@ -37,7 +40,30 @@ pub enum Asked {
     Steps,
     Visits(StateIx),
     ToolRounds,
+    ModelCalls,
+    Budget(Scope, Kind),
     NoSnapshot,
+    Pause,
+    Failed,
+}
+
+/// Whose budget it is: the whole run's, or that of the state in which a frame of a lane is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    Run,
+    State { lane: u64, frame: usize },
+}
+
+/// What follows a script or a timer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Then {
+    /// The state's work; after a timer, another attempt at it.
+    #[default]
+    Work,
+    /// After the `before` of a `catch`, by its position.
+    Catch(usize),
+    /// After a `wait`.
+    Done,
 }
 
 /// How a branch or item ended: with its output, or not.
@@ -50,6 +76,9 @@ pub struct Lane {
     pub parent: Option<(u64, usize)>,
     pub frames: Vec<Frame>,
     pub phase: Phase,
+    pub then: Then,
+    /// What the model call under way may use.
+    pub reserved: Estimate,
     /// Set to enter a state; consumed by the dispatch loop, so that long chains of states need no stack.
     pub jump: Option<StateIx>,
     pub fork: Option<Fork>,
@@ -73,6 +102,8 @@ impl Lane {
             parent,
             frames: Vec::new(),
             phase: Phase::New,
+            then: Then::Work,
+            reserved: Estimate::default(),
             jump: None,
             fork: None,
             depth,
@@ -93,13 +124,13 @@ impl Lane {
             | Phase::Tool(call)
             | Phase::Person(call, _)
             | Phase::Timer(call) => Some(call),
-            Phase::New | Phase::ToolHeld | Phase::Fork | Phase::Ending | Phase::Over => None,
+            Phase::New | Phase::ToolHeld | Phase::Held | Phase::Fork | Phase::Ending | Phase::Over => None,
         }
     }
 
     /// Timers that run beside the work.
     pub fn timers(&self) -> impl Iterator<Item = CallId> {
-        self.frames.iter().flat_map(|frame| frame.state_timer.into_iter().chain(frame.timer))
+        self.frames.iter().flat_map(Frame::timers)
     }
 
     /// Whether an answer to this call is for this lane.

@@ -2,11 +2,16 @@
 //!
 //! One file per kind of input below; this one owns the state and the dispatch.
 
+mod budgets;
+mod child;
 mod enter;
 mod evaluated;
+mod failed;
 mod finish;
 mod join;
 mod lanes;
+mod limits;
+mod pause;
 mod person;
 mod recover;
 mod replied;
@@ -14,11 +19,13 @@ mod snapshot_progress;
 mod snapshots;
 mod split;
 mod started;
+mod step;
 mod stored;
 mod summary;
 mod timers;
 mod tools;
 mod visit;
+mod wait;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -29,7 +36,8 @@ use super::effect::Effect;
 use super::event::RunEvent;
 use super::frame::Frame;
 use super::input::Input;
-use super::lane::{Asked, Lane, Phase};
+use super::lane::{Asked, Lane, Phase, Then};
+use super::purse::{Estimate, Purse};
 use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::cost::CostLedger;
@@ -63,6 +71,15 @@ pub struct Machine {
     ready: VecDeque<u64>,
     path: Vec<String>,
     ledger: CostLedger,
+    /// What the whole run spent of its budget.
+    purse: Purse,
+    /// Model calls made, and granted on top of the limit.
+    model_calls: u32,
+    granted_calls: u32,
+    /// The largest call so far: the next one may be as large.
+    largest: Estimate,
+    /// It was told that a budget in dollars cannot count calls without a price.
+    price_told: bool,
     approvals: ApprovalPolicy,
     /// What the person said unasked.
     said: VecDeque<String>,
@@ -90,6 +107,11 @@ impl Machine {
             ready: VecDeque::new(),
             path: Vec::new(),
             ledger: CostLedger::default(),
+            purse: Purse::default(),
+            model_calls: 0,
+            granted_calls: 0,
+            largest: Estimate::default(),
+            price_told: false,
             approvals,
             said: VecDeque::new(),
             snapshot: snapshot_progress::Progress::None,

@@ -19,6 +19,7 @@ mod faults;
 mod git;
 mod providers;
 mod pty;
+mod runtime;
 mod sim;
 mod sqlite;
 mod tools;

@@ -3,6 +3,7 @@
 mod bad_input;
 mod decisions;
 mod findings;
+mod libraries;
 mod lowering;
 mod surroundings;
 

@@ -59,6 +59,7 @@ impl<'u> Known<'u> {
     fn refuses(&self, kind: ParameterType, input: &InputScript) -> Option<String> {
         let literal = match input {
             InputScript::Text(text) => Value::String(text.clone()),
+            InputScript::Value(value) => value.clone(),
             InputScript::Script(script) => match (&script.facts.literal, &script.facts.data_path) {
                 (Some(literal), _) => value(literal)?,
                 (None, Some(key)) => {
@@ -145,5 +146,5 @@ fn value(literal: &Literal) -> Option<Value> {
 }
 
 fn place(form: &InputForm) -> std::ops::Range<usize> {
-    form.text().span.clone()
+    form.span()
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::script_facts::Test;
 use super::super::source::Findings;
-use super::super::workflow_file::StateForm;
+use super::super::workflow_file::{NoMatchForm, StateForm};
 use super::cases::open;
 use super::{StateScripts, Unit};
 
@@ -55,7 +55,7 @@ fn always(text: &str) -> bool {
 }
 
 fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &mut Findings<'_>) {
-    if unit.form.stops_on_no_match {
+    if unit.form.no_match != NoMatchForm::Error {
         return;
     }
     let conditions = scripts.transitions.iter().filter_map(|one| one.condition.as_ref());

@@ -138,6 +138,8 @@ pub struct Facts {
     /// Keys of `common_data` that are read, written.
     pub reads: Vec<Name>,
     pub writes: Vec<Name>,
+    /// `inputs` or `loop` where they are written to (E13).
+    pub frozen: Vec<Name>,
     /// `common_data` is used in a way that cannot be followed: any key may be read or written.
     pub opaque: bool,
     /// The whole script is `common_data.KEY`.
@@ -162,6 +164,7 @@ impl Facts {
             literal: None,
             reads: Vec::new(),
             writes: Vec::new(),
+            frozen: Vec::new(),
             opaque: false,
             data_path: None,
             agents: Vec::new(),
@@ -170,6 +173,65 @@ impl Facts {
             compares: Vec::new(),
             test: None,
         }
+    }
+
+    /// The same facts of a script that is part of a larger text.
+    #[must_use]
+    pub fn moved(mut self, by: impl Fn(usize) -> usize) -> Self {
+        // every field is named, so that a new one with places in it is not forgotten
+        let Self {
+            form: _,
+            prepared: _,
+            unknown,
+            offered,
+            unknown_members,
+            constant: _,
+            literal: _,
+            reads,
+            writes,
+            frozen,
+            opaque: _,
+            data_path: _,
+            agents,
+            contexts,
+            calls,
+            compares,
+            test: _,
+        } = &mut self;
+        let names = [unknown, offered, unknown_members, reads, writes, frozen, agents, contexts];
+        for name in names.into_iter().flatten() {
+            name.offset = by(name.offset);
+        }
+        for call in calls {
+            call.offset = by(call.offset);
+            for member in &mut call.path {
+                if let Member::Key(name) = member {
+                    name.offset = by(name.offset);
+                }
+            }
+        }
+        for compare in compares {
+            compare.offset = by(compare.offset);
+            compare.end = by(compare.end);
+        }
+        self
+    }
+
+    /// What two scripts of one text touch together. Form, text and tests stay those of the first.
+    #[must_use]
+    pub fn joined(mut self, other: Self) -> Self {
+        self.unknown.extend(other.unknown);
+        self.offered.extend(other.offered);
+        self.unknown_members.extend(other.unknown_members);
+        self.reads.extend(other.reads);
+        self.writes.extend(other.writes);
+        self.frozen.extend(other.frozen);
+        self.compares.extend(other.compares);
+        self.opaque |= other.opaque;
+        self.agents.extend(other.agents);
+        self.contexts.extend(other.contexts);
+        self.calls.extend(other.calls);
+        self
     }
 }
 
@@ -205,6 +267,20 @@ impl std::fmt::Display for Literal {
             Self::Undefined => f.write_str("undefined"),
         }
     }
+}
+
+/// One name that other scripts may use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Offer {
+    pub name: String,
+    /// Byte offset in the file.
+    pub offset: usize,
+    /// It is written as a function, so that it can be called as a handler.
+    pub callable: bool,
+    /// The texts that it can return, with their offsets, if all of them can be seen.
+    pub returns: Option<Vec<Name>>,
+    /// It cannot end without returning something.
+    pub always: bool,
 }
 
 /// Why a script cannot be compiled (E06).

@@ -8,7 +8,7 @@ use oxc_semantic::SemanticBuilder;
 use oxc_span::{GetSpan, SourceType};
 
 use super::logic::{literal, test};
-use super::visit::Visitor;
+use super::visit::{Visitor, free};
 use super::{Facts, Name, SyntaxError, is_known};
 use crate::domain::script::shorthand::Rewritten;
 use crate::domain::script::{ScriptForm, ScriptKind};
@@ -104,8 +104,8 @@ fn collect(
         }
     }
     facts.unknown.sort_by_key(|name| name.offset);
-    let state = scoping.root_unresolved_references().keys().any(|name| *name == "state");
-    let mut visitor = Visitor::new(root, &mut facts, &back, state);
+    let free = free(scoping.root_unresolved_references().keys().map(AsRef::as_ref));
+    let mut visitor = Visitor::new(root, &mut facts, &back, free);
     visitor.visit_program(program);
     let data_path = root.and_then(|root| visitor.data_key(root));
     if let Some(offset) = visitor.asynchronous {

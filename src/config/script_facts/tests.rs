@@ -328,3 +328,21 @@ fn absurd_scripts_give_facts_or_findings() {
         assert!(error.message.starts_with("nested too deeply") && error.offset == 500, "{error:?}");
     }
 }
+
+#[test]
+fn what_can_only_be_read_is_found_where_it_is_written() {
+    for (text, expected) in [
+        ("inputs.a = 1", vec![("inputs", 0)]),
+        ("() => { this.inputs.a.b += 1 }", vec![("inputs", 13)]),
+        ("(w) => { w.loop.index++ }", vec![("loop", 11)]),
+        ("() => { const inputs = {}; inputs.a = 1 }", vec![]),
+        ("common_data.x = inputs.a", vec![]),
+        ("() => { const state = {}; state.x = 1; return state.x }", vec![]),
+    ] {
+        let facts = facts(text, ScriptKind::Action).unwrap();
+        let found: Vec<_> = facts.frozen.iter().map(|name| (name.name.as_str(), name.offset)).collect();
+        assert_eq!(found, expected, "{text}");
+        assert!(!facts.opaque || text.contains("(w)"), "{text}");
+    }
+    assert_eq!(facts("state.x + state['y']", ScriptKind::Input).unwrap().reads.len(), 2);
+}

@@ -20,6 +20,11 @@ use crate::domain::script::{HOST_MEMBERS, HOST_NAMES};
 /// Members of `agents` and `contexts` that are not an agent's or a context's name (A6).
 const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];
 
+/// Members of the host that can only be read.
+const FROZEN: [&str; 2] = ["inputs", "loop"];
+/// Members of the host that are also usual names of variables.
+const LOCAL: [&str; 3] = ["state", "inputs", "loop"];
+
 /// Members that may stand between a name and what it stands for: `this.common_data.variables` has two.
 const MEMBERS: usize = 8;
 
@@ -47,8 +52,8 @@ pub(super) struct Visitor<'v> {
     library: bool,
     /// Depth of functions and classes.
     inner: usize,
-    /// `state` is no name of the script's own.
-    state: bool,
+    /// Those of `LOCAL` that are no names of the script's own.
+    free: Vec<&'static str>,
     /// Depth of operators and statements that choose by a value.
     choosing: usize,
     /// Inside a read of a decision that is noted as a whole.
@@ -61,7 +66,7 @@ impl<'v> Visitor<'v> {
         root: Option<&Expression<'_>>,
         facts: &'v mut Facts,
         back: &'v dyn Fn(u32) -> usize,
-        state: bool,
+        free: Vec<&'static str>,
     ) -> Self {
         let (alias, own_function) = match root {
             Some(Expression::ArrowFunctionExpression(arrow)) => (first_parameter(&arrow.params), None),
@@ -78,15 +83,19 @@ impl<'v> Visitor<'v> {
             foreign: 0,
             library: false,
             inner: 0,
-            state,
+            free,
             choosing: 0,
             reading: false,
             asynchronous: None,
         }
     }
 
-    pub(super) fn of_library(facts: &'v mut Facts, back: &'v dyn Fn(u32) -> usize, state: bool) -> Self {
-        Self { library: true, ..Self::new(None, facts, back, state) }
+    pub(super) fn of_library(
+        facts: &'v mut Facts,
+        back: &'v dyn Fn(u32) -> usize,
+        free: Vec<&'static str>,
+    ) -> Self {
+        Self { library: true, ..Self::new(None, facts, back, free) }
     }
 
     fn meaning(&self, expression: &Expression<'_>) -> Option<Meaning> {
@@ -111,7 +120,7 @@ impl<'v> Visitor<'v> {
     fn named(&self, name: &str) -> Option<Meaning> {
         match name {
             "common_data" | "variables" => Some(Meaning::Data),
-            "state" if self.state => Some(Meaning::Data),
+            "state" if self.free.contains(&"state") => Some(Meaning::Data),
             "agents" => Some(Meaning::Agents),
             "contexts" | "workflow_contexts" => Some(Meaning::Contexts),
             "executionContext" => Some(Meaning::Host),
@@ -226,7 +235,7 @@ impl<'v> Visitor<'v> {
 impl<'a> Visit<'a> for Visitor<'_> {
     fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
         let name = it.name.as_str();
-        if matches!(name, "common_data" | "variables") || (name == "state" && self.state) {
+        if matches!(name, "common_data" | "variables") || (name == "state" && self.free.contains(&"state")) {
             self.facts.opaque = true;
         }
     }
@@ -272,6 +281,9 @@ impl<'a> Visit<'a> for Visitor<'_> {
     }
 
     fn visit_assignment_expression(&mut self, it: &AssignmentExpression<'a>) {
+        if let Some(member) = it.left.as_member_expression() {
+            self.note_frozen(member.object());
+        }
         let also_read = it.operator != AssignmentOperator::Assign;
         let done = match &it.left {
             AssignmentTarget::StaticMemberExpression(member) => {
@@ -293,6 +305,9 @@ impl<'a> Visit<'a> for Visitor<'_> {
     }
 
     fn visit_update_expression(&mut self, it: &UpdateExpression<'a>) {
+        if let Some(member) = it.argument.as_member_expression() {
+            self.note_frozen(member.object());
+        }
         let done = match &it.argument {
             SimpleAssignmentTarget::StaticMemberExpression(member) => {
                 let name = member.property.name.as_str();
@@ -415,6 +430,27 @@ impl<'a> Visit<'a> for Visitor<'_> {
 }
 
 impl Visitor<'_> {
+    /// Notes `inputs.a.b = …`, given what stands before the last member.
+    fn note_frozen(&mut self, object: &Expression<'_>) {
+        let (mut at, mut members) = (object.get_inner_expression(), 0);
+        while let Some(member) = at.as_member_expression().filter(|_| members < MEMBERS) {
+            let host = self.meaning(member.object()) == Some(Meaning::Host);
+            if host && let Some(name) = member.static_property_name().filter(|name| FROZEN.contains(name)) {
+                let note = self.name(name, member.span().end - u32::try_from(name.len()).unwrap_or_default());
+                return self.facts.frozen.push(note);
+            }
+            at = member.object().get_inner_expression();
+            members += 1;
+        }
+        if let Expression::Identifier(name) = at
+            && FROZEN.contains(&name.name.as_str())
+            && self.free.contains(&name.name.as_str())
+        {
+            let note = self.name(name.name.as_str(), name.span.start);
+            self.facts.frozen.push(note);
+        }
+    }
+
     /// The host function that is called, by its bare name.
     fn callee(&self, callee: &Expression<'_>) -> Option<&'static str> {
         const FUNCTIONS: [&str; 4] = ["getAgent", "getToolCalls", "getContext", "evaluateExpression"];
@@ -433,6 +469,11 @@ impl Visitor<'_> {
             _ => None,
         }
     }
+}
+
+/// Those of the host's names that a script may well use for its own variables, and that it does not.
+pub(super) fn free<'n>(unresolved: impl Iterator<Item = &'n str>) -> Vec<&'static str> {
+    unresolved.filter_map(|name| LOCAL.into_iter().find(|local| *local == name)).collect()
 }
 
 fn first_parameter(parameters: &FormalParameters<'_>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Machine, Phase, RunEvent};
+use super::{CallId, Machine, Phase, RunEvent, Then};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{ScriptIx, StateIx};
 use crate::domain::place::Place;
@@ -10,7 +10,7 @@ use crate::domain::script::{
     Guard, ScopePatch, Script, ScriptError, ScriptErrorKind, ScriptKind, ScriptOutcome, ScriptTask,
     TriedGuard,
 };
-use crate::domain::workflow::{NoMatch, State, Work, Workflow, plain_text};
+use crate::domain::workflow::{Input, NoMatch, State, Work, Workflow, plain_text};
 use crate::engine::scope;
 
 impl Machine {
@@ -27,7 +27,7 @@ impl Machine {
             return self.fail(Failure::new("script", "A script broke a conversation", problem));
         }
         match self.lane.phase {
-            Phase::Script(_) => self.after_script(),
+            Phase::Script(_) => self.after_run(),
             Phase::Values(_) => self.after_values(&outcome.values),
             Phase::Choice(_) => self.after_choice(outcome.chosen, outcome.tried),
             Phase::New
@@ -36,11 +36,23 @@ impl Machine {
             | Phase::Tool(_)
             | Phase::Person(..)
             | Phase::ToolHeld
+            | Phase::Held
             | Phase::Fork
             | Phase::Timer(_)
             | Phase::Ending
             | Phase::Over => {}
         }
+    }
+
+    /// `action.script`, or the `before` of a `catch`, is done.
+    fn after_run(&mut self) {
+        if let Then::Catch(rule) = self.lane.then {
+            return self.after_catch(rule);
+        }
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.scripted = true;
+        }
+        self.after_script();
     }
 
     /// Changes count only now that the whole script has succeeded.
@@ -88,19 +100,17 @@ impl Machine {
                 }
             }
             Work::Child { workflow, inputs } => self.begin_child(*workflow, inputs, values),
-            Work::ForEach(spec) => self.begin_foreach(spec, values.first().cloned().flatten()),
-            Work::None
-            | Work::Parallel(_)
-            | Work::Step(_)
-            | Work::Pause(_)
-            | Work::Wait(_)
-            | Work::Fail { .. } => {}
+            Work::Step(step) => self.begin_step(step, values),
+            work @ (Work::ForEach(_) | Work::Pause(_) | Work::Wait(_) | Work::Fail { .. }) => {
+                self.with_value(work, values.first().cloned().flatten());
+            }
+            Work::None | Work::Parallel(_) => {}
         }
     }
 
     pub(super) fn undefined_input(&self, state: &State) -> Failure {
         let script = match &state.work {
-            Work::Agent { input: crate::domain::workflow::Input::Script(script), .. } => self.script(*script),
+            Work::Agent { input: Input::Script(script), .. } => self.script(*script),
             Work::Agent { .. }
             | Work::Child { .. }
             | Work::None
@@ -131,16 +141,17 @@ impl Machine {
                 self.follow(0, first.target, Vec::new());
             }
             Some(_) => {
-                let guards = state
-                    .transitions
-                    .iter()
-                    .map(|t| Guard { condition: t.condition, before: t.before })
-                    .collect();
-                let errors_are_false = workflow.condition_errors_are_false;
-                let call = self.evaluate(ScriptTask::Choose { guards, errors_are_false });
-                self.lane.phase = Phase::Choice(call);
+                let guards = state.transitions.iter();
+                let guards = guards.map(|t| Guard { condition: t.condition, before: t.before }).collect();
+                self.judge(&workflow, guards);
             }
         }
+    }
+
+    fn judge(&mut self, workflow: &Workflow, guards: Vec<Guard>) {
+        let errors_are_false = workflow.condition_errors_are_false || workflow.lenient;
+        let call = self.evaluate(ScriptTask::Choose { guards, errors_are_false });
+        self.lane.phase = Phase::Choice(call);
     }
 
     fn after_choice(&mut self, chosen: Option<usize>, tried: Vec<TriedGuard>) {
@@ -151,14 +162,14 @@ impl Machine {
         }
     }
 
-    fn follow(&mut self, guard: usize, target: StateIx, tried: Vec<TriedGuard>) {
+    /// Leaves the current state. What the person said meanwhile leads to `resume` instead (A62).
+    pub(super) fn follow(&mut self, guard: usize, target: StateIx, tried: Vec<TriedGuard>) {
         let from = self.state_name();
-        let Some(workflow) = self.workflow() else { return };
-        let to = workflow
-            .state(target)
-            .zip(self.frame())
-            .map(|(state, frame)| frame.path_name(state))
-            .unwrap_or_default();
+        let (guard, target) = match self.take_resume() {
+            Some(resume) => (self.here().map_or(guard, |(_, state)| state.transitions.len()), resume),
+            None => (guard, target),
+        };
+        let to = self.name_of(target);
         self.snapshot_after_state();
         self.emit(RunEvent::Transitioned { from, to, guard, tried });
         self.lane.jump = Some(target);
@@ -198,7 +209,32 @@ impl Machine {
             return;
         }
         let failure = self.script_failure(error);
-        self.fail(failure);
+        if !self.pass_over_script(error, &failure) {
+            self.fail(failure);
+        }
+    }
+
+    /// `lenient`: a script that throws is logged and passed over, its changes are dropped (ERR-14). A throwing
+    /// condition has counted as false already.
+    fn pass_over_script(&mut self, error: &ScriptError, failure: &Failure) -> bool {
+        let Some((workflow, state)) = self.here().filter(|(workflow, _)| workflow.lenient) else {
+            return false;
+        };
+        let before = self.script(error.script).is_some_and(|script| script.kind == ScriptKind::Before);
+        let judged = matches!(self.lane.phase, Phase::Choice(_)) && before;
+        if !judged && !matches!(self.lane.phase, Phase::Script(_)) {
+            return false;
+        }
+        let at = failure.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+        self.warn("script_passed_over", format!("{at}{}: {}", failure.title, failure.detail));
+        if judged {
+            let guards = state.transitions.iter();
+            let guards = guards.map(|t| Guard { condition: t.condition, before: None }).collect();
+            self.judge(&workflow, guards);
+        } else {
+            self.after_run();
+        }
+        true
     }
 
     fn script(&self, at: ScriptIx) -> Option<Script> {

@@ -3,11 +3,10 @@
 use serde_json::Value;
 
 use super::snapshot_progress::Progress;
-use super::{Asked, Effect, Machine, Phase, RunEvent};
+use super::{Effect, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
 use crate::domain::workflow::Workflow;
-use crate::engine::effect::Question;
 
 impl Machine {
     /// A terminal state was reached with `given` as its evaluated output (A43, A44).
@@ -16,6 +15,7 @@ impl Machine {
         if self.lane.frames.len() <= 1 && self.lane.parent.is_some() {
             let last =
                 self.frame().and_then(|frame| frame.result.as_ref()).map(|result| result["result"].clone());
+            self.stop_timers();
             self.lane.ended = Some(Ok(given.or(last)));
             return;
         }
@@ -69,51 +69,6 @@ impl Machine {
         }
     }
 
-    /// Ends the run with an error; a chat tells the error and waits for the next message.
-    /// The error of a child fails its parents with `sub_workflow_failed` (A49).
-    pub(super) fn fail(&mut self, mut failure: Failure) {
-        failure.state = Some(self.state_name());
-        if let Some((frame, workflow)) = self.frame().zip(self.workflow())
-            && let Some(turn) = &frame.turn
-        {
-            failure.agent = workflow.agent(turn.agent).map(|agent| agent.id.clone());
-        }
-        self.drop_visit();
-        if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
-            self.warn(&failure.code.clone(), told(&failure));
-            return self.ask_person(Asked::Message, Question::Message);
-        }
-        while let Some(uncaught) = self.recover(failure) {
-            failure = uncaught;
-            if self.lane.frames.len() <= 1 {
-                return self.end_failed(failure);
-            }
-            let child = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
-            self.stop_timers();
-            self.lane.frames.pop();
-            let mut outer = Failure::new(
-                "sub_workflow_failed",
-                format!("The child workflow `{child}` failed"),
-                format!("{}: {}", failure.title, failure.detail),
-            );
-            outer.hint.clone_from(&failure.hint);
-            outer.place.clone_from(&failure.place);
-            outer.state = Some(self.state_name());
-            outer.agent.clone_from(&failure.agent);
-            outer.cause = Some(Box::new(failure));
-            failure = outer;
-        }
-    }
-
-    /// Nothing in this lane deals with the error.
-    fn end_failed(&mut self, failure: Failure) {
-        if self.lane.parent.is_some() {
-            self.lane.ended = Some(Err(Box::new(failure)));
-            return;
-        }
-        self.end_run(failure);
-    }
-
     /// Not even the root deals with the error: the run is over.
     pub(super) fn end_run(&mut self, failure: Failure) {
         self.error = Some(failure);
@@ -142,9 +97,4 @@ impl Machine {
         self.emit(RunEvent::finished(progress));
         self.effect(Effect::Finish);
     }
-}
-
-fn told(failure: &Failure) -> String {
-    let hint = failure.hint.as_ref().map(|hint| format!(" — {hint}")).unwrap_or_default();
-    format!("{}: {}{hint}", failure.title, failure.detail)
 }

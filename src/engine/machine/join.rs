@@ -90,7 +90,7 @@ impl Machine {
         self.fail(failure);
     }
 
-    fn keep_touched(&mut self, touched: bool) {
+    pub(super) fn keep_touched(&mut self, touched: bool) {
         if let Some(frame) = self.frame_mut() {
             frame.touched |= touched;
         }

@@ -15,7 +15,7 @@ impl Machine {
         found.is_some_and(|id| self.switch(id))
     }
 
-    fn switch(&mut self, id: u64) -> bool {
+    pub(super) fn switch(&mut self, id: u64) -> bool {
         if self.lane.id == id {
             return true;
         }
@@ -41,9 +41,15 @@ impl Machine {
                 self.on_lane_ended(ended);
                 continue;
             }
-            let Some(next) = self.ready.pop_front() else { return };
-            if self.lane.phase != Phase::Over && self.switch(next) && self.lane.phase == Phase::ToolHeld {
+            let next = self.ready.pop_front().or_else(|| self.released());
+            let Some(next) = next else { return };
+            if self.lane.phase == Phase::Over || !self.switch(next) {
+                continue;
+            }
+            if self.lane.phase == Phase::ToolHeld {
                 self.run_held_tool();
+            } else if self.lane.phase == Phase::Held {
+                self.call_model();
             }
         }
     }
@@ -60,7 +66,7 @@ impl Machine {
     /// Stops everything but what the current lane waits for: the input at hand has just answered that.
     pub(super) fn stop_beside(&mut self) {
         for frame in &mut self.lane.frames {
-            for call in frame.state_timer.take().into_iter().chain(frame.timer.take()) {
+            for call in frame.take_timers() {
                 self.out.effects.push(Effect::Abort { call });
             }
         }
@@ -93,6 +99,7 @@ impl Machine {
         let mut open: Vec<u64> = std::mem::take(&mut fork.running).into_values().collect();
         while let Some(id) = open.pop() {
             let Some(mut lane) = self.lanes.remove(&id) else { continue };
+            fork.touched |= lane.frames.iter().any(|frame| frame.touched);
             for call in lane.pending().into_iter().chain(lane.timers()) {
                 self.out.effects.push(Effect::Abort { call });
             }

@@ -7,7 +7,7 @@ use crate::domain::journal::RunStatus;
 use crate::domain::workflow::Work;
 use crate::engine::effect::Question;
 use crate::engine::input::Answer;
-use crate::engine::turn::{INTERRUPTED, TurnEntry};
+use crate::engine::turn::TurnEntry;
 
 impl Machine {
     pub(super) fn ask_person(&mut self, asked: Asked, question: Question) {
@@ -23,30 +23,46 @@ impl Machine {
             return;
         }
         self.emit(RunEvent::PersonAnswered { call });
-        match (asked, answer) {
-            (Asked::Message, Answer::Text { text }) if !text.trim().is_empty() => self.on_message(text),
-            (Asked::Message, Answer::Text { .. } | Answer::Value { .. } | Answer::Continue) => {
-                self.ask_person(Asked::Message, Question::Message);
+        if answer == Answer::Stop {
+            return self.on_stopped(asked);
+        }
+        match asked {
+            Asked::Message => match answer {
+                Answer::Text { text } if !text.trim().is_empty() => self.on_message(text),
+                Answer::Text { .. } | Answer::Value { .. } | Answer::Continue | Answer::Stop => {
+                    self.ask_person(Asked::Message, Question::Message);
+                }
+            },
+            Asked::Pause => self.on_pause_answered(answer),
+            Asked::Failed => self.try_again(),
+            Asked::Steps => self.grant_steps(),
+            Asked::Visits(target) => self.grant_visits(target),
+            Asked::ToolRounds => self.grant_rounds(),
+            Asked::ModelCalls => self.grant_calls(),
+            Asked::Budget(scope, kind) => {
+                self.grant_same_again(scope, kind);
+                self.call_model();
             }
-            (Asked::Message, Answer::Stop) => self.finish(RunStatus::Completed, None),
-            (Asked::Steps, Answer::Continue | Answer::Text { .. } | Answer::Value { .. }) => {
-                self.grant_steps()
-            }
-            (Asked::Visits(target), Answer::Continue | Answer::Text { .. } | Answer::Value { .. }) => {
-                self.grant_visits(target)
-            }
-            (Asked::ToolRounds, Answer::Continue | Answer::Text { .. } | Answer::Value { .. }) => {
-                self.grant_rounds()
-            }
-            (Asked::NoSnapshot, Answer::Continue | Answer::Text { .. } | Answer::Value { .. }) => {
+            Asked::NoSnapshot => {
                 self.snapshot = super::snapshot_progress::Progress::None;
                 self.run_held_tool();
             }
-            (Asked::Steps, Answer::Stop) => self.pause_at_limit("max_steps", "stopped by you"),
-            (Asked::Visits(_), Answer::Stop) => self.pause_at_limit("max_visits", "stopped by you"),
-            (Asked::ToolRounds, Answer::Stop) => self.pause_at_limit("max_tool_rounds", "stopped by you"),
-            (Asked::NoSnapshot, Answer::Stop) => {
-                self.fail(Failure::new(
+        }
+    }
+
+    fn on_stopped(&mut self, asked: Asked) {
+        const BY_YOU: &str = "stopped by you";
+        match asked {
+            Asked::Message => self.finish(RunStatus::Completed, None),
+            Asked::Steps => self.pause_at_limit("max_steps", BY_YOU),
+            Asked::Visits(_) => self.pause_at_limit("max_visits", BY_YOU),
+            Asked::ToolRounds => self.pause_at_limit("max_tool_rounds", BY_YOU),
+            Asked::ModelCalls => self.pause_at_limit("max_model_calls", BY_YOU),
+            Asked::Budget(_, kind) => self.pause_at_limit(kind.limit(), BY_YOU),
+            Asked::Pause => self.pause_unanswered(),
+            Asked::Failed => self.accept_failure(),
+            Asked::NoSnapshot => {
+                self.give_up(Failure::new(
                     "snapshot",
                     "No snapshot could be taken",
                     "you chose not to go on without one",
@@ -69,11 +85,18 @@ impl Machine {
     }
 
     fn grant_visits(&mut self, target: crate::domain::ids::StateIx) {
-        let more = self.workflow().map_or(0, |workflow| workflow.limits.max_visits);
+        let own = self.workflow().and_then(|workflow| workflow.state(target)?.max_visits);
+        let more = own.or_else(|| Some(self.workflow()?.limits.max_visits)).unwrap_or(0).max(1);
         if let Some(granted) = self.frame_mut().and_then(|frame| frame.granted.get_mut(target.0)) {
             *granted = granted.saturating_add(more);
         }
         self.lane.jump = Some(target);
+    }
+
+    fn grant_calls(&mut self) {
+        let most = self.spec.program.workflows.first().and_then(|root| root.limits.max_model_calls);
+        self.granted_calls = self.granted_calls.saturating_add(most.unwrap_or(0).max(1));
+        self.call_model();
     }
 
     fn grant_rounds(&mut self) {
@@ -82,29 +105,6 @@ impl Machine {
         let more = workflow.agent(turn.agent).map_or(1, |agent| agent.max_tool_rounds.max(1));
         turn.allowed = turn.allowed.saturating_add(more);
         self.next_tool();
-    }
-
-    /// A limit is not an error of the work: what was done stays, the run can be continued (A52).
-    pub(super) fn pause_at_limit(&mut self, limit: &str, text: &str) {
-        if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
-            // A conversation outlives its answers: this one ends here, with what its tools have done.
-            self.drop_visit();
-            self.warn("limit", format!("The limit {limit} was reached: {text}"));
-            return self.ask_person(Asked::Message, Question::Message);
-        }
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
-            turn.close_open(INTERRUPTED);
-        }
-        let mut failure =
-            Failure::new("limit", format!("The limit {limit} was reached"), text).hint(match limit {
-                "max_tool_rounds" => {
-                    "raise \"max_tool_rounds\" of the agent, or look at why it needs so many tools".to_owned()
-                }
-                _ => format!("raise \"limits\": {{\"{limit}\": …}} in the workflow, or look at why it loops"),
-            });
-        failure.state = Some(self.state_name());
-        self.error = Some(failure);
-        self.finish(RunStatus::Paused, None);
     }
 
     /// Esc: a chat goes back to waiting, anything else ends. Open calls are closed with an answer, partial
@@ -138,11 +138,5 @@ impl Machine {
         let mut entry = Entry::text(author, turn.side.canonical(), text);
         entry.interrupted = true;
         turn.entries.push(TurnEntry { entry, private: false });
-    }
-
-    /// Kept until something asks (A62).
-    pub(super) fn on_said(&mut self, text: String) {
-        self.emit(RunEvent::Queued { text: text.clone() });
-        self.said.push_back(text);
     }
 }

@@ -1,6 +1,6 @@
 //! `Input::Started`: the first frame, the snapshot, the start state.
 
-use super::{Frame, Machine, Phase, RunEvent};
+use super::{Frame, Machine, Phase, Purse, RunEvent};
 use crate::domain::ids::WorkflowIx;
 use crate::domain::workflow::{SnapshotPolicy, plain_text};
 
@@ -25,6 +25,8 @@ impl Machine {
         }
         self.frame_ids = 1;
         self.lane.frames.push(Frame::new(1, WorkflowIx(0), &root, String::new(), inputs));
+        self.purse = Purse::open(self.now);
+        self.arm_workflow_timer();
         self.lane.jump = Some(root.start);
     }
 }

@@ -1,16 +1,123 @@
-//! Timers that ran out, and stopping those that are no longer needed.
+//! Timers: those that ran out, and stopping those that are no longer needed. A late one finds nobody who waits.
 
-use super::{CallId, Effect, Machine};
+use super::{CallId, Effect, Machine, Phase, RunEvent, Then};
+use crate::domain::failure::Failure;
+use crate::domain::workflow::State;
 
 impl Machine {
-    pub(super) fn on_elapsed(&mut self, _call: CallId) {}
+    pub(super) fn on_elapsed(&mut self, call: CallId) {
+        if self.lane.phase == Phase::Timer(call) {
+            return match self.lane.then {
+                Then::Work => self.work_again(),
+                Then::Done => self.work_done(true, serde_json::Value::Null),
+                Then::Catch(rule) => self.after_catch(rule),
+            };
+        }
+        let Some(at) = self.lane.frames.iter().position(|frame| frame.timers().any(|timer| timer == call))
+        else {
+            return;
+        };
+        let Some(frame) = self.lane.frames.get_mut(at) else { return };
+        if frame.stay.ttl == Some(call) {
+            frame.stay.ttl = None;
+            return self.pause_ran_out();
+        }
+        let whole = frame.timer == Some(call);
+        if whole {
+            frame.timer = None
+        } else {
+            frame.state_timer = None
+        }
+        self.stop_pending();
+        self.unwind_to(at);
+        let Some((workflow, state)) = self.here() else { return };
+        if whole {
+            let detail = format!("`{}` took longer than {}", workflow.name, seconds(workflow.timeout_ms));
+            self.fail_workflow(
+                Failure::new("timeout", "A workflow ran out of time", detail)
+                    .hint("raise \"timeout\" of the workflow, or give it an \"on_error\" state"),
+            );
+        } else {
+            let detail =
+                format!("state `{}` took longer than {}", self.state_name(), seconds(state.timeout_ms));
+            self.fail(
+                Failure::new("timeout", "A state ran out of time", detail)
+                    .hint("raise \"timeout\" of the state, or say what follows: \"catch\": [{\"errors\": [\"timeout\"], …}]"),
+            );
+        }
+    }
+
+    /// Stops what the current lane itself waits for. A question is told to be closed.
+    fn stop_pending(&mut self) {
+        let Some(call) = self.lane.pending() else { return };
+        if matches!(self.lane.phase, Phase::Person(..)) {
+            self.emit(RunEvent::PersonAnswered { call });
+        }
+        self.effect(Effect::Abort { call });
+        self.lane.phase = Phase::New;
+    }
+
+    /// Gives up everything that was started from the state in which a frame of this lane is.
+    pub(super) fn unwind_to(&mut self, at: usize) {
+        self.stop_branches();
+        if let Some(fork) = self.lane.fork.take() {
+            self.keep_touched(fork.touched);
+        }
+        while self.lane.frames.len() > at + 1 {
+            self.stop_timers();
+            let touched = self.lane.frames.pop().is_some_and(|child| child.touched);
+            self.keep_touched(touched);
+        }
+    }
+
+    /// Begins the time limit of a visit, unless it runs already.
+    pub(super) fn arm_state_timer(&mut self, state: &State) {
+        let Some(delay_ms) = state.timeout_ms else { return };
+        if self.frame().is_some_and(|frame| frame.state_timer.is_none()) {
+            let call = self.set_timer(delay_ms);
+            if let Some(frame) = self.frame_mut() {
+                frame.state_timer = Some(call);
+            }
+        }
+    }
+
+    /// Begins the time limit of the innermost workflow, unless it runs already.
+    pub(super) fn arm_workflow_timer(&mut self) {
+        let Some(delay_ms) = self.workflow().and_then(|workflow| workflow.timeout_ms) else { return };
+        // a branch belongs to a workflow whose time already runs
+        let branch = self.lane.parent.is_some() && self.lane.frames.len() == 1;
+        if !branch && self.frame().is_some_and(|frame| frame.timer.is_none()) {
+            let call = self.set_timer(delay_ms);
+            if let Some(frame) = self.frame_mut() {
+                frame.timer = Some(call);
+            }
+        }
+    }
+
+    pub(super) fn set_timer(&mut self, delay_ms: u64) -> CallId {
+        let call = self.next_call();
+        self.effect(Effect::SetTimer { call, delay_ms });
+        call
+    }
 
     /// Stops the timers of the innermost frame.
     pub(super) fn stop_timers(&mut self) {
         let Some(frame) = self.frame_mut() else { return };
-        let calls: Vec<CallId> = frame.state_timer.take().into_iter().chain(frame.timer.take()).collect();
-        for call in calls {
+        for call in frame.take_timers() {
             self.effect(Effect::Abort { call });
         }
     }
+
+    /// The visit is over: its timers are.
+    pub(super) fn stop_visit_timers(&mut self) {
+        let Some(frame) = self.frame_mut() else { return };
+        for call in frame.take_visit_timers() {
+            self.effect(Effect::Abort { call });
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds for people")]
+fn seconds(ms: Option<u64>) -> String {
+    format!("{} s", ms.unwrap_or(0) as f64 / 1000.0)
 }

@@ -24,7 +24,8 @@ impl Machine {
                         Permission::Ask => {
                             let call = self.next_call();
                             self.lane.phase = Phase::Approval(call);
-                            return self.effect(Effect::AskApproval { call, invocation, risk });
+                            let state = self.state_name();
+                            return self.effect(Effect::AskApproval { call, state, invocation, risk });
                         }
                         Permission::Deny => self.refuse(&agent.id, &name, "denied by the approval policy"),
                     }
@@ -43,6 +44,9 @@ impl Machine {
     }
 
     fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
+        if let Some(step) = self.frame().and_then(|frame| frame.stay.step.clone()) {
+            return Some(step);
+        }
         let (agent, name, arguments) = self.waiting_call()?;
         let (spec, arguments) = admit(&agent, &name, &arguments).ok()?;
         let risk = spec.risk;
@@ -69,7 +73,7 @@ impl Machine {
         }
     }
 
-    fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
+    pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
         if risk != ToolRisk::Read {
             if !self.snapshot_allows() {
                 return;
@@ -106,14 +110,18 @@ impl Machine {
         match decision {
             Decision::Allow => self.run_tool(invocation, risk),
             Decision::AllowTool => {
-                self.approvals.tools.insert(tool, Permission::Allow);
+                self.approvals.tools.insert(self.approval_name(&tool), Permission::Allow);
                 self.run_tool(invocation, risk);
             }
             Decision::Deny { reason } => {
                 let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                if self.is_step() {
+                    return self.step_denied(&format!("you denied it{why}"));
+                }
                 self.refuse(&invocation.agent, &tool, &format!("the user denied this call{why}"));
                 self.next_tool();
             }
+            Decision::Stop if self.is_step() => self.step_denied("nobody is there to approve it"),
             Decision::Stop => {
                 let detail =
                     format!("`{}` wants to use `{tool}` and nobody is there to approve it", invocation.agent);
@@ -135,10 +143,13 @@ impl Machine {
             agent: invocation.agent,
             tool: invocation.tool,
             ok: outcome.ok,
-            summary: outcome.summary,
+            summary: outcome.summary.clone(),
             content: outcome.content.clone(),
             duration_ms: outcome.duration_ms,
         });
+        if self.is_step() {
+            return self.on_step_done(outcome);
+        }
         self.answer_call(outcome.content, outcome.ok);
         self.next_tool();
     }

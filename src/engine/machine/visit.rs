@@ -27,7 +27,10 @@ impl Machine {
                 earlier.context_length == length && (earlier.input == input || input.is_none())
             });
         let state = frame.state;
-        if continues && let Some(visits) = frame.visits.get_mut(state.0) {
+        if continues
+            && !frame.stay.again
+            && let Some(visits) = frame.visits.get_mut(state.0)
+        {
             *visits = visits.saturating_sub(1);
         }
         let private = agent.hears_in_private();
@@ -98,6 +101,9 @@ impl Machine {
 
     /// Asks the agent of the current visit, with its view as of now.
     pub(super) fn call_model(&mut self) {
+        if !self.may_call_model() {
+            return;
+        }
         let Some(workflow) = self.workflow() else { return };
         let state = self.state_name();
         let Some(frame) = self.frame_mut() else { return };
@@ -137,9 +143,11 @@ impl Machine {
             parsing_tools: agent.parsing_tools.clone(),
             tool_choice,
         };
+        self.reserve(&request);
         let call = self.next_call();
         self.emit(RunEvent::ModelCalled {
             call,
+            state: request.state.clone(),
             agent: agent.id.clone(),
             side: agent.side,
             model: agent.choice.model.clone(),
@@ -230,12 +238,19 @@ impl Machine {
         let Some(mut turn) = frame.turn.take() else { return };
         turn.close_open(crate::engine::turn::INTERRUPTED);
         let Some(agent) = workflow.agent(turn.agent) else { return };
+        let (ix, input) = (turn.agent, turn.input.clone());
         if turn.side == Side::Assistant
             && !asked
             && turn.has_spoken()
             && let Some(thread) = frame.thread(agent.context)
         {
             turn.store(thread, false, agent.memory == Memory::Private);
+            // the same input again goes on from here (A29)
+            let ran_tools = thread.log.entries.last().is_some_and(|entry| !entry.calls.is_empty());
+            let context_length = thread.log.entries.len();
+            if let Some(memory) = frame.memory(ix).filter(|_| ran_tools && !workflow.conversational) {
+                memory.continuation = Some(Continuation { input, context_length });
+            }
         }
         frame.forget_last();
     }

@@ -1,0 +1,153 @@
+//! A state failed: what deals with it, from the innermost workflow outwards (A49, §1.7).
+//!
+//! How a single state deals with an error stands in `recover`; here is who is asked, and what is left when nobody does.
+
+use super::{Asked, Machine, Phase, RunEvent};
+use crate::domain::failure::Failure;
+use crate::engine::effect::Question;
+
+/// What a child's error is called where the child was started.
+pub(super) const CHILD_FAILED: &str = "sub_workflow_failed";
+
+impl Machine {
+    /// The current state fails. A chat tells the error and waits for the next message.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        let failure = self.located(failure);
+        self.drop_visit();
+        if self.is_chat() {
+            self.warn(&failure.code.clone(), told(&failure));
+            return self.ask_person(Asked::Message, Question::Message);
+        }
+        self.resolve(failure);
+    }
+
+    pub(super) fn is_chat(&self) -> bool {
+        self.spec.program.workflows.first().is_some_and(|root| root.conversational)
+    }
+
+    /// With the state and agent in which it happened.
+    pub(super) fn located(&self, mut failure: Failure) -> Failure {
+        failure.state = Some(self.state_name());
+        if let Some((frame, workflow)) = self.frame().zip(self.workflow())
+            && let Some(turn) = &frame.turn
+        {
+            failure.agent = workflow.agent(turn.agent).map(|agent| agent.id.clone());
+        }
+        failure
+    }
+
+    /// The workflow as a whole ran out of time: no rule of a single state counts any more, `on_error` once.
+    pub(super) fn fail_workflow(&mut self, failure: Failure) {
+        let failure = self.located(failure);
+        self.drop_visit();
+        match self.way_out_of_workflow() {
+            Some(target) => self.go_on_error(failure, target),
+            None => self.uncaught(failure),
+        }
+    }
+
+    /// The innermost state that deals with an error does so.
+    fn resolve(&mut self, failure: Failure) {
+        let top = self.lane.frames.len().saturating_sub(1);
+        match self.remedy(top, &failure.code) {
+            Some(remedy) => self.apply_remedy(remedy, failure),
+            None => self.uncaught(failure),
+        }
+    }
+
+    /// The current state does not deal with it. A person is asked where it happened, so that what a child has
+    /// done is not lost, unless a state further out deals with it.
+    fn uncaught(&mut self, failure: Failure) {
+        let top = self.lane.frames.len().saturating_sub(1);
+        let asks = self.spec.interactive && self.lane.parent.is_none();
+        if asks && !(0..top).any(|at| self.remedy(at, CHILD_FAILED).is_some()) {
+            return self.ask_failed(failure);
+        }
+        if top == 0 {
+            return self.end_failed(failure);
+        }
+        let failure = self.leave_child(failure);
+        self.resolve(failure);
+    }
+
+    fn ask_failed(&mut self, failure: Failure) {
+        self.stop_visit_timers();
+        let question = Question::Failed { failure };
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.question = Some(question.clone());
+        }
+        self.ask_person(Asked::Failed, question);
+    }
+
+    /// The person wants it tried again: with new chances and new time.
+    pub(super) fn try_again(&mut self) {
+        let Some(frame) = self.frame_mut() else { return };
+        let stay = &mut frame.stay;
+        stay.attempts.clear();
+        (stay.caught, stay.fell_back, stay.continued, stay.question) = (false, false, false, None);
+        self.arm_workflow_timer();
+        self.work_again();
+    }
+
+    /// The person lets it fail.
+    pub(super) fn accept_failure(&mut self) {
+        let question = self.frame_mut().and_then(|frame| frame.stay.question.take());
+        let Some(Question::Failed { mut failure }) = question else { return };
+        while self.lane.frames.len() > 1 {
+            failure = self.leave_child(failure);
+        }
+        self.end_failed(failure);
+    }
+
+    /// Gives up a child workflow; gives its error as its parent's state sees it.
+    fn leave_child(&mut self, failure: Failure) -> Failure {
+        let child = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
+        self.stop_timers();
+        let touched = self.lane.frames.pop().is_some_and(|child| child.touched);
+        self.keep_touched(touched);
+        let mut outer = Failure::new(
+            CHILD_FAILED,
+            format!("The child workflow `{child}` failed"),
+            format!("{}: {}", failure.title, failure.detail),
+        );
+        outer.hint.clone_from(&failure.hint);
+        outer.place.clone_from(&failure.place);
+        outer.state = Some(self.state_name());
+        outer.agent.clone_from(&failure.agent);
+        outer.cause = Some(Box::new(failure));
+        outer
+    }
+
+    /// Nothing in this lane deals with the error.
+    fn end_failed(&mut self, failure: Failure) {
+        if self.lane.parent.is_some() {
+            self.stop_timers();
+            self.lane.ended = Some(Err(Box::new(failure)));
+            return;
+        }
+        self.end_run(failure);
+    }
+
+    /// Ends the run at once: nothing may deal with this error.
+    pub(super) fn give_up(&mut self, failure: Failure) {
+        if self.is_chat() {
+            return self.fail(failure);
+        }
+        let failure = self.located(failure);
+        self.drop_visit();
+        self.lane.phase = Phase::New;
+        self.stop_all();
+        self.end_run(failure);
+    }
+
+    /// The error was dealt with; `target` is where the run goes.
+    pub(super) fn tell_caught(&mut self, error: Failure, by: &str, target: Option<String>) {
+        let state = self.state_name();
+        self.emit(RunEvent::Caught { state, error, by: by.to_owned(), target });
+    }
+}
+
+fn told(failure: &Failure) -> String {
+    let hint = failure.hint.as_ref().map(|hint| format!(" — {hint}")).unwrap_or_default();
+    format!("{}: {}{hint}", failure.title, failure.detail)
+}

@@ -1,0 +1,201 @@
+//! Limits of visits and calls: reaching one goes to `on_limit`, else to a `catch` that names it, else asks, else
+//! pauses (A52, FSM-16).
+
+use super::{Asked, Frame, Lane, Machine, Phase};
+use crate::domain::failure::Failure;
+use crate::domain::ids::StateIx;
+use crate::domain::journal::RunStatus;
+use crate::domain::workflow::{AgentFunction, State, Work, Workflow};
+use crate::engine::effect::Question;
+use crate::engine::lane::Scope;
+use crate::engine::turn::INTERRUPTED;
+
+/// Where a reached limit leads, without a person.
+#[derive(Clone, Copy, Debug)]
+enum Exit {
+    OnLimit(StateIx),
+    Catch(usize),
+}
+
+impl Machine {
+    pub(super) fn within_limits(&mut self, target: StateIx, state: &State) -> bool {
+        let root = self.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
+        let most = root.max_steps.saturating_add(self.lane.granted_steps);
+        if self.lane.steps >= most {
+            self.reached(Asked::Steps, "max_steps", most, format!("the run has visited {most} states"));
+            return false;
+        }
+        let Some((frame, workflow)) = self.frame().zip(self.workflow()) else { return false };
+        let at = target.0;
+        let visits = frame.visits.get(at).copied().unwrap_or(0);
+        let visits = visits.saturating_sub(u32::from(may_continue(frame, &workflow, state)));
+        let granted = frame.granted.get(at).copied().unwrap_or(0);
+        let most = state.max_visits.unwrap_or(workflow.limits.max_visits).saturating_add(granted);
+        if visits >= most && !state.terminal {
+            let text = format!("state `{}` has been visited {most} times", frame.path_name(state));
+            self.reached(Asked::Visits(target), "max_visits", most, text);
+            return false;
+        }
+        true
+    }
+
+    /// A limit was reached: what the workflow says, else a person, else the run pauses.
+    pub(super) fn reached(&mut self, asked: Asked, limit: &str, value: u32, text: String) {
+        if !self.is_chat() {
+            let failure = self.located(limit_failure(limit, &text));
+            if self.take_exit(asked, limit, failure) {
+                return;
+            }
+        }
+        if self.spec.interactive {
+            return self.ask_person(asked, Question::Limit { limit: limit.to_owned(), value, text });
+        }
+        self.pause_at_limit(limit, &text);
+    }
+
+    /// Follows `on_limit` or a `catch`; the innermost counts. A state's budget concerns that state and what lies
+    /// around it, not what it has started.
+    fn take_exit(&mut self, asked: Asked, limit: &str, failure: Failure) -> bool {
+        let (id, from) = match asked {
+            Asked::Budget(Scope::State { lane, frame }, _) => (lane, frame),
+            Asked::Budget(Scope::Run, _)
+            | Asked::Message
+            | Asked::Steps
+            | Asked::Visits(_)
+            | Asked::ToolRounds
+            | Asked::ModelCalls
+            | Asked::NoSnapshot
+            | Asked::Pause
+            | Asked::Failed => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
+        };
+        let Some((lane, at, exit)) = self.find_exit(id, from, limit, &failure.code) else { return false };
+        // what this lane waited for has just been answered
+        self.lane.phase = Phase::New;
+        if !self.switch(lane) {
+            return false;
+        }
+        self.unwind_to(at);
+        self.drop_visit();
+        self.raise(asked);
+        if let Some(frame) = self.frame_mut() {
+            frame.passed.insert(limit.to_owned());
+        }
+        match exit {
+            Exit::Catch(rule) => self.catch(rule, failure),
+            Exit::OnLimit(target) => {
+                let Some((_, state)) = self.here() else { return false };
+                let name = self.name_of(target);
+                self.tell_caught(failure, "on_limit", Some(name));
+                self.follow(state.transitions.len(), target, Vec::new());
+            }
+        }
+        true
+    }
+
+    fn find_exit(&self, mut id: u64, mut from: usize, limit: &str, code: &str) -> Option<(u64, usize, Exit)> {
+        loop {
+            let lane = self.lane_of(id)?;
+            let found = (0..=from).rev().find_map(|at| Some((at, self.exit_of(lane, at, limit, code)?)));
+            if let Some((at, exit)) = found {
+                return Some((id, at, exit));
+            }
+            id = lane.parent?.0;
+            from = self.lane_of(id)?.frames.len().checked_sub(1)?;
+        }
+    }
+
+    fn exit_of(&self, lane: &Lane, at: usize, limit: &str, code: &str) -> Option<Exit> {
+        let frame = lane.frames.get(at).filter(|frame| !frame.passed.contains(limit))?;
+        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        let state = workflow.state(frame.state)?;
+        // a branch cannot leave for a state of the whole workflow; the state that forked can
+        let branch = at == 0 && lane.parent.is_some();
+        let target = state.on_limit.or(workflow.on_limit.filter(|_| !branch));
+        let catch = || {
+            let rule = state.recovery.catch.iter().position(|rule| rule.applies(code));
+            rule.filter(|_| !frame.stay.caught).map(Exit::Catch)
+        };
+        target.map(Exit::OnLimit).or_else(catch)
+    }
+
+    /// So that what follows the limit can run: a tenth more, at least ten.
+    fn raise(&mut self, asked: Asked) {
+        let Some(root) = self.spec.program.workflows.first().cloned() else { return };
+        let tenth = |limit: u32| (limit / 10).max(10);
+        match asked {
+            Asked::Steps => {
+                let more = tenth(root.limits.max_steps);
+                self.lane.granted_steps = self.lane.granted_steps.saturating_add(more);
+            }
+            Asked::ModelCalls => {
+                let more = tenth(root.limits.max_model_calls.unwrap_or(0));
+                self.granted_calls = self.granted_calls.saturating_add(more);
+            }
+            Asked::Budget(Scope::Run, kind) => {
+                if let Some(hard) = kind.of(&root.budget).1 {
+                    self.grant_budget(Scope::Run, kind, hard / 10.0);
+                }
+            }
+            // these end with the visit that is left
+            Asked::Budget(Scope::State { .. }, _)
+            | Asked::Visits(_)
+            | Asked::ToolRounds
+            | Asked::Message
+            | Asked::NoSnapshot
+            | Asked::Pause
+            | Asked::Failed => {}
+        }
+    }
+
+    pub(super) fn lane_of(&self, id: u64) -> Option<&Lane> {
+        if self.lane.id == id { Some(&self.lane) } else { self.lanes.get(&id) }
+    }
+
+    /// A limit is not an error of the work: what was done stays, the run can be continued (A52).
+    pub(super) fn pause_at_limit(&mut self, limit: &str, text: &str) {
+        if self.is_chat() {
+            // A conversation outlives its answers: this one ends here, with what its tools have done.
+            self.drop_visit();
+            self.warn("limit", format!("The limit {limit} was reached: {text}"));
+            return self.ask_person(Asked::Message, Question::Message);
+        }
+        self.pause_run(limit_failure(limit, text));
+    }
+
+    /// The whole run stops here and can be continued.
+    pub(super) fn pause_run(&mut self, failure: Failure) {
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
+            turn.close_open(INTERRUPTED);
+        }
+        self.error = Some(self.located(failure));
+        self.finish(RunStatus::Paused, None);
+    }
+}
+
+fn limit_failure(limit: &str, text: &str) -> Failure {
+    if let Some(kind) = limit.strip_prefix("budget.") {
+        return Failure::new("budget_exceeded", format!("The {limit} is used up"), text).hint(format!(
+            "raise \"budget\": {{\"{kind}\": …}}, or say what follows with \"on_limit\"; what was done is kept"
+        ));
+    }
+    Failure::new("limit", format!("The limit {limit} was reached"), text).hint(match limit {
+        "max_tool_rounds" => {
+            "raise \"max_tool_rounds\" of the agent, or look at why it needs so many tools".to_owned()
+        }
+        _ => format!("raise \"limits\": {{\"{limit}\": …}} in the workflow, or look at why it loops"),
+    })
+}
+
+/// A29: going on after executed tools is no new visit. Whether the input is the same is known only later, so a
+/// limit may be passed by one.
+fn may_continue(frame: &Frame, workflow: &Workflow, state: &State) -> bool {
+    let Work::Agent { agent, function: AgentFunction::SendUserMessage, .. } = &state.work else {
+        return false;
+    };
+    let earlier = frame.agents.get(agent.0).and_then(|memory| memory.continuation.as_ref());
+    let length = workflow
+        .agent(*agent)
+        .and_then(|spec| frame.threads.get(spec.context.0))
+        .map(|thread| thread.log.entries.len());
+    earlier.is_some_and(|earlier| Some(earlier.context_length) == length)
+}

@@ -1,0 +1,190 @@
+//! `pause` states: a question whose answer is the state's result, and what the person says unasked (B8 to B10, A62).
+
+use serde_json::{Map, Value};
+
+use super::{Asked, CallId, Effect, Machine, Phase, RunEvent};
+use crate::domain::failure::Failure;
+use crate::domain::ids::Timestamp;
+use crate::domain::workflow::{Pause, PauseKind, Work, plain_text};
+use crate::engine::answer;
+use crate::engine::effect::Question;
+use crate::engine::input::Answer;
+
+impl Machine {
+    pub(super) fn begin_pause(&mut self, pause: &Pause, message: Option<Value>) {
+        let state = self.state_name();
+        let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
+        let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
+        if !self.spec.interactive {
+            return self.without_a_person(pause, &message);
+        }
+        self.stop_ttl();
+        let until = pause.ttl_ms.map(|ttl| {
+            let call = self.set_timer(ttl);
+            if let Some(frame) = self.frame_mut() {
+                frame.stay.ttl = Some(call);
+            }
+            Timestamp(self.now.0.saturating_add(i64::try_from(ttl).unwrap_or(i64::MAX)))
+        });
+        let question = Question::Pause {
+            message,
+            state,
+            kind: pause.kind,
+            choices: pause.choices.clone(),
+            schema: pause.schema.clone(),
+            required_outputs: pause.required_outputs.clone(),
+            default: pause.default.clone(),
+            until,
+            problem: None,
+        };
+        let said = if pause.kind == PauseKind::Text { self.take_said() } else { None };
+        self.ask_pause(question);
+        if let (Some(text), Phase::Person(call, _)) = (said, self.lane.phase.clone()) {
+            self.effect(Effect::Abort { call });
+            self.on_answered(call, Answer::Text { text });
+        }
+    }
+
+    fn ask_pause(&mut self, question: Question) {
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.question = Some(question.clone());
+        }
+        self.ask_person(Asked::Pause, question);
+    }
+
+    /// What was said before and fits no state `resume` (A62).
+    fn take_said(&mut self) -> Option<String> {
+        let resumes = self.spec.program.workflows.first().is_some_and(|root| root.resume.is_some());
+        if resumes { None } else { self.said.pop_front() }
+    }
+
+    fn without_a_person(&mut self, pause: &Pause, message: &str) {
+        match &pause.default {
+            Some(value) if pause.ttl_ms.is_none() => self.work_done(true, value.clone()),
+            Some(_) | None => self.wait_for_somebody(message),
+        }
+    }
+
+    /// Nobody answers: the run waits for somebody who does.
+    pub(super) fn pause_unanswered(&mut self) {
+        let asked = self.frame().and_then(|frame| frame.stay.question.clone());
+        match asked {
+            Some(Question::Pause { message, .. }) => self.wait_for_somebody(&message),
+            _ => self.wait_for_somebody(""),
+        }
+    }
+
+    fn wait_for_somebody(&mut self, message: &str) {
+        let mut detail = format!("state `{}` waits for a person's answer", self.state_name());
+        if !message.is_empty() {
+            detail.push_str(&format!(": {message}"));
+        }
+        self.pause_run(
+            Failure::new("input_required", "An answer is needed", detail)
+                .hint("run it where somebody can answer, or give the state a \"default\""),
+        );
+    }
+
+    pub(super) fn on_pause_answered(&mut self, given: Answer) {
+        let Some((_, state)) = self.here() else { return };
+        let Work::Pause(pause) = &state.work else { return };
+        match answer::fitting(pause, given) {
+            Ok(value) => {
+                self.stop_ttl();
+                if pause.kind == PauseKind::Outputs && state.store.is_none() {
+                    self.keep_outputs(&value);
+                }
+                self.work_done(true, value);
+            }
+            Err(why) => {
+                let asked = self.frame_mut().and_then(|frame| frame.stay.question.take());
+                let Some(mut question) = asked else { return };
+                if let Question::Pause { problem, .. } = &mut question {
+                    *problem = Some(why);
+                }
+                self.ask_pause(question);
+            }
+        }
+    }
+
+    /// Without an `output`, each value stands under its own name (B9).
+    fn keep_outputs(&mut self, value: &Value) {
+        let Some(set) = value.as_object().cloned().filter(|set: &Map<String, Value>| !set.is_empty()) else {
+            return;
+        };
+        let state = self.state_name();
+        if let Some(frame) = self.frame_mut() {
+            frame.set_data(&set, &[]);
+            self.emit(RunEvent::DataChanged { state, set, removed: Vec::new() });
+        }
+    }
+
+    /// Nobody has answered in time: the default, another state, or an error.
+    pub(super) fn pause_ran_out(&mut self) {
+        let Phase::Person(call, Asked::Pause) = self.lane.phase else { return };
+        self.emit(RunEvent::PersonAnswered { call });
+        self.effect(Effect::Abort { call });
+        self.lane.phase = Phase::New;
+        let Some((_, state)) = self.here() else { return };
+        let Work::Pause(pause) = &state.work else { return };
+        let detail = format!("nobody answered state `{}` in time", self.state_name());
+        if let Some(value) = &pause.default {
+            self.warn("pause_timeout", format!("{detail}: its default counts"));
+            return self.work_done(true, value.clone());
+        }
+        let failure = Failure::new("timeout", "Nobody answered in time", detail)
+            .hint("give the pause a \"default\" or \"on_timeout\", or more time: \"ttl\"");
+        match pause.on_timeout {
+            Some(target) => {
+                let failure = self.located(failure);
+                let name = self.name_of(target);
+                self.tell_caught(failure, "on_timeout", Some(name));
+                self.follow(state.transitions.len(), target, Vec::new());
+            }
+            None => self.fail(failure),
+        }
+    }
+
+    fn stop_ttl(&mut self) {
+        if let Some(call) = self.frame_mut().and_then(|frame| frame.stay.ttl.take()) {
+            self.effect(Effect::Abort { call });
+        }
+    }
+
+    /// Words that nobody asked for answer whoever waits for words; else they are kept (A62).
+    pub(super) fn on_said(&mut self, text: String) {
+        if let Some((lane, call)) = self.listener()
+            && self.switch(lane)
+        {
+            self.effect(Effect::Abort { call });
+            return self.on_answered(call, Answer::Text { text });
+        }
+        self.emit(RunEvent::Queued { text: text.clone() });
+        self.said.push_back(text);
+    }
+
+    fn listener(&self) -> Option<(u64, CallId)> {
+        let mut lanes: Vec<_> = std::iter::once(&self.lane).chain(self.lanes.values()).collect();
+        lanes.sort_by_key(|lane| lane.id);
+        lanes.into_iter().find_map(|lane| {
+            let Phase::Person(call, asked) = lane.phase else { return None };
+            let question = lane.frames.last().and_then(|frame| frame.stay.question.as_ref());
+            let words = matches!(question, Some(Question::Pause { kind: PauseKind::Text, .. }));
+            (asked == Asked::Message || asked == Asked::Pause && words).then_some((lane.id, call))
+        })
+    }
+
+    /// At a transition of the whole workflow: what was said goes to the state `resume`.
+    pub(super) fn take_resume(&mut self) -> Option<crate::domain::ids::StateIx> {
+        if self.lane.parent.is_some() || self.lane.frames.len() != 1 {
+            return None;
+        }
+        let target = self.workflow()?.resume?;
+        let text = self.said.pop_front()?;
+        let state = self.state_name();
+        let set = Map::from_iter([("resume_input".to_owned(), Value::String(text))]);
+        self.frame_mut()?.set_data(&set, &[]);
+        self.emit(RunEvent::DataChanged { state, set, removed: Vec::new() });
+        Some(target)
+    }
+}

@@ -1,0 +1,232 @@
+//! `tool`, `mcp`, `shell` and `http` states: one permitted action outside, without a model (TOOL-22).
+//!
+//! The same rules of permission, approval and snapshots hold as for a tool that an agent calls.
+
+use serde_json::{Map, Value};
+
+use super::{Effect, Machine, Phase};
+use crate::domain::approval::Permission;
+use crate::domain::failure::Failure;
+use crate::domain::tool::{ToolInvocation, ToolOutcome};
+use crate::domain::workflow::{Expect, Input, Step, Work};
+
+/// Who asks, where no agent does.
+const ASKED_BY: &str = "workflow";
+
+impl Machine {
+    pub(super) fn begin_step(&mut self, step: &Step, values: &[Option<Value>]) {
+        let arguments = match arguments(step, values) {
+            Ok(arguments) => arguments,
+            Err(problem) => {
+                let detail = format!("state `{}`: {problem}", self.state_name());
+                return self.fail(
+                    Failure::new("input_undefined", "An argument of a step is undefined", detail).hint(
+                        "set the value in an earlier state, or give a default: `common_data.x ?? \"\"`",
+                    ),
+                );
+            }
+        };
+        let invocation = ToolInvocation {
+            agent: ASKED_BY.to_owned(),
+            tool: step.tool.clone(),
+            arguments: arguments.into(),
+        };
+        let own = self.approvals.tools.get(&self.approval_name(&step.tool)).copied();
+        let rule = own.unwrap_or_else(|| self.approvals.of(&step.tool, step.risk));
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.step = Some((invocation.clone(), step.risk));
+        }
+        match rule {
+            Permission::Allow => self.run_tool(invocation, step.risk),
+            Permission::Ask => {
+                let call = self.next_call();
+                self.lane.phase = Phase::Approval(call);
+                let state = self.state_name();
+                self.effect(Effect::AskApproval { call, state, invocation, risk: step.risk });
+            }
+            Permission::Deny => self.step_denied("the approval policy denies it"),
+        }
+    }
+
+    pub(super) fn is_step(&self) -> bool {
+        self.frame().is_some_and(|frame| frame.stay.step.is_some())
+    }
+
+    /// Under which name "always" is remembered: a tool of agents, or this one step.
+    pub(super) fn approval_name(&self, tool: &str) -> String {
+        match self.here() {
+            Some((workflow, state)) if matches!(state.work, Work::Step(_)) => {
+                format!("step:{}/{}", workflow.name, state.name)
+            }
+            _ => tool.to_owned(),
+        }
+    }
+
+    pub(super) fn step_denied(&mut self, why: &str) {
+        let step = self.frame_mut().and_then(|frame| frame.stay.step.take());
+        let tool = step.map(|(invocation, _)| invocation.tool).unwrap_or_default();
+        let detail = format!("state `{}` wants to run `{tool}`: {why}", self.state_name());
+        self.fail(
+            Failure::new("tool.denied", "A step was not allowed", detail)
+                .hint("approve it, run with --yes, or allow it in settings: \"approvals\""),
+        );
+    }
+
+    pub(super) fn on_step_done(&mut self, outcome: ToolOutcome) {
+        let Some((_, state)) = self.here() else { return };
+        let Work::Step(step) = &state.work else { return };
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.step = None;
+        }
+        let data = outcome.data.as_ref();
+        if data.is_some_and(|data| data["timed_out"] == Value::Bool(true)) {
+            return self.step_failed("tool.timeout", "A step took too long", step, &outcome);
+        }
+        let expected = match &step.expect {
+            Expect::Ok => outcome.ok,
+            Expect::Any => true,
+            Expect::OneOf(codes) => data.and_then(code_of).is_some_and(|code| codes.contains(&code)),
+        };
+        if !expected {
+            return self.step_failed("tool.failed", "A step failed", step, &outcome);
+        }
+        let success = outcome.ok || matches!(step.expect, Expect::OneOf(_));
+        self.work_done(success, outcome.data.unwrap_or(Value::String(outcome.content)));
+    }
+
+    fn step_failed(&mut self, code: &str, title: &str, step: &Step, outcome: &ToolOutcome) {
+        let came = outcome.data.as_ref().and_then(code_of).map_or(String::new(), |code| format!(" ({code})"));
+        let summary = outcome.summary.trim();
+        let what = if summary.is_empty() { String::new() } else { format!(": {summary}") };
+        let detail = format!("`{}`{came}{what}\n{}", step.tool, last_lines(outcome));
+        let hint = match &step.expect {
+            Expect::Ok | Expect::Any => {
+                "say what counts as success (\"expect_exit\", \"expect_status\"), or what follows (\"catch\")"
+            }
+            Expect::OneOf(_) => "only the codes that the state expects count as success",
+        };
+        self.fail(Failure::new(code, title, detail.trim_end()).hint(hint));
+    }
+}
+
+/// The integer by which a structured result is judged.
+fn code_of(data: &Value) -> Option<i64> {
+    data["exit_code"].as_i64().or_else(|| data["status"].as_i64())
+}
+
+const LINES: usize = 20;
+const CHARACTERS: usize = 2_000;
+
+/// The end of what the action said: the error output if there is any.
+fn last_lines(outcome: &ToolOutcome) -> String {
+    let data = outcome.data.as_ref();
+    let part = |key: &str| data.and_then(|data| data[key].as_str()).filter(|text| !text.trim().is_empty());
+    let text = part("stderr").or_else(|| part("stdout")).or_else(|| part("body")).unwrap_or(&outcome.content);
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let tail = lines[lines.len().saturating_sub(LINES)..].join("\n");
+    let length = tail.chars().count();
+    tail.chars().skip(length.saturating_sub(CHARACTERS)).collect()
+}
+
+/// Arguments by path; `values` are those of the scripts among them, in order.
+fn arguments(step: &Step, values: &[Option<Value>]) -> Result<Map<String, Value>, String> {
+    let mut values = values.iter();
+    let mut all = Value::Object(Map::new());
+    for (path, input) in &step.arguments {
+        let value = match input {
+            Input::Script(_) => values.next().cloned().flatten(),
+            Input::Text(text) => Some(Value::String(text.clone())),
+            Input::Value(value) => Some(value.clone()),
+            Input::Absent | Input::Human => None,
+        };
+        let value = value.ok_or_else(|| format!("`{}` evaluates to undefined", path.join(".")))?;
+        put(&mut all, path, value);
+    }
+    if let Value::Object(arguments) = all {
+        Ok(arguments)
+    } else {
+        Err("the arguments are no object".to_owned())
+    }
+}
+
+/// Numbers in a path are positions of a list, where there is none yet or one already.
+fn put(into: &mut Value, path: &[String], value: Value) {
+    let [key, rest @ ..] = path else {
+        *into = value;
+        return;
+    };
+    let position = key.parse::<usize>().ok().filter(|at| *at < 10_000 && !into.is_object());
+    if let Some(at) = position {
+        if !into.is_array() {
+            *into = Value::Array(Vec::new());
+        }
+        if let Value::Array(items) = into {
+            if items.len() <= at {
+                items.resize(at + 1, Value::Null);
+            }
+            put(&mut items[at], rest, value);
+        }
+        return;
+    }
+    if !into.is_object() {
+        *into = Value::Object(Map::new());
+    }
+    if let Value::Object(fields) = into {
+        put(fields.entry(key.clone()).or_insert(Value::Null), rest, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::ScriptIx;
+    use crate::domain::tool::ToolRisk;
+    use serde_json::json;
+
+    fn built(rows: &[(&str, Input)], values: &[Option<Value>]) -> Result<Value, String> {
+        let path = |path: &str| path.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
+        let step = Step {
+            tool: "t".to_owned(),
+            risk: ToolRisk::Read,
+            arguments: rows.iter().map(|(at, input)| (path(at), input.clone())).collect(),
+            expect: Expect::Ok,
+        };
+        arguments(&step, values).map(Value::Object)
+    }
+
+    #[test]
+    fn arguments_are_built_by_path() {
+        let text = |text: &str| Input::Text(text.to_owned());
+        let script = || Input::Script(ScriptIx(0));
+        let got = built(
+            &[
+                ("command", text("make")),
+                ("args.0", text("-C")),
+                ("args.1", script()),
+                ("env.A", script()),
+                ("headers.7", text("a key")),
+                ("headers.x", Input::Value(json!(1))),
+            ],
+            &[Some(json!("dir")), Some(Value::Null)],
+        );
+        let expected = json!({"command": "make", "args": ["-C", "dir"], "env": {"A": null},
+            "headers": {"x": 1}});
+        assert_eq!(got, Ok(expected));
+        assert_eq!(built(&[("", script())], &[Some(json!({"a": 1}))]), Ok(json!({"a": 1})));
+        assert!(built(&[("", script())], &[Some(json!("text"))]).is_err());
+        assert!(built(&[("a.b", script())], &[None]).unwrap_err().contains("a.b"));
+    }
+
+    #[test]
+    fn the_end_of_the_error_output_is_told() {
+        let long = (0..50).map(|line| format!("line {line}")).collect::<Vec<_>>().join("\n");
+        let outcome = ToolOutcome {
+            data: Some(json!({"exit_code": 1, "stdout": "out", "stderr": long})),
+            content: "all".to_owned(),
+            ..ToolOutcome::default()
+        };
+        let told = last_lines(&outcome);
+        assert!(told.starts_with("line 30\n") && told.ends_with("line 49"), "{told}");
+        assert_eq!(last_lines(&ToolOutcome { data: None, ..outcome }), "all");
+    }
+}
