@@ -1,5 +1,7 @@
 //! Workflow files from text to program: the seed's own files, the shipped ones, every rule and finding.
 
+mod bodies;
+mod fields;
 mod findings;
 mod lowering;
 mod surroundings;
