@@ -1,8 +1,10 @@
 //! Workflow files from text to program: the seed's own files, the shipped ones, every rule and finding.
 
 mod bodies;
+mod decisions;
 mod fields;
 mod findings;
+mod libraries;
 mod lowering;
 mod surroundings;
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::source::Findings;
-use super::super::workflow_file::inside;
+use super::super::workflow_file::{StateForm, inside};
 use super::Unit;
 use crate::domain::diagnostic::Severity;
 
@@ -26,6 +26,7 @@ fn output(unit: &Unit, findings: &mut Findings<'_>) {
     let mut written: HashSet<&str> =
         all().flat_map(|facts| &facts.writes).map(|key| key.name.as_str()).collect();
     written.extend(form.inputs.iter().map(|input| input.name.value.as_str()));
+    written.extend(form.states.iter().flat_map(StateForm::writes));
     written.extend(form.variables.iter().map(|(name, _)| name.value.as_str()));
     let hint = |key: &str| Some(format!("set `common_data.{key}` in a script or a `before`"));
     let stop = form.states.iter().position(|state| state.name.value == "stop");

@@ -19,6 +19,7 @@ pub(super) const WORKFLOW: Keys = Keys {
         "contexts",
         "agents",
         "states",
+        "steps",
         "start_condition",
         "limits",
         "budget",
@@ -180,8 +181,62 @@ pub(super) const STATE_TYPES: [StateType; 11] = [
     },
     StateType { word: "wait", what: "a wait state", groups: &[NAMED, &["duration", "until"], FLOW, SAFETY] },
     StateType { word: "fail", what: "a fail state", groups: &[NAMED, &["error", "cause", "action"], SAFETY] },
-    StateType { word: "final", what: "a final state", groups: &[NAMED, &["input"]] },
+    StateType { word: "final", what: "a final state", groups: &[NAMED, &["input", "max_visits"]] },
 ];
+
+/// The keys of all kinds of states, each once.
+pub(super) const STATE: Keys = Keys { what: "a state", known: EVERY.0.split_at(EVERY.1).0, later: &[] };
+
+/// All keys, and how many there are.
+const EVERY: (&[&str], usize) = (&every_key().0, every_key().1);
+
+const fn every_key() -> ([&'static str; 120], usize) {
+    let mut all = [""; 120];
+    let mut count = add(&mut all, 0, &PLAIN_STATE);
+    let mut at = 0;
+    while at < STATE_TYPES.len() {
+        count = add(&mut all, count, &STATE_TYPES[at]);
+        at += 1;
+    }
+    (all, count)
+}
+
+const fn add(all: &mut [&'static str; 120], mut count: usize, kind: &StateType) -> usize {
+    let mut group = 0;
+    while group < kind.groups.len() {
+        let mut at = 0;
+        while at < kind.groups[group].len() {
+            let key = kind.groups[group][at];
+            let mut other = 0;
+            while other < count && !same(all[other], key) {
+                other += 1;
+            }
+            if other == count {
+                all[count] = key;
+                count += 1;
+            }
+            at += 1;
+        }
+        group += 1;
+    }
+    count
+}
+
+/// Whether two keys are one: at the time of compilation `==` cannot say it.
+pub(super) const fn same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < one.len() {
+        if one[at] != other[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
 
 pub(super) const BRANCH: Keys = Keys {
     what: "a branch",
@@ -226,9 +281,12 @@ pub(super) const SECRET: Keys =
 
 pub(super) const ACTION: Keys = Keys {
     what: "an action",
-    known: &["function", "script", "sub_workflow", "sub_workflow_input"],
+    known: &["function", "script", "set_state", "sub_workflow", "sub_workflow_input"],
     later: &[],
 };
+
+pub(super) const UPDATE: Keys =
+    Keys { what: "an update", known: &["path", "operation", "value", "description"], later: &[] };
 
 pub(super) const TRANSITION: Keys =
     Keys { what: "a transition", known: &["target", "condition", "before", "description"], later: &[] };

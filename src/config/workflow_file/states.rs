@@ -8,6 +8,7 @@ use super::fields::{choice, count, given, list, object, required_text, text, unk
 use super::inputs::{Inputs, sub_inputs};
 use super::keys::{ACTION, PLAIN_STATE, STATE_TYPES, StateType, TRANSITION};
 use super::named::Named;
+use super::updates::updates;
 use super::{
     FunctionForm, HandlersForm, Spanned, StateForm, TransitionForm, WorkForm, actions, pauses, safety,
 };
@@ -99,6 +100,9 @@ impl<'n> States<'n> {
             },
             function: own.and_then(|action| function(action, findings)),
             script: action.and_then(|action| text(action, "script", findings)),
+            updates: action.map_or_else(Vec::new, |action| {
+                updates(action, &|value, findings| self.inputs().auto(value, findings), findings)
+            }),
             sub_workflow: own.and_then(|action| text(action, "sub_workflow", findings)),
             sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.inputs(), findings)),
             handlers: if plain { handlers(node, findings) } else { HandlersForm::default() },
@@ -207,9 +211,11 @@ fn keys(node: &Node, kind: &StateType, findings: &mut Findings<'_>) {
 fn script_only(action: &Node, word: &str, findings: &mut Findings<'_>) {
     for member in action.members().unwrap_or_default() {
         let known = ACTION.known.contains(&member.key.as_str());
-        if known && member.key != "script" && member.value.kind != Kind::Null {
-            let message =
-                format!("a state of the type `{word}` does its own work: its action can only be a script");
+        if known && !["script", "set_state"].contains(&member.key.as_str()) && member.value.kind != Kind::Null
+        {
+            let message = format!(
+                "a state of the type `{word}` does its own work: its action can only be a script or `set_state`"
+            );
             let hint = format!("move `{}` to a state without `type`", member.key);
             findings.error("E10", member.key_span.clone(), message, Some(hint));
         }
