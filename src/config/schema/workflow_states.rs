@@ -24,7 +24,7 @@ static STATE: Table = Table {
     ("type", "tool", &["tool"]),
     ("type", "mcp", &["server", "tool"]),
     ("type", "http", &["url"]),
-    ("type", "delegate", &["action"]),
+    ("type", "delegate", &["delegate"]),
     ("type", "fail", &["error"]),
 ]);
 
@@ -58,11 +58,7 @@ const STATE_FIELDS: &[Field] = &[
         Either(&[Text, Ref("input")]),
         "What the agent is told: an expression if it can be read as one, else a text. At an end: the output.",
     ),
-    field(
-        "action",
-        Either(&[Ref("action"), Ref("delegated")]),
-        "What else happens: a script, a call of the agent, another workflow. delegate: the task.",
-    ),
+    field("action", Ref("action"), "What else happens: a script, a call of the agent, another workflow."),
     field(
         "transition",
         List(&Ref("transition")),
@@ -134,6 +130,7 @@ const STATE_FIELDS: &[Field] = &[
     field("ttl", DURATION, "pause, delegate: how long is waited for an answer."),
     field("default", Any, "pause: the answer when nobody gave one."),
     field("on_timeout", Text, "pause: the state to go to when nobody answered in time."),
+    field("delegate", Ref("delegated"), "delegate: the task."),
     // steps
     field("tool", Text, "tool, mcp: the tool's name."),
     field("server", Text, "mcp: the server's name."),
@@ -163,7 +160,6 @@ const STATE_FIELDS: &[Field] = &[
     field("method", Text, "http: GET, POST, … Default: GET."),
     field("url", INPUT_VALUE, "http: the address."),
     field("headers", Map(&INPUT_VALUE), "http: headers of the request."),
-    field("query", Map(&INPUT_VALUE), "http: parameters that are added to the address."),
     field("body", Either(&[Any]), "http: the body; an object is sent as JSON."),
     field(
         "expect_status",
@@ -252,8 +248,7 @@ const BRANCH_FIELDS: &[Field] = &[
     field("states", List(&Ref("state")), "Its states."),
     field("sub_workflow", Text, "A workflow in their place."),
     field("sub_workflow_input", Map(&INPUT_VALUE), "The inputs of that workflow."),
-    field("agent", Text, "An agent in their place: it is asked once."),
-    field("input", INPUT_VALUE, "What that agent is told."),
+    field("input", Map(&INPUT_VALUE), "The inputs of that workflow."),
 ];
 
 static OUTPUT: Table = Table {

@@ -184,60 +184,6 @@ pub(super) const STATE_TYPES: [StateType; 11] = [
     StateType { word: "final", what: "a final state", groups: &[NAMED, &["input", "max_visits"]] },
 ];
 
-/// The keys of all kinds of states, each once.
-pub(super) const STATE: Keys = Keys { what: "a state", known: EVERY.0.split_at(EVERY.1).0, later: &[] };
-
-/// All keys, and how many there are.
-const EVERY: (&[&str], usize) = (&every_key().0, every_key().1);
-
-const fn every_key() -> ([&'static str; 120], usize) {
-    let mut all = [""; 120];
-    let mut count = add(&mut all, 0, &PLAIN_STATE);
-    let mut at = 0;
-    while at < STATE_TYPES.len() {
-        count = add(&mut all, count, &STATE_TYPES[at]);
-        at += 1;
-    }
-    (all, count)
-}
-
-const fn add(all: &mut [&'static str; 120], mut count: usize, kind: &StateType) -> usize {
-    let mut group = 0;
-    while group < kind.groups.len() {
-        let mut at = 0;
-        while at < kind.groups[group].len() {
-            let key = kind.groups[group][at];
-            let mut other = 0;
-            while other < count && !same(all[other], key) {
-                other += 1;
-            }
-            if other == count {
-                all[count] = key;
-                count += 1;
-            }
-            at += 1;
-        }
-        group += 1;
-    }
-    count
-}
-
-/// Whether two keys are one: at the time of compilation `==` cannot say it.
-pub(super) const fn same(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    if one.len() != other.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < one.len() {
-        if one[at] != other[at] {
-            return false;
-        }
-        at += 1;
-    }
-    true
-}
-
 pub(super) const BRANCH: Keys = Keys {
     what: "a branch",
     known: &["name", "description", "states", "sub_workflow", "sub_workflow_input", "agent", "input"],
@@ -293,3 +239,83 @@ pub(super) const TRANSITION: Keys =
 
 pub(super) const INPUT: Keys =
     Keys { what: "an input", known: &["text", "expr", "template", "file", "prompt"], later: &[] };
+
+/// Every key that a state of some type has.
+pub(super) const STATE: Keys = Keys {
+    what: "a state",
+    known: &[
+        "name",
+        "type",
+        "description",
+        "agent",
+        "input",
+        "action",
+        "transition",
+        "pre_handler",
+        "post_handler",
+        "transition_handler",
+        "output",
+        "retry",
+        "catch",
+        "fallback",
+        "on_error",
+        "timeout",
+        "budget",
+        "max_visits",
+        "on_limit",
+        "branches",
+        "join",
+        "max_concurrency",
+        "merge",
+        "in",
+        "each",
+        "at",
+        "states",
+        "sub_workflow",
+        "sub_workflow_input",
+        "needs_state",
+        "tolerated_failures",
+        "tolerated_percent",
+        "kind",
+        "message",
+        "choices",
+        "schema",
+        "required_outputs",
+        "ttl",
+        "default",
+        "on_timeout",
+        "tool",
+        "arguments",
+        "server",
+        "command",
+        "args",
+        "cwd",
+        "env",
+        "expect_exit",
+        "execution",
+        "method",
+        "url",
+        "headers",
+        "query",
+        "body",
+        "expect_status",
+        "duration",
+        "until",
+        "error",
+        "cause",
+    ],
+    later: &[],
+};
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_state_has_the_keys_of_its_types() {
+        let types = STATE_TYPES.iter().chain([&PLAIN_STATE]).flat_map(StateType::known);
+        assert_eq!(types.collect::<BTreeSet<_>>(), STATE.known.iter().copied().collect());
+    }
+}

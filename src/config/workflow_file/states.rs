@@ -100,11 +100,11 @@ impl<'n> States<'n> {
             },
             function: own.and_then(|action| function(action, findings)),
             script: action.and_then(|action| text(action, "script", findings)),
+            sub_workflow: own.and_then(|action| text(action, "sub_workflow", findings)),
+            sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.inputs(), findings)),
             updates: action.map_or_else(Vec::new, |action| {
                 updates(action, &|value, findings| self.inputs().auto(value, findings), findings)
             }),
-            sub_workflow: own.and_then(|action| text(action, "sub_workflow", findings)),
-            sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.inputs(), findings)),
             handlers: if plain { handlers(node, findings) } else { HandlersForm::default() },
             transitions,
             retry: safety::retry(node, self.named, findings),

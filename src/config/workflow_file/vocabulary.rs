@@ -1,8 +1,7 @@
 //! Which keys the reader of workflow files takes, by object: for the schema, which explains exactly these.
 
 use super::keys::{
-    ACTION, AGENT, BRANCH, BUDGET, CAP, CATCH, CONTEXT, INPUT, Keys, LIMITS, MESSAGE, OUTPUT, PARAMETER,
-    REQUEST, RETRY, STATE, TRANSITION, USE, WORKFLOW, same,
+    ACTION, AGENT, CONTEXT, INPUT, Keys, LIMITS, MESSAGE, PARAMETER, STATE, TRANSITION, WORKFLOW,
 };
 
 const OBJECTS: &[(&str, &Keys)] = &[
@@ -16,14 +15,6 @@ const OBJECTS: &[(&str, &Keys)] = &[
     ("action", &ACTION),
     ("transition", &TRANSITION),
     ("input", &INPUT),
-    ("branch", &BRANCH),
-    ("retry", &RETRY),
-    ("catch", &CATCH),
-    ("budget", &BUDGET),
-    ("cap", &CAP),
-    ("use", &USE),
-    ("stored", &OUTPUT),
-    ("delegated", &REQUEST),
 ];
 
 /// The keys of an object that are read; none if there is no such object.
@@ -41,4 +32,19 @@ pub const fn known(object: &str) -> &'static [&'static str] {
 /// The names of all objects.
 pub fn objects() -> impl Iterator<Item = &'static str> {
     OBJECTS.iter().map(|(name, _)| *name)
+}
+
+const fn same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < one.len() {
+        if one[at] != other[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
 }
