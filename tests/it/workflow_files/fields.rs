@@ -40,8 +40,14 @@ fn a_workflow_says_what_it_may_spend_and_where_it_goes() {
         }),
     );
     let workflow = &program.workflows[0];
-    let limits =
-        Limits { max_steps: 1, max_visits: 2, max_depth: 3, max_model_calls: Some(4), max_concurrency: 6 };
+    let limits = Limits {
+        max_steps: 1,
+        max_visits: 2,
+        max_depth: 3,
+        max_model_calls: Some(4),
+        max_concurrency: 6,
+        ..workflow.limits
+    };
     assert_eq!(workflow.limits, limits);
     assert_eq!(workflow.agents[0].max_tool_rounds, 5);
     let budget = Budget {
@@ -281,6 +287,7 @@ fn waiting_failing_and_ending() {
     };
     for (form, expected) in [
         (json!({"duration": 1.5}), "for value: 1.5"),
+        (json!({"duration": 0}), "for value: 0"),
         (json!({"duration": "PT2M"}), "for value: 120.0"),
         (json!({"duration": "nap"}), "for value: 2.0"),
         (json!({"duration": "common_data.delay"}), "for common_data.delay"),
