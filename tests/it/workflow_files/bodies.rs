@@ -5,7 +5,7 @@ use synthdev::domain::workflow::{BranchErrors, Input, Join, Merge, Program, Stat
 
 use super::lowering::{lowered, source};
 use super::surroundings::World;
-use super::{codes, file};
+use super::{codes, file, one};
 
 /// Each state as `name -> targets`, with `!` after terminal ones.
 fn shape(program: &Program) -> Vec<String> {
@@ -172,4 +172,42 @@ fn a_body_that_finds_no_transition_stops_itself() {
         {"name": "start", "transition": [{"target": "stop", "condition": "common_data.x"}]}]}]);
     let program = lowered(json!({"states": states, "on_no_match": "stop"}));
     assert_eq!(shape(&program)[1], "start/start -> start/stop start/stop");
+}
+
+#[test]
+fn bodies_errors_and_limits_are_ways_that_the_checker_knows() {
+    let found = |states: &str, more: &str| {
+        let text = format!(
+            r#"{{"workflow_name": "w", {more} "contexts": [{{"name": "talk"}}],
+            "agents": [{{"agent_role": "reviewer", "context": "talk", "role": "user"}}], "states": [{states}]}}"#
+        );
+        let found = match one(&text) {
+            Ok((_, found)) | Err(found) => found,
+        };
+        found.iter().map(|one| format!("{} {}", one.code, &text[one.span.clone()])).collect::<Vec<_>>()
+    };
+    let body = r#""type": "parallel", "branches": [{"name": "a", "states": [
+        {"name": "start", "agent": "reviewer", "catch": {"target": "b"}, "transition": [{"target": "stop"}]}, {"name": "b"}]}]"#;
+    let start = format!(
+        r#"{{"name": "start", {body}, "transition": [
+        {{"target": "stop", "condition": "function.review_work.arguments.improvement_needed"}}, {{"target": "lost"}}]}}"#
+    );
+    for (states, more, expected) in [
+        (format!(r#"{start}, {{"name": "lost", "type": "fail", "error": "x"}}"#), "", vec![]),
+        (format!(r#"{{"name": "start"}}, {{"name": "never", {body}}}"#), "", vec!["W01 \"never\""]),
+        (
+            r#"{"name": "start"}, {"name": "resume"}, {"name": "late"}"#.to_owned(),
+            r#""on_limit": "late","#,
+            vec![],
+        ),
+        (
+            r#"{"name": "start", "type": "foreach", "in": [1], "states": [
+                {"name": "start", "transition": [{"target": "start"}]}]}"#
+                .to_owned(),
+            "",
+            vec!["W05 \"start\""],
+        ),
+    ] {
+        assert_eq!(found(&states, more), expected, "{states}");
+    }
 }

@@ -174,7 +174,7 @@ fn actions_outside_become_steps() {
         (json!({"type": "shell", "command": "cargo", "args": ["test", "common_data.name", 3], "cwd": "sub", "env": {"A": "1", "B": "common_data.b", "C": 2},
             "expect_exit": [0, 101], "timeout": 90}), "shell", Expect::OneOf(vec![0, 101]),
             vec!["command=text: cargo", "args=value: [\"test\",null,3]", "cwd=text: sub", "env=value: {\"A\":\"1\",\"B\":null,\"C\":\"2\"}",
-                "timeout_seconds=value: 90", "args.1=common_data.name", "env.B=common_data.b"]),
+                "timeout_seconds=value: 91", "args.1=common_data.name", "env.B=common_data.b"]),
         (json!({"type": "shell", "command": {"template": "echo {{common_data.x}}"}, "expect_exit": 1}), "shell", Expect::OneOf(vec![1]),
             vec!["command=echo {{common_data.x}}"]),
         (json!({"type": "http", "url": "https://x.y/z", "headers": {"Authorization": env, "A": "b"}, "query": {"q": "common_data.q"}}), "http_request", Expect::Ok,
