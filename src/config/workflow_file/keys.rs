@@ -181,7 +181,7 @@ pub(super) const STATE_TYPES: [StateType; 11] = [
     },
     StateType { word: "wait", what: "a wait state", groups: &[NAMED, &["duration", "until"], FLOW, SAFETY] },
     StateType { word: "fail", what: "a fail state", groups: &[NAMED, &["error", "cause", "action"], SAFETY] },
-    StateType { word: "final", what: "a final state", groups: &[NAMED, &["input"]] },
+    StateType { word: "final", what: "a final state", groups: &[NAMED, &["input", "max_visits"]] },
 ];
 
 pub(super) const BRANCH: Keys = Keys {

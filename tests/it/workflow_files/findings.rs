@@ -95,7 +95,7 @@ fn every_error_has_its_code_and_place() {
     error(&start.replace("reviewer", "modelless"), "E05", "\"modelless\"");
 }
 
-fn error(text: &str, code: &str, under: &str) {
+pub(super) fn error(text: &str, code: &str, under: &str) {
     let found = one(text).expect_err(text);
     let hit = found.iter().find(|one| one.code == code).unwrap_or_else(|| panic!("{text}\n{found:#?}"));
     assert_eq!(caret(text, hit), under, "{text}\n{found:#?}");

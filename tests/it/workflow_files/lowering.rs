@@ -29,12 +29,12 @@ fn with(changes: Value) -> String {
     serde_json::to_string_pretty(&base).unwrap()
 }
 
-fn lowered(changes: Value) -> Program {
+pub(super) fn lowered(changes: Value) -> Program {
     let text = with(changes);
     one(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}")).0
 }
 
-fn source(program: &Program, input: &Input) -> String {
+pub(super) fn source(program: &Program, input: &Input) -> String {
     match input {
         Input::Script(at) => program.workflows[0].scripts[at.0].source.clone(),
         Input::Text(text) => format!("text: {text}"),
