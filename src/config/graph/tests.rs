@@ -38,6 +38,7 @@ impl Sketch {
             source: source.to_owned(),
             prepared: source.to_owned(),
             place: Place::default(),
+            offers: Vec::new(),
         });
         ScriptIx(self.scripts.len() - 1)
     }

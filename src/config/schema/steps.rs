@@ -1,7 +1,7 @@
 //! Steps of a step-list workflow.
 
-use super::shape::Table;
+use super::shape::Definition;
 
-pub(super) fn tables() -> Vec<&'static Table> {
+pub(super) fn definitions() -> Vec<Definition> {
     Vec::new()
 }
