@@ -49,7 +49,7 @@ pub fn run(cli: Cli) -> Result<u8> {
         None => backend::interactive(world, backend::Opening::default()),
         Some(Command::Run(args)) => runs::run(&world, args),
         Some(Command::Demo { headless }) => demo::run(&world, headless),
-        Some(Command::Check { paths, json }) => checks::check(&world, &paths, json),
+        Some(Command::Check(args)) => checks::check(&world, &args),
         Some(Command::Simulate(args)) => simulate::simulate(&world, args),
         Some(Command::Test { targets, json, jobs }) => testing::test(&world, &targets, json, jobs),
         Some(Command::Runs(command)) => past::runs(&world, command),

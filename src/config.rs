@@ -3,6 +3,7 @@
 pub mod beside;
 pub mod catalog;
 pub mod check;
+pub mod envelope;
 pub mod fields;
 pub mod graph;
 pub mod inputs;

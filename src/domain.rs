@@ -7,7 +7,6 @@ pub mod approval;
 pub mod context;
 pub mod cost;
 pub mod diagnostic;
-pub mod duration;
 pub mod failure;
 pub mod ids;
 pub mod journal;

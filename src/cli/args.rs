@@ -89,13 +89,7 @@ pub enum Command {
     /// Run a workflow without a screen
     Run(RunArgs),
     /// Check workflows, roles and settings; nothing is run or sent
-    Check {
-        /// Workflow files to check; without any, everything that is configured
-        paths: Vec<PathBuf>,
-        /// Findings as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Check(CheckArgs),
     /// Run a workflow on scripted words and tools; nothing is touched
     Simulate(SimulateArgs),
     /// Run the tests beside workflows (NAME.test.json)
@@ -154,6 +148,18 @@ pub enum Command {
     },
     /// Print a completion script for your shell
     Completions { shell: Shell },
+}
+
+#[derive(Args, Debug, Default)]
+pub struct CheckArgs {
+    /// Files, directories or names of workflows; without any, everything that is configured
+    pub paths: Vec<PathBuf>,
+    /// What a run can cost at most; always shown for a single file or workflow
+    #[arg(long)]
+    pub cost: bool,
+    /// Findings and costs as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug, Default)]

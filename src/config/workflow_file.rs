@@ -18,6 +18,8 @@ mod pauses;
 mod safety;
 mod schema;
 mod states;
+mod steps;
+mod updates;
 mod used;
 mod value;
 pub mod vocabulary;
@@ -29,8 +31,8 @@ use crate::domain::diagnostic::Diagnostic;
 
 pub use fields::inside;
 pub use form::{
-    AgentForm, ContextForm, Dialect, FunctionForm, HandlersForm, LimitsForm, NoMatchForm, ParameterForm,
-    StartCondition, StateForm, TransitionForm, WorkflowForm, WorkflowHead,
+    AgentForm, ContextForm, Dialect, FunctionForm, HandlersForm, LimitsForm, NoMatchForm, Operation,
+    ParameterForm, StartCondition, StateForm, TransitionForm, UpdateForm, WorkflowForm, WorkflowHead,
 };
 pub use handlers::lower as lower_handlers;
 pub use value::{InputForm, RequestForm, Spanned, Text};
@@ -69,12 +71,18 @@ pub fn name_of(node: &Node) -> Option<Text> {
 pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
     fields::object(node, &keys::WORKFLOW, findings)?;
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
+    let rewritten = steps::rewritten(node, findings);
+    let node = rewritten.as_ref().unwrap_or(node);
     let named = used::read(node, findings);
     let states = states::States::of(&named).read(node, findings);
     let handled = states.iter().any(|state| state.handlers != HandlersForm::default());
     Some(WorkflowForm {
         name,
-        dialect: if handled { Dialect::Handlers } else { Dialect::Seed },
+        dialect: match (&rewritten, handled) {
+            (Some(_), _) => Dialect::Steps,
+            (None, true) => Dialect::Handlers,
+            (None, false) => Dialect::Seed,
+        },
         script_file: fields::text(node, "script_file", findings),
         description: fields::text(node, "description", findings).map_or_else(String::new, |text| text.value),
         version: fields::text(node, "version", findings).map(|text| text.value),
@@ -111,9 +119,26 @@ fn head(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowHead> {
         inputs: parts::inputs(node, &named, findings).iter().map(ParameterForm::parameter).collect(),
         output: parts::output(node, &named, findings).as_ref().map(ParameterForm::parameter),
         start: parts::start_condition(node, findings),
+        dialect: dialect(node),
         name: name.value,
         span: name.span,
     })
+}
+
+/// Keys of a state that make it one with handlers.
+const HANDLERS: [&str; 3] = ["pre_handler", "post_handler", "transition_handler"];
+
+/// By the keys that only one of them has.
+fn dialect(node: &Node) -> Dialect {
+    let states = node.get("states").and_then(Node::items).into_iter().flatten();
+    let mut keys = states.flat_map(|state| state.members().into_iter().flatten());
+    if node.get("steps").is_some() {
+        Dialect::Steps
+    } else if keys.any(|member| HANDLERS.contains(&member.key.as_str())) {
+        Dialect::Handlers
+    } else {
+        Dialect::Seed
+    }
 }
 
 #[cfg(test)]

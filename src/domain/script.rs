@@ -90,7 +90,7 @@ pub struct ContextView {
 
 /// Members of the host that scripts may name with or without `this.` (A5; FSM-8): what a checker knows and what
 /// the host binds are one list.
-pub const HOST_NAMES: [&str; 21] = [
+pub const HOST_NAMES: [&str; 22] = [
     "common_data",
     "variables",
     "state",
@@ -112,7 +112,11 @@ pub const HOST_NAMES: [&str; 21] = [
     "evaluateExpression",
     "__call",
     "__next",
+    "__flow",
 ];
+
+/// The key of `common_data` under which `while` steps keep count: a list, outermost loop first.
+pub const LOOPS: &str = "_loops";
 
 /// Members that need `this.`: as plain names they would turn too many literal inputs into expressions (A8).
 pub const HOST_MEMBERS: [&str; 1] = ["input"];

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::fork::Leaving;
 use super::frame::AgentMemory;
 use super::thread::Thread;
+use crate::domain::script::LOOPS;
 use crate::domain::workflow::Merge;
 
 /// Two branches that cannot both be right.
@@ -34,7 +35,7 @@ pub fn data(
 ) -> Result<Changes, Conflict> {
     let mut writers: Vec<(&String, Vec<Write<'_>>)> = Vec::new();
     for (name, leaving) in branches {
-        for key in &leaving.written {
+        for key in leaving.written.iter().filter(|key| *key != LOOPS) {
             let value = leaving.data.get(key);
             match writers.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, list)) => list.push((name, value)),

@@ -1,6 +1,8 @@
 //! Workflow files from text to program: the seed's own files, the shipped ones, every rule and finding.
 
+mod decisions;
 mod findings;
+mod libraries;
 mod lowering;
 mod surroundings;
 

@@ -116,3 +116,23 @@ fn modes_are_closed_and_links_stay_links() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&real), mode(real.parent().unwrap())), (0o600, 0o700));
 }
+
+#[test]
+fn texts_beside_configuration_are_read_and_links_are_not_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let flows = dir.path().join("flows");
+    fs::create_dir_all(flows.join("w")).unwrap();
+    for (name, text) in [("w.json", "{}"), ("w/script.js", "1"), ("w/prompt.md", "2"), ("w/x.toml", "3")] {
+        fs::write(flows.join(name), text).unwrap();
+    }
+    fs::write(dir.path().join("secret.md"), "key").unwrap();
+    std::os::unix::fs::symlink(dir.path().join("secret.md"), flows.join("w/linked.md")).unwrap();
+    let read = read_texts(&flows);
+    assert_eq!(names(&read), ["w/linked.md", "w/prompt.md", "w/script.js"]);
+    assert_eq!(read[0].text.as_ref().unwrap_err().to_string(), "it is a link");
+    assert_eq!(read_beside(&flows, "w/script.js").unwrap().as_deref(), Some("1"));
+    assert_eq!(read_beside(&flows, "w/none.js").unwrap(), None);
+    let refused = read_beside(&flows, "w/linked.md").unwrap_err().to_string();
+    assert!(refused.contains("leads out"), "{refused}");
+    assert!(read_beside(&flows, "../secret.md").is_err());
+}

@@ -11,10 +11,10 @@ use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, Value};
 
 use super::compile::{compile, compile_library};
 use super::extract::Shapes;
+use super::kept::is_plain;
 use super::limits::Limits;
 use super::shared::Shared;
 use super::view;
-use super::work::is_plain;
 use crate::domain::script::{Script, ScriptForm, ScriptKind};
 
 const PRELUDE: &str = include_str!("prelude.js");
@@ -169,7 +169,7 @@ fn program(programs: &mut Vec<Program>, scripts: &Arc<Vec<Script>>) -> usize {
     }
     let mut numbered = scripts.iter().enumerate();
     let library = numbered.find(|(_, script)| script.kind == ScriptKind::Library);
-    let library = library.map(|(at, script)| (at, is_plain(&script.prepared)));
+    let library = library.map(|(at, script)| (at, is_plain(&script.source)));
     let functions = vec![None; scripts.len()];
     programs.push(Program { scripts: Arc::clone(scripts), functions, library, kit: None });
     programs.len() - 1

@@ -23,3 +23,10 @@ impl Kept {
             && (Arc::ptr_eq(&self.source, &scope.common_data) || self.source == scope.common_data)
     }
 }
+
+/// Whether a script uses nothing that can hide a change from its JSON: frozen or hidden members, other prototypes.
+pub(super) fn is_plain(text: &str) -> bool {
+    !["Object", "Reflect", "Symbol", "Proxy", "__proto__", "constructor", "__define", "globalThis"]
+        .iter()
+        .any(|word| text.contains(word))
+}

@@ -174,6 +174,67 @@
     return freeze({ members: freeze(members), factory });
   }
 
+  // ---- what steps do: updates of the state, and the count of loops -----------------------------------
+  const describe = (value) => value === null ? "null" : isArray(value) ? "a list" : `a ${typeof value}`;
+  const number = (value, path, what) => {
+    if (typeof value === "number" && Number.isFinite(value)) return value;
+    throw new TypeError(`cannot ${what} \`${path}\`: ${describe(value)} is no number`);
+  };
+  const isObject = (value) => typeof value === "object" && value !== null && !isArray(value);
+  const operations = {
+    __proto__: null,
+    set: (_, value) => value,
+    append(old, value, path) {
+      if (old === undefined) return [value];
+      if (!isArray(old)) throw new TypeError(`cannot append to \`${path}\`: it is ${describe(old)}, no list`);
+      return [...old, value];
+    },
+    increment: (old, value, path) => number(old ?? 0, path, "increment") + number(value, path, "increment"),
+    decrement: (old, value, path) => number(old ?? 0, path, "decrement") - number(value, path, "decrement"),
+    multiply: (old, value, path) => number(old ?? 0, path, "multiply") * number(value, path, "multiply"),
+    merge(old, value, path) {
+      if (old !== undefined && !isObject(old)) throw new TypeError(`cannot merge into \`${path}\`: it is ${describe(old)}, no object`);
+      if (!isObject(value)) throw new TypeError(`cannot merge ${describe(value)} into \`${path}\``);
+      return { ...old, ...value };
+    },
+  };
+  function update(root, path, operation, value) {
+    const keys = path.split(".");
+    const last = keys.pop();
+    let at = root;
+    for (const key of keys) {
+      if (at[key] === undefined) at[key] = {};
+      at = at[key];
+      if (typeof at !== "object" || at === null) throw new TypeError(`cannot write \`${path}\`: \`${key}\` is ${describe(at)}`);
+    }
+    const made = operations[operation](hasOwn(at, last) ? at[last] : undefined, value, path);
+    if (made === undefined) throw new TypeError(`the value for \`${path}\` is undefined`);
+    at[last] = made;
+  }
+  const flow = {
+    // Every value was read before the first is written.
+    set(updates) {
+      for (const entry of updates) {
+        if (typeof entry[2] === "function") entry[2] = apply(entry[2], host, [host]);
+      }
+      for (const [path, operation, value] of updates) update(host.common_data, path, operation, value);
+    },
+    begin(depth, step) {
+      const turning = (host.common_data._loops ?? []).slice(0, depth);
+      host.common_data._loops = [...turning, { step, index: -1 }];
+    },
+    turn(depth) {
+      host.common_data._loops.length = depth + 1;
+      host.common_data._loops[depth].index += 1;
+    },
+    turns(depth) { return host.common_data._loops[depth].index + 1; },
+    end(depth, status, key) {
+      const iterations = flow.turns(depth);
+      if (depth === 0) delete host.common_data._loops; else host.common_data._loops.length = depth;
+      if (key !== undefined) host.common_data[key] = { status, iterations };
+    },
+  };
+
   // ---- the host: `this` of every script ----------------------------------------------------------
   const hostMembers = {
     get variables() { return this.common_data; },
@@ -182,7 +243,12 @@
     set state(value) { this.common_data = value; },
     get inputs() { return inputs ??= frozen(load("inputs")); },
     get input() { const all = this.inputs, names = keys(all); return names.length === 1 ? all[names[0]] : all; },
-    get loop() { return theLast().loop; },
+    get loop() {
+      const turning = this.common_data._loops;
+      if (!isArray(turning) || turning.length === 0) return theLast().loop;
+      const { index } = turning[turning.length - 1];
+      return { index, iteration: index + 1, is_first: index === 0 };
+    },
     get workflow_contexts() { return allContexts(); },
     get last_response() { return answer ??= lastResponse(); },
     get agents() { return allAgents(); },
@@ -206,6 +272,7 @@
       return undefined;
     },
     __own: own,
+    __flow: flow,
     // A state's handlers: what follows the answer, then what names the next state. Once per job.
     __next(decide, after, states) {
       if (!decided) {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 use super::engine::{Bridge, Engine};
 use super::extract::{Lost, Taking};
 use super::fault::{Fault, describe};
-use super::kept::Kept;
+use super::kept::{Kept, is_plain};
 use super::shared::Shared;
 use crate::domain::ids::ScriptIx;
 use crate::domain::script::{
@@ -237,11 +237,4 @@ struct Rest {
     contexts: Vec<(String, Vec<ScriptMessage>)>,
     logs: Vec<String>,
     fault: Option<String>,
-}
-
-/// Whether a script uses nothing that can hide a change from its JSON: frozen or hidden members, other prototypes.
-pub(super) fn is_plain(text: &str) -> bool {
-    !["Object", "Reflect", "Symbol", "Proxy", "__proto__", "constructor", "__define", "globalThis"]
-        .iter()
-        .any(|word| text.contains(word))
 }

@@ -53,7 +53,8 @@ impl Compiler<'_, '_, '_> {
                 before: one.before.as_ref().and_then(|text| self.script(text, ScriptKind::Before)),
             })
             .collect();
-        StateScripts { script, input, sub_inputs, work, catch, transitions }
+        let updates = state.updates.iter().map(|update| self.input(&update.value)).collect();
+        StateScripts { script, updates, input, sub_inputs, work, catch, transitions }
     }
 
     /// A blank condition and `true` hold always (A11).
@@ -227,6 +228,11 @@ impl Compiler<'_, '_, '_> {
             let hint = did_you_mean(&name.name, known_names())
                 .or_else(|| Some(format!("keep your own values in `common_data.{}`", name.name)));
             self.report("E07", text, name, message, hint);
+        }
+        for name in &facts.frozen {
+            let message = format!("`{}` can only be read", name.name);
+            let hint = Some("write to `common_data` instead".to_owned());
+            self.report("E13", text, name, message, hint);
         }
         let form = self.form;
         let agents: Vec<&str> = form.agents.iter().map(|agent| agent.id.value.as_str()).collect();

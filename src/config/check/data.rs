@@ -26,6 +26,8 @@ fn output(unit: &Unit, findings: &mut Findings<'_>) {
     let mut written: HashSet<&str> =
         all().flat_map(|facts| &facts.writes).map(|key| key.name.as_str()).collect();
     written.extend(form.inputs.iter().map(|input| input.name.value.as_str()));
+    let updates = form.states.iter().flat_map(|state| &state.updates);
+    written.extend(updates.filter_map(|update| update.path.value.split('.').next()));
     written.extend(form.variables.iter().map(|(name, _)| name.value.as_str()));
     let hint = |key: &str| Some(format!("set `common_data.{key}` in a script or a `before`"));
     let stop = form.states.iter().position(|state| state.name.value == "stop");

@@ -1,9 +1,9 @@
-//! Literal values of typed states that can never work (E10): lengths of time, times, steps without their arguments.
+//! Literal values of typed states that can never work (E10): lengths of time, and times.
 
 use super::super::source::Findings;
 use super::super::workflow_file::{InputForm, WaitForm, WorkForm};
 use super::{InputScript, Unit};
-use crate::domain::duration::from_iso;
+use crate::domain::span::{duration_text_ms, instant_ms};
 
 pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
@@ -25,11 +25,11 @@ fn time(wait: &WaitForm, text: &str, findings: &mut Findings<'_>) {
         | InputForm::Request(_) => return,
     };
     if wait.until {
-        if text.parse::<jiff::Timestamp>().is_err() {
+        if let Err(why) = instant_ms(&text.into()) {
             let hint = "write a time such as \"2030-01-31T09:00:00Z\", or an expression";
-            findings.error("E10", span, format!("`{text}` is no time"), Some(hint.to_owned()));
+            findings.error("E10", span, why, Some(hint.to_owned()));
         }
-    } else if let Err(why) = from_iso(text) {
+    } else if let Err(why) = duration_text_ms(text) {
         let hint = "write seconds, an ISO 8601 duration such as \"PT5M\", or an expression";
         findings.error("E10", span, why, Some(hint.to_owned()));
     }

@@ -45,6 +45,10 @@ fn judge(form: &WorkflowForm, facts: &Facts, findings: &mut Findings<'_>) {
             .or_else(|| Some(format!("keep your own values in `common_data.{}`", name.name)));
         findings.error("E07", span(name), message, hint);
     }
+    for name in &facts.frozen {
+        let message = format!("`{}` can only be read", name.name);
+        findings.error("E13", span(name), message, Some("write to `common_data` instead".to_owned()));
+    }
     let agents: Vec<&str> = form.agents.iter().map(|agent| agent.id.value.as_str()).collect();
     let contexts: Vec<&str> = form.contexts.iter().map(|context| context.name.value.as_str()).collect();
     for (what, named, known) in [("agent", &facts.agents, agents), ("context", &facts.contexts, contexts)] {

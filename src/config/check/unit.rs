@@ -57,6 +57,8 @@ pub enum InputScript {
 #[derive(Default)]
 pub struct StateScripts {
     pub script: Option<Compiled>,
+    /// As `StateForm::updates`: their values.
+    pub updates: Vec<InputScript>,
     pub input: InputScript,
     /// As `StateForm::sub_inputs`.
     pub sub_inputs: Vec<InputScript>,
@@ -84,7 +86,7 @@ impl InputScript {
 impl StateScripts {
     /// Scripts that run when the state is entered, before its work.
     pub fn entering(&self) -> impl Iterator<Item = &Compiled> {
-        let inputs = std::iter::once(&self.input).chain(&self.sub_inputs).chain(&self.work);
+        let inputs = self.updates.iter().chain([&self.input]).chain(&self.sub_inputs).chain(&self.work);
         self.script.iter().chain(inputs.filter_map(InputScript::script))
     }
 

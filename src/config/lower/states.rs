@@ -10,7 +10,7 @@ use super::places::Places;
 use super::steps::arguments;
 use crate::domain::ids::{AgentIx, ScriptIx, StateIx, WorkflowIx};
 use crate::domain::place::Place;
-use crate::domain::script::Script;
+use crate::domain::script::{Script, ScriptForm, ScriptKind};
 use crate::domain::tool::ToolRisk;
 use crate::domain::workflow::{
     AgentFunction, Branch, Catch, ForEach, Input, OnError, Parallel, Pause, Recovery, Retry, State, Step,
@@ -53,7 +53,11 @@ impl<'b> Builder<'b> {
 
     pub(super) fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> State {
         let terminal = form.is_terminal();
-        let script = scripts.script.as_ref().filter(|_| !terminal).map(|script| self.script(script));
+        let script = match &scripts.script {
+            Some(script) if !terminal => Some(self.script(script)),
+            None if !terminal && !form.updates.is_empty() => Some(self.updates(form, scripts)),
+            Some(_) | None => None,
+        };
         let input = self.input(&scripts.input);
         let (work, output) =
             if terminal { (Work::None, input) } else { (self.work(form, scripts, input), Input::Absent) };
@@ -241,6 +245,34 @@ impl<'b> Builder<'b> {
         }
     }
 
+    /// One script that reads all values, then writes all of them. It is shown as what it does.
+    fn updates(&mut self, form: &StateForm, scripts: &StateScripts) -> ScriptIx {
+        let mut shown: Vec<String> = Vec::new();
+        let mut entries: Vec<String> = Vec::new();
+        for (update, value) in form.updates.iter().zip(&scripts.updates) {
+            let (written, prepared) = match value {
+                InputScript::Script(script) => (script.text.value.clone(), script.facts.prepared.clone()),
+                InputScript::Text(text) => (quoted(text), quoted(text)),
+                InputScript::Value(value) => (value.to_string(), value.to_string()),
+                InputScript::Absent => continue,
+            };
+            let operation = update.operation.word();
+            shown.push(format!("{operation} {}: {written}", update.path.value));
+            // the value stands on lines of its own: it may end in a comment
+            entries.push(format!("[{},\"{operation}\",(\n{prepared}\n)]", quoted(&update.path.value)));
+        }
+        let place = form.updates.first().map_or(form.name.span.start, |first| first.path.span.start);
+        self.scripts.push(Script {
+            kind: ScriptKind::Action,
+            form: ScriptForm::Expression,
+            source: shown.join("; "),
+            prepared: format!("__flow.set([{}])", entries.join(",")),
+            offers: Vec::new(),
+            place: self.places.of(place),
+        });
+        ScriptIx(self.scripts.len() - 1)
+    }
+
     fn script(&mut self, compiled: &Compiled) -> ScriptIx {
         let place = || self.places.of(compiled.text.span.start + 1);
         self.scripts.push(Script {
@@ -253,4 +285,8 @@ impl<'b> Builder<'b> {
         });
         ScriptIx(self.scripts.len() - 1)
     }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }

@@ -26,6 +26,9 @@ fn the_schema_of_workflows_has_the_keys_that_are_read() {
         let known = schema["$defs"]["state"]["properties"]["type"]["oneOf"].as_array().unwrap();
         assert!(word.is_empty() || known.iter().any(|one| one["const"] == word), "{word}");
     }
+    for (word, read) in vocabulary::steps() {
+        assert_eq!(sorted(explained(&schema, &format!("{word}_step"))), sorted(read), "the step `{word}`");
+    }
 }
 
 #[test]

@@ -250,13 +250,14 @@ const FAIL: &[Field] = &[
 
 const FINAL: &[Field] = &[field("input", VALUE, "The output.")];
 
-const EXPECTED: Shape = Either(&[Integer, List(&Integer), Words(&[("any", "Whatever comes back.")])]);
-const JOIN: Shape = Words(&[("all", "All of them (default)."), ("any", "The first one.")]);
+pub(super) const EXPECTED: Shape =
+    Either(&[Integer, List(&Integer), Words(&[("any", "Whatever comes back.")])]);
+pub(super) const JOIN: Shape = Words(&[("all", "All of them (default)."), ("any", "The first one.")]);
 const ON_ERROR: Shape = Words(&[
     ("fail_fast", "The first failure stops the others and fails the state (default)."),
     ("collect", "All finish; failures stand in the result."),
 ]);
-const MERGE: Shape = Words(&[
+pub(super) const MERGE: Shape = Words(&[
     ("first", "The first branch that wrote it wins."),
     ("last", "The last branch that wrote it wins."),
     ("append", "Lists are joined, in the order of the branches."),
@@ -280,7 +281,11 @@ const ACTION: &[Field] = &[
         Text,
         "JavaScript that runs first: an expression, statements, or an arrow function. `this.common_data` holds the variables.",
     ),
-    field("set_state", Any, "Changes of `common_data`, one after the other."),
+    field(
+        "set_state",
+        Either(&[Object, List(&Ref("update"))]),
+        "Changes of `common_data`, one after the other.",
+    ),
     field("sub_workflow", Text, "Another workflow, run to its end; its output is `sub_workflow_result`."),
     field("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
 ];

@@ -14,14 +14,14 @@ use oxc_parser::Parser;
 use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 
-use super::visit::Visitor;
-use super::{Facts, Name, SyntaxError, depth, is_known};
+use super::visit::{Visitor, free};
+use super::{Facts, Name, Offer, SyntaxError, depth, is_known};
 use crate::domain::script::shorthand::{Rewritten, rewrite};
 use crate::domain::script::{HOST_MEMBERS, HOST_NAMES, ScriptForm};
 use names::Names;
 
 /// A script file as read.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Library {
     /// The body of a function that returns what the file offers; lines as in the file.
     pub prepared: String,
@@ -30,20 +30,6 @@ pub struct Library {
     pub hidden: Vec<Name>,
     /// What the file touches as a whole. `prepared` and `form` mean nothing here.
     pub facts: Facts,
-}
-
-/// One name that other scripts may use.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Offer {
-    pub name: String,
-    /// Byte offset in the file.
-    pub offset: usize,
-    /// It is written as a function, so that it can be called as a handler.
-    pub callable: bool,
-    /// The texts that it can return, with their offsets, if all of them can be seen.
-    pub returns: Option<Vec<Name>>,
-    /// It cannot end without returning something.
-    pub always: bool,
 }
 
 impl Library {
@@ -115,16 +101,16 @@ fn facts(
     let back = |offset: u32| at(offset as usize);
     let mut facts = Facts::new(ScriptForm::Statements, String::new());
     let scoping = semantic.scoping();
-    let free = scoping.root_unresolved_references();
-    for (name, references) in free {
+    let unresolved = scoping.root_unresolved_references();
+    for (name, references) in unresolved {
         let known = is_known(name) || OWN.contains(name) || names.has(name);
         if let (false, Some(first)) = (known, references.first()) {
             let span = semantic.reference_span(scoping.get_reference(*first));
             facts.unknown.push(Name { name: name.to_string(), offset: back(span.start) });
         }
     }
-    let state = free.keys().any(|name| *name == "state");
-    let mut visitor = Visitor::of_library(&mut facts, &back, state);
+    let free = free(unresolved.keys().map(AsRef::as_ref));
+    let mut visitor = Visitor::of_library(&mut facts, &back, free);
     visitor.visit_program(program);
     let asynchronous = visitor.asynchronous;
     facts.unknown_members.retain(|name| !names.has(&name.name));

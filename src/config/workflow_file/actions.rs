@@ -4,9 +4,13 @@ use super::super::json::{Kind, Node};
 use super::super::source::Findings;
 use super::fields::{choice, given, required_text, text, wrong};
 use super::inputs::{Inputs, arguments, texts_by_name};
+use super::safety::length;
 use super::{Arguments, InputForm, Spanned, StepForm, Text};
 use crate::domain::tool::ToolRisk;
 use crate::domain::workflow::Expect;
+
+/// The longest time that the tools accept for one action.
+const LONGEST_SECONDS: u64 = 3_600;
 
 /// `tool`: a tool of the project by its name, or a call of `use.tools`, whose arguments the state may replace.
 pub(super) fn tool(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) -> Option<StepForm> {
@@ -61,7 +65,8 @@ pub(super) fn shell(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>
         }
     }
     one(node, "cwd", inputs, &mut all, findings);
-    texts_by_name(node, "env", inputs, &mut all, findings);
+    texts_by_name(node, ("env", false), inputs, &mut all, findings);
+    limit(node, inputs, &mut all, findings);
     let expect = expect(node, "expect_exit", (0, 255), findings);
     if given(node, "command").is_none() {
         absent(node, "the shell state has no `command`", "add \"command\": \"…\"", findings);
@@ -75,11 +80,12 @@ pub(super) fn http(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>)
     method(node, &mut all, findings);
     one(node, "url", inputs, &mut all, findings);
     literal_url(node, findings);
-    texts_by_name(node, "headers", inputs, &mut all, findings);
-    texts_by_name(node, "query", inputs, &mut all, findings);
+    texts_by_name(node, ("headers", true), inputs, &mut all, findings);
+    texts_by_name(node, ("query", false), inputs, &mut all, findings);
     if let Some(value) = given(node, "body") {
         all.add(key("body", value), value, inputs, findings);
     }
+    limit(node, inputs, &mut all, findings);
     let expect = expect(node, "expect_status", (100, 599), findings);
     if given(node, "url").is_none() {
         absent(node, "the http state has no `url`", "add \"url\": \"https://…\"", findings);
@@ -122,6 +128,14 @@ fn one(node: &Node, name: &str, inputs: Inputs<'_>, all: &mut Arguments, finding
         }
         Some(_) => all.add(key(name, value), value, inputs, &mut Findings::new(findings.file)),
         None => {}
+    }
+}
+
+/// The state's `timeout` holds for the action too, which otherwise has one of its own that may be shorter.
+fn limit(node: &Node, inputs: Inputs<'_>, all: &mut Arguments, findings: &Findings<'_>) {
+    // what is wrong with it is found where the state is read
+    if let Some(length) = length(node, "timeout", inputs.named, &mut Findings::new(findings.file)) {
+        all.add_literal("timeout_seconds", length.div_ceil(1_000).min(LONGEST_SECONDS).into());
     }
 }
 

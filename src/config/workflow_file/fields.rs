@@ -7,7 +7,7 @@ use super::super::source::{Findings, SourceFile};
 use super::super::suggest::did_you_mean;
 use super::keys::Keys;
 use super::{Spanned, Text};
-use crate::domain::duration::{from_iso, from_seconds};
+use crate::domain::span::duration_ms;
 
 /// Checks that a node is an object and holds only known keys (E14). The object's members, or `None`.
 pub(super) fn object(node: &Node, keys: &Keys, findings: &mut Findings<'_>) -> Option<()> {
@@ -157,29 +157,16 @@ pub(super) fn texts(node: &Node, key: &str, findings: &mut Findings<'_>) -> Opti
     Some(all)
 }
 
-/// Milliseconds of a number of seconds or an ISO 8601 text.
+/// Milliseconds of a number of seconds or an ISO 8601 text; more than none.
 pub(super) fn duration(value: &Node, key: &str, findings: &mut Findings<'_>) -> Option<u64> {
-    let parsed = match &value.kind {
-        Kind::Number(text) => {
-            text.parse().map_err(|_| "is no number".to_owned()).and_then(from_seconds).map_err(|why| {
-                (format!("`{key}` {why}"), "write seconds, or an ISO 8601 duration such as \"PT5M\"")
-            })
-        }
-        Kind::String(text) => from_iso(text).map_err(|why| {
-            (format!("`{key}`: {why}"), "write seconds, or an ISO 8601 duration such as \"PT5M\"")
-        }),
-        Kind::Null | Kind::Bool(_) | Kind::Array(_) | Kind::Object(_) => {
-            wrong(value, &format!("`{key}` must be seconds or an ISO 8601 duration"), findings);
-            return None;
-        }
+    let message = match duration_ms(&value.to_value()) {
+        Ok(0) => format!("`{key}` must be more than 0"),
+        Ok(milliseconds) => return Some(milliseconds),
+        Err(why) => format!("`{key}`: {why}"),
     };
-    match parsed {
-        Ok(milliseconds) => Some(milliseconds),
-        Err((message, hint)) => {
-            findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
-            None
-        }
-    }
+    let hint = "write seconds, or an ISO 8601 duration such as \"PT5M\"";
+    findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+    None
 }
 
 /// One of a few words.

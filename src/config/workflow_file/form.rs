@@ -20,6 +20,7 @@ pub struct WorkflowHead {
     pub inputs: Vec<Parameter>,
     pub output: Option<Parameter>,
     pub start: StartCondition,
+    pub dialect: Dialect,
     /// Of the name's text.
     pub span: Range<usize>,
 }
@@ -152,6 +153,8 @@ pub struct StateForm {
     pub script: Option<Text>,
     pub sub_workflow: Option<Text>,
     pub sub_inputs: Vec<(Text, InputForm)>,
+    /// `action.set_state`.
+    pub updates: Vec<UpdateForm>,
     /// What a state with a `type` does.
     pub work: WorkForm,
     pub handlers: HandlersForm,
@@ -169,6 +172,45 @@ pub struct StateForm {
     /// The file does not name it: the end of a body.
     pub implied: bool,
     pub span: Range<usize>,
+}
+
+/// One change of the state.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UpdateForm {
+    /// Keys with dots between them, without a root.
+    pub path: Text,
+    pub operation: Operation,
+    pub value: InputForm,
+}
+
+/// What an update does with the old value and the new one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    Set,
+    /// To a list; one that is not there yet begins.
+    Append,
+    /// Numbers; what is not there yet is 0.
+    Increment,
+    Decrement,
+    Multiply,
+    /// Keys of an object into another.
+    Merge,
+}
+
+impl Operation {
+    pub const ALL: [Self; 6] =
+        [Self::Set, Self::Append, Self::Increment, Self::Decrement, Self::Multiply, Self::Merge];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Append => "append",
+            Self::Increment => "increment",
+            Self::Decrement => "decrement",
+            Self::Multiply => "multiply",
+            Self::Merge => "merge",
+        }
+    }
 }
 
 /// Functions of the script file: before the model is asked, after it answered, and the one that names the next state.

@@ -218,11 +218,11 @@ fn is_form(node: &Node) -> bool {
     }
 }
 
-/// Texts by name, of which some may come from the environment when they are needed: `{"env": "NAME"}` is passed on
-/// as it stands, so that the value itself is in no journal.
+/// Texts by name. With `secrets` some may come from the environment when they are needed: `{"env": "NAME"}` is passed
+/// on as it stands, so that the value itself is in no journal.
 pub(super) fn texts_by_name(
     node: &Node,
-    key: &str,
+    (key, secrets): (&str, bool),
     inputs: Inputs<'_>,
     arguments: &mut Arguments,
     findings: &mut Findings<'_>,
@@ -238,7 +238,11 @@ pub(super) fn texts_by_name(
         match &member.value.kind {
             Kind::Null => {}
             Kind::Object(_) if member.value.get("env").is_some() => {
-                if let Some(secret) = secret(&member.value, findings) {
+                if !secrets {
+                    let hint = "only the headers of an http state can be read from the environment";
+                    let message = format!("a value of `{key}` cannot come from the environment");
+                    findings.error("E10", member.value.span.clone(), message, Some(hint.to_owned()));
+                } else if let Some(secret) = secret(&member.value, findings) {
                     literal.insert(member.key.clone(), secret);
                 }
             }

@@ -19,6 +19,7 @@ pub(super) const WORKFLOW: Keys = Keys {
         "contexts",
         "agents",
         "states",
+        "steps",
         "start_condition",
         "limits",
         "budget",
@@ -226,12 +227,28 @@ pub(super) const SECRET: Keys =
 
 pub(super) const ACTION: Keys = Keys {
     what: "an action",
-    known: &["function", "script", "sub_workflow", "sub_workflow_input"],
+    known: &["function", "script", "set_state", "sub_workflow", "sub_workflow_input"],
     later: &[],
 };
+
+pub(super) const UPDATE: Keys =
+    Keys { what: "an update", known: &["path", "operation", "value", "description"], later: &[] };
 
 pub(super) const TRANSITION: Keys =
     Keys { what: "a transition", known: &["target", "condition", "before", "description"], later: &[] };
 
 pub(super) const INPUT: Keys =
     Keys { what: "an input", known: &["text", "expr", "template", "file", "prompt"], later: &[] };
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_state_has_the_keys_of_its_types() {
+        let types = STATE_TYPES.iter().chain([&PLAIN_STATE]).flat_map(StateType::known);
+        assert_eq!(types.collect::<BTreeSet<_>>(), STATE.known.iter().copied().collect());
+    }
+}

@@ -8,6 +8,7 @@ use super::fields::{choice, count, given, list, object, required_text, text, unk
 use super::inputs::{Inputs, sub_inputs};
 use super::keys::{ACTION, PLAIN_STATE, STATE_TYPES, StateType, TRANSITION};
 use super::named::Named;
+use super::updates::updates;
 use super::{
     FunctionForm, HandlersForm, Spanned, StateForm, TransitionForm, WorkForm, actions, pauses, safety,
 };
@@ -101,6 +102,9 @@ impl<'n> States<'n> {
             script: action.and_then(|action| text(action, "script", findings)),
             sub_workflow: own.and_then(|action| text(action, "sub_workflow", findings)),
             sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.inputs(), findings)),
+            updates: action.map_or_else(Vec::new, |action| {
+                updates(action, &|value, findings| self.inputs().auto(value, findings), findings)
+            }),
             handlers: if plain { handlers(node, findings) } else { HandlersForm::default() },
             transitions,
             retry: safety::retry(node, self.named, findings),

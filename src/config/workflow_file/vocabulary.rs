@@ -2,10 +2,10 @@
 
 use super::keys::{
     ACTION, AGENT, BRANCH, BUDGET, CAP, CATCH, CONTEXT, INPUT, Keys, LIMITS, MESSAGE, OUTPUT, PARAMETER,
-    PLAIN_STATE, REQUEST, RETRY, SECRET, STATE_TYPES, TRANSITION, USE, USED_TOOL, WORKFLOW,
+    PLAIN_STATE, REQUEST, RETRY, SECRET, STATE_TYPES, TRANSITION, UPDATE, USE, USED_TOOL, WORKFLOW,
 };
 
-const OBJECTS: [(&str, &Keys); 19] = [
+const OBJECTS: [(&str, &Keys); 20] = [
     ("workflow", &WORKFLOW),
     ("parameter", &PARAMETER),
     ("limits", &LIMITS),
@@ -25,6 +25,7 @@ const OBJECTS: [(&str, &Keys); 19] = [
     ("stored", &OUTPUT),
     ("request", &REQUEST),
     ("secret", &SECRET),
+    ("update", &UPDATE),
 ];
 
 /// The keys of an object that are read; none if there is no such object.
@@ -40,4 +41,9 @@ pub fn objects() -> impl Iterator<Item = &'static str> {
 /// Every `type` of a state with the keys that are read then; `""` is a state without a `type`.
 pub fn states() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     std::iter::once(&PLAIN_STATE).chain(&STATE_TYPES).map(|kind| (kind.word, kind.known().collect()))
+}
+
+/// Every `type` of a step with the keys that are read then.
+pub fn steps() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    super::steps::kinds()
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{Lane, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::ids::StateIx;
+use crate::domain::script::LOOPS;
 use crate::domain::workflow::{ForEach, Parallel, Work, value_kind};
 use crate::engine::fork::{Fork, ForkKind};
 use crate::engine::frame::Frame;
@@ -131,6 +132,7 @@ fn visible(frame: &Frame, spec: &ForEach, facts: &Value) -> Map<String, Value> {
     for path in &spec.needs {
         if path == "*" {
             data = (*frame.data).clone();
+            data.shift_remove(LOOPS);
         } else {
             let keys: Vec<&str> = path.split('.').collect();
             copy(&frame.data, &mut data, &keys);

@@ -78,3 +78,42 @@ fn a_projects_env_settings_and_roles_wait_as_well() {
     let shown = world.run(&["config", "show"]).code(0);
     assert!(!shown.out.contains("others") && shown.err.contains("changed .env"), "{}", shown.err);
 }
+
+#[test]
+fn a_script_file_is_part_of_what_is_trusted() {
+    let world = World::new();
+    let flow = json!({"workflow_name": "scripted", "output": {"name": "out", "type": "string"},
+        "states": [{"name": "start", "action": {"script": "fill"}}]});
+    world.write(".synthdev/workflows/s.json", &flow.to_string());
+    let script = ".synthdev/workflows/s/script.js";
+    world.write(script, "export function fill() { this.common_data.out = 'one'; }");
+    let run = |more: &[&str]| world.run(&[&["run", "scripted", "--json"], more].concat());
+    let refused = run(&[]).code(2);
+    assert!(refused.err.contains(script), "{}", refused.err);
+    assert_eq!(run(&["--trust"]).code(0).json()["output"], "one");
+    world.write(script, "export function fill() { this.common_data.out = 'two'; }");
+    assert!(run(&[]).code(2).err.contains(&format!("changed {script}")));
+    assert_eq!(run(&["--trust"]).code(0).json()["output"], "two");
+}
+
+#[test]
+fn a_workflow_file_of_the_command_line_brings_its_script_file() {
+    let world = World::new();
+    let flow = json!({"workflow_name": "own", "script_file": "lib/a.js", "output": {"name": "out", "type": "string"},
+        "states": [{"name": "start", "action": {"script": "fill"}}]});
+    world.write("flows/own.json", &flow.to_string());
+    world.write("flows/lib/a.js", "function fill() {\n  common_data.out = inputs.nothing.deep;\n}");
+    let run = || world.run(&["run", "--workflow-file", "flows/own.json", "--json"]);
+    let failed = run().code(1).json();
+    assert_eq!(failed["error"]["place"]["file"], "flows/lib/a.js");
+    assert_eq!(failed["error"]["place"]["line"], 2);
+    world.write("flows/lib/a.js", "function fill() {\n  common_data.out = missing;\n}");
+    let checked = world.run(&["check", "flows/own.json"]).code(1);
+    assert!(
+        checked.out.contains("flows/lib/a.js:2:21") && checked.out.contains("common_data.out = missing"),
+        "{}",
+        checked.out
+    );
+    world.write("flows/lib/a.js", "function fill() { common_data.out = 'three'; }");
+    assert_eq!(run().code(0).json()["output"], "three");
+}

@@ -8,8 +8,7 @@ use oxc_ast::ast::{
 };
 use oxc_span::{GetSpan, Span};
 
-use super::super::{Name, SyntaxError};
-use super::Offer;
+use super::super::{Name, Offer, SyntaxError};
 use super::returns::{self, Returns};
 
 /// What a name of the file stands for.

@@ -13,13 +13,15 @@ use super::super::Name;
 pub(super) struct Returns {
     /// Texts with their offsets; `None` if something else may be returned, too.
     pub(super) texts: Option<Vec<Name>>,
-    /// It cannot end without a `return`.
+    /// It cannot end without returning something.
     pub(super) always: bool,
+    /// It can return `null`, `undefined` or nothing by a word.
+    empty: bool,
 }
 
 impl Returns {
     fn new() -> Self {
-        Self { texts: Some(Vec::new()), always: false }
+        Self { texts: Some(Vec::new()), always: false, empty: false }
     }
 
     fn of(statements: &[Statement<'_>]) -> Self {
@@ -27,7 +29,7 @@ impl Returns {
         for statement in statements {
             returns.visit_statement(statement);
         }
-        returns.always = ends(statements);
+        returns.always = ends(statements) && !returns.empty;
         returns
     }
 }
@@ -82,11 +84,12 @@ fn of_arrow(arrow: &ArrowFunctionExpression<'_>) -> Returns {
     if !arrow.expression {
         return Returns::of(&arrow.body.statements);
     }
-    let mut returns = Returns { always: true, ..Returns::new() };
+    let mut returns = Returns::new();
     match arrow.body.statements.first() {
         Some(Statement::ExpressionStatement(only)) => returns.value(&only.expression),
         _ => returns.texts = None,
     }
+    returns.always = !returns.empty;
     returns
 }
 
@@ -120,6 +123,8 @@ impl Returns {
                 self.value(&choice.consequent);
                 self.value(&choice.alternate);
             }
+            Expression::NullLiteral(_) => self.empty = true,
+            Expression::Identifier(name) if name.name == "undefined" => self.empty = true,
             _ => self.texts = None,
         }
     }
@@ -127,8 +132,9 @@ impl Returns {
 
 impl<'a> Visit<'a> for Returns {
     fn visit_return_statement(&mut self, it: &ReturnStatement<'a>) {
-        if let Some(value) = &it.argument {
-            self.value(value);
+        match &it.argument {
+            Some(value) => self.value(value),
+            None => self.empty = true,
         }
     }
 

@@ -1,0 +1,80 @@
+//! Step-list workflows (CHILD-12, CHILD-13): `steps` in the place of `states`.
+//!
+//! A list of steps is rewritten as a list of states before it is read, so that there is one engine, one checker, one
+//! drawing. A step becomes a state of its `id` (or `step_3`), followed by the steps inside it; what a loop needs in
+//! addition is named after it (`poll.again`). Each piece keeps the place of the step that it was made from. Keys that
+//! every state may have (`retry`, `catch`, `timeout`, …) are passed on as they stand.
+
+mod flow;
+mod keys;
+mod kinds;
+mod loops;
+mod nodes;
+mod shown;
+
+use super::super::json::{Kind, Member, Node};
+use super::super::source::Findings;
+use flow::{Flow, Place};
+
+/// Visits of states that a list of steps may need; beyond this a limit of its own has to be set.
+const MOST_STEPS: u64 = 1_000_000;
+/// What every workflow may use (A52).
+const USUAL_STEPS: u64 = 200;
+
+/// Every type of steps with its keys.
+pub(super) fn kinds() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    keys::TYPES.iter().map(|kind| (kind.word, kind.known().collect()))
+}
+
+/// The workflow with `states`, if it is written as `steps`.
+pub(super) fn rewritten(node: &Node, findings: &mut Findings<'_>) -> Option<Node> {
+    let steps = node.members()?.iter().find(|member| member.key == "steps")?;
+    if let Some(states) = node.members()?.iter().find(|member| member.key == "states") {
+        let hint = "a workflow is written as `steps` or as `states`";
+        findings.error(
+            "E12",
+            states.key_span.clone(),
+            "`states` stands beside `steps`",
+            Some(hint.to_owned()),
+        );
+    }
+    let mut flow = Flow::new(findings);
+    let states = flow.body(&steps.value, Place::outermost());
+    let needed = flow.visits(&states).max(flow.inside);
+    let kept =
+        node.members()?.iter().filter(|member| !["steps", "states", "limits"].contains(&member.key.as_str()));
+    let mut members: Vec<Member> = kept.cloned().collect();
+    members.push(Member {
+        key: "states".to_owned(),
+        key_span: steps.key_span.clone(),
+        value: nodes::list(states, &steps.value.span),
+    });
+    members.push(limits(node, needed, steps));
+    Some(Node { span: node.span.clone(), kind: Kind::Object(members) })
+}
+
+/// Loops say themselves how often they turn: `limits.max_steps` makes room for all of that unless the file sets it.
+fn limits(node: &Node, needed: u64, steps: &Member) -> Member {
+    let most = needed.clamp(USUAL_STEPS, MOST_STEPS);
+    let value = u32::try_from(most).unwrap_or(u32::MAX);
+    let own = node.members().into_iter().flatten().find(|member| member.key == "limits");
+    match own {
+        None => {
+            let span = &steps.key_span;
+            let limit = nodes::member("max_steps", nodes::number(value, span));
+            nodes::member("limits", nodes::object(vec![limit], span))
+        }
+        Some(own) => {
+            let mut own = own.clone();
+            if let Kind::Object(members) = &mut own.value.kind
+                && members.iter().all(|member| member.key != "max_steps")
+            {
+                members.push(nodes::member("max_steps", nodes::number(value, &own.key_span)));
+            }
+            own
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

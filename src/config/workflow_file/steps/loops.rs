@@ -1,0 +1,193 @@
+//! `condition`, `while`, `break`, `continue`: states that only choose.
+//!
+//! A loop counts its turns in the data under `_loops`, where its body reads them as `loop`. The count comes before the
+//! condition is asked once more, and the condition always sees what the last step left (CHILD-13).
+
+use super::super::super::json::{Kind, Member, Node};
+use super::super::fields::{choice, count, wrong};
+use super::flow::{Flow, Step, Turning};
+use super::nodes::{bare, list, member, text};
+
+/// Turns of a loop that does not say how many there may be.
+const MOST_TURNS: u32 = 100;
+
+impl Flow<'_, '_> {
+    /// `if`, `then`, `else`.
+    pub(super) fn condition(&mut self, step: &Step<'_>, states: &mut Vec<Node>) {
+        let Some(test) = self.needed(step, "if", "\"state.count > 0\"").map(|one| bare(&one.value)) else {
+            return;
+        };
+        let mut inside = Vec::new();
+        let mut entry = |flow: &mut Self, key: &str| match step.member(key) {
+            Some(branch) => {
+                let place = step.place.within(&format!("{}.{key}", step.called()), &step.next);
+                let (entry, mut more) = flow.list(&branch.value, &place);
+                inside.append(&mut more);
+                entry
+            }
+            None => step.next.clone(),
+        };
+        let (then, other) = (entry(self, "then"), entry(self, "else"));
+        if step.member("then").is_none() && step.member("else").is_none() {
+            self.needed(step, "then", "[{\"type\": …}]");
+        }
+        let span = &test.span.clone();
+        let transitions = vec![
+            self.transition(&then, Some(test), None, span),
+            self.transition(&other, None, None, step.span()),
+        ];
+        let members = vec![member("transition", list(transitions, step.span()))];
+        states.push(self.state(step, step.name.clone(), members));
+        states.append(&mut inside);
+    }
+
+    /// `while`: the loop itself, `.again` after each turn, `.limit` when all turns are used up.
+    pub(super) fn repeat(&mut self, step: &Step<'_>, states: &mut Vec<Node>) {
+        let test = self.needed(step, "condition", "\"state.count < 3\"").map(|one| bare(&one.value));
+        let body = self.needed(step, "steps", "[{\"type\": …}]");
+        let most =
+            step.member("max_iterations").and_then(|_| count(step.node, "max_iterations", self.findings));
+        let most = most.unwrap_or(MOST_TURNS);
+        let output = self.output_key(step);
+        let goes_on = self.goes_on_at_the_limit(step);
+        let (Some(test), Some(body)) = (test, body) else { return };
+        let name = step.called().to_owned();
+        let turning = Turning { name: name.clone(), next: step.next.clone(), output, most };
+        let mut place = step.place.within(&name, &format!("{name}.again"));
+        place.loops.push(turning.clone());
+        let (entry, mut inside) = self.list(&body.value, &place);
+        // the states of the loop itself are visited once more than its body
+        let around = Step {
+            place: &place,
+            node: step.node,
+            kind: step.kind,
+            name: step.name.clone(),
+            next: step.next.clone(),
+        };
+        let depth = step.place.loops.len();
+        let turn =
+            self.transition(&entry, Some(test.clone()), Some(format!("__flow.turn({depth})")), step.span());
+        let done = self.transition(&step.next, None, Some(turning.end(depth, "done")), step.span());
+        let begin = text(format!("__flow.begin({depth}, \"{name}\")"), step.span());
+        let action = member("action", super::nodes::object(vec![member("script", begin)], step.span()));
+        let first = member("transition", list(vec![turn.clone(), done.clone()], step.span()));
+        states.push(self.state(step, step.name.clone(), vec![action, first]));
+        states.append(&mut inside);
+        let over = text(format!("__flow.turns({depth}) >= {most}"), step.span());
+        let over = self.transition(&format!("{name}.limit"), Some(over), None, step.span());
+        let again = member("transition", list(vec![over, turn, done.clone()], step.span()));
+        states.push(self.state(&around, text(format!("{name}.again"), step.span()), vec![again]));
+        self.limit(step, test, done, goes_on.then(|| turning.end(depth, "max_iterations")), most, states);
+    }
+
+    /// All turns are used up: that is no failure if the condition does not hold any more either.
+    fn limit(
+        &mut self,
+        step: &Step<'_>,
+        test: Node,
+        done: Node,
+        goes_on: Option<String>,
+        most: u32,
+        states: &mut Vec<Node>,
+    ) {
+        let name = step.called();
+        let exceeded = format!("{name}.exceeded");
+        let more = match &goes_on {
+            Some(end) => self.transition(&step.next, Some(test), Some(end.clone()), step.span()),
+            None => self.transition(&exceeded, Some(test), None, step.span()),
+        };
+        let choices = member("transition", list(vec![more, done], step.span()));
+        states.push(self.state(step, text(format!("{name}.limit"), step.span()), vec![choices]));
+        if goes_on.is_none() {
+            let cause = format!("the loop `{name}` has made its {most} turns, and its condition still holds");
+            let members = vec![
+                member("type", text("fail", step.span())),
+                member("error", text("max_iterations", step.span())),
+                member("cause", text(cause, step.span())),
+            ];
+            states.push(self.state(step, text(exceeded, step.span()), members));
+        }
+    }
+
+    fn goes_on_at_the_limit(&mut self, step: &Step<'_>) -> bool {
+        let words = [("fail", false), ("continue", true)];
+        choice(step.node, "on_max", &words, self.findings).is_some_and(|word| word.value)
+    }
+
+    /// `break`, `continue`.
+    pub(super) fn leave(&mut self, step: &Step<'_>, states: &mut Vec<Node>) {
+        let depth = step.place.loops.len().saturating_sub(1);
+        let Some(inner) = step.place.loops.last() else {
+            let around = if step.place.inside_body { " of this body" } else { "" };
+            let message = format!("`{}` stands outside of every loop{around}", step.kind.word);
+            let hint = "it belongs into the `steps` of a `while`";
+            self.findings.error("E10", step.span().clone(), message, Some(hint.to_owned()));
+            return;
+        };
+        let to = if step.kind.word == "break" {
+            self.transition(&inner.next, None, Some(inner.end(depth, "stopped")), step.span())
+        } else {
+            self.transition(&format!("{}.again", inner.name), None, None, step.span())
+        };
+        let members = vec![member("transition", list(vec![to], step.span()))];
+        states.push(self.state(step, step.name.clone(), members));
+    }
+
+    /// The key of the data that `output_to` (or `store_result`) names.
+    pub(super) fn output_key(&mut self, step: &Step<'_>) -> Option<String> {
+        let (first, second) = (step.member("output_to"), step.member("store_result"));
+        if let (Some(_), Some(second)) = (first, second) {
+            let message = "`output_to` and `store_result` are two names of one key";
+            self.findings.error(
+                "E10",
+                second.key_span.clone(),
+                message,
+                Some("keep one of the two".to_owned()),
+            );
+        }
+        self.key(first.or(second)?)
+    }
+
+    fn key(&mut self, named: &Member) -> Option<String> {
+        let Some(path) = named.value.as_str() else {
+            wrong(&named.value, &format!("`{}` must be a string", named.key), self.findings);
+            return None;
+        };
+        let key = ["state.", "common_data."].iter().find_map(|root| path.strip_prefix(root)).unwrap_or(path);
+        let read_only = ["inputs.", "loop."].iter().any(|root| path.starts_with(root));
+        let plain =
+            !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$' || c == '-');
+        if plain && !read_only {
+            return Some(key.to_owned());
+        }
+        let (code, message) = if read_only {
+            ("E13", format!("`{path}` cannot be written: `inputs` and `loop` are only read"))
+        } else {
+            ("E10", format!("`{path}` is no key of the state"))
+        };
+        let hint = "name one key of the state, as in \"result\"";
+        self.findings.error(code, named.value.span.clone(), message, Some(hint.to_owned()));
+        None
+    }
+
+    /// `output` of the state that does the step's work.
+    pub(super) fn output(&mut self, step: &Step<'_>) -> Option<Member> {
+        let named = step.member("output_to").or_else(|| step.member("store_result"))?;
+        let span = named.value.span.clone();
+        let key = self.output_key(step)?;
+        let value = Node { span: span.clone(), kind: Kind::Object(vec![member("as", text(key, &span))]) };
+        Some(member("output", value))
+    }
+}
+
+impl Turning {
+    /// What is done when the loop is left.
+    fn end(&self, depth: usize, status: &str) -> String {
+        match &self.output {
+            Some(key) => {
+                format!("__flow.end({depth}, \"{status}\", {})", serde_json::Value::from(key.as_str()))
+            }
+            None => format!("__flow.end({depth}, \"{status}\")"),
+        }
+    }
+}
