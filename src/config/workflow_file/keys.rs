@@ -239,16 +239,3 @@ pub(super) const TRANSITION: Keys =
 
 pub(super) const INPUT: Keys =
     Keys { what: "an input", known: &["text", "expr", "template", "file", "prompt"], later: &[] };
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn a_state_has_the_keys_of_its_types() {
-        let types = STATE_TYPES.iter().chain([&PLAIN_STATE]).flat_map(StateType::known);
-        assert_eq!(types.collect::<BTreeSet<_>>(), STATE.known.iter().copied().collect());
-    }
-}
