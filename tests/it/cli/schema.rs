@@ -160,7 +160,6 @@ fn wrong_values_are_refused_as_in_the_program() {
         ("/budget", json!({"token": 3})),
         ("/use", json!({"timeout": {}})),
         ("/input", json!([{"name": "task", "default": 3, "schema": 4}])),
-        ("/states/1/input", json!({"txt": "x"})),
         ("/states/1/action/function", json!("sendMessage")),
         ("/contexts/0/starting_messages", json!([{"role": "tool", "content": "x"}])),
         ("/start_condition", json!("later")),
