@@ -1,5 +1,7 @@
 //! Names that must exist, be unique or fit together (E01–E05, E08, E10–E13).
 
+use std::collections::HashMap;
+
 use super::super::source::Findings;
 use super::super::suggest::{closest, did_you_mean};
 use super::super::workflow_file::{
@@ -33,10 +35,12 @@ pub(super) fn check<'w>(
 }
 
 fn unique<'t>(code: &str, what: &str, names: impl Iterator<Item = &'t Text>, findings: &mut Findings<'_>) {
-    let mut seen: Vec<&Text> = Vec::new();
+    let mut seen: HashMap<&str, &Text> = HashMap::new();
     for name in names {
-        match seen.iter().find(|other| other.value == name.value) {
-            None => seen.push(name),
+        match seen.get(name.value.as_str()) {
+            None => {
+                seen.insert(&name.value, name);
+            }
             Some(first) => {
                 let line = findings.file.place(first.span.start).line;
                 let hint = match what {
@@ -76,7 +80,7 @@ fn unknown<'n>(
     known: impl Iterator<Item = &'n str> + Clone,
     findings: &mut Findings<'_>,
 ) {
-    if known.clone().any(|candidate| candidate == name.value) {
+    if findings.is_full() || known.clone().any(|candidate| candidate == name.value) {
         return;
     }
     let hint = did_you_mean(&name.value, known.clone()).or_else(|| {
