@@ -6,15 +6,17 @@ mod compile;
 mod data;
 mod decisions;
 mod graph;
+mod literals;
 mod names;
 mod script_file;
+mod template;
 mod transitions;
 mod unit;
 
 use super::source::Findings;
 use super::workflow_file::WorkflowForm;
 
-pub use compile::compile;
+pub use compile::{Around, Beside, compile};
 pub use script_file::script_file;
 pub use unit::{Cast, Compiled, InputScript, ScriptFile, StateScripts, TransitionScripts, Unit};
 
@@ -22,6 +24,7 @@ pub use unit::{Cast, Compiled, InputScript, ScriptFile, StateScripts, Transition
 /// `sub_workflow_input` (A47).
 pub fn check<'w>(unit: &Unit, child: &dyn Fn(&str) -> Option<&'w WorkflowForm>, findings: &mut Findings<'_>) {
     names::check(&unit.form, child, findings);
+    literals::check(unit, findings);
     let graph = graph::Graph::new(unit);
     transitions::check(unit, findings);
     graph.check(unit, findings);

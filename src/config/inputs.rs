@@ -28,9 +28,9 @@ pub fn from_text(parameters: &[Parameter], text: &str) -> Result<Map<String, Val
         [] if text.is_empty() => Ok(Map::new()),
         [] => Err(refuse("", "this workflow takes no input".to_owned(), "leave the text out")),
         [only] if text.is_empty() && only.required => Err(absent(only)),
-        [_] if text.is_empty() => Ok(Map::new()),
+        [_] if text.is_empty() => from_values(parameters, &Map::new()),
         [only] => {
-            let value = convert(only, &Value::from(text))?;
+            let value = accept(only, &Value::from(text))?;
             Ok(Map::from_iter([(only.name.clone(), value)]))
         }
         many if text.is_empty() => from_values(many, &Map::new()),
@@ -62,13 +62,42 @@ pub fn from_values(
     for parameter in parameters {
         match values.get(&parameter.name) {
             None | Some(Value::Null) if parameter.required => return Err(absent(parameter)),
-            None | Some(Value::Null) => {}
+            None | Some(Value::Null) => {
+                let usual = parameter.default.clone();
+                checked.extend(usual.map(|value| (parameter.name.clone(), value)));
+            }
             Some(value) => {
-                checked.insert(parameter.name.clone(), convert(parameter, value)?);
+                checked.insert(parameter.name.clone(), accept(parameter, value)?);
             }
         }
     }
     Ok(checked)
+}
+
+/// One value, converted, and checked against the parameter's schema.
+///
+/// # Errors
+/// What is wrong with the value, or with the schema.
+pub fn accept(parameter: &Parameter, value: &Value) -> Result<Value, InputError> {
+    let converted = convert(parameter, value)?;
+    let Some(schema) = &parameter.schema else { return Ok(converted) };
+    let name = &parameter.name;
+    let validator = jsonschema::validator_for(schema).map_err(|error| {
+        let message = format!("the schema of `{name}` cannot be used: {error}");
+        refuse(name, message, "correct it in the workflow file")
+    })?;
+    let problems: Vec<String> = validator
+        .iter_errors(&converted)
+        .map(|error| match error.instance_path().to_string() {
+            at if at.is_empty() => error.to_string(),
+            at => format!("{at}: {error}"),
+        })
+        .collect();
+    if problems.is_empty() {
+        return Ok(converted);
+    }
+    let message = format!("`{name}` does not fit its schema: {}", problems.join("; "));
+    Err(refuse(name, message, &format!("it must fit {}", brief(schema))))
 }
 
 /// One value to its declared type: text becomes a number, a boolean, or JSON with comments; a number or
@@ -232,5 +261,28 @@ mod tests {
             assert_eq!((error.parameter.as_str(), error.message.as_str()), (field, message), "{text}");
         }
         assert!(from_text(&[], "x").is_err() && from_text(&[], "").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_not_given_has_its_default_and_what_is_given_fits_its_schema() {
+        let mut count = parameter("n", ParameterType::Number);
+        count.required = false;
+        count.default = Some(json!(3));
+        count.schema = Some(json!({"type": "integer", "minimum": 1}));
+        for (text, expected) in [
+            ("", Ok(json!(3))),
+            ("7", Ok(json!(7))),
+            ("0", Err("`n` does not fit its schema: 0 is less than the minimum of 1")),
+            ("1.5", Err("`n` does not fit its schema: 1.5 is not of type \"integer\"")),
+        ] {
+            let found = from_text(std::slice::from_ref(&count), text);
+            let found = found.map(|map| map["n"].clone()).map_err(|error| error.message);
+            assert_eq!(found, expected.map_err(str::to_owned), "{text}");
+        }
+        let both = [count, parameter("b", ParameterType::String)];
+        assert_eq!(
+            from_text(&both, "{\"b\": \"x\"}").unwrap(),
+            *json!({"n": 3, "b": "x"}).as_object().unwrap()
+        );
     }
 }

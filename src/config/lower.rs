@@ -7,6 +7,8 @@ mod chat;
 mod gather;
 mod library;
 mod places;
+mod states;
+mod steps;
 mod surroundings;
 
 use sha2::{Digest, Sha256};

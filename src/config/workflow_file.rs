@@ -3,16 +3,26 @@
 //! A file holds one workflow or an array of them (A60). Every unknown key, wrong type and missing field is found
 //! in one pass; scripts are not looked at here.
 
+mod actions;
 mod agent;
+mod bodies;
 mod context;
 mod fields;
 mod form;
 mod handlers;
+mod inputs;
 mod keys;
+mod named;
 mod parts;
+mod pauses;
+mod safety;
+mod schema;
 mod states;
 mod steps;
 mod updates;
+mod used;
+mod value;
+mod work;
 
 use super::json::{Kind, Node};
 use super::source::{Findings, SourceFile};
@@ -20,11 +30,15 @@ use crate::domain::diagnostic::Diagnostic;
 
 pub use fields::inside;
 pub use form::{
-    AgentForm, ContextForm, Dialect, FunctionForm, HandlersForm, InputForm, LimitsForm, Operation,
-    ParameterForm, Spanned, StartCondition, StateForm, Text, TransitionForm, UpdateForm, WorkflowForm,
-    WorkflowHead,
+    AgentForm, ContextForm, Dialect, FunctionForm, HandlersForm, LimitsForm, NoMatchForm, Operation,
+    ParameterForm, StartCondition, StateForm, TransitionForm, UpdateForm, WorkflowForm, WorkflowHead,
 };
 pub use handlers::lower as lower_handlers;
+pub use value::{InputForm, RequestForm, Spanned, Text};
+pub use work::{
+    Arguments, CatchForm, ForEachForm, OnErrorForm, ParallelForm, PauseForm, RetryForm, StepForm, WaitForm,
+    WorkForm,
+};
 
 /// Names, descriptions and inputs of the workflows of one file. Cheap: states and scripts are not read, so a
 /// workflow listed here may still have errors.
@@ -58,7 +72,8 @@ pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
     let rewritten = steps::rewritten(node, findings);
     let node = rewritten.as_ref().unwrap_or(node);
-    let states = states::states(node, findings);
+    let named = used::read(node, findings);
+    let states = states::States::of(&named).read(node, findings);
     let handled = states.iter().any(|state| state.handlers != HandlersForm::default());
     Some(WorkflowForm {
         name,
@@ -71,14 +86,19 @@ pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
         description: fields::text(node, "description", findings).map_or_else(String::new, |text| text.value),
         version: fields::text(node, "version", findings).map(|text| text.value),
         start: parts::start_condition(node, findings),
-        inputs: parts::inputs(node, findings),
-        output: parts::output(node, findings),
+        inputs: parts::inputs(node, &named, findings),
+        output: parts::output(node, &named, findings),
         variables: parts::variables(node, findings),
         contexts: fields::list(node, "contexts", findings, context::context),
         agents: fields::list(node, "agents", findings, agent::agent),
         states,
         limits: parts::limits(node, findings),
-        stops_on_no_match: parts::stops_on_no_match(node, findings),
+        budget: safety::budget(node, &named, findings),
+        timeout_ms: safety::timeout(node, &named, findings),
+        on_error: safety::on_error(node, "", findings),
+        on_limit: safety::target(node, "on_limit", "", findings),
+        no_match: parts::no_match(node, findings),
+        lenient: fields::flag(node, "lenient", findings).unwrap_or_default(),
         condition_errors_are_false: parts::condition_errors(node, findings),
         snapshot: parts::snapshot(node, findings),
         span: node.span.clone(),
@@ -92,10 +112,11 @@ fn head(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowHead> {
         return None;
     }
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
+    let named = used::schemas_of(node);
     Some(WorkflowHead {
         description: node.get("description").and_then(Node::as_str).unwrap_or_default().to_owned(),
-        inputs: parts::inputs(node, findings).iter().map(ParameterForm::parameter).collect(),
-        output: parts::output(node, findings).as_ref().map(ParameterForm::parameter),
+        inputs: parts::inputs(node, &named, findings).iter().map(ParameterForm::parameter).collect(),
+        output: parts::output(node, &named, findings).as_ref().map(ParameterForm::parameter),
         start: parts::start_condition(node, findings),
         name: name.value,
         span: name.span,

@@ -3,26 +3,36 @@
 use std::ops::Range;
 
 use super::super::script_facts::{Facts, Library, Name, SyntaxError, facts, is_known, known_names};
-use super::super::source::Findings;
+use super::super::source::{Findings, SourceFile};
 use super::super::suggest::did_you_mean;
-use super::super::workflow_file::{InputForm, StateForm, Text, WorkflowForm, inside};
+use super::super::workflow_file::{InputForm, RequestForm, StateForm, Text, WorkflowForm, inside};
+use super::template::{self, Template};
 use super::{Compiled, InputScript, StateScripts, TransitionScripts};
 use crate::domain::diagnostic::Severity;
-use crate::domain::script::ScriptKind;
+use crate::domain::script::{HOST_NAMES, ScriptKind};
+use crate::domain::workflow::plain_text;
+
+/// A text file beside a workflow file, by its relative path; `None` if there is none. Errors: what is wrong, a hint.
+pub type Beside<'b> = dyn Fn(&SourceFile, &str) -> Result<Option<SourceFile>, (String, Option<String>)> + 'b;
+
+/// What the scripts of a workflow may name, and the texts that it is written with.
+#[derive(Clone, Copy)]
+pub struct Around<'c> {
+    pub library: Option<&'c Library>,
+    pub beside: &'c Beside<'c>,
+}
 
 /// Compiles every script of a workflow; what does not parse is left out and found.
-pub fn compile(
-    form: &WorkflowForm,
-    library: Option<&Library>,
-    findings: &mut Findings<'_>,
-) -> Vec<StateScripts> {
-    form.states.iter().map(|state| Compiler { form, library, findings }.state(state)).collect()
+pub fn compile(form: &WorkflowForm, around: Around<'_>, findings: &mut Findings<'_>) -> Vec<StateScripts> {
+    form.states.iter().map(|state| Compiler { form, around, findings, apart: false }.state(state)).collect()
 }
 
 struct Compiler<'c, 'f, 'a> {
     form: &'c WorkflowForm,
-    library: Option<&'c Library>,
+    around: Around<'c>,
     findings: &'f mut Findings<'a>,
+    /// The text is a whole file, not a string in JSON.
+    apart: bool,
 }
 
 impl Compiler<'_, '_, '_> {
@@ -30,6 +40,12 @@ impl Compiler<'_, '_, '_> {
         let script = state.script.as_ref().and_then(|text| self.script(text, ScriptKind::Action));
         let input = state.input.as_ref().map_or(InputScript::Absent, |input| self.input(input));
         let sub_inputs = state.sub_inputs.iter().map(|(_, input)| self.input(input)).collect();
+        let work = state.work.inputs().into_iter().map(|input| self.input(input)).collect();
+        let catch = state
+            .catch
+            .iter()
+            .map(|one| one.before.as_ref().and_then(|text| self.script(text, ScriptKind::Before)));
+        let catch = catch.collect();
         let transitions = state.transitions.iter().flatten();
         let transitions = transitions
             .map(|one| TransitionScripts {
@@ -38,7 +54,7 @@ impl Compiler<'_, '_, '_> {
             })
             .collect();
         let updates = state.updates.iter().map(|update| self.input(&update.value)).collect();
-        StateScripts { script, updates, input, sub_inputs, transitions }
+        StateScripts { script, updates, input, sub_inputs, work, catch, transitions }
     }
 
     /// A blank condition and `true` hold always (A11).
@@ -54,13 +70,10 @@ impl Compiler<'_, '_, '_> {
         match self.facts(&text.value, kind) {
             Ok(facts) => {
                 self.judge(text, &facts);
-                Some(Compiled { kind, text: text.clone(), facts })
+                Some(Compiled { kind, text: text.clone(), facts, place: None })
             }
             Err(error) => {
-                let at = inside(self.findings.file, &text.span, error.offset);
-                let end = (at + 1).min(text.span.end);
-                let message = format!("not valid JavaScript: {}", error.message);
-                self.findings.error("E06", at..end, message, error.hint);
+                self.broken(text, error);
                 None
             }
         }
@@ -68,47 +81,133 @@ impl Compiler<'_, '_, '_> {
 
     /// As `script_facts::facts`, with the names of the script file known.
     fn facts(&self, source: &str, kind: ScriptKind) -> Result<Facts, SyntaxError> {
-        let mut facts = facts(source, kind)?;
-        if let Some(library) = self.library {
-            library.explain(&mut facts);
-        }
-        Ok(facts)
+        let facts = facts(source, kind)?;
+        Ok(self.explained(facts))
     }
 
-    /// An expression iff it parses as one and every free name is known, else literal text (A8).
+    fn explained(&self, mut facts: Facts) -> Facts {
+        if let Some(library) = self.around.library {
+            library.explain(&mut facts);
+        }
+        facts
+    }
+
+    fn broken(&mut self, text: &Text, error: SyntaxError) {
+        let at = self.at(text, error.offset);
+        let end = if self.apart { at + 1 } else { (at + 1).min(text.span.end) };
+        let message = format!("not valid JavaScript: {}", error.message);
+        self.findings.error("E06", at..end, message, error.hint);
+    }
+
     fn input(&mut self, input: &InputForm) -> InputScript {
         match input {
             InputForm::Text(text) => InputScript::Text(text.value.clone()),
+            InputForm::Value(literal) => InputScript::Value(literal.value.clone()),
             InputForm::Expression(text) => self
                 .script(text, ScriptKind::Input)
                 .map_or(InputScript::Absent, |script| InputScript::Script(Box::new(script))),
-            InputForm::Auto(text) => match self.facts(&text.value, ScriptKind::Input) {
-                Ok(facts) if facts.unknown.is_empty() => {
-                    self.judge(text, &facts);
-                    InputScript::Script(Box::new(Compiled {
-                        kind: ScriptKind::Input,
-                        text: text.clone(),
-                        facts,
-                    }))
-                }
-                outcome => {
-                    self.note_literal(text, outcome.ok().as_ref());
-                    InputScript::Text(text.value.clone())
-                }
-            },
+            InputForm::Auto(text) => self.either(text, false),
+            InputForm::Words(text) => self.either(text, true),
+            InputForm::Template(text) => self.template(text),
+            InputForm::File(path) => self.file(path),
+            InputForm::Request(request) => self.request(request),
+        }
+    }
+
+    /// An expression iff it parses as one and every free name is known, else literal text (A8). What is mostly text
+    /// must also read something of the run.
+    fn either(&mut self, text: &Text, mostly_text: bool) -> InputScript {
+        match self.facts(&text.value, ScriptKind::Input) {
+            Ok(facts) if facts.unknown.is_empty() && (!mostly_text || reads(&text.value, &facts)) => {
+                self.judge(text, &facts);
+                let text = text.clone();
+                InputScript::Script(Box::new(Compiled { kind: ScriptKind::Input, text, facts, place: None }))
+            }
+            outcome => {
+                self.note_literal(text, outcome.ok().as_ref(), mostly_text);
+                InputScript::Text(text.value.clone())
+            }
+        }
+    }
+
+    fn template(&mut self, text: &Text) -> InputScript {
+        match template::read(&text.value) {
+            Ok(Template::Text(text)) => InputScript::Text(text),
+            Ok(Template::Script(facts)) => {
+                let facts = self.explained(*facts);
+                self.judge(text, &facts);
+                let (kind, text) = (ScriptKind::Input, text.clone());
+                InputScript::Script(Box::new(Compiled { kind, text, facts, place: None }))
+            }
+            Err(error) => {
+                self.broken(text, error);
+                InputScript::Absent
+            }
+        }
+    }
+
+    /// A template in a file of its own. What is wrong in it is found there.
+    fn file(&mut self, path: &Text) -> InputScript {
+        let file = match (self.around.beside)(self.findings.file, &path.value) {
+            Ok(Some(file)) => file,
+            Ok(None) => {
+                let message = format!("there is no file `{}`", path.value);
+                let hint = "the path is relative to the workflow file, as in \"prompts/review.md\"";
+                self.findings.error("E05", path.span.clone(), message, Some(hint.to_owned()));
+                return InputScript::Absent;
+            }
+            Err((message, hint)) => {
+                self.findings.error("E05", path.span.clone(), message, hint);
+                return InputScript::Absent;
+            }
+        };
+        let whole = Text { value: file.text.to_string(), span: 0..file.text.len() };
+        let mut findings = Findings::new(&file);
+        let mut apart =
+            Compiler { form: self.form, around: self.around, findings: &mut findings, apart: true };
+        let found = apart.template(&whole);
+        self.findings.list.append(&mut findings.list);
+        match found {
+            InputScript::Script(mut script) => {
+                script.facts = script.facts.moved(|_| 0);
+                script.text.span = path.span.clone();
+                script.place = Some(file.place(0));
+                InputScript::Script(script)
+            }
+            other => other,
+        }
+    }
+
+    fn request(&mut self, request: &RequestForm) -> InputScript {
+        let RequestForm { before, prompt, after } = request;
+        let joined = |text: &str| InputScript::Text(format!("{before}{text}{after}").trim().to_owned());
+        match prompt.as_ref().map(|prompt| self.input(prompt)) {
+            None | Some(InputScript::Absent) => joined(""),
+            Some(InputScript::Text(text)) => joined(&text),
+            Some(InputScript::Value(value)) => joined(&plain_text(&value)),
+            Some(InputScript::Script(mut script)) => {
+                let source = script.text.value.clone();
+                script.facts = template::surrounded(before, script.facts, &source, after);
+                InputScript::Script(script)
+            }
         }
     }
 
     /// W07: a note, and a warning where the text looks like an expression with a slip in it.
-    fn note_literal(&mut self, text: &Text, facts: Option<&Facts>) {
+    fn note_literal(&mut self, text: &Text, facts: Option<&Facts>, mostly_text: bool) {
+        let braces = text.value.contains("{{") && mentions_host(&text.value);
         let slip = facts.and_then(|facts| facts.unknown.iter().find_map(slip));
         let code_like = facts.is_none() && !text.value.contains('\n') && mentions_host(&text.value);
         let (severity, hint) = match slip {
+            _ if braces => {
+                (Severity::Warning, "write {\"template\": …} to have the {{…}} filled in".to_owned())
+            }
             Some(hint) => (Severity::Warning, hint),
             None if code_like => {
                 let hint = "if it is meant as an expression, correct its syntax or write {\"expr\": …}";
                 (Severity::Warning, hint.to_owned())
             }
+            None if mostly_text => return,
             None => (Severity::Info, "write {\"text\": …} to say so, or {\"expr\": …}".to_owned()),
         };
         let message = "the input is sent as literal text";
@@ -118,7 +217,7 @@ impl Compiler<'_, '_, '_> {
     fn judge(&mut self, text: &Text, facts: &Facts) {
         for name in &facts.unknown {
             let message = format!("`{}` is not known here", name.name);
-            let offers = self.library.iter().flat_map(|library| &library.offers);
+            let offers = self.around.library.iter().flat_map(|library| &library.offers);
             let mut known: Vec<&str> = known_names().collect();
             known.extend(offers.map(|offer| offer.name.as_str()));
             let hint = did_you_mean(&name.name, known).or_else(|| unavailable(&name.name));
@@ -155,9 +254,23 @@ impl Compiler<'_, '_, '_> {
     }
 
     fn span(&self, text: &Text, offset: usize, length: usize) -> Range<usize> {
-        let file = self.findings.file;
-        inside(file, &text.span, offset)..inside(file, &text.span, offset + length)
+        self.at(text, offset)..self.at(text, offset + length)
     }
+
+    fn at(&self, text: &Text, offset: usize) -> usize {
+        if self.apart { offset } else { inside(self.findings.file, &text.span, offset) }
+    }
+}
+
+/// Whether an expression has to do with the run at all: `true` and `42` are words of a command.
+fn reads(text: &str, facts: &Facts) -> bool {
+    let touched = [&facts.reads, &facts.writes, &facts.agents, &facts.contexts];
+    facts.opaque
+        || touched.into_iter().any(|names| !names.is_empty())
+        || !facts.calls.is_empty()
+        || !facts.offered.is_empty()
+        || HOST_NAMES.iter().filter(|name| name.len() > 7).any(|name| text.contains(name))
+        || mentions_host(text)
 }
 
 /// An unknown name that is nearly one of the host's.
@@ -166,7 +279,9 @@ fn slip(name: &Name) -> Option<String> {
 }
 
 fn mentions_host(text: &str) -> bool {
-    ["common_data.", "variables.", "agents.", "contexts.", "this."].iter().any(|name| text.contains(name))
+    ["common_data.", "variables.", "agents.", "contexts.", "this.", "inputs.", "loop."]
+        .iter()
+        .any(|name| text.contains(name))
 }
 
 pub(super) fn unavailable(name: &str) -> Option<String> {

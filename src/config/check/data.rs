@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::source::Findings;
-use super::super::workflow_file::inside;
+use super::super::workflow_file::{WorkflowForm, inside};
 use super::Unit;
 use crate::domain::diagnostic::Severity;
 
@@ -28,6 +28,8 @@ fn output(unit: &Unit, findings: &mut Findings<'_>) {
     written.extend(form.inputs.iter().map(|input| input.name.value.as_str()));
     let updates = form.states.iter().flat_map(|state| &state.updates);
     written.extend(updates.filter_map(|update| update.path.value.split('.').next()));
+    written.extend(form.states.iter().filter_map(|state| state.store.as_ref()?.key.as_deref()));
+    written.extend(form.states.iter().flat_map(|state| &state.catch).filter_map(|one| one.key.as_deref()));
     written.extend(form.variables.iter().map(|(name, _)| name.value.as_str()));
     let hint = |key: &str| Some(format!("set `common_data.{key}` in a script or a `before`"));
     let stop = form.states.iter().position(|state| state.name.value == "stop");
@@ -44,12 +46,17 @@ fn output(unit: &Unit, findings: &mut Findings<'_>) {
                 }
             }
         }
-        (None, Some(output)) if !written.contains(output.name.value.as_str()) => {
+        (None, Some(output)) if !written.contains(output.name.value.as_str()) && !ends_with_a_value(form) => {
             let message = format!("nothing writes the output `{}`", output.name.value);
             findings.warning("W08", output.name.span.clone(), message, hint(&output.name.value));
         }
         (None, _) => {}
     }
+}
+
+/// Whether a state other than `stop` ends the workflow and gives its output.
+fn ends_with_a_value(form: &WorkflowForm) -> bool {
+    form.states.iter().any(|state| state.scope.is_empty() && state.is_terminal() && state.input.is_some())
 }
 
 fn shadows(unit: &Unit, findings: &mut Findings<'_>) {

@@ -1,8 +1,11 @@
-//! Names that must exist, be unique or fit together (E01–E05, E08, E10, E12, E13).
+//! Names that must exist, be unique or fit together (E01–E05, E08, E10–E13).
 
 use super::super::source::Findings;
 use super::super::suggest::{closest, did_you_mean};
-use super::super::workflow_file::{FunctionForm, StateForm, Text, WorkflowForm};
+use super::super::workflow_file::{
+    FunctionForm, NoMatchForm, OnErrorForm, StateForm, Text, WorkForm, WorkflowForm,
+};
+use crate::domain::failure::{ERROR_NAMES, matches};
 use crate::domain::workflow::AgentFunction;
 
 pub(super) fn check<'w>(
@@ -16,8 +19,10 @@ pub(super) fn check<'w>(
     start(form, findings);
     agents(form, findings);
     clashes(form, findings);
+    policies(form, findings);
     for state in &form.states {
         targets(form, state, findings);
+        errors(form, state, findings);
         work(form, state, findings);
         if let Some(called) = &state.sub_workflow
             && let Some(callee) = child(&called.value)
@@ -96,10 +101,56 @@ fn clashes(form: &WorkflowForm, findings: &mut Findings<'_>) {
     }
 }
 
+/// Targets of a state stand in its own body, and so do the names that are suggested.
 fn targets(form: &WorkflowForm, state: &StateForm, findings: &mut Findings<'_>) {
-    let known = form.states.iter().map(|state| state.name.value.as_str()).chain(["stop"]);
-    for transition in state.transitions.iter().flatten() {
-        unknown("E02", "state", &transition.target, known.clone(), findings);
+    let transitions = state.transitions.iter().flatten().map(|one| &one.target);
+    for target in transitions.chain(state.detours()) {
+        within(form, &state.scope, target, findings);
+    }
+}
+
+fn within(form: &WorkflowForm, scope: &str, target: &Text, findings: &mut Findings<'_>) {
+    let known = form.states.iter().filter(|state| state.scope == scope).map(StateForm::local).chain(["stop"]);
+    let local = target.value.strip_prefix(scope).unwrap_or(&target.value);
+    let target = Text { value: local.to_owned(), span: target.span.clone() };
+    unknown("E02", "state", &target, known, findings);
+}
+
+/// `on_error`, `on_limit` and `on_no_match` of the workflow.
+fn policies(form: &WorkflowForm, findings: &mut Findings<'_>) {
+    let on_error = match &form.on_error {
+        Some(OnErrorForm::Go(target)) => Some(target),
+        Some(OnErrorForm::Fail | OnErrorForm::Continue) | None => None,
+    };
+    let no_match = match &form.no_match {
+        NoMatchForm::Go(target) => Some(target),
+        NoMatchForm::Error | NoMatchForm::Stop => None,
+    };
+    for target in on_error.into_iter().chain(&form.on_limit).chain(no_match) {
+        within(form, "", target, findings);
+    }
+}
+
+/// E11: names that no error ever has. `fail` states add names of their own.
+fn errors(form: &WorkflowForm, state: &StateForm, findings: &mut Findings<'_>) {
+    let own = form.states.iter().filter_map(|state| match &state.work {
+        WorkForm::Fail { error, .. } => Some(error.value.as_str()),
+        _ => None,
+    });
+    let known: Vec<&str> = ERROR_NAMES.into_iter().chain(own).collect();
+    let retried = state.retry.iter().flat_map(|rule| &rule.errors);
+    for pattern in retried.chain(state.catch.iter().flat_map(|rule| &rule.errors)) {
+        if known.iter().any(|name| matches(&pattern.value, name)) {
+            continue;
+        }
+        let bare = pattern.value.trim_end_matches(['*', '.']);
+        let hint = did_you_mean(bare, known.iter().copied()).unwrap_or_else(|| {
+            "known: * (all), model.*, tool.*, parsing_tool_missing, parsing_tool_invalid, expression, script, \
+             input_undefined, no_transition, sub_workflow_failed, timeout, validation, budget_exceeded, limit …"
+                .to_owned()
+        });
+        let message = format!("no error is called `{}`", pattern.value);
+        findings.error("E11", pattern.span.clone(), message, Some(hint));
     }
 }
 

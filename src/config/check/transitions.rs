@@ -1,7 +1,7 @@
 //! The transitions of each state: what can never be taken (W04), what is left open (W03).
 
 use super::super::source::Findings;
-use super::super::workflow_file::StateForm;
+use super::super::workflow_file::{NoMatchForm, StateForm};
 use super::{StateScripts, Unit};
 use crate::domain::role::Role;
 
@@ -52,7 +52,7 @@ fn always(text: &str) -> bool {
 }
 
 fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &mut Findings<'_>) {
-    if unit.form.stops_on_no_match || complete(unit, state, scripts) {
+    if unit.form.no_match != NoMatchForm::Error || complete(unit, state, scripts) {
         return;
     }
     let message = format!("the state `{}` may find no transition that holds", state.name.value);

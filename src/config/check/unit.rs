@@ -1,9 +1,12 @@
 //! One workflow while it is being loaded: its file form, its scripts, its cast.
 
+use serde_json::Value;
+
 use super::super::script_facts::{Facts, Library};
 use super::super::source::SourceFile;
 use super::super::workflow_file::{AgentForm, FunctionForm, StateForm, Text, WorkflowForm};
 use crate::domain::model::ModelChoice;
+use crate::domain::place::Place;
 use crate::domain::role::Role;
 use crate::domain::script::ScriptKind;
 use crate::domain::tool::ToolSpec;
@@ -38,6 +41,8 @@ pub struct Compiled {
     pub kind: ScriptKind,
     pub text: Text,
     pub facts: Facts,
+    /// Where the text stands if that is another file; places in `facts` then mean nothing.
+    pub place: Option<Place>,
 }
 
 #[derive(Default)]
@@ -45,6 +50,7 @@ pub enum InputScript {
     #[default]
     Absent,
     Text(String),
+    Value(Value),
     Script(Box<Compiled>),
 }
 
@@ -56,6 +62,10 @@ pub struct StateScripts {
     pub input: InputScript,
     /// As `StateForm::sub_inputs`.
     pub sub_inputs: Vec<InputScript>,
+    /// As `WorkForm::inputs`.
+    pub work: Vec<InputScript>,
+    /// As `StateForm::catch`: its `before`.
+    pub catch: Vec<Option<Compiled>>,
     /// As `StateForm::transitions`.
     pub transitions: Vec<TransitionScripts>,
 }
@@ -76,7 +86,7 @@ impl InputScript {
 impl StateScripts {
     /// Scripts that run when the state is entered, before its work.
     pub fn entering(&self) -> impl Iterator<Item = &Compiled> {
-        let inputs = self.updates.iter().chain([&self.input]).chain(&self.sub_inputs);
+        let inputs = self.updates.iter().chain([&self.input]).chain(&self.sub_inputs).chain(&self.work);
         self.script.iter().chain(inputs.filter_map(InputScript::script))
     }
 
@@ -113,6 +123,8 @@ impl Unit {
 
     /// Every script, state by state.
     pub fn scripts(&self) -> impl Iterator<Item = &Compiled> {
-        self.states.iter().flat_map(|state| state.entering().chain(state.leaving()))
+        self.states
+            .iter()
+            .flat_map(|state| state.entering().chain(state.leaving()).chain(state.catch.iter().flatten()))
     }
 }

@@ -1,29 +1,24 @@
 //! Builds the checked workflow: names become indices. Everything that can be wrong has been found before.
 
-use super::super::check::{Cast, Compiled, InputScript, ScriptFile, StateScripts, Unit};
+use super::super::check::{Cast, ScriptFile, Unit};
 use super::super::source::SourceFile;
-use super::super::workflow_file::{
-    AgentForm, ContextForm, FunctionForm, ParameterForm, StateForm, WorkflowForm,
-};
-use super::places::Places;
+use super::super::workflow_file::{AgentForm, ContextForm, NoMatchForm, ParameterForm, Text, WorkflowForm};
+use super::states::{Builder, find, on_error};
 use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS};
 use crate::domain::context::{Author, ContextSpec, Entry};
-use crate::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
+use crate::domain::ids::{ContextIx, StateIx};
 use crate::domain::message::ChatRole;
 use crate::domain::place::Place;
 use crate::domain::script::{Script, ScriptForm, ScriptKind};
-use crate::domain::workflow::{
-    AgentFunction, Budget, Input, Limits, NoMatch, OnError, State, Transition, Work, Workflow,
-};
+use crate::domain::workflow::{Limits, NoMatch, State, Workflow};
 
 /// `index` finds another workflow of the program by name.
 pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Option<usize>) -> Workflow {
     let form = &unit.form;
-    let places = Places::new(file);
-    let mut builder = Builder { unit, places, index, scripts: Vec::new() };
+    let mut builder = Builder::new(unit, file, index);
     let mut states: Vec<State> =
         form.states.iter().zip(&unit.states).map(|(state, scripts)| builder.state(state, scripts)).collect();
-    let place = builder.places.of(form.name.span.start);
+    let place = builder.place(form.name.span.start);
     let stop = match form.states.iter().position(|state| state.name.value == "stop") {
         Some(at) => at,
         None => {
@@ -31,6 +26,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
             states.len() - 1
         }
     };
+    let target = |name: &Text| find(form, &name.value);
     builder.scripts.extend(unit.library.as_ref().map(library));
     Workflow {
         name: form.name.value.clone(),
@@ -50,23 +46,23 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
         start: StateIx(form.states.iter().position(|state| state.name.value == "start").unwrap_or(stop)),
         stop: StateIx(stop),
         limits: limits(unit),
-        budget: Budget::default(),
-        timeout_ms: None,
-        on_error: OnError::default(),
-        on_limit: None,
-        no_match: if form.stops_on_no_match { NoMatch::Go(StateIx(stop)) } else { NoMatch::Error },
+        budget: form.budget,
+        timeout_ms: form.timeout_ms,
+        on_error: on_error(form.on_error.as_ref(), &target).unwrap_or_default(),
+        on_limit: form.on_limit.as_ref().map(&target),
+        no_match: match &form.no_match {
+            NoMatchForm::Error => NoMatch::Error,
+            NoMatchForm::Stop => NoMatch::Go(StateIx(stop)),
+            NoMatchForm::Go(name) => NoMatch::Go(target(name)),
+        },
         condition_errors_are_false: form.condition_errors_are_false,
-        lenient: false,
-        resume: None,
+        lenient: form.lenient,
+        resume: form.states.iter().position(|state| state.name.value == "resume").map(StateIx),
         snapshot: form.snapshot,
         conversational: false,
         layer: file.layer,
         place,
     }
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 /// The script file as it is compiled. It has a place of its own.
@@ -92,7 +88,8 @@ fn limits(unit: &Unit) -> Limits {
         max_steps: form.max_steps.unwrap_or(default.max_steps),
         max_visits: form.max_visits.or_else(|| unit.counted_rounds()).unwrap_or(default.max_visits),
         max_depth: form.max_depth.unwrap_or(default.max_depth),
-        ..default
+        max_model_calls: form.max_model_calls,
+        max_concurrency: form.max_concurrency.unwrap_or(default.max_concurrency),
     }
 }
 
@@ -131,142 +128,10 @@ fn agent_spec(form: &WorkflowForm, agent: &AgentForm, cast: &Cast) -> Option<Age
         choice: cast.choice.clone(),
         tools: cast.tools.clone(),
         parsing_tools: cast.role.parsing_tools.clone(),
-        max_tool_rounds: agent.max_tool_rounds.unwrap_or(DEFAULT_TOOL_ROUNDS),
+        max_tool_rounds: agent.max_tool_rounds.or(form.limits.max_tool_rounds).unwrap_or(DEFAULT_TOOL_ROUNDS),
         tool_loop: agent.tool_loop,
         input_visibility: agent.input_visibility,
         memory: agent.memory,
         reminder: cast.role.reminder.clone(),
     })
-}
-
-struct Builder<'b> {
-    unit: &'b Unit,
-    places: Places<'b>,
-    index: &'b dyn Fn(&str) -> Option<usize>,
-    scripts: Vec<Script>,
-}
-
-impl Builder<'_> {
-    fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> State {
-        let terminal = form.name.value == "stop";
-        let script = match &scripts.script {
-            Some(script) if !terminal => Some(self.script(script)),
-            None if !terminal && !form.updates.is_empty() => Some(self.updates(form, scripts)),
-            Some(_) | None => None,
-        };
-        let input = self.input(&scripts.input);
-        let (work, output) =
-            if terminal { (Work::None, input) } else { (self.work(form, scripts, input), Input::Absent) };
-        State {
-            name: form.name.value.clone(),
-            script,
-            work,
-            transitions: if terminal { Vec::new() } else { self.transitions(form, scripts) },
-            terminal,
-            output,
-            expects: self.expects(form, scripts),
-            place: self.places.of(form.name.span.start),
-            ..State::default()
-        }
-    }
-
-    fn work(&mut self, form: &StateForm, scripts: &StateScripts, input: Input) -> Work {
-        if let Some(called) = &form.sub_workflow
-            && let Some(workflow) = (self.index)(&called.value)
-        {
-            let inputs = form.sub_inputs.iter().zip(&scripts.sub_inputs);
-            let inputs = inputs.map(|((key, _), input)| (key.value.clone(), self.input(input))).collect();
-            return Work::Child { workflow: WorkflowIx(workflow), inputs };
-        }
-        let function = match form.function.as_ref().map(|function| function.value) {
-            // script only (A17)
-            Some(FunctionForm::Script) => return Work::None,
-            Some(FunctionForm::Agent(function)) => function,
-            // A16
-            None => AgentFunction::SendUserMessage,
-        };
-        match self.unit.agent_of(form) {
-            Some((agent, _)) => Work::Agent { agent: AgentIx(agent), function, input },
-            None => Work::None,
-        }
-    }
-
-    fn transitions(&mut self, form: &StateForm, scripts: &StateScripts) -> Vec<Transition> {
-        let states = &self.unit.form.states;
-        let find = |name: &str| {
-            StateIx(states.iter().position(|state| state.name.value == name).unwrap_or(states.len()))
-        };
-        // no list at all ends the workflow (A14)
-        let Some(transitions) = &form.transitions else {
-            return vec![Transition { target: find("stop"), condition: None, before: None }];
-        };
-        let mut all = Vec::with_capacity(transitions.len());
-        for (one, script) in transitions.iter().zip(&scripts.transitions) {
-            let condition = script.condition.as_ref().map(|condition| self.script(condition));
-            let before = script.before.as_ref().map(|before| self.script(before));
-            all.push(Transition { target: find(&one.target.value), condition, before });
-        }
-        all
-    }
-
-    /// Tools that the transitions read and the state's own agent offers: it is asked again until it decides (A34).
-    fn expects(&self, form: &StateForm, scripts: &StateScripts) -> Vec<String> {
-        let cast = self.unit.speaker(form).and_then(|agent| self.unit.cast.get(agent)?.as_ref());
-        let Some(cast) = cast else { return Vec::new() };
-        let mut names: Vec<String> = Vec::new();
-        for call in scripts.leaving().flat_map(|script| &script.facts.calls) {
-            let offered = cast.role.parsing_tools.iter().any(|tool| tool.name == call.tool);
-            if offered && !names.contains(&call.tool) {
-                names.push(call.tool.clone());
-            }
-        }
-        names
-    }
-
-    fn input(&mut self, input: &InputScript) -> Input {
-        match input {
-            InputScript::Absent => Input::Absent,
-            InputScript::Text(text) => Input::Text(text.clone()),
-            InputScript::Script(script) => Input::Script(self.script(script)),
-        }
-    }
-
-    /// One script that reads all values, then writes all of them. It is shown as what it does.
-    fn updates(&mut self, form: &StateForm, scripts: &StateScripts) -> ScriptIx {
-        let mut shown: Vec<String> = Vec::new();
-        let mut entries: Vec<String> = Vec::new();
-        for (update, value) in form.updates.iter().zip(&scripts.updates) {
-            let (written, prepared) = match value {
-                InputScript::Script(script) => (script.text.value.clone(), script.facts.prepared.clone()),
-                InputScript::Text(text) => (quoted(text), quoted(text)),
-                InputScript::Absent => continue,
-            };
-            let operation = update.operation.word();
-            shown.push(format!("{operation} {}: {written}", update.path.value));
-            // the value stands on lines of its own: it may end in a comment
-            entries.push(format!("[{},\"{operation}\",(\n{prepared}\n)]", quoted(&update.path.value)));
-        }
-        let place = form.updates.first().map_or(form.name.span.start, |first| first.path.span.start);
-        self.scripts.push(Script {
-            kind: ScriptKind::Action,
-            form: ScriptForm::Expression,
-            source: shown.join("; "),
-            prepared: format!("__flow.set([{}])", entries.join(",")),
-            offers: Vec::new(),
-            place: self.places.of(place),
-        });
-        ScriptIx(self.scripts.len() - 1)
-    }
-
-    fn script(&mut self, compiled: &Compiled) -> ScriptIx {
-        self.scripts.push(Script {
-            kind: compiled.kind,
-            form: compiled.facts.form,
-            source: compiled.text.value.clone(),
-            prepared: compiled.facts.prepared.clone(),
-            offers: Vec::new(),
-            place: self.places.of(compiled.text.span.start + 1),
-        });
-        ScriptIx(self.scripts.len() - 1)
-    }
 }

@@ -1,7 +1,7 @@
 //! Reads a workflow and everything that it can call, casts the agents, and has all of it checked.
 
 use super::super::beside::own_script;
-use super::super::check::{ScriptFile, Unit, check, compile, script_file};
+use super::super::check::{Around, ScriptFile, Unit, check, compile, script_file};
 use super::super::source::{Findings, SourceFile};
 use super::super::suggest::did_you_mean;
 use super::super::workflow_file::{Text, WorkflowForm, lower_handlers, read};
@@ -9,6 +9,7 @@ use super::Surroundings;
 use super::build::build;
 use super::cast::cast;
 use super::library::{Found, Library};
+use super::steps::step_tools;
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::workflow::Workflow;
 
@@ -49,7 +50,9 @@ impl<'a> Gathered<'a> {
         let unit = read(library.node(found), &mut findings).map(|mut form| {
             let scripts = script_file_of(&form, file, surroundings, &mut findings);
             handled(&mut form, scripts.as_ref(), &mut findings);
-            let states = compile(&form, scripts.as_ref().map(|scripts| &scripts.library), &mut findings);
+            step_tools(&mut form, surroundings, &mut findings);
+            let library = scripts.as_ref().map(|scripts| &scripts.library);
+            let states = compile(&form, Around { library, beside: surroundings.text }, &mut findings);
             let cast = form.agents.iter().map(|agent| cast(agent, surroundings, &mut findings)).collect();
             Unit { form, states, cast, library: scripts }
         });

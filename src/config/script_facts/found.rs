@@ -76,6 +76,53 @@ impl Facts {
             test: None,
         }
     }
+
+    /// The same facts of a script that is part of a larger text.
+    #[must_use]
+    pub fn moved(mut self, by: impl Fn(usize) -> usize) -> Self {
+        // every field is named, so that a new one with places in it is not forgotten
+        let Self {
+            form: _,
+            prepared: _,
+            unknown,
+            offered,
+            unknown_members,
+            constant: _,
+            reads,
+            writes,
+            frozen,
+            opaque: _,
+            agents,
+            contexts,
+            calls,
+            test: _,
+        } = &mut self;
+        for name in
+            [unknown, offered, unknown_members, reads, writes, frozen, agents, contexts].into_iter().flatten()
+        {
+            name.offset = by(name.offset);
+        }
+        for call in calls {
+            call.offset = by(call.offset);
+        }
+        self
+    }
+
+    /// What two scripts of one text touch together. Form, text and tests stay those of the first.
+    #[must_use]
+    pub fn joined(mut self, other: Self) -> Self {
+        self.unknown.extend(other.unknown);
+        self.offered.extend(other.offered);
+        self.unknown_members.extend(other.unknown_members);
+        self.reads.extend(other.reads);
+        self.writes.extend(other.writes);
+        self.frozen.extend(other.frozen);
+        self.opaque |= other.opaque;
+        self.agents.extend(other.agents);
+        self.contexts.extend(other.contexts);
+        self.calls.extend(other.calls);
+        self
+    }
 }
 
 /// One name that other scripts may use.

@@ -4,8 +4,9 @@ use super::super::json::{Kind, Node};
 use super::super::source::Findings;
 use super::super::tool_patterns::Pattern;
 use super::fields::{choice, count, object, required_text, text, wrong};
-use super::form::{AgentForm, Spanned, Text};
+use super::form::AgentForm;
 use super::keys::AGENT;
+use super::value::{Spanned, Text};
 use crate::domain::agent::{InputVisibility, Memory, ToolLoop};
 use crate::domain::context::Side;
 

@@ -7,6 +7,7 @@ use super::super::source::{Findings, SourceFile};
 use super::super::suggest::did_you_mean;
 use super::keys::Keys;
 use super::{Spanned, Text};
+use crate::domain::span::duration_ms;
 
 /// Checks that a node is an object and holds only known keys (E14). The object's members, or `None`.
 pub(super) fn object(node: &Node, keys: &Keys, findings: &mut Findings<'_>) -> Option<()> {
@@ -23,14 +24,27 @@ pub(super) fn object(node: &Node, keys: &Keys, findings: &mut Findings<'_>) -> O
             let message = format!("`{key}` is not supported in this version");
             (message, Some("remove it, or prefix it with `x_` to keep it as a note".to_owned()))
         } else {
-            let message = format!("{} has no key `{key}`", keys.what);
-            let hint = did_you_mean(key, keys.known.iter().copied())
-                .unwrap_or_else(|| format!("its keys are {}", keys.known.join(", ")));
-            (message, Some(hint))
+            unknown_key(key, keys.what, keys.known.iter().copied())
         };
         findings.error("E14", member.key_span.clone(), message, hint);
     }
     Some(())
+}
+
+/// Message and hint for a key that an object cannot have.
+pub(super) fn unknown_key<'k>(
+    key: &str,
+    what: &str,
+    known: impl Iterator<Item = &'k str> + Clone,
+) -> (String, Option<String>) {
+    let hint = did_you_mean(key, known.clone())
+        .unwrap_or_else(|| format!("its keys are {}", known.collect::<Vec<_>>().join(", ")));
+    (format!("{what} has no key `{key}`"), Some(hint))
+}
+
+/// A member that is there and not `null`.
+pub(super) fn given<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    node.get(key).filter(|value| value.kind != Kind::Null)
 }
 
 /// A value of the wrong type (E10).
@@ -89,6 +103,70 @@ pub(super) fn count(node: &Node, key: &str, findings: &mut Findings<'_>) -> Opti
         findings.error("E10", value.span.clone(), message, None);
     }
     parsed
+}
+
+/// A whole number, 0 included.
+pub(super) fn amount(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<u32> {
+    let value = given(node, key)?;
+    let parsed = if let Kind::Number(text) = &value.kind { text.parse::<u32>().ok() } else { None };
+    if parsed.is_none() {
+        findings.error("E10", value.span.clone(), format!("`{key}` must be a whole number"), None);
+    }
+    parsed
+}
+
+/// A number between two bounds, both included.
+pub(super) fn number(node: &Node, key: &str, bounds: (f64, f64), findings: &mut Findings<'_>) -> Option<f64> {
+    let value = given(node, key)?;
+    let parsed = if let Kind::Number(text) = &value.kind { text.parse::<f64>().ok() } else { None };
+    let fits = parsed.filter(|number| (bounds.0..=bounds.1).contains(number));
+    if fits.is_none() {
+        let range = if bounds.1.is_finite() {
+            format!("from {} to {}", bounds.0, bounds.1)
+        } else {
+            format!("of at least {}", bounds.0)
+        };
+        findings.error("E10", value.span.clone(), format!("`{key}` must be a number {range}"), None);
+    }
+    fits
+}
+
+/// A list of texts, or one text in its place.
+pub(super) fn texts(node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<Vec<Text>> {
+    let value = given(node, key)?;
+    let items = match &value.kind {
+        Kind::Array(items) => items.as_slice(),
+        Kind::String(_) => std::slice::from_ref(value),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Object(_) => {
+            wrong(value, &format!("`{key}` must be a list of strings"), findings);
+            return None;
+        }
+    };
+    let mut all = Vec::with_capacity(items.len());
+    for item in items {
+        match item.as_str() {
+            Some(text) if !text.trim().is_empty() => {
+                all.push(Spanned { value: text.to_owned(), span: item.span.clone() });
+            }
+            Some(_) => {
+                findings.error("E10", item.span.clone(), format!("`{key}` holds a blank text"), None);
+            }
+            None => wrong(item, &format!("`{key}` must be a list of strings"), findings),
+        }
+    }
+    Some(all)
+}
+
+/// Milliseconds of a number of seconds or an ISO 8601 text; more than none.
+pub(super) fn duration(value: &Node, key: &str, findings: &mut Findings<'_>) -> Option<u64> {
+    let message = match duration_ms(&value.to_value()) {
+        Ok(0) => format!("`{key}` must be more than 0"),
+        Ok(milliseconds) => return Some(milliseconds),
+        Err(why) => format!("`{key}`: {why}"),
+    };
+    let hint = "write seconds, or an ISO 8601 duration such as \"PT5M\"";
+    findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+    None
 }
 
 /// One of a few words.

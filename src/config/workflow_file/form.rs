@@ -7,16 +7,10 @@ use serde_json::{Map, Value};
 use crate::domain::agent::{InputVisibility, Memory, ToolLoop};
 use crate::domain::context::{Side, ToolVisibility, Trim};
 use crate::domain::message::ChatRole;
-use crate::domain::workflow::{AgentFunction, Parameter, ParameterType, SnapshotPolicy};
+use crate::domain::workflow::{AgentFunction, Budget, Parameter, ParameterType, SnapshotPolicy, Store};
 
-/// A value with its bytes in the file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Spanned<T> {
-    pub value: T,
-    pub span: Range<usize>,
-}
-
-pub type Text = Spanned<String>;
+use super::value::{InputForm, Spanned, Text};
+use super::work::{CatchForm, OnErrorForm, RetryForm, WorkForm};
 
 /// What a list of workflows needs: read without looking at states or scripts.
 #[derive(Clone, PartialEq, Debug)]
@@ -78,19 +72,34 @@ pub struct WorkflowForm {
     pub agents: Vec<AgentForm>,
     pub states: Vec<StateForm>,
     pub limits: LimitsForm,
-    /// `on_no_match: "stop"` (A14).
-    pub stops_on_no_match: bool,
+    pub budget: Budget,
+    pub timeout_ms: Option<u64>,
+    pub on_error: Option<OnErrorForm>,
+    pub on_limit: Option<Text>,
+    pub no_match: NoMatchForm,
+    pub lenient: bool,
     pub condition_errors_are_false: bool,
     pub snapshot: SnapshotPolicy,
     pub span: Range<usize>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct ParameterForm {
     pub name: Text,
     pub kind: ParameterType,
     pub description: String,
     pub required: bool,
+    pub default: Option<Value>,
+    pub schema: Option<Value>,
+}
+
+/// `on_no_match` (A14).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum NoMatchForm {
+    #[default]
+    Error,
+    Stop,
+    Go(Text),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -130,9 +139,13 @@ pub struct AgentForm {
     pub memory: Memory,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A state of the workflow, or of a body inside one of its states.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct StateForm {
+    /// With its `scope`; the place is that of what the file says.
     pub name: Text,
+    /// `owner.branch/` or `owner/` for the states of a body; empty for the workflow's own.
+    pub scope: String,
     pub agent: Option<Text>,
     pub input: Option<InputForm>,
     pub function: Option<Spanned<FunctionForm>>,
@@ -141,14 +154,27 @@ pub struct StateForm {
     pub sub_inputs: Vec<(Text, InputForm)>,
     /// `action.set_state`.
     pub updates: Vec<UpdateForm>,
+    /// What a state with a `type` does.
+    pub work: WorkForm,
     pub handlers: HandlersForm,
-    /// `None`: the file has no list, which ends the workflow (A14).
+    /// `None`: the file has no list, which ends the workflow or the body (A14). Targets have the scope's name.
     pub transitions: Option<Vec<TransitionForm>>,
+    pub retry: Vec<RetryForm>,
+    pub catch: Vec<CatchForm>,
+    pub fallback: Option<Value>,
+    pub on_error: Option<OnErrorForm>,
+    pub timeout_ms: Option<u64>,
+    pub budget: Budget,
+    pub max_visits: Option<u32>,
+    pub on_limit: Option<Text>,
+    pub store: Option<Store>,
+    /// The file does not name it: the end of a body.
+    pub implied: bool,
     pub span: Range<usize>,
 }
 
 /// One change of the state.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct UpdateForm {
     /// Keys with dots between them, without a root.
     pub path: Text,
@@ -202,14 +228,6 @@ pub enum FunctionForm {
     Script,
 }
 
-/// `input`: a text whose kind loading decides (A8), or one of the explicit forms.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum InputForm {
-    Auto(Text),
-    Text(Text),
-    Expression(Text),
-}
-
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransitionForm {
     pub target: Text,
@@ -224,6 +242,10 @@ pub struct LimitsForm {
     pub max_steps: Option<u32>,
     pub max_visits: Option<u32>,
     pub max_depth: Option<u32>,
+    pub max_model_calls: Option<u32>,
+    /// Of agents that do not say it themselves.
+    pub max_tool_rounds: Option<u32>,
+    pub max_concurrency: Option<u32>,
 }
 
 impl ParameterForm {
@@ -233,16 +255,49 @@ impl ParameterForm {
             kind: self.kind,
             description: self.description.clone(),
             required: self.required,
-            default: None,
-            schema: None,
+            default: self.default.clone(),
+            schema: self.schema.clone(),
         }
     }
 }
 
-impl InputForm {
-    pub fn text(&self) -> &Text {
-        match self {
-            Self::Auto(text) | Self::Text(text) | Self::Expression(text) => text,
+impl StateForm {
+    /// The name inside its body.
+    pub fn local(&self) -> &str {
+        self.name.value.strip_prefix(self.scope.as_str()).unwrap_or(&self.name.value)
+    }
+
+    /// Whether reaching it ends the workflow, or the body that it belongs to.
+    pub fn is_terminal(&self) -> bool {
+        self.local() == "stop" || self.work == WorkForm::Final
+    }
+
+    /// The name of a state in the same body.
+    pub fn beside(&self, name: &str) -> String {
+        format!("{}{name}", self.scope)
+    }
+
+    /// Where the state can lead other than by its transitions: after errors, limits and waiting too long.
+    pub fn detours(&self) -> impl Iterator<Item = &Text> {
+        let on_error = match &self.on_error {
+            Some(OnErrorForm::Go(target)) => Some(target),
+            Some(OnErrorForm::Fail | OnErrorForm::Continue) | None => None,
+        };
+        let late = if let WorkForm::Pause(pause) = &self.work { pause.on_timeout.as_ref() } else { None };
+        self.catch.iter().map(|one| &one.target).chain(on_error).chain(&self.on_limit).chain(late)
+    }
+
+    /// The first states of its bodies, by their full names.
+    pub fn bodies(&self) -> Vec<&str> {
+        match &self.work {
+            WorkForm::Parallel(form) => form.branches.iter().map(|(_, start)| start.as_str()).collect(),
+            WorkForm::ForEach(form) => vec![form.start.as_str()],
+            WorkForm::Plain
+            | WorkForm::Step(_)
+            | WorkForm::Pause(_)
+            | WorkForm::Wait(_)
+            | WorkForm::Fail { .. }
+            | WorkForm::Final => Vec::new(),
         }
     }
 }

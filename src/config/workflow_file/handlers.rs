@@ -23,12 +23,16 @@ pub fn lower(
     if form.dialect != Dialect::Handlers {
         return;
     }
-    let mut names: Vec<String> = form.states.iter().map(|state| state.name.value.clone()).collect();
-    if !names.iter().any(|name| name == "stop") {
-        names.push("stop".to_owned());
-    }
-    let known = Known { names, library, own: own_script(findings.file) };
-    for state in form.states.iter_mut().filter(|state| state.name.value != "stop") {
+    let all: Vec<(String, String)> =
+        form.states.iter().map(|state| (state.scope.clone(), state.local().to_owned())).collect();
+    for state in form.states.iter_mut().filter(|state| !state.is_terminal()) {
+        // a handler names states of its own body
+        let beside = all.iter().filter(|(scope, _)| *scope == state.scope);
+        let mut names: Vec<String> = beside.map(|(_, name)| name.clone()).collect();
+        if !names.iter().any(|name| name == "stop") {
+            names.push("stop".to_owned());
+        }
+        let known = Known { names, library, own: own_script(findings.file) };
         let plain = state.transitions.is_none() && state.function.is_none() && state.script.is_none();
         let bare = plain && state.sub_workflow.is_none() && state.input.is_none();
         if state.handlers == HandlersForm::default() && !(bare && state.agent.is_some()) {
@@ -165,7 +169,7 @@ impl Known<'_> {
     ) -> TransitionForm {
         let written = state.handlers.decide.as_ref().or(state.handlers.after.as_ref());
         let span = written.map_or_else(|| state.name.span.clone(), |handler| handler.span.clone());
-        let target = Spanned { value: target.to_owned(), span: span.clone() };
+        let target = Spanned { value: state.beside(target), span: span.clone() };
         TransitionForm { target, condition, before, span }
     }
 }

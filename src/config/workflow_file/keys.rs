@@ -22,24 +22,30 @@ pub(super) const WORKFLOW: Keys = Keys {
         "steps",
         "start_condition",
         "limits",
+        "budget",
+        "timeout",
+        "use",
+        "on_error",
+        "on_limit",
         "on_no_match",
         "on_condition_error",
+        "lenient",
         "snapshot",
         "script_file",
     ],
-    later: &["budget", "timeout", "use", "on_error", "on_limit", "schedule"],
+    later: &["schedule"],
 };
 
 pub(super) const PARAMETER: Keys = Keys {
     what: "a parameter",
-    known: &["name", "type", "description", "required"],
-    later: &["schema", "default"],
+    known: &["name", "type", "description", "required", "schema", "default"],
+    later: &[],
 };
 
 pub(super) const LIMITS: Keys = Keys {
     what: "`limits`",
-    known: &["max_steps", "max_visits", "max_depth"],
-    later: &["max_model_calls", "max_tool_rounds", "max_concurrency"],
+    known: &["max_steps", "max_visits", "max_depth", "max_model_calls", "max_tool_rounds", "max_concurrency"],
+    later: &[],
 };
 
 pub(super) const CONTEXT: Keys = Keys {
@@ -84,37 +90,140 @@ pub(super) const AGENT: Keys = Keys {
     later: &["delegate"],
 };
 
-pub(super) const STATE: Keys = Keys {
-    what: "a state",
-    known: &[
-        "name",
-        "description",
-        "agent",
-        "input",
-        "action",
-        "transition",
-        "pre_handler",
-        "post_handler",
-        "transition_handler",
-    ],
-    later: &[
-        "type",
-        "retry",
-        "catch",
-        "timeout",
-        "budget",
-        "max_visits",
-        "on_limit",
-        "output",
-        "branches",
-        "join",
-        "in",
-        "each",
-        "at",
-        "merge",
-        "max_concurrency",
-    ],
+/// Keys of a state by what they are for; `STATE_TYPES` says which type has which.
+const NAMED: &[&str] = &["name", "type", "description"];
+const FLOW: &[&str] = &["action", "transition"];
+const HANDLERS: &[&str] = &["pre_handler", "post_handler", "transition_handler"];
+const SAFETY: &[&str] =
+    &["output", "retry", "catch", "fallback", "on_error", "timeout", "budget", "max_visits", "on_limit"];
+
+/// What a state of one `type` may hold.
+pub(super) struct StateType {
+    pub(super) word: &'static str,
+    /// As it is called in messages.
+    pub(super) what: &'static str,
+    pub(super) groups: &'static [&'static [&'static str]],
+}
+
+impl StateType {
+    pub(super) fn known(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.groups.iter().flat_map(|group| group.iter().copied())
+    }
+}
+
+/// A state without a `type`: an agent, a sub-workflow, a script, or only transitions.
+pub(super) const PLAIN_STATE: StateType = StateType {
+    word: "",
+    what: "a state without `type`",
+    groups: &[NAMED, &["agent", "input"], FLOW, HANDLERS, SAFETY],
 };
+
+pub(super) const STATE_TYPES: [StateType; 11] = [
+    StateType {
+        word: "parallel",
+        what: "a parallel state",
+        groups: &[NAMED, &["branches", "join", "max_concurrency", "merge"], FLOW, SAFETY],
+    },
+    StateType {
+        word: "foreach",
+        what: "a foreach state",
+        groups: &[
+            NAMED,
+            &[
+                "in",
+                "each",
+                "at",
+                "states",
+                "sub_workflow",
+                "sub_workflow_input",
+                "agent",
+                "input",
+                "needs_state",
+                "max_concurrency",
+                "tolerated_failures",
+                "tolerated_percent",
+            ],
+            FLOW,
+            SAFETY,
+        ],
+    },
+    StateType {
+        word: "pause",
+        what: "a pause state",
+        groups: &[
+            NAMED,
+            &["kind", "message", "choices", "schema", "required_outputs", "ttl", "default", "on_timeout"],
+            FLOW,
+            SAFETY,
+        ],
+    },
+    // its `action` is the request, not the action of a state
+    StateType {
+        word: "delegate",
+        what: "a delegate state",
+        groups: &[NAMED, &["action", "ttl", "default", "on_timeout", "transition"], SAFETY],
+    },
+    StateType { word: "tool", what: "a tool state", groups: &[NAMED, &["tool", "arguments"], FLOW, SAFETY] },
+    StateType {
+        word: "mcp",
+        what: "an mcp state",
+        groups: &[NAMED, &["server", "tool", "arguments"], FLOW, SAFETY],
+    },
+    StateType {
+        word: "shell",
+        what: "a shell state",
+        groups: &[NAMED, &["command", "args", "cwd", "env", "expect_exit", "execution"], FLOW, SAFETY],
+    },
+    StateType {
+        word: "http",
+        what: "an http state",
+        groups: &[NAMED, &["method", "url", "headers", "query", "body", "expect_status"], FLOW, SAFETY],
+    },
+    StateType { word: "wait", what: "a wait state", groups: &[NAMED, &["duration", "until"], FLOW, SAFETY] },
+    StateType { word: "fail", what: "a fail state", groups: &[NAMED, &["error", "cause", "action"], SAFETY] },
+    StateType { word: "final", what: "a final state", groups: &[NAMED, &["input"]] },
+];
+
+pub(super) const BRANCH: Keys = Keys {
+    what: "a branch",
+    known: &["name", "description", "states", "sub_workflow", "sub_workflow_input", "agent", "input"],
+    later: &[],
+};
+
+pub(super) const RETRY: Keys = Keys {
+    what: "a retry rule",
+    known: &["errors", "delay", "max_attempts", "backoff", "max_delay", "jitter", "description"],
+    later: &[],
+};
+
+pub(super) const CATCH: Keys =
+    Keys { what: "a catch rule", known: &["errors", "as", "target", "before", "description"], later: &[] };
+
+pub(super) const BUDGET: Keys =
+    Keys { what: "`budget`", known: &["tokens", "cost_usd", "duration"], later: &[] };
+
+pub(super) const CAP: Keys = Keys { what: "a budget", known: &["soft", "hard"], later: &[] };
+
+pub(super) const OUTPUT: Keys =
+    Keys { what: "`output` of a state", known: &["as", "schema", "description"], later: &[] };
+
+pub(super) const USE: Keys =
+    Keys { what: "`use`", known: &["retries", "timeouts", "prompts", "schemas", "tools"], later: &[] };
+
+/// A tool call under a name of its own (`use.tools`).
+pub(super) const USED_TOOL: Keys =
+    Keys { what: "a tool of `use`", known: &["tool", "arguments", "description"], later: &[] };
+
+/// `action` of a delegate state.
+pub(super) const REQUEST: Keys = Keys {
+    what: "the action of a delegate state",
+    known: &["type", "description", "prompt", "required_outputs", "available_tools", "context"],
+    later: &[],
+};
+
+/// A value that is read from the environment when it is needed, and never stored.
+pub(super) const SECRET: Keys =
+    Keys { what: "a value from the environment", known: &["env", "prefix"], later: &[] };
 
 pub(super) const ACTION: Keys = Keys {
     what: "an action",
@@ -129,4 +238,4 @@ pub(super) const TRANSITION: Keys =
     Keys { what: "a transition", known: &["target", "condition", "before", "description"], later: &[] };
 
 pub(super) const INPUT: Keys =
-    Keys { what: "an input", known: &["text", "expr"], later: &["template", "file"] };
+    Keys { what: "an input", known: &["text", "expr", "template", "file", "prompt"], later: &[] };

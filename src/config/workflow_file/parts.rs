@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::super::json::{Kind, Node};
 use super::super::source::Findings;
-use super::fields::{choice, count, flag, object, required_text, text, wrong};
+use super::fields::{choice, count, flag, given, object, required_text, text, wrong};
 use super::keys::{LIMITS, PARAMETER};
-use super::{LimitsForm, ParameterForm, Spanned, StartCondition, Text};
+use super::named::Named;
+use super::schema;
+use super::{LimitsForm, NoMatchForm, ParameterForm, Spanned, StartCondition, Text};
 use crate::domain::workflow::{ParameterType, SnapshotPolicy};
 
 pub(super) fn start_condition(node: &Node, findings: &mut Findings<'_>) -> StartCondition {
@@ -16,14 +18,14 @@ pub(super) fn start_condition(node: &Node, findings: &mut Findings<'_>) -> Start
 }
 
 /// `input`: one parameter or several.
-pub(super) fn inputs(node: &Node, findings: &mut Findings<'_>) -> Vec<ParameterForm> {
+pub(super) fn inputs(node: &Node, named: &Named, findings: &mut Findings<'_>) -> Vec<ParameterForm> {
     let Some(value) = node.get("input") else { return Vec::new() };
     match &value.kind {
         Kind::Null => Vec::new(),
         Kind::Array(items) => {
             let mut all: Vec<ParameterForm> = Vec::new();
             for item in items {
-                let Some(one) = parameter(item, findings) else { continue };
+                let Some(one) = parameter(item, named, findings) else { continue };
                 if all.iter().any(|other| other.name.value == one.name.value) {
                     let message = format!("the input `{}` is declared twice", one.name.value);
                     findings.error("E13", one.name.span, message, Some("rename one of the two".to_owned()));
@@ -33,18 +35,18 @@ pub(super) fn inputs(node: &Node, findings: &mut Findings<'_>) -> Vec<ParameterF
             }
             all
         }
-        _ => parameter(value, findings).into_iter().collect(),
+        _ => parameter(value, named, findings).into_iter().collect(),
     }
 }
 
-pub(super) fn output(node: &Node, findings: &mut Findings<'_>) -> Option<ParameterForm> {
+pub(super) fn output(node: &Node, named: &Named, findings: &mut Findings<'_>) -> Option<ParameterForm> {
     let value = node.get("output").filter(|value| value.kind != Kind::Null)?;
     // whether an output must be there is a rule of its own (A44): by default it need not
     let required = value.get("required").is_some();
-    parameter(value, findings).map(|one| ParameterForm { required: one.required && required, ..one })
+    parameter(value, named, findings).map(|one| ParameterForm { required: one.required && required, ..one })
 }
 
-fn parameter(node: &Node, findings: &mut Findings<'_>) -> Option<ParameterForm> {
+fn parameter(node: &Node, named: &Named, findings: &mut Findings<'_>) -> Option<ParameterForm> {
     object(node, &PARAMETER, findings)?;
     let words = [
         ("string", ParameterType::String),
@@ -56,8 +58,19 @@ fn parameter(node: &Node, findings: &mut Findings<'_>) -> Option<ParameterForm> 
     let kind = choice(node, "type", &words, findings).map_or(ParameterType::String, |found| found.value);
     let description = text(node, "description", findings).map_or_else(String::new, |text| text.value);
     let required = flag(node, "required", findings).unwrap_or(true);
+    let schema = schema::read(node, named, findings);
+    let default = given(node, "default").map(|value| {
+        let literal = value.to_value();
+        if kind.convert(literal.clone()).as_ref() != Ok(&literal) {
+            wrong(value, &format!("`default` must be of type {}", kind.as_str()), findings);
+        } else if let Some(schema) = &schema {
+            schema::fits(value, "default", schema, findings);
+        }
+        literal
+    });
     let name = required_text(node, "name", "the parameter", findings)?;
-    Some(ParameterForm { name, kind, description, required })
+    let required = required && default.is_none();
+    Some(ParameterForm { name, kind, description, required, default, schema })
 }
 
 pub(super) fn variables(node: &Node, findings: &mut Findings<'_>) -> Vec<(Text, Value)> {
@@ -86,12 +99,22 @@ pub(super) fn limits(node: &Node, findings: &mut Findings<'_>) -> LimitsForm {
         max_steps: count(value, "max_steps", findings),
         max_visits: count(value, "max_visits", findings),
         max_depth: count(value, "max_depth", findings),
+        max_model_calls: count(value, "max_model_calls", findings),
+        max_tool_rounds: count(value, "max_tool_rounds", findings),
+        max_concurrency: count(value, "max_concurrency", findings),
     }
 }
 
-pub(super) fn stops_on_no_match(node: &Node, findings: &mut Findings<'_>) -> bool {
-    let words = [("error", false), ("stop", true)];
-    choice(node, "on_no_match", &words, findings).is_some_and(|found| found.value)
+/// `error`, `stop`, or the state to go to (A14).
+pub(super) fn no_match(node: &Node, findings: &mut Findings<'_>) -> NoMatchForm {
+    match text(node, "on_no_match", findings) {
+        None => NoMatchForm::Error,
+        Some(word) => match word.value.as_str() {
+            "error" => NoMatchForm::Error,
+            "stop" => NoMatchForm::Stop,
+            _ => NoMatchForm::Go(word),
+        },
+    }
 }
 
 pub(super) fn condition_errors(node: &Node, findings: &mut Findings<'_>) -> bool {

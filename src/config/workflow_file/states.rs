@@ -1,57 +1,238 @@
-//! The states of a workflow, their actions and transitions.
+//! The states of a workflow and of the bodies inside them, as one list.
 
 use super::super::json::{Kind, Node};
 use super::super::source::Findings;
-use super::fields::{choice, list, object, required_text, text, wrong};
-use super::keys::{ACTION, INPUT, STATE, TRANSITION};
+use super::super::suggest::or_list;
+use super::bodies::Bodies;
+use super::fields::{choice, count, given, list, object, required_text, text, unknown_key, wrong};
+use super::inputs::{Inputs, sub_inputs};
+use super::keys::{ACTION, PLAIN_STATE, STATE_TYPES, StateType, TRANSITION};
+use super::named::Named;
 use super::updates::updates;
-use super::{FunctionForm, HandlersForm, InputForm, Spanned, StateForm, Text, TransitionForm};
+use super::{
+    FunctionForm, HandlersForm, Spanned, StateForm, TransitionForm, WorkForm, actions, pauses, safety,
+};
 use crate::domain::workflow::AgentFunction;
 
-pub(super) fn states(node: &Node, findings: &mut Findings<'_>) -> Vec<StateForm> {
-    if node.get("states").is_none() {
-        let span = node.span.start..node.span.start + 1;
-        let hint = Some("add \"states\": [ { \"name\": \"start\", … } ]".to_owned());
-        findings.error("E10", span, "the workflow has no `states`", hint);
-    }
-    list(node, "states", findings, state)
+/// Reads states; those of bodies follow the state they belong to.
+#[derive(Clone, Copy)]
+pub(super) struct States<'n> {
+    pub(super) named: &'n Named,
 }
 
-fn state(node: &Node, findings: &mut Findings<'_>) -> Option<StateForm> {
-    object(node, &STATE, findings)?;
-    let action = node.get("action").filter(|action| action.kind != Kind::Null);
-    let action = action.filter(|action| object(action, &ACTION, findings).is_some());
-    let agent = text(node, "agent", findings);
-    let input = node.get("input").and_then(|input| input_form(input, findings));
-    let transitions = node.get("transition").map(|_| list(node, "transition", findings, transition));
-    let (function, script, sub_workflow, sub_inputs) = match action {
-        None => (None, None, None, Vec::new()),
-        Some(action) => (
-            function(action, findings),
-            text(action, "script", findings),
-            text(action, "sub_workflow", findings),
-            sub_inputs(action, findings),
-        ),
-    };
-    let handlers = HandlersForm {
+impl<'n> States<'n> {
+    pub(super) fn of(named: &'n Named) -> Self {
+        Self { named }
+    }
+
+    pub(super) fn inputs(self) -> Inputs<'n> {
+        Inputs { named: self.named }
+    }
+
+    pub(super) fn read(self, node: &Node, findings: &mut Findings<'_>) -> Vec<StateForm> {
+        if node.get("states").is_none() {
+            let span = node.span.start..node.span.start + 1;
+            let hint = Some("add \"states\": [ { \"name\": \"start\", … } ]".to_owned());
+            findings.error("E10", span, "the workflow has no `states`", hint);
+        }
+        self.list(node, "", findings)
+    }
+
+    /// `states` of a workflow or body.
+    pub(super) fn list(self, node: &Node, scope: &str, findings: &mut Findings<'_>) -> Vec<StateForm> {
+        let states = list(node, "states", findings, |state, findings| self.state(state, scope, findings));
+        states.into_iter().flatten().collect()
+    }
+
+    /// One state with the states of its bodies behind it.
+    fn state(self, node: &Node, scope: &str, findings: &mut Findings<'_>) -> Option<Vec<StateForm>> {
+        if node.members().is_none() {
+            wrong(node, "a state must be an object", findings);
+            return None;
+        }
+        let kind = kind(node, findings);
+        if let Some(kind) = kind {
+            keys(node, kind, findings);
+        }
+        let mut form = self.common(node, scope, kind, findings);
+        let name = required_text(node, "name", "the state", findings);
+        form.name = safety::scoped(name.clone().unwrap_or_default(), scope);
+        let mut inside = Vec::new();
+        form.work = self.work(node, kind, &form, &mut inside, findings);
+        name?;
+        if form.local() == "stop" && !matches!(form.work, WorkForm::Plain | WorkForm::Final) {
+            let hint = "`stop` ends the workflow; give this state another name";
+            findings.error("E10", form.name.span.clone(), "`stop` cannot do work", Some(hint.to_owned()));
+        }
+        inside.insert(0, form);
+        Some(inside)
+    }
+
+    /// Everything that states of several types have.
+    fn common(
+        self,
+        node: &Node,
+        scope: &str,
+        kind: Option<&StateType>,
+        findings: &mut Findings<'_>,
+    ) -> StateForm {
+        let plain = kind.is_none_or(|kind| kind.word.is_empty());
+        let word = kind.map_or("", |kind| kind.word);
+        let action = given(node, "action").filter(|_| word != "delegate");
+        let action = action.filter(|action| object(action, &ACTION, findings).is_some());
+        if let (false, Some(action)) = (plain, action) {
+            script_only(action, word, findings);
+        }
+        let transitions = node
+            .get("transition")
+            .map(|_| list(node, "transition", findings, |one, findings| transition(one, scope, findings)));
+        let on_error =
+            if is_branch_policy(node, word) { None } else { safety::on_error(node, scope, findings) };
+        let store = safety::store(node, self.named, findings);
+        let own = action.filter(|_| plain);
+        StateForm {
+            scope: scope.to_owned(),
+            agent: if plain { text(node, "agent", findings) } else { None },
+            input: if plain || word == "final" {
+                node.get("input").and_then(|input| self.inputs().auto(input, findings))
+            } else {
+                None
+            },
+            function: own.and_then(|action| function(action, findings)),
+            script: action.and_then(|action| text(action, "script", findings)),
+            sub_workflow: own.and_then(|action| text(action, "sub_workflow", findings)),
+            sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.inputs(), findings)),
+            updates: own.map_or_else(Vec::new, |action| {
+                let value = |node: &Node, findings: &mut Findings<'_>| self.inputs().words(node, findings);
+                updates(action, &value, findings)
+            }),
+            handlers: if plain { handlers(node, findings) } else { HandlersForm::default() },
+            transitions,
+            retry: safety::retry(node, self.named, findings),
+            catch: safety::catch(node, scope, findings),
+            fallback: safety::fallback(node, store.as_ref(), findings),
+            on_error,
+            timeout_ms: safety::timeout(node, self.named, findings),
+            budget: safety::budget(node, self.named, findings),
+            max_visits: given(node, "max_visits").and_then(|_| count(node, "max_visits", findings)),
+            on_limit: safety::target(node, "on_limit", scope, findings),
+            store,
+            span: node.span.clone(),
+            ..StateForm::default()
+        }
+    }
+
+    fn work(
+        self,
+        node: &Node,
+        kind: Option<&StateType>,
+        form: &StateForm,
+        inside: &mut Vec<StateForm>,
+        findings: &mut Findings<'_>,
+    ) -> WorkForm {
+        let states = |node: &Node, scope: &str, findings: &mut Findings<'_>| self.list(node, scope, findings);
+        let bodies = Bodies { owner: &form.name.value, inputs: self.inputs(), states: &states };
+        let work = match kind.map_or("", |kind| kind.word) {
+            "parallel" => bodies.parallel(node, inside, findings).map(WorkForm::Parallel),
+            "foreach" => bodies.foreach(node, inside, findings).map(WorkForm::ForEach),
+            "pause" => pauses::pause(node, self.inputs(), &form.scope, findings).map(WorkForm::Pause),
+            "delegate" => pauses::delegate(node, self.inputs(), &form.scope, findings).map(WorkForm::Pause),
+            "tool" => actions::tool(node, self.inputs(), findings).map(WorkForm::Step),
+            "mcp" => actions::mcp(node, self.inputs(), findings).map(WorkForm::Step),
+            "shell" => actions::shell(node, self.inputs(), findings).map(WorkForm::Step),
+            "http" => actions::http(node, self.inputs(), findings).map(WorkForm::Step),
+            "wait" => pauses::wait(node, self.inputs(), findings).map(WorkForm::Wait),
+            "fail" => pauses::fail(node, self.inputs(), findings),
+            "final" => Some(WorkForm::Final),
+            _ => None,
+        };
+        work.unwrap_or_default()
+    }
+}
+
+/// What `type` says; `None` if it says something unknown.
+fn kind(node: &Node, findings: &mut Findings<'_>) -> Option<&'static StateType> {
+    if given(node, "type").is_none() {
+        return Some(&PLAIN_STATE);
+    }
+    let word = text(node, "type", findings)?;
+    let found = STATE_TYPES.iter().find(|one| one.word == word.value);
+    if found.is_none() {
+        let known: Vec<&str> = STATE_TYPES.iter().map(|one| one.word).collect();
+        let hint = or_list(&word.value, "types", &known);
+        let hint = match word.value.as_str() {
+            "agent" | "script" | "sub_workflow" => {
+                Some("leave `type` out: it is seen from the other keys".to_owned())
+            }
+            _ => hint,
+        };
+        findings.error("E10", word.span, format!("there is no state type `{}`", word.value), hint);
+    }
+    found
+}
+
+/// Keys that states of this type cannot have (E14); those of other types are named with them.
+fn keys(node: &Node, kind: &StateType, findings: &mut Findings<'_>) {
+    for member in node.members().unwrap_or_default() {
+        let key = member.key.as_str();
+        if kind.known().any(|known| known == key) || key.starts_with("x_") || key == "$schema" {
+            continue;
+        }
+        let owners: Vec<&str> = STATE_TYPES
+            .iter()
+            .filter(|one| one.known().any(|known| known == key))
+            .map(|one| one.word)
+            .collect();
+        let of_plain = PLAIN_STATE.known().any(|known| known == key);
+        let (message, hint) = match key {
+            "sub_workflow" | "sub_workflow_input" | "function" | "script" if kind.word.is_empty() => {
+                let hint = format!("write \"action\": {{\"{key}\": …}}");
+                (format!("`{key}` stands in the action of a state"), Some(hint))
+            }
+            _ if of_plain && !owners.is_empty() || owners.is_empty() && !of_plain => {
+                unknown_key(key, kind.what, kind.known())
+            }
+            _ if of_plain => (
+                format!("`{key}` belongs to a state without `type`"),
+                Some(format!("{} has no `{key}`", kind.what)),
+            ),
+            _ => {
+                let types = owners.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+                let hint = match owners.as_slice() {
+                    [only] if kind.word.is_empty() => format!("add \"type\": \"{only}\", or remove it"),
+                    _ => format!("{} has no `{key}`", kind.what),
+                };
+                (format!("`{key}` belongs to states of the type {types}"), Some(hint))
+            }
+        };
+        findings.error("E14", member.key_span.clone(), message, hint);
+    }
+}
+
+/// A state with a `type` may run a script first, nothing else.
+fn script_only(action: &Node, word: &str, findings: &mut Findings<'_>) {
+    for member in action.members().unwrap_or_default() {
+        let known = ACTION.known.contains(&member.key.as_str());
+        if known && member.key != "script" && member.value.kind != Kind::Null {
+            let message =
+                format!("a state of the type `{word}` does its own work: its action can only be a script");
+            let hint = format!("move `{}` to a state without `type`", member.key);
+            findings.error("E10", member.key_span.clone(), message, Some(hint));
+        }
+    }
+}
+
+/// `on_error` of a parallel state can also say what a failing branch means to the others.
+fn is_branch_policy(node: &Node, word: &str) -> bool {
+    word == "parallel" && matches!(node.get("on_error").and_then(Node::as_str), Some("fail_fast" | "collect"))
+}
+
+fn handlers(node: &Node, findings: &mut Findings<'_>) -> HandlersForm {
+    HandlersForm {
         before: text(node, "pre_handler", findings),
         after: text(node, "post_handler", findings),
         decide: text(node, "transition_handler", findings),
-    };
-    let name = required_text(node, "name", "the state", findings)?;
-    Some(StateForm {
-        name,
-        agent,
-        input,
-        function,
-        script,
-        sub_workflow,
-        sub_inputs,
-        updates: action.map_or_else(Vec::new, |action| updates(action, &input_form, findings)),
-        handlers,
-        transitions,
-        span: node.span.clone(),
-    })
+    }
 }
 
 fn function(action: &Node, findings: &mut Findings<'_>) -> Option<Spanned<FunctionForm>> {
@@ -64,53 +245,7 @@ fn function(action: &Node, findings: &mut Findings<'_>) -> Option<Spanned<Functi
     choice(action, "function", &words, findings)
 }
 
-fn sub_inputs(action: &Node, findings: &mut Findings<'_>) -> Vec<(Text, InputForm)> {
-    let Some(value) = action.get("sub_workflow_input").filter(|value| value.kind != Kind::Null) else {
-        return Vec::new();
-    };
-    let Some(members) = value.members() else {
-        wrong(value, "`sub_workflow_input` must be an object", findings);
-        return Vec::new();
-    };
-    members
-        .iter()
-        .filter_map(|member| {
-            let key = Spanned { value: member.key.clone(), span: member.key_span.clone() };
-            Some((key, input_form(&member.value, findings)?))
-        })
-        .collect()
-}
-
-fn input_form(node: &Node, findings: &mut Findings<'_>) -> Option<InputForm> {
-    match &node.kind {
-        Kind::Null => None,
-        Kind::String(text) => Some(InputForm::Auto(Spanned { value: text.clone(), span: node.span.clone() })),
-        Kind::Object(_) => {
-            object(node, &INPUT, findings)?;
-            match (text(node, "text", findings), text(node, "expr", findings)) {
-                (Some(text), None) => Some(InputForm::Text(text)),
-                (None, Some(expression)) => Some(InputForm::Expression(expression)),
-                (Some(_), Some(second)) => {
-                    findings.error("E10", second.span, "an input is either `text` or `expr`", None);
-                    None
-                }
-                (None, None) => {
-                    let later = node.get("template").or_else(|| node.get("file")).is_some();
-                    if !later {
-                        findings.error("E10", node.span.clone(), "an input needs `text` or `expr`", None);
-                    }
-                    None
-                }
-            }
-        }
-        Kind::Bool(_) | Kind::Number(_) | Kind::Array(_) => {
-            wrong(node, "an input must be a string, {\"text\"} or {\"expr\"}", findings);
-            None
-        }
-    }
-}
-
-fn transition(node: &Node, findings: &mut Findings<'_>) -> Option<TransitionForm> {
+fn transition(node: &Node, scope: &str, findings: &mut Findings<'_>) -> Option<TransitionForm> {
     object(node, &TRANSITION, findings)?;
     let condition = match node.get("condition").map(|condition| (&condition.kind, condition)) {
         // `"condition": true` can only mean one thing
@@ -121,5 +256,5 @@ fn transition(node: &Node, findings: &mut Findings<'_>) -> Option<TransitionForm
     };
     let before = text(node, "before", findings);
     let target = required_text(node, "target", "the transition", findings)?;
-    Some(TransitionForm { target, condition, before, span: node.span.clone() })
+    Some(TransitionForm { target: safety::scoped(target, scope), condition, before, span: node.span.clone() })
 }

@@ -1,0 +1,232 @@
+//! Templates: text with `{{expressions}}` becomes one script. A template that is one expression keeps its type;
+//! otherwise everything is text: strings as they are, objects and arrays as JSON. `undefined` in a text is an error.
+
+use super::super::script_facts::{Facts, SyntaxError, facts};
+use crate::domain::script::{ScriptForm, ScriptKind};
+
+/// Places where an expression may end that are tried before it counts as broken.
+const ENDS: usize = 50;
+
+/// What a template is.
+pub(super) enum Template {
+    Text(String),
+    /// Offsets are those of the template's text.
+    Script(Box<Facts>),
+}
+
+enum Piece<'t> {
+    Plain(&'t str),
+    Expression { offset: usize, source: &'t str, facts: Box<Facts> },
+}
+
+/// Reads a template.
+///
+/// # Errors
+/// The first expression that does not parse, or that has no end.
+pub(super) fn read(text: &str) -> Result<Template, SyntaxError> {
+    let pieces = split(text)?;
+    let blank = |piece: &Piece<'_>| matches!(piece, Piece::Plain(text) if text.trim().is_empty());
+    let expressions = pieces.iter().filter(|piece| matches!(piece, Piece::Expression { .. })).count();
+    if expressions == 0 {
+        return Ok(Template::Text(text.to_owned()));
+    }
+    let alone =
+        expressions == 1 && pieces.iter().all(|piece| blank(piece) || !matches!(piece, Piece::Plain(_)));
+    let mut code = Code::new();
+    let mut all: Option<Facts> = None;
+    let mut only = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Plain(text) => code.plain(text),
+            Piece::Expression { offset, source, facts } => {
+                code.expression(&facts.prepared, source);
+                only = format!("{}{}", padding(&text[..offset]), facts.prepared);
+                let moved = facts.moved(|at| at + offset);
+                all = Some(match all {
+                    None => moved,
+                    Some(before) => before.joined(moved),
+                });
+            }
+        }
+    }
+    let Some(mut facts) = all else { return Ok(Template::Text(text.to_owned())) };
+    facts.prepared = if alone { only } else { code.finish() };
+    Ok(Template::Script(Box::new(generated(facts))))
+}
+
+/// One script out of an expression and the texts around it.
+pub(super) fn surrounded(before: &str, facts: Facts, source: &str, after: &str) -> Facts {
+    let mut code = Code::new();
+    code.literal(before);
+    code.expression(&facts.prepared, source);
+    code.literal(after);
+    generated(Facts { prepared: code.finish(), ..facts })
+}
+
+/// What only holds for the expression itself is not said of the whole.
+fn generated(facts: Facts) -> Facts {
+    Facts { form: ScriptForm::Expression, constant: None, test: None, ..facts }
+}
+
+fn split(text: &str) -> Result<Vec<Piece<'_>>, SyntaxError> {
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while let Some(open) = text[at..].find("{{").map(|open| at + open) {
+        if open > at {
+            pieces.push(Piece::Plain(&text[at..open]));
+        }
+        let offset = open + 2;
+        let (source, facts) = expression(&text[offset..]).map_err(|error| match error {
+            Some(error) => SyntaxError { offset: error.offset + offset, ..error },
+            None => SyntaxError {
+                message: "`{{` is never closed".to_owned(),
+                hint: Some(
+                    "write `}}` after the expression; a literal `{{` is written {{\"{{\"}}".to_owned(),
+                ),
+                offset: open,
+            },
+        })?;
+        at = offset + source.len() + 2;
+        pieces.push(Piece::Expression { offset, source, facts: Box::new(facts) });
+    }
+    if at < text.len() {
+        pieces.push(Piece::Plain(&text[at..]));
+    }
+    Ok(pieces)
+}
+
+/// The expression that a text begins with, up to the first `}}` with which it parses. `None`: there is no `}}`.
+fn expression(text: &str) -> Result<(&str, Facts), Option<SyntaxError>> {
+    let ends = (0..text.len()).filter(|at| text.as_bytes()[*at..].starts_with(b"}}"));
+    let mut first = None;
+    for end in ends.take(ENDS) {
+        let source = &text[..end];
+        match facts(source, ScriptKind::Input) {
+            Ok(facts) => return Ok((source, facts)),
+            Err(error) => {
+                first.get_or_insert(error);
+            }
+        }
+    }
+    Err(first)
+}
+
+/// Blanks with the same lines and columns.
+fn padding(text: &str) -> String {
+    text.chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect()
+}
+
+/// A JavaScript expression that puts texts and values together, line by line as in the template.
+struct Code {
+    text: String,
+    open: bool,
+}
+
+impl Code {
+    fn new() -> Self {
+        Self { text: "((__t)=>".to_owned(), open: false }
+    }
+
+    fn plain(&mut self, text: &str) {
+        for line in text.split_inclusive('\n') {
+            self.literal(line);
+            if line.ends_with('\n') {
+                self.text.push('\n');
+            }
+        }
+    }
+
+    /// All on one line.
+    fn literal(&mut self, text: &str) {
+        self.add();
+        self.text.push_str(&quoted(text));
+    }
+
+    fn expression(&mut self, prepared: &str, source: &str) {
+        self.add();
+        // a comment at its end must not swallow what follows
+        let end = if prepared.contains("//") { "\n" } else { "" };
+        self.text.push_str(&format!("__t(({prepared}{end}),{})", quoted(source.trim())));
+    }
+
+    fn add(&mut self) {
+        if self.open {
+            self.text.push('+');
+        }
+        self.open = true;
+    }
+
+    fn finish(mut self) -> String {
+        self.text.push_str(
+            ")((v,s)=>{if(v===undefined)throw new Error(`${s} is undefined: write ${s} ?? \"\" if it may be missing`);\
+             return typeof v===\"string\"?v:typeof v===\"object\"&&v!==null?JSON.stringify(v,null,2):String(v)})",
+        );
+        self.text
+    }
+}
+
+/// A JavaScript string. JSON's are such.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prepared(text: &str) -> String {
+        match read(text).map_err(|error| error.message).unwrap() {
+            Template::Text(text) => format!("text: {text}"),
+            Template::Script(facts) => facts.prepared,
+        }
+    }
+
+    #[test]
+    fn a_single_expression_stays_itself_where_it_stands() {
+        for (text, expected) in [
+            ("{{common_data.x}}", "  common_data.x"),
+            ("\n {{ [1, 2] }}\n", "\n    [1, 2] "),
+            ("{{ {a: {b: 1}} }}", "   {a: {b: 1}} "),
+            ("{{ {a: {b: 1}}}}", "   {a: {b: 1}}"),
+            ("{{ '}}' }}", "   '}}' "),
+            ("no braces } } { {", "text: no braces } } { {"),
+            ("", "text: "),
+        ] {
+            assert_eq!(prepared(text).trim_end(), expected.trim_end(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_of_the_script_are_lines_of_the_template() {
+        let text = "a \"b\"\n\n{{ 1 +\n 2 }} c {{ common_data.d // why\n }}\ne";
+        let code = prepared(text);
+        let line = |text: &str, what: &str| text[..text.find(what).unwrap()].matches('\n').count();
+        for what in ["1 +", " 2 ", "common_data.d"] {
+            assert_eq!(line(&code, what), line(text, what), "{what}: {code}");
+        }
+    }
+
+    #[test]
+    fn offsets_are_those_of_the_template() {
+        let text = "ä {{nope}} {{ common_data.k + agents.x }}";
+        let Template::Script(facts) = read(text).map_err(|error| error.message).unwrap() else { panic!() };
+        assert!(text[facts.unknown[0].offset..].starts_with("nope"));
+        assert!(text[facts.reads[0].offset..].starts_with('k'));
+        assert!(text[facts.agents[0].offset..].starts_with('x'));
+        assert_eq!((facts.constant, facts.test), (None, None));
+    }
+
+    #[test]
+    fn a_broken_expression_is_found_where_it_breaks() {
+        for (text, at) in [("a {{ 1 + }} b", 8), ("a {{ b", 2), ("x {{}}", 4), ("{{ a }} {{ return 1 }}", 11)]
+        {
+            let Err(error) = read(text) else { panic!("{text}") };
+            assert!(
+                error.offset >= at && error.offset <= at + 2,
+                "{text}: {} {}",
+                error.offset,
+                error.message
+            );
+        }
+    }
+}

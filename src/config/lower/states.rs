@@ -1,0 +1,292 @@
+//! Builds the states: every name becomes an index, every script an entry of the workflow's list.
+
+use super::super::check::{Compiled, InputScript, StateScripts, Unit};
+use super::super::source::SourceFile;
+use super::super::workflow_file::{
+    ForEachForm, FunctionForm, NoMatchForm, OnErrorForm, ParallelForm, PauseForm, StateForm, Text, WorkForm,
+    WorkflowForm,
+};
+use super::places::Places;
+use super::steps::arguments;
+use crate::domain::ids::{AgentIx, ScriptIx, StateIx, WorkflowIx};
+use crate::domain::place::Place;
+use crate::domain::script::{Script, ScriptForm, ScriptKind};
+use crate::domain::tool::ToolRisk;
+use crate::domain::workflow::{
+    AgentFunction, Branch, Catch, ForEach, Input, OnError, Parallel, Pause, Recovery, Retry, State, Step,
+    Transition, Wait, Work,
+};
+
+pub(super) struct Builder<'b> {
+    unit: &'b Unit,
+    places: Places<'b>,
+    index: &'b dyn Fn(&str) -> Option<usize>,
+    pub(super) scripts: Vec<Script>,
+}
+
+/// The state of a name. All names have been checked; `stop` may be the one that is added at the end.
+pub(super) fn find(form: &WorkflowForm, name: &str) -> StateIx {
+    let states = &form.states;
+    StateIx(states.iter().position(|state| state.name.value == name).unwrap_or(states.len()))
+}
+
+pub(super) fn on_error(form: Option<&OnErrorForm>, target: &dyn Fn(&Text) -> StateIx) -> Option<OnError> {
+    form.map(|form| match form {
+        OnErrorForm::Fail => OnError::Fail,
+        OnErrorForm::Continue => OnError::Continue,
+        OnErrorForm::Go(name) => OnError::Go(target(name)),
+    })
+}
+
+impl<'b> Builder<'b> {
+    pub(super) fn new(
+        unit: &'b Unit,
+        file: &'b SourceFile,
+        index: &'b dyn Fn(&str) -> Option<usize>,
+    ) -> Self {
+        Self { unit, places: Places::new(file), index, scripts: Vec::new() }
+    }
+
+    pub(super) fn place(&self, offset: usize) -> Place {
+        self.places.of(offset)
+    }
+
+    pub(super) fn state(&mut self, form: &StateForm, scripts: &StateScripts) -> State {
+        let terminal = form.is_terminal();
+        let script = match &scripts.script {
+            Some(script) if !terminal => Some(self.script(script)),
+            None if !terminal && !form.updates.is_empty() => Some(self.updates(form, scripts)),
+            Some(_) | None => None,
+        };
+        let input = self.input(&scripts.input);
+        let (work, output) =
+            if terminal { (Work::None, input) } else { (self.work(form, scripts, input), Input::Absent) };
+        let target = |name: &Text| find(&self.unit.form, &name.value);
+        let on_limit = form.on_limit.as_ref().map(target);
+        State {
+            name: form.name.value.clone(),
+            script,
+            work,
+            transitions: if terminal { Vec::new() } else { self.transitions(form, scripts) },
+            terminal,
+            output,
+            expects: self.expects(form, scripts),
+            store: form.store.clone(),
+            recovery: self.recovery(form, scripts),
+            timeout_ms: form.timeout_ms,
+            budget: form.budget,
+            max_visits: form.max_visits,
+            on_limit,
+            place: self.places.of(form.name.span.start),
+        }
+    }
+
+    fn work(&mut self, form: &StateForm, scripts: &StateScripts, input: Input) -> Work {
+        match &form.work {
+            WorkForm::Plain => self.plain(form, scripts, input),
+            WorkForm::Parallel(parallel) => Work::Parallel(self.parallel(parallel)),
+            WorkForm::ForEach(foreach) => Work::ForEach(self.foreach(foreach, scripts)),
+            WorkForm::Step(step) => {
+                let inputs: Vec<Input> = scripts.work.iter().map(|input| self.input(input)).collect();
+                Work::Step(Step {
+                    tool: step.tool.value.clone(),
+                    risk: step.risk.unwrap_or(ToolRisk::Execute),
+                    arguments: arguments(&step.arguments, inputs),
+                    expect: step.expect.clone(),
+                })
+            }
+            WorkForm::Pause(pause) => Work::Pause(self.pause(pause, scripts)),
+            WorkForm::Wait(wait) => {
+                let input = self.first(scripts);
+                Work::Wait(if wait.until { Wait::Until(input) } else { Wait::For(input) })
+            }
+            WorkForm::Fail { error, .. } => {
+                Work::Fail { error: error.value.clone(), cause: self.first(scripts) }
+            }
+            WorkForm::Final => Work::None,
+        }
+    }
+
+    /// A state without a `type`.
+    fn plain(&mut self, form: &StateForm, scripts: &StateScripts, input: Input) -> Work {
+        if let Some(called) = &form.sub_workflow
+            && let Some(workflow) = (self.index)(&called.value)
+        {
+            let inputs = form.sub_inputs.iter().zip(&scripts.sub_inputs);
+            let inputs = inputs.map(|((key, _), input)| (key.value.clone(), self.input(input))).collect();
+            return Work::Child { workflow: WorkflowIx(workflow), inputs };
+        }
+        let function = match form.function.as_ref().map(|function| function.value) {
+            // script only (A17)
+            Some(FunctionForm::Script) => return Work::None,
+            Some(FunctionForm::Agent(function)) => function,
+            // A16
+            None => AgentFunction::SendUserMessage,
+        };
+        match self.unit.agent_of(form) {
+            Some((agent, _)) => Work::Agent { agent: AgentIx(agent), function, input },
+            None => Work::None,
+        }
+    }
+
+    fn parallel(&self, form: &ParallelForm) -> Parallel {
+        let branches = form
+            .branches
+            .iter()
+            .map(|(name, start)| Branch { name: name.value.clone(), start: find(&self.unit.form, start) });
+        Parallel {
+            branches: branches.collect(),
+            join: form.join,
+            on_error: form.on_error,
+            max_concurrency: form.max_concurrency,
+            merge: form.merge.clone(),
+        }
+    }
+
+    fn foreach(&mut self, form: &ForEachForm, scripts: &StateScripts) -> ForEach {
+        ForEach {
+            items: self.first(scripts),
+            each: form.each.clone(),
+            at: form.at.clone(),
+            start: find(&self.unit.form, &form.start),
+            needs: form.needs.clone(),
+            max_concurrency: form.max_concurrency,
+            tolerated_failures: form.tolerated_failures,
+            tolerated_percent: form.tolerated_percent,
+        }
+    }
+
+    fn pause(&mut self, form: &PauseForm, scripts: &StateScripts) -> Pause {
+        let on_timeout = form.on_timeout.as_ref().map(|name| find(&self.unit.form, &name.value));
+        Pause {
+            kind: form.kind,
+            message: self.first(scripts),
+            choices: form.choices.clone(),
+            schema: form.schema.clone(),
+            required_outputs: form.required_outputs.clone(),
+            default: form.default.clone(),
+            ttl_ms: form.ttl_ms,
+            on_timeout,
+        }
+    }
+
+    /// The value of work that has at most one.
+    fn first(&mut self, scripts: &StateScripts) -> Input {
+        scripts.work.first().map_or(Input::Absent, |input| self.input(input))
+    }
+
+    fn recovery(&mut self, form: &StateForm, scripts: &StateScripts) -> Recovery {
+        let names = |list: &[Text]| list.iter().map(|name| name.value.clone()).collect();
+        let retry = form.retry.iter().map(|rule| Retry {
+            errors: names(&rule.errors),
+            max_attempts: rule.max_attempts,
+            backoff: rule.backoff,
+        });
+        let retry = retry.collect();
+        let mut catch = Vec::with_capacity(form.catch.len());
+        for (rule, before) in form.catch.iter().zip(&scripts.catch) {
+            catch.push(Catch {
+                errors: names(&rule.errors),
+                key: rule.key.clone(),
+                before: before.as_ref().map(|before| self.script(before)),
+                target: find(&self.unit.form, &rule.target.value),
+            });
+        }
+        let target = |name: &Text| find(&self.unit.form, &name.value);
+        Recovery {
+            retry,
+            catch,
+            fallback: form.fallback.clone(),
+            on_error: on_error(form.on_error.as_ref(), &target),
+        }
+    }
+
+    fn transitions(&mut self, form: &StateForm, scripts: &StateScripts) -> Vec<Transition> {
+        let stop = find(&self.unit.form, &form.beside("stop"));
+        let on = |target| Transition { target, condition: None, before: None };
+        // no list at all ends the workflow, or the body (A14)
+        let Some(transitions) = &form.transitions else {
+            return vec![on(stop)];
+        };
+        let mut all = Vec::with_capacity(transitions.len());
+        for (one, script) in transitions.iter().zip(&scripts.transitions) {
+            let condition = script.condition.as_ref().map(|condition| self.script(condition));
+            let before = script.before.as_ref().map(|before| self.script(before));
+            let target = find(&self.unit.form, &one.target.value);
+            all.push(Transition { target, condition, before });
+        }
+        // `on_no_match` of the workflow knows only the workflow's own end
+        if !form.scope.is_empty() && self.unit.form.no_match == NoMatchForm::Stop {
+            all.push(on(stop));
+        }
+        all
+    }
+
+    /// Tools that the transitions read and the state's own agent offers: it is asked again until it decides (A34).
+    fn expects(&self, form: &StateForm, scripts: &StateScripts) -> Vec<String> {
+        let cast = self.unit.speaker(form).and_then(|agent| self.unit.cast.get(agent)?.as_ref());
+        let Some(cast) = cast else { return Vec::new() };
+        let mut names: Vec<String> = Vec::new();
+        for call in scripts.leaving().flat_map(|script| &script.facts.calls) {
+            let offered = cast.role.parsing_tools.iter().any(|tool| tool.name == call.tool);
+            if offered && !names.contains(&call.tool) {
+                names.push(call.tool.clone());
+            }
+        }
+        names
+    }
+
+    fn input(&mut self, input: &InputScript) -> Input {
+        match input {
+            InputScript::Absent => Input::Absent,
+            InputScript::Text(text) => Input::Text(text.clone()),
+            InputScript::Value(value) => Input::Value(value.clone()),
+            InputScript::Script(script) => Input::Script(self.script(script)),
+        }
+    }
+
+    /// One script that reads all values, then writes all of them. It is shown as what it does.
+    fn updates(&mut self, form: &StateForm, scripts: &StateScripts) -> ScriptIx {
+        let mut shown: Vec<String> = Vec::new();
+        let mut entries: Vec<String> = Vec::new();
+        for (update, value) in form.updates.iter().zip(&scripts.updates) {
+            let (written, prepared) = match value {
+                InputScript::Script(script) => (script.text.value.clone(), script.facts.prepared.clone()),
+                InputScript::Text(text) => (quoted(text), quoted(text)),
+                InputScript::Value(value) => (value.to_string(), value.to_string()),
+                InputScript::Absent => continue,
+            };
+            let operation = update.operation.word();
+            shown.push(format!("{operation} {}: {written}", update.path.value));
+            // the value stands on lines of its own: it may end in a comment
+            entries.push(format!("[{},\"{operation}\",(\n{prepared}\n)]", quoted(&update.path.value)));
+        }
+        let place = form.updates.first().map_or(form.name.span.start, |first| first.path.span.start);
+        self.scripts.push(Script {
+            kind: ScriptKind::Action,
+            form: ScriptForm::Expression,
+            source: shown.join("; "),
+            prepared: format!("__flow.set([{}])", entries.join(",")),
+            offers: Vec::new(),
+            place: self.places.of(place),
+        });
+        ScriptIx(self.scripts.len() - 1)
+    }
+
+    fn script(&mut self, compiled: &Compiled) -> ScriptIx {
+        let place = || self.places.of(compiled.text.span.start + 1);
+        self.scripts.push(Script {
+            kind: compiled.kind,
+            form: compiled.facts.form,
+            source: compiled.text.value.clone(),
+            prepared: compiled.facts.prepared.clone(),
+            offers: Vec::new(),
+            place: compiled.place.clone().unwrap_or_else(place),
+        });
+        ScriptIx(self.scripts.len() - 1)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,95 @@
+//! Steps: the tools that they name, and their arguments as paths.
+
+use serde_json::{Map, Value};
+
+use super::super::source::Findings;
+use super::super::suggest::{did_you_mean, or_list};
+use super::super::workflow_file::{Arguments, StepForm, WorkForm, WorkflowForm};
+use super::Surroundings;
+use crate::domain::tool::ToolSpec;
+use crate::domain::workflow::Input;
+
+/// Finds the tool of every `tool` state and takes its risk; judges the names of its arguments.
+pub(super) fn step_tools(
+    form: &mut WorkflowForm,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Findings<'_>,
+) {
+    for state in &mut form.states {
+        let WorkForm::Step(step) = &mut state.work else { continue };
+        if step.risk.is_some() {
+            continue;
+        }
+        match surroundings.tools.iter().find(|tool| tool.name == step.tool.value) {
+            Some(tool) => {
+                step.risk = Some(tool.risk);
+                fits(step, tool, findings);
+            }
+            None => {
+                let known: Vec<&str> = surroundings.tools.iter().map(|tool| tool.name.as_str()).collect();
+                let hint = or_list(&step.tool.value, "known", &known);
+                let message = format!("there is no tool `{}`", step.tool.value);
+                findings.error("E05", step.tool.span.clone(), message, hint);
+            }
+        }
+    }
+}
+
+fn fits(step: &StepForm, tool: &ToolSpec, findings: &mut Findings<'_>) {
+    let given = &step.arguments;
+    let Some(properties) = tool.parameters["properties"].as_object() else { return };
+    let open = tool.parameters.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
+    for name in given.names.iter().filter(|name| !open && !properties.contains_key(&name.value)) {
+        let known = properties.keys().map(String::as_str);
+        let hint = did_you_mean(&name.value, known.clone())
+            .unwrap_or_else(|| format!("it has {}", known.collect::<Vec<_>>().join(", ")));
+        let message = format!("the tool `{}` has no argument `{}`", tool.name, name.value);
+        findings.error("E10", name.span.clone(), message, Some(hint));
+    }
+    let required = tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    for name in required.filter(|name| !given.literal.contains_key(*name)) {
+        let message = format!("the tool `{}` needs the argument `{name}`", tool.name);
+        let hint = format!("add \"arguments\": {{\"{name}\": …}}");
+        findings.error("E10", step.tool.span.clone(), message, Some(hint));
+    }
+}
+
+/// Arguments by path: first each one's literal part, then what is evaluated and put into it. `inputs` are those of the
+/// leaves, in their order.
+pub(super) fn arguments(form: &Arguments, inputs: Vec<Input>) -> Vec<(Vec<String>, Input)> {
+    let mut literal = Value::Object(form.literal.clone());
+    let mut late = Vec::new();
+    for ((path, _), input) in form.leaves.iter().zip(inputs) {
+        let known = match &input {
+            Input::Text(text) => Some(Value::String(text.clone())),
+            Input::Value(value) => Some(value.clone()),
+            Input::Absent | Input::Script(_) | Input::Human => None,
+        };
+        match (known, slot(&mut literal, path)) {
+            (Some(value), Some(slot)) => *slot = value,
+            _ => late.push((path.clone(), input)),
+        }
+    }
+    let whole = |name: &String| late.iter().any(|(path, _)| path.len() == 1 && path[0] == *name);
+    let object = if let Value::Object(object) = literal { object } else { Map::new() };
+    let mut all: Vec<(Vec<String>, Input)> = object
+        .into_iter()
+        .filter(|(name, _)| !whole(name))
+        .map(|(name, value)| {
+            let input = if let Value::String(text) = value { Input::Text(text) } else { Input::Value(value) };
+            (vec![name], input)
+        })
+        .collect();
+    all.extend(late);
+    all
+}
+
+fn slot<'v>(value: &'v mut Value, path: &[String]) -> Option<&'v mut Value> {
+    let [first, rest @ ..] = path else { return Some(value) };
+    let inner = match value {
+        Value::Object(members) => members.get_mut(first)?,
+        Value::Array(items) => items.get_mut(first.parse::<usize>().ok()?)?,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+    };
+    slot(inner, rest)
+}

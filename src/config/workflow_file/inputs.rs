@@ -1,0 +1,279 @@
+//! Values that are looked at when a state runs: texts, expressions, templates, files, literal JSON.
+
+use serde_json::{Map, Value};
+
+use super::super::json::{Kind, Node};
+use super::super::source::Findings;
+use super::fields::{given, object, text, wrong};
+use super::keys::{INPUT, SECRET};
+use super::named::Named;
+use super::{Arguments, InputForm, Spanned, Text};
+
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'n> {
+    pub(super) named: &'n Named,
+}
+
+impl Inputs<'_> {
+    /// `input` and its like: a plain string may be an expression (A8).
+    pub(super) fn auto(self, node: &Node, findings: &mut Findings<'_>) -> Option<InputForm> {
+        self.value(node, InputForm::Auto, findings)
+    }
+
+    /// For what is mostly plain text.
+    pub(super) fn words(self, node: &Node, findings: &mut Findings<'_>) -> Option<InputForm> {
+        self.value(node, InputForm::Words, findings)
+    }
+
+    /// As `words`, by key.
+    pub(super) fn words_of(self, node: &Node, key: &str, findings: &mut Findings<'_>) -> Option<InputForm> {
+        given(node, key).and_then(|value| self.words(value, findings))
+    }
+
+    /// A prompt of `use.prompts`: a template, or an explicit form.
+    pub(super) fn prompt(self, node: &Node, findings: &mut Findings<'_>) -> Option<InputForm> {
+        match &node.kind {
+            Kind::String(_) | Kind::Object(_) => self.value(node, InputForm::Template, findings),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Array(_) => {
+                wrong(node, "a prompt must be a string or {\"file\": …}", findings);
+                None
+            }
+        }
+    }
+
+    fn value(
+        self,
+        node: &Node,
+        plain: fn(Text) -> InputForm,
+        findings: &mut Findings<'_>,
+    ) -> Option<InputForm> {
+        match &node.kind {
+            Kind::Null => None,
+            Kind::String(text) => Some(plain(Spanned { value: text.clone(), span: node.span.clone() })),
+            Kind::Object(members) => {
+                let known = |key: &str| INPUT.known.contains(&key);
+                let near = members.iter().any(|one| known(&one.key));
+                // an object without any of these keys is literal, unless it looks like a slip of one of them
+                if near || slipped(node) { self.form(node, findings) } else { Some(literal(node)) }
+            }
+            Kind::Bool(_) | Kind::Number(_) | Kind::Array(_) => Some(literal(node)),
+        }
+    }
+
+    /// `{text}`, `{expr}`, `{template}`, `{file}`, `{prompt}`.
+    fn form(self, node: &Node, findings: &mut Findings<'_>) -> Option<InputForm> {
+        object(node, &INPUT, findings)?;
+        let mut found: Vec<(&str, Text)> = Vec::new();
+        for key in INPUT.known {
+            if let Some(text) = text(node, key, findings) {
+                found.push((key, text));
+            }
+        }
+        if let [_, (_, second), ..] = found.as_slice() {
+            let message = format!("an input is one of {}", INPUT.known.join(", "));
+            findings.error("E10", second.span.clone(), message, Some("keep one of the two".to_owned()));
+            return None;
+        }
+        let (key, text) = found.pop()?;
+        match key {
+            "text" => Some(InputForm::Text(text)),
+            "expr" => Some(InputForm::Expression(text)),
+            "template" => Some(InputForm::Template(text)),
+            "file" => Some(InputForm::File(text)),
+            _ => self.named.prompt(&text.value, &text.span, findings),
+        }
+    }
+}
+
+fn literal(node: &Node) -> InputForm {
+    InputForm::Value(Spanned { value: node.to_value(), span: node.span.clone() })
+}
+
+/// An object with one text that is nearly the key of an input: `{"exp": "…"}`.
+fn slipped(node: &Node) -> bool {
+    match node.members() {
+        Some([only]) => {
+            let near = super::super::suggest::closest(&only.key, INPUT.known.iter().copied());
+            near.is_some() && only.value.as_str().is_some()
+        }
+        _ => false,
+    }
+}
+
+/// `sub_workflow_input`: each of its values is an input (A47).
+pub(super) fn sub_inputs(
+    node: &Node,
+    inputs: Inputs<'_>,
+    findings: &mut Findings<'_>,
+) -> Vec<(Text, InputForm)> {
+    let Some(value) = given(node, "sub_workflow_input") else { return Vec::new() };
+    let Some(members) = value.members() else {
+        wrong(value, "`sub_workflow_input` must be an object", findings);
+        return Vec::new();
+    };
+    members
+        .iter()
+        .filter_map(|member| {
+            let key = Spanned { value: member.key.clone(), span: member.key_span.clone() };
+            Some((key, inputs.auto(&member.value, findings)?))
+        })
+        .collect()
+}
+
+/// An object of arguments: every text in it is looked at, however deep it stands.
+pub(super) fn arguments(
+    node: &Node,
+    key: &str,
+    inputs: Inputs<'_>,
+    findings: &mut Findings<'_>,
+) -> Arguments {
+    let mut all = Arguments::default();
+    let Some(value) = given(node, key) else { return all };
+    let Some(members) = value.members() else {
+        wrong(value, &format!("`{key}` must be an object"), findings);
+        return all;
+    };
+    for member in members {
+        let name = Spanned { value: member.key.clone(), span: member.key_span.clone() };
+        all.add(name, &member.value, inputs, findings);
+    }
+    all
+}
+
+impl Arguments {
+    /// Adds one argument.
+    pub(super) fn add(&mut self, name: Text, value: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) {
+        if value.kind == Kind::Null {
+            return;
+        }
+        let mut path = vec![name.value.clone()];
+        let literal = tree(value, &mut path, &mut self.leaves, inputs, findings);
+        self.literal.insert(name.value.clone(), literal);
+        self.names.push(name);
+    }
+
+    /// Takes what is not said here from the usual arguments.
+    pub(super) fn complete(&mut self, usual: &Self) {
+        for name in &usual.names {
+            if self.literal.contains_key(&name.value) {
+                continue;
+            }
+            if let Some(value) = usual.literal.get(&name.value) {
+                self.literal.insert(name.value.clone(), value.clone());
+            }
+            let own = usual.leaves.iter().filter(|(path, _)| path.first() == Some(&name.value));
+            self.leaves.extend(own.cloned());
+        }
+    }
+
+    /// Adds an argument that is literal.
+    pub(super) fn add_literal(&mut self, name: &str, value: Value) {
+        self.literal.insert(name.to_owned(), value);
+    }
+}
+
+/// The literal part of a value; what has to be looked at goes to `leaves`.
+fn tree(
+    node: &Node,
+    path: &mut Vec<String>,
+    leaves: &mut Vec<(Vec<String>, InputForm)>,
+    inputs: Inputs<'_>,
+    findings: &mut Findings<'_>,
+) -> Value {
+    match &node.kind {
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => node.to_value(),
+        Kind::Array(items) => {
+            let mut all = Vec::with_capacity(items.len());
+            for (at, item) in items.iter().enumerate() {
+                path.push(at.to_string());
+                all.push(tree(item, path, leaves, inputs, findings));
+                path.pop();
+            }
+            Value::Array(all)
+        }
+        Kind::Object(members) if !is_form(node) => {
+            let mut all = Map::with_capacity(members.len());
+            for member in members {
+                path.push(member.key.clone());
+                let value = tree(&member.value, path, leaves, inputs, findings);
+                path.pop();
+                all.insert(member.key.clone(), value);
+            }
+            Value::Object(all)
+        }
+        Kind::String(_) | Kind::Object(_) => {
+            if let Some(input) = inputs.words(node, findings) {
+                leaves.push((path.clone(), input));
+            }
+            Value::Null
+        }
+    }
+}
+
+/// `{"expr": "…"}` and its like, with nothing else in it.
+fn is_form(node: &Node) -> bool {
+    match node.members() {
+        Some([only]) => INPUT.known.contains(&only.key.as_str()) && only.value.as_str().is_some(),
+        _ => false,
+    }
+}
+
+/// Texts by name. With `secrets` some may come from the environment when they are needed: `{"env": "NAME"}` is passed
+/// on as it stands, so that the value itself is in no journal.
+pub(super) fn texts_by_name(
+    node: &Node,
+    (key, secrets): (&str, bool),
+    inputs: Inputs<'_>,
+    arguments: &mut Arguments,
+    findings: &mut Findings<'_>,
+) {
+    let Some(value) = given(node, key) else { return };
+    let Some(members) = value.members() else {
+        wrong(value, &format!("`{key}` must be an object of texts"), findings);
+        return;
+    };
+    let mut literal = Map::with_capacity(members.len());
+    for member in members {
+        let path = vec![key.to_owned(), member.key.clone()];
+        match &member.value.kind {
+            Kind::Null => {}
+            Kind::Object(_) if member.value.get("env").is_some() => {
+                if !secrets {
+                    let hint = "only the headers of an http state can be read from the environment";
+                    let message = format!("a value of `{key}` cannot come from the environment");
+                    findings.error("E10", member.value.span.clone(), message, Some(hint.to_owned()));
+                } else if let Some(secret) = secret(&member.value, findings) {
+                    literal.insert(member.key.clone(), secret);
+                }
+            }
+            Kind::String(_) | Kind::Object(_) => {
+                literal.insert(member.key.clone(), Value::Null);
+                if let Some(input) = inputs.words(&member.value, findings) {
+                    arguments.leaves.push((path, input));
+                }
+            }
+            Kind::Bool(_) | Kind::Number(_) => {
+                let text = member.value.to_value().to_string();
+                literal.insert(member.key.clone(), Value::String(text));
+            }
+            Kind::Array(_) => wrong(&member.value, &format!("a value of `{key}` must be a text"), findings),
+        }
+    }
+    arguments.add_literal(key, Value::Object(literal));
+}
+
+fn secret(node: &Node, findings: &mut Findings<'_>) -> Option<Value> {
+    object(node, &SECRET, findings)?;
+    let name = text(node, "env", findings)?;
+    let valid = !name.value.is_empty()
+        && !name.value.starts_with(|c: char| c.is_ascii_digit())
+        && name.value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !valid {
+        let hint = "write the bare name, without `$`, for example \"API_TOKEN\"";
+        let message = format!("`{}` is no name of an environment variable", name.value);
+        findings.error("E10", name.span, message, Some(hint.to_owned()));
+        return None;
+    }
+    text(node, "prefix", findings);
+    Some(node.to_value())
+}

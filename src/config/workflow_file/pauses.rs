@@ -1,0 +1,273 @@
+//! `pause`, `delegate`, `wait`, `fail`: states that wait for somebody or something, or end in an error.
+
+use serde_json::Value;
+
+use super::super::json::{Kind, Node};
+use super::super::source::Findings;
+use super::fields::{choice, duration, given, object, required_text, text, texts, wrong};
+use super::inputs::Inputs;
+use super::keys::REQUEST;
+use super::{InputForm, PauseForm, RequestForm, WaitForm, WorkForm, safety, schema};
+use crate::domain::workflow::PauseKind;
+
+pub(super) fn pause(
+    node: &Node,
+    inputs: Inputs<'_>,
+    scope: &str,
+    findings: &mut Findings<'_>,
+) -> Option<PauseForm> {
+    let words = [
+        ("approval", PauseKind::Approval),
+        ("input", PauseKind::Text),
+        ("text", PauseKind::Text),
+        ("number", PauseKind::Number),
+        ("boolean", PauseKind::Boolean),
+        ("choice", PauseKind::Choice),
+        ("outputs", PauseKind::Outputs),
+    ];
+    let outputs: Vec<String> = names(node, findings);
+    let listed = given(node, "choices").is_some();
+    let named = choice(node, "kind", &words, findings).map(|found| found.value);
+    // what else it says tells what is meant
+    let kind = named.unwrap_or(match (listed, outputs.is_empty()) {
+        (true, _) => PauseKind::Choice,
+        (false, false) => PauseKind::Outputs,
+        (false, true) => PauseKind::Approval,
+    });
+    let choices = choices(node, kind, findings);
+    if kind != PauseKind::Outputs
+        && let Some(value) = given(node, "required_outputs")
+    {
+        let hint = "leave `kind` out, or make it \"outputs\"";
+        let message = "`required_outputs` needs an answer of several values";
+        findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+    }
+    let message = inputs.words_of(node, "message", findings);
+    let schema = schema::read(node, inputs.named, findings);
+    let form = waiting(
+        node,
+        inputs,
+        scope,
+        PauseForm {
+            kind,
+            message,
+            choices,
+            schema,
+            required_outputs: outputs,
+            default: None,
+            ttl_ms: None,
+            on_timeout: None,
+        },
+        findings,
+    );
+    Some(form)
+}
+
+/// How long is waited, and what then: the same for `pause` and `delegate`.
+fn waiting(
+    node: &Node,
+    inputs: Inputs<'_>,
+    scope: &str,
+    mut form: PauseForm,
+    findings: &mut Findings<'_>,
+) -> PauseForm {
+    form.ttl_ms = safety::length(node, "ttl", inputs.named, findings);
+    form.on_timeout = safety::target(node, "on_timeout", scope, findings);
+    if let Some(target) = &form.on_timeout
+        && given(node, "ttl").is_none()
+    {
+        let hint = "add \"ttl\": seconds or \"PT10M\"";
+        let message = "`on_timeout` is never reached: the state waits without an end";
+        findings.error("E10", target.span.clone(), message, Some(hint.to_owned()));
+    }
+    if let Some(value) = given(node, "default") {
+        default(value, &form, findings);
+        form.default = Some(value.to_value());
+    }
+    form
+}
+
+fn names(node: &Node, findings: &mut Findings<'_>) -> Vec<String> {
+    let list = texts(node, "required_outputs", findings).unwrap_or_default();
+    list.into_iter().map(|name| name.value).collect()
+}
+
+fn choices(node: &Node, kind: PauseKind, findings: &mut Findings<'_>) -> Vec<String> {
+    let list = texts(node, "choices", findings).unwrap_or_default();
+    let value = given(node, "choices");
+    match value {
+        Some(value) if kind != PauseKind::Choice => {
+            let hint = "leave `kind` out, or make it \"choice\"";
+            let message = "`choices` belongs to a pause of the kind `choice`";
+            findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+        }
+        Some(value) if list.is_empty() && value.items().is_some_and(<[Node]>::is_empty) => {
+            findings.error("E10", value.span.clone(), "`choices` is empty", None);
+        }
+        None if kind == PauseKind::Choice => {
+            let span = given(node, "kind").map_or(node.span.clone(), |value| value.span.clone());
+            let hint = "add \"choices\": [\"yes\", \"no\"]";
+            findings.error("E10", span, "a choice needs `choices`", Some(hint.to_owned()));
+        }
+        Some(_) | None => {}
+    }
+    for (at, one) in list.iter().enumerate() {
+        if list[..at].iter().any(|other| other.value == one.value) {
+            findings.error("E10", one.span.clone(), format!("`{}` stands here twice", one.value), None);
+        }
+    }
+    list.into_iter().map(|one| one.value).collect()
+}
+
+/// `default` is an answer like any other.
+fn default(value: &Node, form: &PauseForm, findings: &mut Findings<'_>) {
+    let (fits, expected) = match form.kind {
+        PauseKind::Approval | PauseKind::Boolean => (matches!(value.kind, Kind::Bool(_)), "true or false"),
+        PauseKind::Number => (matches!(value.kind, Kind::Number(_)), "a number"),
+        PauseKind::Text => (matches!(value.kind, Kind::String(_)), "a text"),
+        PauseKind::Choice => {
+            let known = value.as_str().is_some_and(|word| form.choices.iter().any(|one| one == word));
+            (known || form.choices.is_empty(), "one of `choices`")
+        }
+        PauseKind::Outputs => {
+            let held = |name: &String| value.get(name).is_some_and(|one| one.kind != Kind::Null);
+            (
+                value.members().is_some() && form.required_outputs.iter().all(held),
+                "an object of all `required_outputs`",
+            )
+        }
+    };
+    if !fits {
+        findings.error("E10", value.span.clone(), format!("`default` must be {expected}"), None);
+    } else if let Some(schema) = &form.schema {
+        schema::fits(value, "default", schema, findings);
+    }
+}
+
+/// What is asked of whoever answers, as one message (seeds 000 and 003).
+pub(super) fn delegate(
+    node: &Node,
+    inputs: Inputs<'_>,
+    scope: &str,
+    findings: &mut Findings<'_>,
+) -> Option<PauseForm> {
+    let Some(action) = given(node, "action") else {
+        let hint =
+            "add \"action\": {\"type\": \"llm_task\", \"prompt\": \"…\", \"required_outputs\": [\"…\"]}";
+        let message = "the delegate state has no `action`";
+        findings.error("E10", node.span.start..node.span.start + 1, message, Some(hint.to_owned()));
+        return None;
+    };
+    object(action, &REQUEST, findings)?;
+    let required_outputs = names(action, findings);
+    if required_outputs.is_empty() && given(action, "required_outputs").is_none() {
+        let hint = "add \"required_outputs\": [\"result\"], the names of what must come back";
+        let message = "the delegate state asks for no outputs";
+        findings.error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
+    }
+    let description = text(action, "description", findings).map(|text| text.value);
+    let prompt = inputs.words_of(action, "prompt", findings);
+    if description.is_none() && given(action, "prompt").is_none() {
+        let hint = "add \"prompt\": \"…\"";
+        let message = "the delegate state says neither `description` nor `prompt`";
+        findings.error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
+    }
+    let before = description.map_or_else(String::new, |text| format!("{text}\n\n"));
+    let after = footer(action, &required_outputs, findings);
+    let message = RequestForm { before, prompt, after };
+    let form = PauseForm {
+        kind: PauseKind::Outputs,
+        message: Some(InputForm::Request(Box::new(message))),
+        choices: Vec::new(),
+        schema: None,
+        required_outputs,
+        default: None,
+        ttl_ms: None,
+        on_timeout: None,
+    };
+    Some(waiting(node, inputs, scope, form, findings))
+}
+
+/// Everything of the action but its description and prompt, for people to read.
+fn footer(action: &Node, outputs: &[String], findings: &mut Findings<'_>) -> String {
+    let mut lines = Vec::new();
+    if let Some(kind) = text(action, "type", findings) {
+        lines.push(format!("Kind of task: {}", kind.value));
+    }
+    if !outputs.is_empty() {
+        lines.push(format!("Answer with: {}", outputs.join(", ")));
+    }
+    let tools = texts(action, "available_tools", findings).unwrap_or_default();
+    if !tools.is_empty() {
+        let names: Vec<&str> = tools.iter().map(|name| name.value.as_str()).collect();
+        lines.push(format!("Tools: {}", names.join(", ")));
+    }
+    match given(action, "context").map(Node::to_value) {
+        None => {}
+        Some(Value::String(text)) => lines.push(format!("Context: {text}")),
+        Some(value) => {
+            lines.push(format!("Context: {}", serde_json::to_string_pretty(&value).unwrap_or_default()));
+        }
+    }
+    if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) }
+}
+
+pub(super) fn wait(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) -> Option<WaitForm> {
+    let (key, value) = match (given(node, "duration"), given(node, "until")) {
+        (Some(value), None) => ("duration", value),
+        (None, Some(value)) => ("until", value),
+        (Some(_), Some(second)) => {
+            let message = "a wait state has `duration` or `until`, not both";
+            findings.error("E10", second.span.clone(), message, None);
+            return None;
+        }
+        (None, None) => {
+            let span = node.span.start..node.span.start + 1;
+            let hint = "add \"duration\": \"PT30S\" or \"until\": \"2030-01-01T00:00:00Z\"";
+            findings.error("E10", span, "the wait state does not say how long", Some(hint.to_owned()));
+            return None;
+        }
+    };
+    if key == "duration"
+        && let Kind::String(text) = &value.kind
+    {
+        if inputs.named.has_timeout(text) {
+            let length = inputs.named.timeout(text, &value.span, findings)?;
+            return Some(WaitForm { until: false, input: seconds(length, value) });
+        }
+        if text.trim_start().starts_with('P') {
+            let length = duration(value, key, findings)?;
+            return Some(WaitForm { until: false, input: seconds(length, value) });
+        }
+    }
+    match &value.kind {
+        Kind::Number(_) if key == "duration" => {
+            duration(value, key, findings)?;
+        }
+        Kind::Number(_) | Kind::String(_) | Kind::Object(_) => {}
+        Kind::Null | Kind::Bool(_) | Kind::Array(_) => {
+            wrong(value, &format!("`{key}` must be a time or an expression"), findings);
+            return None;
+        }
+    }
+    let input = inputs.words(value, findings)?;
+    Some(WaitForm { until: key == "until", input })
+}
+
+fn seconds(milliseconds: u64, node: &Node) -> InputForm {
+    #[expect(clippy::cast_precision_loss, reason = "at most a year in milliseconds")]
+    let value = Value::from(milliseconds as f64 / 1_000.0);
+    InputForm::Value(super::Spanned { value, span: node.span.clone() })
+}
+
+pub(super) fn fail(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>) -> Option<WorkForm> {
+    let cause = inputs.words_of(node, "cause", findings);
+    let error = required_text(node, "error", "the fail state", findings)?;
+    let plain = error.value.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    if !plain {
+        let message = format!("`{}` is no error name", error.value);
+        let hint = "letters, digits, `.`, `_` and `-`, for example \"review.rejected\"";
+        findings.error("E10", error.span.clone(), message, Some(hint.to_owned()));
+    }
+    Some(WorkForm::Fail { error, cause })
+}

@@ -1,0 +1,41 @@
+//! A value as written: its place, and for inputs how it is meant.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+/// A value with its bytes in the file.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Spanned<T> {
+    pub value: T,
+    pub span: Range<usize>,
+}
+
+pub type Text = Spanned<String>;
+
+/// `input` and its like: a text whose kind loading decides, or one of the explicit forms.
+#[derive(Clone, PartialEq, Debug)]
+pub enum InputForm {
+    /// An expression iff it parses as one and all its names are known (A8).
+    Auto(Text),
+    /// As `Auto`, but it must also read something of the run: commands, addresses and messages are mostly text.
+    Words(Text),
+    Text(Text),
+    Expression(Text),
+    /// Text with `{{expressions}}`.
+    Template(Text),
+    /// A template in a file beside the workflow file.
+    File(Text),
+    /// Literal JSON that is no text.
+    Value(Spanned<Value>),
+    /// The message of a `delegate` state.
+    Request(Box<RequestForm>),
+}
+
+/// What a `delegate` state asks for, as a message: `prompt` between what stands before and after it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RequestForm {
+    pub before: String,
+    pub prompt: Option<InputForm>,
+    pub after: String,
+}

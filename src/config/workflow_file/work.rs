@@ -1,0 +1,125 @@
+//! The forms of what a state with a `type` does, and of what happens when it fails.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::value::{InputForm, Text};
+use crate::domain::tool::ToolRisk;
+use crate::domain::workflow::{Backoff, BranchErrors, Expect, Join, Merge, PauseKind};
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum WorkForm {
+    /// No `type`: the agent, sub-workflow or script that the state names.
+    #[default]
+    Plain,
+    Parallel(ParallelForm),
+    ForEach(ForEachForm),
+    /// `tool`, `mcp`, `shell`, `http`.
+    Step(StepForm),
+    Pause(PauseForm),
+    Wait(WaitForm),
+    Fail {
+        error: Text,
+        cause: Option<InputForm>,
+    },
+    Final,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParallelForm {
+    /// The name of each with the full name of its first state.
+    pub branches: Vec<(Text, String)>,
+    pub join: Join,
+    pub on_error: BranchErrors,
+    pub max_concurrency: Option<u32>,
+    pub merge: BTreeMap<String, Merge>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct ForEachForm {
+    pub items: InputForm,
+    pub each: String,
+    pub at: String,
+    /// Full name of the body's first state.
+    pub start: String,
+    pub needs: Vec<String>,
+    pub max_concurrency: Option<u32>,
+    pub tolerated_failures: u32,
+    pub tolerated_percent: f64,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct StepForm {
+    pub tool: Text,
+    /// `None`: that of the tool of this name, found while the workflow is gathered.
+    pub risk: Option<ToolRisk>,
+    pub arguments: Arguments,
+    pub expect: Expect,
+}
+
+/// The arguments of a step: what is literal, and what has to be looked at, by path.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Arguments {
+    /// With `null` where a leaf belongs.
+    pub literal: Map<String, Value>,
+    pub leaves: Vec<(Vec<String>, InputForm)>,
+    /// The names of the arguments, for findings.
+    pub names: Vec<Text>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct PauseForm {
+    pub kind: PauseKind,
+    pub message: Option<InputForm>,
+    pub choices: Vec<String>,
+    pub schema: Option<Value>,
+    pub required_outputs: Vec<String>,
+    pub default: Option<Value>,
+    pub ttl_ms: Option<u64>,
+    pub on_timeout: Option<Text>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct WaitForm {
+    /// Until a time, not for a length of time.
+    pub until: bool,
+    pub input: InputForm,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct RetryForm {
+    pub errors: Vec<Text>,
+    pub max_attempts: u32,
+    pub backoff: Backoff,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CatchForm {
+    pub errors: Vec<Text>,
+    pub key: Option<String>,
+    pub before: Option<Text>,
+    pub target: Text,
+}
+
+/// `on_error` of a state or workflow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum OnErrorForm {
+    Fail,
+    Continue,
+    Go(Text),
+}
+
+impl WorkForm {
+    /// Every value that is looked at when the state does its work, in a fixed order.
+    pub fn inputs(&self) -> Vec<&InputForm> {
+        match self {
+            Self::Plain | Self::Parallel(_) | Self::Final => Vec::new(),
+            Self::ForEach(form) => vec![&form.items],
+            Self::Step(form) => form.arguments.leaves.iter().map(|(_, input)| input).collect(),
+            Self::Pause(form) => form.message.iter().collect(),
+            Self::Wait(form) => vec![&form.input],
+            Self::Fail { cause, .. } => cause.iter().collect(),
+        }
+    }
+}
