@@ -3,6 +3,7 @@
 mod findings;
 mod libraries;
 mod lowering;
+mod steps;
 mod surroundings;
 
 use synthdev::config::lower::{lower, lower_file};
