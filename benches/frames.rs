@@ -53,6 +53,7 @@ fn stream(tokens: usize, terminal: &mut Terminal<TestBackend>) {
         RunEvent::RunStarted { workflow: "w".into(), definition: String::new(), inputs, chat: true };
     update(&mut model, published(started));
     let called = RunEvent::ModelCalled {
+        state: String::new(),
         call: CallId(1),
         agent: "coder".into(),
         side: Side::Assistant,

@@ -4,6 +4,7 @@
 pub mod disk;
 pub mod git;
 pub mod javascript;
+pub mod mcp;
 pub mod providers;
 pub mod sqlite;
 pub mod system;

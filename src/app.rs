@@ -10,12 +10,15 @@ mod backend;
 mod checks;
 mod demo;
 mod findings;
+mod graph;
 mod hardening;
 mod lists;
 mod logs;
+mod new;
 mod past;
 mod runs;
 mod scenes;
+mod schema;
 mod simulate;
 mod sources;
 mod testing;
@@ -46,11 +49,14 @@ pub fn run(cli: Cli) -> Result<u8> {
         None => backend::interactive(world, backend::Opening::default()),
         Some(Command::Run(args)) => runs::run(&world, args),
         Some(Command::Demo { headless }) => demo::run(&world, headless),
-        Some(Command::Check { paths, json }) => checks::check(&world, &paths, json),
+        Some(Command::Check(args)) => checks::check(&world, &args),
         Some(Command::Simulate(args)) => simulate::simulate(&world, args),
         Some(Command::Test { targets, json, jobs }) => testing::test(&world, &targets, json, jobs),
         Some(Command::Runs(command)) => past::runs(&world, command),
         Some(Command::Snapshot(command)) => past::snapshot(&world, command),
+        Some(Command::Graph(args)) => graph::graph(&world, &args),
+        Some(Command::Schema { name, write }) => schema::schema(name, write.as_deref()),
+        Some(Command::New(command)) => new::new(&world, &command),
         Some(Command::Workflows { json }) => lists::workflows(&world, json),
         Some(Command::Roles { json }) => lists::roles(&world, json),
         Some(Command::Tools { json }) => lists::tools(&world, json),

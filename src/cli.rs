@@ -1,9 +1,12 @@
 //! The command line without a screen: arguments, headless runs, lists. stdout is for data only.
 
 pub mod args;
+pub mod envelope;
 pub mod exit;
+pub mod graph;
 pub mod headless;
 pub mod lists;
+pub mod moments;
 pub mod past;
 pub mod simulate;
 pub mod snapshots;

@@ -3,7 +3,9 @@
 pub mod beside;
 pub mod catalog;
 pub mod check;
+pub mod envelope;
 pub mod fields;
+pub mod graph;
 pub mod inputs;
 pub mod json;
 pub mod lower;
@@ -11,6 +13,7 @@ pub mod models;
 pub mod render;
 pub mod role_file;
 pub mod roles;
+pub mod schema;
 pub mod script_facts;
 pub mod secret;
 pub mod settings;

@@ -24,5 +24,6 @@ pub mod secret;
 pub mod snapshot;
 pub mod span;
 pub mod tool;
+pub mod trail;
 pub mod work;
 pub mod workflow;

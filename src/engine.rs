@@ -19,5 +19,6 @@ pub mod scope;
 pub mod spec;
 pub mod stay;
 pub mod thread;
+pub mod trail;
 pub mod turn;
 pub mod view;

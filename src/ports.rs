@@ -1,6 +1,7 @@
 //! Traits through which the runtime meets the world. Adapters implement them, nobody else.
 
 pub mod clock;
+pub mod mcp;
 pub mod model;
 pub mod run_store;
 pub mod script;

@@ -90,6 +90,10 @@ pub fn read(path: &Path) -> io::Result<String> {
     if bytes.len() as u64 > LARGEST {
         return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST >> 20)));
     }
+    if matches!(bytes.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+        let message = "it is UTF-16 text: store it as UTF-8";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
         let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -18,13 +18,17 @@ mod environment;
 mod exact_search;
 mod execute_terminal;
 mod fence;
+mod http_request;
 mod list_directory;
 mod load;
 mod locate;
+mod mcp_call;
+mod process;
 mod project;
 mod read_files;
 mod risky;
 pub mod scripted;
+mod shell;
 mod write_file;
 
 use std::path::PathBuf;
@@ -36,7 +40,9 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::adapters::mcp::NoServers;
 use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use crate::ports::mcp::McpPort;
 use crate::ports::tool::ToolPort;
 
 use answer::Answer;
@@ -71,10 +77,13 @@ impl ToolSettings {
     }
 }
 
-/// The file, search and terminal tools of one project.
+/// The file, search and terminal tools of one project, and the actions that only workflows take (`shell`,
+/// `http_request`, `mcp`): those are run by name, but offered to nobody.
 pub struct ProjectTools {
     specs: Vec<ToolSpec>,
     project: Arc<Project>,
+    clients: http_request::Clients,
+    servers: Arc<dyn McpPort>,
 }
 
 impl ProjectTools {
@@ -94,17 +103,23 @@ impl ProjectTools {
             edit_file::spec(),
             execute_terminal::spec(settings.terminal_timeout),
         ];
-        Self { specs, project: Arc::new(project) }
+        let clients = http_request::Clients::default();
+        Self { specs, project: Arc::new(project), clients, servers: Arc::new(NoServers) }
+    }
+
+    /// With these servers behind `mcp` steps.
+    #[must_use]
+    pub fn with_servers(self, servers: Arc<dyn McpPort>) -> Self {
+        Self { servers, ..self }
     }
 
     /// The arguments as the tool's own type, or what is wrong with them (TOOL-17).
     fn read_arguments<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> Result<T, String> {
-        let schema = self
-            .specs
-            .iter()
-            .find(|spec| spec.name == invocation.tool)
-            .map_or(&Value::Null, |s| &s.parameters);
-        arguments::read(schema, &invocation.arguments)
+        let offered = self.specs.iter().find(|spec| spec.name == invocation.tool);
+        match offered {
+            Some(spec) => arguments::read(&spec.parameters, &invocation.arguments),
+            None => arguments::read(&action_schema(&invocation.tool), &invocation.arguments),
+        }
     }
 
     async fn answer(&self, invocation: &ToolInvocation) -> Answer {
@@ -133,6 +148,18 @@ impl ProjectTools {
                 Ok(arguments) => execute_terminal::run(&self.project, arguments).await,
                 Err(problem) => Answer::failed(problem),
             },
+            shell::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => shell::run(&self.project, arguments).await,
+                Err(problem) => Answer::failed(problem),
+            },
+            http_request::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => http_request::run(&self.clients, self.project.cap, &arguments).await,
+                Err(problem) => Answer::failed(problem),
+            },
+            mcp_call::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => mcp_call::run(&*self.servers, arguments).await,
+                Err(problem) => Answer::failed(problem),
+            },
             unknown => Answer::failed(self.no_such_tool(unknown)),
         }
     }
@@ -151,8 +178,19 @@ impl ProjectTools {
                 Ok(arguments) => execute_terminal::preview(arguments),
                 Err(problem) => cannot_apply(&problem),
             }),
+            shell::NAME => Some(self.shown(invocation, |arguments| shell::preview(&arguments))),
+            http_request::NAME => Some(self.shown(invocation, |arguments| http_request::preview(&arguments))),
+            mcp_call::NAME => Some(self.shown(invocation, |arguments| mcp_call::preview(&arguments))),
             _ => None,
         }
+    }
+
+    fn shown<T: DeserializeOwned>(
+        &self,
+        invocation: &ToolInvocation,
+        preview: impl FnOnce(T) -> ToolPreview,
+    ) -> ToolPreview {
+        self.read_arguments(invocation).map_or_else(|problem| cannot_apply(&problem), preview)
     }
 
     /// Large files make slow diffs, so this never runs on the async workers.
@@ -190,6 +228,16 @@ impl ToolPort for ProjectTools {
             answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
         }
         .boxed()
+    }
+}
+
+/// The arguments of what only workflows do.
+fn action_schema(name: &str) -> Value {
+    match name {
+        shell::NAME => shell::schema(),
+        http_request::NAME => http_request::schema(),
+        mcp_call::NAME => mcp_call::schema(),
+        _ => Value::Null,
     }
 }
 

@@ -1,100 +1,224 @@
-//! `check`: every finding of what is configured, or of the files named.
+//! `check`: every finding of what is configured, or of the files and workflows named, and what a run can cost.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
+use serde::Serialize;
+use serde_json::json;
 
 use super::runs::load;
 use super::world::World;
 use crate::adapters::disk;
+use crate::cli::args::CheckArgs;
+use crate::cli::envelope::write;
 use crate::cli::exit;
-use crate::cli::words::tell;
+use crate::cli::words::{name, tell};
 use crate::config::catalog::Catalog;
-use crate::config::render::{Paint, render, summary};
+use crate::config::envelope::envelope;
+use crate::config::render::{Paint, data, render, summary};
 use crate::config::settings::rules::LEVELS;
-use crate::config::source::SourceFile;
+use crate::config::source::{Findings, SourceFile};
 use crate::config::test_file::{self, ENDING};
+use crate::config::workflow_file::index;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
+use crate::domain::workflow::Program;
 
-pub(super) fn check(world: &World, paths: &[PathBuf], json: bool) -> Result<u8> {
+/// What is checked.
+enum Subject {
+    /// A workflow of the catalogue, by name.
+    Known(String),
+    File(SourceFile),
+    /// Tests of a workflow.
+    Test(SourceFile),
+    /// A file that cannot be read as text: name and reason.
+    Unreadable(String, String),
+}
+
+/// What a workflow was read as.
+#[derive(Serialize)]
+struct Read {
+    workflow: String,
+    file: String,
+    dialect: &'static str,
+}
+
+struct Checked {
+    found: Vec<Diagnostic>,
+    read: Vec<Read>,
+    programs: Vec<Program>,
+    files: Vec<SourceFile>,
+}
+
+pub(super) fn check(world: &World, args: &CheckArgs) -> Result<u8> {
     let (settings, _) = load(world, world.overrides.clone(), None)?;
     // A workflow is right or wrong whatever models this machine has: missing ones are told apart.
     let (catalog, gathered) = super::runs::load_quietly(world, world.scripted("check"))?;
-    let mut found: Vec<Diagnostic> = Vec::new();
-    let mut files: Vec<SourceFile> = Vec::new();
-    if paths.is_empty() {
-        found.extend(gathered.tests.iter().flat_map(|file| test_file::read(file).1));
-        files.extend(gathered.tests);
-        found.extend(settings.diagnostics().iter().cloned());
-        for entry in catalog.workflows() {
-            found.extend(match catalog.check(&entry.name) {
-                Ok((_, notes)) => notes,
-                Err(found) => found,
-            });
-        }
+    let mut subjects = subjects(&catalog, &args.paths)?;
+    let costs = args.cost || matches!(args.paths.as_slice(), [one] if !one.is_dir());
+    let mut checked =
+        Checked { found: Vec::new(), read: Vec::new(), programs: Vec::new(), files: Vec::new() };
+    if args.paths.is_empty() {
+        subjects.extend(gathered.tests.into_iter().map(Subject::Test));
+        checked.found.extend(settings.diagnostics().iter().cloned());
     }
-    for path in paths {
-        for file in files_of(path)? {
-            if file.name.ends_with(ENDING) {
-                found.extend(test_file::read(&file).1);
-                files.push(file);
-                continue;
-            }
-            found.extend(match catalog.check_file(&file) {
-                Ok((_, notes)) => notes,
-                Err(found) => found,
-            });
-            files.push(file);
-        }
+    for subject in subjects {
+        checked.judge(subject, &catalog, costs.then_some(&settings));
     }
-    let mut seen: Vec<Diagnostic> = Vec::new();
-    for finding in found {
-        if !seen.contains(&finding) {
-            seen.push(finding);
-        }
-    }
-    show(&catalog, &files, &seen, json)?;
+    checked.show(&catalog, args, costs)?;
     for level in LEVELS {
         if let Err(missing) = settings.choice(level) {
             tell(format_args!("note: {}: workflows that need it cannot run yet", missing.message));
         }
     }
-    let errors = seen.iter().any(|finding| finding.severity == Severity::Error);
+    let errors = checked.found.iter().any(|finding| finding.severity == Severity::Error);
     Ok(if errors { exit::FAILED } else { exit::COMPLETED })
 }
 
-fn show(catalog: &Catalog, files: &[SourceFile], found: &[Diagnostic], json: bool) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    if json {
-        writeln!(out, "{}", serde_json::to_string_pretty(found)?)?;
-        return Ok(());
+impl Checked {
+    /// `priced`: the settings as they are, whose models have prices.
+    fn judge(&mut self, subject: Subject, catalog: &Catalog, priced: Option<&Catalog>) {
+        self.read.extend(read_as(&subject, catalog));
+        let (found, programs) = match &subject {
+            Subject::Known(name) => {
+                sorted(catalog.check(name).map(|(program, found)| (vec![program], found)))
+            }
+            Subject::File(file) => sorted(catalog.check_file(file)),
+            Subject::Test(file) => (test_file::read(file).1, Vec::new()),
+            Subject::Unreadable(name, why) => (vec![unreadable(name, why)], Vec::new()),
+        };
+        for finding in found {
+            if !self.found.contains(&finding) {
+                self.found.push(finding);
+            }
+        }
+        let real = priced.and_then(|settings| match &subject {
+            Subject::Known(name) => settings.check(name).ok().map(|(program, _)| vec![program]),
+            Subject::File(file) => settings.check_file(file).ok().map(|(programs, _)| programs),
+            Subject::Test(_) | Subject::Unreadable(..) => None,
+        });
+        self.programs.extend(real.unwrap_or_else(|| programs.into_iter().map(without_models).collect()));
+        if let Subject::File(file) | Subject::Test(file) = subject {
+            self.files.push(file);
+        }
     }
-    let paint = if std::io::stdout().is_terminal() { Paint::Ansi } else { Paint::Plain };
-    let text_of = |name: &str| {
-        let own = files.iter().find(|file| file.name == name).map(|file| file.text.to_string());
-        own.or_else(|| catalog.printable(name))
-    };
-    if !found.is_empty() {
-        writeln!(out, "{}\n", render(found, &text_of, paint))?;
+
+    fn show(&self, catalog: &Catalog, args: &CheckArgs, costs: bool) -> Result<()> {
+        let mut out = std::io::stdout().lock();
+        let text_of = |name: &str| {
+            let own = self.files.iter().find(|file| file.name == name).map(|file| file.text.to_string());
+            own.or_else(|| catalog.printable(name))
+        };
+        let envelopes: Vec<_> = if costs { self.programs.iter().map(envelope).collect() } else { Vec::new() };
+        if args.json {
+            let shown = json!({
+                "findings": data(&self.found, &text_of),
+                "workflows": self.read,
+                "envelope": envelopes,
+            });
+            writeln!(out, "{}", serde_json::to_string_pretty(&shown)?)?;
+            return Ok(());
+        }
+        let paint = if std::io::stdout().is_terminal() { Paint::Ansi } else { Paint::Plain };
+        if !self.found.is_empty() {
+            writeln!(out, "{}\n", render(&self.found, &text_of, paint))?;
+        }
+        writeln!(out, "{}", summary(&self.found))?;
+        for read in self.read.iter().filter(|_| !args.paths.is_empty()) {
+            writeln!(out, "`{}` was read as {}", name(&read.workflow), read.dialect)?;
+        }
+        for envelope in &envelopes {
+            writeln!(out)?;
+            write(envelope, &mut out)?;
+        }
+        Ok(())
     }
-    writeln!(out, "{}", summary(found))?;
-    Ok(())
 }
 
-fn files_of(path: &Path) -> Result<Vec<SourceFile>> {
+/// The models that stood in while checking cost nothing: that must not be taken for a price.
+fn without_models(mut program: Program) -> Program {
+    for workflow in &mut program.workflows {
+        for agent in &mut Arc::make_mut(workflow).agents {
+            agent.choice.model = format!("the level `{}`, which has no model", agent.choice.level);
+            agent.choice.price = None;
+        }
+    }
+    program
+}
+
+fn read_as(subject: &Subject, catalog: &Catalog) -> Vec<Read> {
+    let (file, only) = match subject {
+        Subject::File(file) => (Some(file), None),
+        Subject::Known(name) => {
+            let place = catalog.workflow(name).map(|entry| entry.place.file.as_str());
+            (catalog.workflow_files().iter().find(|file| Some(file.name.as_str()) == place), Some(name))
+        }
+        Subject::Test(_) | Subject::Unreadable(..) => (None, None),
+    };
+    let Some(file) = file else { return Vec::new() };
+    let heads = index(file).0.into_iter().filter(|head| only.is_none_or(|only| head.name == *only));
+    heads
+        .map(|head| Read { workflow: head.name, file: file.name.clone(), dialect: head.dialect.word() })
+        .collect()
+}
+
+fn sorted(
+    checked: Result<(Vec<Program>, Vec<Diagnostic>), Vec<Diagnostic>>,
+) -> (Vec<Diagnostic>, Vec<Program>) {
+    match checked {
+        Ok((programs, found)) => (found, programs),
+        Err(found) => (found, Vec::new()),
+    }
+}
+
+/// Without a path, every workflow that is configured. A path that does not exist may be a workflow's name.
+fn subjects(catalog: &Catalog, paths: &[PathBuf]) -> Result<Vec<Subject>> {
+    if paths.is_empty() {
+        return Ok(catalog.workflows().iter().map(|entry| Subject::Known(entry.name.clone())).collect());
+    }
+    let mut all = Vec::new();
+    for path in paths {
+        match path.to_str().filter(|name| !path.exists() && catalog.workflow(name).is_some()) {
+            Some(name) => all.push(Subject::Known(name.to_owned())),
+            None => all.extend(files_of(path)?),
+        }
+    }
+    Ok(all)
+}
+
+fn files_of(path: &Path) -> Result<Vec<Subject>> {
     if path.is_dir() {
         let read = disk::read_tree(path);
-        return read
+        return Ok(read
             .into_iter()
-            .map(|file| {
-                let name = path.join(&file.name).display().to_string();
-                let text = file.text.with_context(|| format!("{name} cannot be read"))?;
-                Ok(SourceFile::new(Layer::CommandLine, name, text))
-            })
-            .collect();
+            .map(|file| subject(path.join(&file.name).display().to_string(), file.text))
+            .collect());
     }
-    let text = disk::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    Ok(vec![SourceFile::new(Layer::CommandLine, path.display().to_string(), text)])
+    let name = path.display().to_string();
+    match disk::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            bail!("there is no file and no workflow `{name}`\nhint: `synthdev workflows` lists the workflows")
+        }
+        text => Ok(vec![subject(name, text)]),
+    }
+}
+
+fn subject(name: String, text: std::io::Result<String>) -> Subject {
+    match text {
+        Ok(text) => {
+            let file = SourceFile::new(Layer::CommandLine, name, text);
+            if file.name.ends_with(ENDING) { Subject::Test(file) } else { Subject::File(file) }
+        }
+        Err(error) => Subject::Unreadable(name, error.to_string()),
+    }
+}
+
+fn unreadable(name: &str, why: &str) -> Diagnostic {
+    let file = SourceFile::new(Layer::CommandLine, name, "");
+    let mut findings = Findings::new(&file);
+    let hint = "a workflow file is JSON, stored as UTF-8 text".to_owned();
+    findings.error("C01", 0..0, format!("the file cannot be read: {why}"), Some(hint));
+    findings.list.remove(0)
 }

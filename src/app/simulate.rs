@@ -39,8 +39,8 @@ pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
     };
     let name = match &file {
         None => args.workflow.clone(),
-        Some(file) => match workflow_file::index(file).0.into_iter().next() {
-            Some(first) => first.name,
+        Some(file) => match tested_workflow(file, &scenario) {
+            Some(name) => name,
             None => bail!("{} holds no workflow", file.name),
         },
     };
@@ -55,6 +55,14 @@ pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
     };
     let judged = runtime()?.block_on(scene.play(&Host::default()));
     Ok(simulated(&judged, args.json, &mut stdout().lock())?)
+}
+
+/// The one that the script names, if the file has it; else its first.
+fn tested_workflow(file: &SourceFile, scenario: &Scenario) -> Option<String> {
+    let mut names: Vec<String> = workflow_file::index(file).0.into_iter().map(|head| head.name).collect();
+    let wanted =
+        scenario.workflow.as_ref().and_then(|wanted| names.iter().position(|name| *name == wanted.value));
+    (!names.is_empty()).then(|| names.swap_remove(wanted.unwrap_or(0)))
 }
 
 /// Findings on stderr; the exit code of a file that cannot be used. `files`: those that the catalogue does not know.

@@ -30,6 +30,15 @@ impl ProjectFiles {
         [self.readable.clone(), self.unreadable.clone()].concat()
     }
 
+    /// Whether both are the same, to the letter, but for this file.
+    pub(super) fn same_but(&self, other: &Self, file: &str) -> bool {
+        let rest = |files: &Self| {
+            let all = files.all().into_iter();
+            fingerprint(&all.filter(|(name, _)| name != file).collect::<Vec<_>>())
+        };
+        rest(self) == rest(other)
+    }
+
     /// Whether both are the same, to the letter.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         fingerprint(&self.all()) == fingerprint(&other.all())

@@ -89,13 +89,7 @@ pub enum Command {
     /// Run a workflow without a screen
     Run(RunArgs),
     /// Check workflows, roles and settings; nothing is run or sent
-    Check {
-        /// Workflow files to check; without any, everything that is configured
-        paths: Vec<PathBuf>,
-        /// Findings as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Check(CheckArgs),
     /// Run a workflow on scripted words and tools; nothing is touched
     Simulate(SimulateArgs),
     /// Run the tests beside workflows (NAME.test.json)
@@ -115,6 +109,19 @@ pub enum Command {
     /// Stored states of the project's files
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
+    /// Draw a workflow, or a run of it
+    Graph(GraphArgs),
+    /// JSON Schemas of workflows, roles, settings and other files, for editors
+    Schema {
+        /// Which one is printed; without it they are listed
+        name: Option<SchemaName>,
+        /// Write it, or all of them, as NAME.json into this directory
+        #[arg(long, value_name = "DIR")]
+        write: Option<PathBuf>,
+    },
+    /// Begin a workflow or a role: a commented file that works
+    #[command(subcommand)]
+    New(NewCommand),
     /// List workflows
     Workflows {
         #[arg(long)]
@@ -144,6 +151,18 @@ pub enum Command {
 }
 
 #[derive(Args, Debug, Default)]
+pub struct CheckArgs {
+    /// Files, directories or names of workflows; without any, everything that is configured
+    pub paths: Vec<PathBuf>,
+    /// What a run can cost at most; always shown for a single file or workflow
+    #[arg(long)]
+    pub cost: bool,
+    /// Findings and costs as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug, Default)]
 pub struct RunArgs {
     /// Name of the workflow
     pub name: Option<String>,
@@ -170,6 +189,86 @@ pub struct RunArgs {
     /// Answer with this file of scripted replies instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
+}
+
+#[derive(Args, Debug, Default)]
+pub struct GraphArgs {
+    /// Name of the workflow, or a file with workflows; with --run one that the run used
+    #[arg(value_name = "NAME|FILE", required_unless_present = "run")]
+    pub workflow: Option<String>,
+    /// How to draw it
+    #[arg(long, value_name = "FORMAT", default_value = "terminal")]
+    pub format: GraphFormat,
+    /// Mark what this run did: where it is, how often each way was taken, what each state cost
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// Draw the workflows that it calls, too
+    #[arg(long)]
+    pub children: bool,
+    /// Columns of the drawing for a terminal; by default the terminal's
+    #[arg(long, value_name = "COLUMNS")]
+    pub width: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum SchemaName {
+    Workflow,
+    Role,
+    Settings,
+    Replies,
+    Test,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum NewCommand {
+    /// A workflow file
+    Workflow {
+        /// Its name; the file is NAME.json
+        name: String,
+        /// What it begins as
+        #[arg(long, value_name = "TEMPLATE", default_value = "minimal")]
+        template: Template,
+        #[command(flatten)]
+        place: NewPlace,
+    },
+    /// A role file
+    Role {
+        /// Its name; the file is NAME.json
+        name: String,
+        #[command(flatten)]
+        place: NewPlace,
+    },
+}
+
+#[derive(Args, Debug, Default)]
+pub struct NewPlace {
+    /// Directory of the file; by default that of the project's .synthdev, or else your own
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Template {
+    /// One agent, one task
+    Minimal,
+    /// A coder and a reviewer who sends work back
+    Review,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum GraphFormat {
+    /// Lines for people
+    #[default]
+    Terminal,
+    /// A Mermaid state diagram
+    Mermaid,
+    /// Graphviz
+    Dot,
+    /// States and ways as data
+    Json,
 }
 
 #[derive(Args, Debug, Default)]

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::exit;
+use super::moments;
 use super::words::{Clean, cost, name, names, one_line, tell, tokens};
 use crate::domain::cost::Usage;
 use crate::domain::failure::Failure;
@@ -181,7 +182,13 @@ fn progress(event: &RunEvent) {
         }
         RunEvent::Warning { text, .. } => tell(format_args!("warning: {text}")),
         RunEvent::SnapshotFailed { reason } => tell(format_args!("warning: no snapshot: {reason}")),
-        _ => {}
+        // the state that it enters says as much
+        RunEvent::BranchStarted { .. } => {}
+        other => {
+            if let Some(line) = moments::line(other) {
+                tell(format_args!("    {line}"));
+            }
+        }
     }
 }
 

@@ -2,15 +2,19 @@
 //!
 //! It sees the file form with its compiled scripts and cast agents; it changes nothing and builds nothing.
 
+mod cases;
 mod compile;
 mod data;
 mod decisions;
 mod graph;
 mod literals;
 mod names;
+mod schema;
 mod script_file;
+mod speakers;
 mod template;
 mod transitions;
+mod types;
 mod unit;
 
 use super::source::Findings;
@@ -29,5 +33,6 @@ pub fn check<'w>(unit: &Unit, child: &dyn Fn(&str) -> Option<&'w WorkflowForm>, 
     transitions::check(unit, findings);
     graph.check(unit, findings);
     decisions::check(unit, &graph, findings);
+    types::check(unit, child, findings);
     data::check(unit, findings);
 }

@@ -52,12 +52,11 @@ impl Node {
             },
             Err(error) => {
                 let range = error.range();
-                findings.error(
-                    "C01",
-                    range.start..range.end,
-                    format!("not valid JSON: {}", error.kind()),
-                    None,
-                );
+                // text of two bytes a character, or no text at all
+                let hint =
+                    file.text.contains('\0').then(|| "it holds NUL bytes: store it as UTF-8 text".to_owned());
+                let message = format!("not valid JSON: {}", error.kind());
+                findings.error("C01", range.start..range.end, message, hint);
                 None
             }
         }
@@ -153,10 +152,11 @@ fn convert(value: &ast::Value<'_>, findings: &mut Findings<'_>) -> Node {
 
 fn members(object: &ast::Object<'_>, findings: &mut Findings<'_>) -> Vec<Member> {
     let mut members: Vec<Member> = Vec::with_capacity(object.properties.len());
+    let mut seen = std::collections::HashSet::with_capacity(object.properties.len());
     for property in &object.properties {
         let range = property.name.range();
         let key = property.name.as_str().to_owned();
-        if members.iter().any(|member| member.key == key) {
+        if !seen.insert(key.clone()) {
             let hint = Some("remove one of the two; only the first is used".to_owned());
             findings.error("C02", range.start..range.end, format!("the key `{key}` stands here twice"), hint);
             continue;

@@ -2,12 +2,16 @@
 //!
 //! Never reads a file: the caller hands over the text, already free of secrets (`secret::mask_*`).
 
+mod data;
+
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::printable;
+
+pub use data::{Found, data};
 
 /// Whether the reader understands ANSI colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

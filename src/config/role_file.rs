@@ -40,7 +40,7 @@ pub struct RolePart {
     pub errors: Vec<Diagnostic>,
 }
 
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "level",
     "systemMessage",
     "system_message",

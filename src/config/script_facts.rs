@@ -1,9 +1,11 @@
 //! What a script is and touches, found once while a workflow is loaded: its form, its free names, the data it
 //! reads and writes, the agents, contexts and tool decisions it names. It parses; it never runs a script.
 
+mod decision;
 mod depth;
 mod found;
 mod library;
+mod logic;
 mod names;
 mod parse;
 mod plain;
@@ -12,7 +14,10 @@ mod visit;
 use crate::domain::script::ScriptKind;
 use crate::domain::script::shorthand::rewrite;
 
-pub use found::{CallRead, Facts, Name, Offer, SyntaxError, Test};
+pub use found::{
+    CallRead, Compare, Compared, Comparison, Facts, Literal, Member, Name, Offer, Order, SyntaxError, Term,
+    Test,
+};
 pub use library::{Library, library};
 pub use names::{is_known, known_names};
 

@@ -45,8 +45,8 @@ pub const ENDING: &str = ".test.json";
 /// When a simulated run begins, unless the file says otherwise: 2026-01-01 UTC.
 const NEW_YEAR: Timestamp = Timestamp(1_767_225_600_000);
 
-const FILE_KEYS: [&str; 3] = ["workflow", "description", "tests"];
-const TEST_KEYS: [&str; 12] = [
+const FILE_KEYS: &[&str] = &["workflow", "description", "tests"];
+const TEST_KEYS: &[&str] = &[
     "name",
     "description",
     "workflow",
@@ -58,7 +58,19 @@ const TEST_KEYS: [&str; 12] = [
     "prices",
     "now",
     "expect",
-    "tests",
+];
+
+/// Every kind of object of a test file with its keys, for whoever explains them.
+pub const VOCABULARY: &[(&str, &[&str])] = &[
+    ("file", FILE_KEYS),
+    ("test", TEST_KEYS),
+    ("result", outside::RESULT_KEYS),
+    ("answer", outside::ANSWER_KEYS),
+    ("prices", outside::PRICE_KEYS),
+    ("expect", expect::KEYS),
+    ("expected_message", expect::MESSAGE_KEYS),
+    ("expected_error", expect::ERROR_KEYS),
+    ("expected_cost", expect::COST_KEYS),
 ];
 
 /// One scripted run.
@@ -99,7 +111,7 @@ fn scenarios(root: &Node, findings: &mut Findings<'_>) -> Vec<Scenario> {
     if root.get("tests").is_none() {
         return scenario(root, None, 0, findings).into_iter().collect();
     }
-    fields.allow(&FILE_KEYS, findings);
+    fields.allow(FILE_KEYS, findings);
     let workflow = fields.text(&["workflow"], findings);
     let nodes = fields.list(&["tests"], findings).unwrap_or_default();
     let mut tests: Vec<Scenario> = Vec::with_capacity(nodes.len());
@@ -121,7 +133,8 @@ fn scenario(
     findings: &mut Findings<'_>,
 ) -> Option<Scenario> {
     let fields = Fields::of(node, "a test", findings)?;
-    fields.allow(&TEST_KEYS, findings);
+    // a slip in `tests` makes a file of several look like one
+    fields.allow(&[TEST_KEYS, &["tests"]].concat(), findings);
     let name = fields.text(&["name"], findings);
     let span = name.as_ref().map_or(node.span.start..node.span.start + 1, |name| name.span.clone());
     Some(Scenario {

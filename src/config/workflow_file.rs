@@ -22,6 +22,7 @@ mod steps;
 mod updates;
 mod used;
 mod value;
+pub mod vocabulary;
 mod work;
 
 use super::json::{Kind, Node};
@@ -118,9 +119,26 @@ fn head(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowHead> {
         inputs: parts::inputs(node, &named, findings).iter().map(ParameterForm::parameter).collect(),
         output: parts::output(node, &named, findings).as_ref().map(ParameterForm::parameter),
         start: parts::start_condition(node, findings),
+        dialect: dialect(node),
         name: name.value,
         span: name.span,
     })
+}
+
+/// Keys of a state that make it one with handlers.
+const HANDLERS: [&str; 3] = ["pre_handler", "post_handler", "transition_handler"];
+
+/// By the keys that only one of them has.
+fn dialect(node: &Node) -> Dialect {
+    let states = node.get("states").and_then(Node::items).into_iter().flatten();
+    let mut keys = states.flat_map(|state| state.members().into_iter().flatten());
+    if node.get("steps").is_some() {
+        Dialect::Steps
+    } else if keys.any(|member| HANDLERS.contains(&member.key.as_str())) {
+        Dialect::Handlers
+    } else {
+        Dialect::Seed
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,24 @@ pub struct Limits {
     /// Branches and items that run at once, over the whole run.
     #[serde(default = "ten")]
     pub max_concurrency: u32,
+    /// What the file says itself; the rest are defaults. Only the cost envelope asks.
+    #[serde(default, skip_serializing_if = "Declared::is_nothing")]
+    pub declared: Declared,
+}
+
+/// Which limits stand in the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Declared {
+    pub steps: bool,
+    /// Or `variables.max_iterations`, kept for the author (A51).
+    pub visits: bool,
+}
+
+impl Declared {
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 fn ten() -> u32 {
@@ -25,7 +43,14 @@ fn ten() -> u32 {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_steps: 200, max_visits: 25, max_depth: 8, max_model_calls: None, max_concurrency: ten() }
+        Self {
+            max_steps: 200,
+            max_visits: 25,
+            max_depth: 8,
+            max_model_calls: None,
+            max_concurrency: ten(),
+            declared: Declared::default(),
+        }
     }
 }
 

@@ -162,6 +162,8 @@ pub enum Expect {
 /// Waits for a person (or whoever answers for one).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Pause {
+    /// Not `kind` in JSON: that is the tag of `Work`, in whose object this stands.
+    #[serde(rename = "asks")]
     pub kind: PauseKind,
     pub message: Input,
     /// For `Choice`.

@@ -12,7 +12,7 @@ use super::ids::{AgentIx, ScriptIx, StateIx};
 use super::place::{Layer, Place};
 use super::script::Script;
 
-pub use super::limits::{Budget, Cap, Limits};
+pub use super::limits::{Budget, Cap, Declared, Limits};
 pub use super::parameter::{Parameter, ParameterType, plain_text, value_kind};
 pub use super::recovery::{Backoff, Catch, OnError, Recovery, Retry};
 pub use super::work::{

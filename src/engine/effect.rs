@@ -31,6 +31,8 @@ pub enum Effect {
     },
     AskApproval {
         call: CallId,
+        /// Path name of the state that asks: several branches may at once.
+        state: String,
         invocation: ToolInvocation,
         risk: ToolRisk,
     },

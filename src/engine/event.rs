@@ -176,6 +176,8 @@ pub enum RunEvent {
     // model calls
     ModelCalled {
         call: CallId,
+        #[serde(default)]
+        state: String,
         agent: String,
         side: Side,
         model: String,
@@ -270,6 +272,8 @@ pub enum RunEvent {
     // people
     ApprovalAsked {
         call: CallId,
+        #[serde(default)]
+        state: String,
         agent: String,
         tool: String,
         risk: ToolRisk,

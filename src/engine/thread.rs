@@ -124,3 +124,72 @@ impl Thread {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Entry {
+        Entry::text(Author::Workflow, ChatRole::User, text)
+    }
+
+    fn thread(texts: &[&str]) -> Thread {
+        let mut thread = Thread::default();
+        for text in texts {
+            thread.push(said(text));
+        }
+        thread
+    }
+
+    /// Asides as `position text`, and what the summary covers.
+    fn hidden(thread: &Thread) -> (Vec<String>, Option<usize>) {
+        let asides = thread.asides.iter().map(|aside| format!("{} {}", aside.at, aside.entry.text)).collect();
+        (asides, thread.summary.as_ref().map(|summary| summary.covers))
+    }
+
+    #[test]
+    fn a_script_that_rewrites_a_log_keeps_what_still_has_a_place() {
+        let mut full = thread(&["a", "b", "c"]);
+        full.push_aside(AgentIx(0), false, said("x"));
+        full.push(said("d"));
+        full.summary = Some(Summary::new(2, 2, "s".into()));
+        let pinned = Entry { pinned: true, ..said("start") };
+        let rows: [(Vec<Entry>, &[&str], Option<usize>); 5] = [
+            (full.log.entries.clone(), &["3 x"], Some(2)),
+            (full.log.entries[..2].to_vec(), &["2 x"], Some(2)),
+            (vec![said("new"), said("b")], &["2 x"], None),
+            (Vec::new(), &[], None),
+            (vec![pinned], &[], None),
+        ];
+        for (entries, asides, covers) in rows {
+            let mut rewritten = full.clone();
+            rewritten.replace(entries.clone());
+            let texts: Vec<String> = asides.iter().map(|text| (*text).to_owned()).collect();
+            assert_eq!(hidden(&rewritten), (texts, covers), "{entries:?}");
+            assert_eq!(rewritten.mirror.len(), entries.len());
+        }
+    }
+
+    #[test]
+    fn a_branch_brings_what_it_said_heard_and_summed_up() {
+        let mut base = thread(&["a", "b"]);
+        base.push_aside(AgentIx(0), false, said("early"));
+        let branch = |name: &str, covers: usize| {
+            let mut branch = base.branch();
+            branch.push(said(&format!("{name}1")));
+            branch.push_aside(AgentIx(1), true, said(&format!("{name} aside")));
+            branch.push(said(&format!("{name}2")));
+            branch.summary = Some(Summary::new(covers, covers, name.to_owned()));
+            branch
+        };
+        let mut joined = base.clone();
+        // the second one sums up what only it has seen: that says nothing of the whole
+        for branch in [branch("p", 2), branch("q", 3)] {
+            joined.join(&branch, 2, 1);
+        }
+        let texts: Vec<&str> = joined.log.entries.iter().map(|entry| entry.text.as_str()).collect();
+        assert_eq!(texts, ["a", "b", "p1", "p2", "q1", "q2"]);
+        let asides = ["2 early", "3 p aside", "5 q aside"].map(str::to_owned).to_vec();
+        assert_eq!(hidden(&joined), (asides, Some(2)));
+    }
+}

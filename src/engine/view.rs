@@ -39,7 +39,7 @@ pub fn compute(scene: &Scene<'_>) -> Result<View, Overflow> {
     let mut messages = opening(scene.agent);
     let newest = groups.len().saturating_sub(1);
     for (at, group) in groups.iter().enumerate() {
-        let room = fit.newest.filter(|_| at == newest);
+        let room = if group.summary { fit.summary } else { fit.newest.filter(|_| at == newest) };
         let visibility = scene.context.tool_visibility;
         project(group, named, visibility, (&fit, room), &mut messages);
     }
@@ -55,7 +55,7 @@ pub fn compute(scene: &Scene<'_>) -> Result<View, Overflow> {
 fn shortened(fit: &Fit, groups: &[Group<'_>]) -> usize {
     let elided = groups.iter().filter(|group| fit.answers.is_some() && group.elidable > 0);
     let calls: usize = elided.map(|group| group.entry.calls.len()).sum();
-    calls + usize::from(fit.newest.is_some())
+    calls + usize::from(fit.newest.is_some()) + usize::from(fit.summary.is_some())
 }
 
 #[cfg(test)]

@@ -18,4 +18,8 @@ pub enum Command {
         call: CallId,
         answer: Answer,
     },
+    /// The person said something that nobody had asked for (A62).
+    Say {
+        text: String,
+    },
 }

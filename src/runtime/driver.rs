@@ -55,6 +55,8 @@ impl Driver {
                         if let Some(task) = tasks.remove(&call) {
                             task.abort();
                         }
+                        // what it had streamed belongs to nobody any more
+                        partial.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
                     }
                     Effect::Finish => {}
                     effect => {
@@ -136,6 +138,7 @@ fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
         Mail::Command(Command::End) => Input::Cancelled { partial: take(partial), end: true },
         Mail::Command(Command::Approve { call, decision }) => Input::Approved { call, decision },
         Mail::Command(Command::Answer { call, answer }) => Input::Answered { call, answer },
+        Mail::Command(Command::Say { text }) => Input::Said { text },
     })
 }
 

@@ -6,6 +6,7 @@ use super::handle::Handle;
 use crate::domain::cost::CostLedger;
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::{RowKind, RunSummary};
+use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
 use crate::engine::replay::replay;
@@ -16,6 +17,8 @@ use crate::ports::run_store::StoreError;
 #[derive(Clone, Debug)]
 pub struct RunRecord {
     pub summary: RunSummary,
+    /// What was run, as it was then.
+    pub program: Program,
     pub events: Vec<(Timestamp, RunEvent)>,
     pub ledger: CostLedger,
     /// What had begun and never answered: what a crash left open (§1.7).
@@ -59,10 +62,12 @@ impl Handle {
                 }
             }
         }
-        let (machine, events) = replay(Arc::new(spec), inputs);
+        let spec = Arc::new(spec);
+        let (machine, events) = replay(Arc::clone(&spec), inputs);
         let open =
             if machine.is_over() { Vec::new() } else { open.into_iter().map(|(_, body)| body).collect() };
-        Ok(RunRecord { summary, events, ledger: machine.ledger().clone(), open })
+        let program = spec.program.clone();
+        Ok(RunRecord { summary, program, events, ledger: machine.ledger().clone(), open })
     }
 }
 

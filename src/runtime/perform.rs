@@ -46,8 +46,8 @@ impl Performer {
             Effect::RunTool { call, invocation, risk } => {
                 (call, self.spawn(async move { me.run_tool(call, &invocation, risk).await }))
             }
-            Effect::AskApproval { call, invocation, risk } => {
-                (call, self.spawn(async move { me.ask_approval(call, &invocation, risk).await }))
+            Effect::AskApproval { call, state, invocation, risk } => {
+                (call, self.spawn(async move { me.ask_approval(call, state, &invocation, risk).await }))
             }
             Effect::AskPerson { call, question } => {
                 self.without_a_person(call, &question);
@@ -148,13 +148,14 @@ impl Performer {
         self.answer(Input::ToolDone { call, outcome });
     }
 
-    async fn ask_approval(&self, call: CallId, invocation: &ToolInvocation, risk: ToolRisk) {
+    async fn ask_approval(&self, call: CallId, state: String, invocation: &ToolInvocation, risk: ToolRisk) {
         if !self.interactive {
             return self.answer(Input::Approved { call, decision: Decision::Stop });
         }
         let preview = self.shared.ports.tools.preview(invocation).await;
         self.publish(RunEvent::ApprovalAsked {
             call,
+            state,
             agent: invocation.agent.clone(),
             tool: invocation.tool.clone(),
             risk,

@@ -1,23 +1,41 @@
-//! Questions that a person answers with one key. They queue; the first is on screen.
+//! Questions for a person: one key answers most, some want a text. They queue; the first is on screen.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::domain::ids::{CallId, RunId};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::tool::{ToolPreview, ToolRisk};
+use crate::domain::workflow::{PauseKind, plain_text};
 use crate::engine::effect::Question;
 use crate::tui::msg::Cmd;
-use crate::tui::text::reveal;
+use crate::tui::text::{one_line, reveal};
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
     /// May this tool run (REPL-20)?
     Approval { run: RunId, call: CallId },
-    /// A limit was reached, or there is no snapshot: go on?
-    GoOn { run: RunId, call: CallId },
+    /// A limit was reached, there is no snapshot, or a state failed: go on?
+    GoOn { run: RunId, call: CallId, keys: &'static str },
+    /// A pause that wants yes or no.
+    Decide { run: RunId, call: CallId, default: Option<bool> },
+    /// A pause that wants one of several.
+    Choose { run: RunId, call: CallId, choices: Vec<String>, selected: usize },
+    /// A pause that wants something written; it is typed into the input box.
+    Write { run: RunId, call: CallId, form: Form },
     /// May the project's own definitions be used?
     Trust,
     /// Do it?
     Confirm(Cmd),
+}
+
+/// What a written answer must be.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Form {
+    pub number: bool,
+    /// Keys of the object that is wanted; empty: no object.
+    pub outputs: Vec<String>,
+    pub default: Option<Value>,
+    /// The input box held the beginning of something else when the question came; `None`: no key was pressed since.
+    pub draft: Option<bool>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -34,12 +52,29 @@ pub struct Dialog {
     pub reason: Option<String>,
     /// A key pressed for the input box must not answer a question that just appeared.
     pub armed: bool,
+    /// Path name of the state that asks; empty: none does.
+    pub state: String,
+    /// When the question answers itself.
+    pub until: Option<Timestamp>,
+    /// Why what was typed is no answer.
+    pub problem: Option<String>,
 }
 
 impl Dialog {
     fn new(kind: Kind, title: String, body: &str) -> Self {
         let body = reveal(body.trim_end()).split('\n').map(str::to_owned).collect();
-        Self { kind, title, body, diff: false, scroll: 0, reason: None, armed: false }
+        Self {
+            kind,
+            title,
+            body,
+            diff: false,
+            scroll: 0,
+            reason: None,
+            armed: false,
+            state: String::new(),
+            until: None,
+            problem: None,
+        }
     }
 
     pub fn approval(
@@ -70,23 +105,48 @@ impl Dialog {
 
     /// `None`: the question is not one for a dialog.
     pub fn question(run: RunId, call: CallId, question: &Question) -> Option<Self> {
-        let kind = Kind::GoOn { run, call };
+        let go_on = |keys| Kind::GoOn { run: run.clone(), call, keys };
         match question {
             Question::Message => None,
             Question::Limit { limit, value, text } => {
                 let title = format!("Limit reached: {limit} ({value}). Go on?");
-                Some(Self::new(kind, title, text))
+                Some(Self::new(go_on("y continue with more · n stop"), title, text))
             }
-            Question::Pause { message, .. } => {
-                Some(Self::new(kind, "The workflow waits for you".to_owned(), message))
+            Question::Pause {
+                state,
+                kind,
+                message,
+                choices,
+                required_outputs,
+                default,
+                until,
+                problem,
+                ..
+            } => {
+                let asked = (*kind, choices.as_slice(), required_outputs.as_slice(), default.as_ref());
+                let (kind, wanted) = answer_kind(run, call, asked);
+                let title = format!("{}: {}", one_line(state), wanted);
+                let mut dialog = Self::new(kind, title, message);
+                state.clone_into(&mut dialog.state);
+                (dialog.until, dialog.problem) = (*until, problem.as_deref().map(one_line));
+                Some(dialog)
             }
             Question::Failed { failure } => {
-                let title = format!("{}. Try again?", failure.title);
-                Some(Self::new(kind, title, &failure.detail))
+                let title = format!("{}. Try again?", one_line(&failure.title));
+                let mut body = failure.detail.clone();
+                if let Some(state) = &failure.state {
+                    body.push_str(&format!("\n\nin state {state} [{}]", failure.code));
+                }
+                if let Some(hint) = &failure.hint {
+                    body.push_str(&format!("\n→ {hint}"));
+                }
+                let dialog = Self::new(go_on("y try again · n stop, the run fails"), title, &body);
+                Some(Self { state: failure.state.clone().unwrap_or_default(), ..dialog })
             }
             Question::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
-                Some(Self::new(kind, "No snapshot could be taken. Go on without?".to_owned(), &body))
+                let title = "No snapshot could be taken. Go on without?".to_owned();
+                Some(Self::new(go_on("y continue · n stop"), title, &body))
             }
         }
     }
@@ -103,6 +163,16 @@ impl Dialog {
         Self::new(Kind::Confirm(command), title.to_owned(), body)
     }
 
+    /// The same question with the branch that asks it, where several could.
+    #[must_use]
+    pub fn asked_by(mut self, state: &str, shown: bool) -> Self {
+        state.clone_into(&mut self.state);
+        if shown {
+            self.body.insert(0, format!("in {}", one_line(state)));
+        }
+        self
+    }
+
     /// The keys, for the last line.
     pub fn keys(&self) -> &'static str {
         match (&self.kind, &self.reason) {
@@ -110,23 +180,127 @@ impl Dialog {
             (Kind::Approval { .. }, None) => {
                 "y allow · a allow this tool for the run · n deny · r deny, with reason"
             }
-            (Kind::GoOn { .. }, None) => "y continue · n stop",
+            (Kind::GoOn { keys, .. }, None) => keys,
+            (Kind::Decide { default: None, .. }, None) => "y yes · n no · Esc stops the run here",
+            (Kind::Decide { default: Some(true), .. }, None) => {
+                "y or Enter yes · n no · Esc stops the run here"
+            }
+            (Kind::Decide { default: Some(false), .. }, None) => {
+                "y yes · n or Enter no · Esc stops the run here"
+            }
+            (Kind::Choose { .. }, None) => "a number, or ↑↓ and Enter · Esc stops the run here",
+            (Kind::Write { form: Form { draft: Some(true), .. }, .. }, None) => {
+                "Enter puts what you were writing into the history · then answer"
+            }
+            (Kind::Write { form: Form { default: Some(_), .. }, .. }, None) => {
+                "write below · Enter answers, empty takes the default · Esc stops the run here"
+            }
+            (Kind::Write { .. }, None) => "write below · Enter answers · Esc stops the run here",
             (Kind::Trust, None) => "y trust · n leave them out",
             (Kind::Confirm(_), None) => "y do it · n leave it",
         }
     }
 
-    pub fn run(&self) -> Option<&RunId> {
+    fn asker(&self) -> Option<(&RunId, CallId)> {
         match &self.kind {
-            Kind::Approval { run, .. } | Kind::GoOn { run, .. } => Some(run),
+            Kind::Approval { run, call }
+            | Kind::GoOn { run, call, .. }
+            | Kind::Decide { run, call, .. }
+            | Kind::Choose { run, call, .. }
+            | Kind::Write { run, call, .. } => Some((run, *call)),
             Kind::Trust | Kind::Confirm(_) => None,
         }
     }
 
-    pub fn answers(&self, run: &RunId, call: CallId) -> bool {
-        matches!(&self.kind, Kind::Approval { run: r, call: c } | Kind::GoOn { run: r, call: c }
-            if r == run && *c == call)
+    pub fn run(&self) -> Option<&RunId> {
+        self.asker().map(|(run, _)| run)
     }
+
+    pub fn answers(&self, run: &RunId, call: CallId) -> bool {
+        self.asker() == Some((run, call))
+    }
+
+    /// What is asked is typed into the input box.
+    pub fn is_written(&self) -> bool {
+        matches!(self.kind, Kind::Write { .. })
+    }
+}
+
+impl Form {
+    /// What was typed as a value.
+    /// # Errors
+    /// Why it is none, in one line.
+    pub fn read(&self, text: &str) -> Result<Value, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return self.default.clone().ok_or_else(|| "write something: there is no default".to_owned());
+        }
+        if self.number {
+            let number = serde_json::from_str::<serde_json::Number>(text);
+            return number
+                .map(Value::Number)
+                .map_err(|_| format!("`{text}` is not a number such as 3 or 2.5"));
+        }
+        match self.outputs.as_slice() {
+            [] => Ok(Value::from(text)),
+            [one] if !text.starts_with('{') => Ok(json!({one: text})),
+            names => match serde_json::from_str(text) {
+                Ok(Value::Object(map)) => Ok(Value::Object(map)),
+                Ok(_) => Err(format!("a JSON object is wanted: {}", template(names))),
+                Err(error) => Err(format!("this is no JSON ({error}); wanted is {}", template(names))),
+            },
+        }
+    }
+}
+
+/// What kind of answer a pause wants, and what to call it.
+fn answer_kind(
+    run: RunId,
+    call: CallId,
+    (kind, choices, outputs, default): (PauseKind, &[String], &[String], Option<&Value>),
+) -> (Kind, String) {
+    let shown = default.map(|value| format!(" (default: {})", one_line(&plain_text(value))));
+    let shown = shown.unwrap_or_default();
+    let written = |number, outputs: &[String]| Form {
+        number,
+        outputs: outputs.to_vec(),
+        default: default.cloned(),
+        draft: None,
+    };
+    match kind {
+        PauseKind::Approval | PauseKind::Boolean => {
+            let wanted = if kind == PauseKind::Approval { "your approval" } else { "yes or no" };
+            (
+                Kind::Decide { run, call, default: default.and_then(Value::as_bool) },
+                format!("{wanted}{shown}"),
+            )
+        }
+        PauseKind::Choice => {
+            let preset = default.and_then(Value::as_str);
+            let selected = choices.iter().position(|choice| Some(choice.as_str()) == preset).unwrap_or(0);
+            (Kind::Choose { run, call, choices: choices.to_vec(), selected }, format!("your choice{shown}"))
+        }
+        PauseKind::Text => {
+            (Kind::Write { run, call, form: written(false, &[]) }, format!("your answer{shown}"))
+        }
+        PauseKind::Number => {
+            (Kind::Write { run, call, form: written(true, &[]) }, format!("a number{shown}"))
+        }
+        PauseKind::Outputs => {
+            let wanted = match outputs {
+                [one] => one_line(one),
+                names => template(names),
+            };
+            (Kind::Write { run, call, form: written(false, outputs) }, format!("{wanted}{shown}"))
+        }
+    }
+}
+
+/// `{"a": …, "b": …}`
+fn template(names: &[String]) -> String {
+    let fields: Vec<String> =
+        names.iter().map(|name| format!("{}: …", Value::from(one_line(name)))).collect();
+    format!("{{{}}}", fields.join(", "))
 }
 
 /// Arguments one per line; long texts whole.

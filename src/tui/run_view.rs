@@ -1,6 +1,6 @@
 //! What the screen knows of one run, folded from its events.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::domain::context::Side;
 use crate::domain::cost::{CostEntry, CostLedger, Usage};
@@ -14,6 +14,40 @@ pub struct AgentLine {
     pub model: String,
     pub usage: Usage,
 }
+
+/// Who speaks in a call.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Speaker {
+    pub agent: String,
+    pub side: Side,
+    pub model: String,
+    /// Path name of the state.
+    pub state: String,
+}
+
+/// A branch or item that runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BranchLine {
+    /// Path name of the state that forked.
+    pub owner: String,
+    /// `alpha`, `[3]`
+    pub name: String,
+}
+
+impl BranchLine {
+    pub fn is_item(&self) -> bool {
+        self.name.starts_with('[')
+    }
+
+    /// What the path names of its states begin with.
+    pub fn prefix(&self) -> String {
+        let dot = if self.is_item() { "" } else { "." };
+        format!("{}{dot}{}/", self.owner, self.name)
+    }
+}
+
+/// States of the path that are kept; what came before is only counted.
+const PATH: usize = 500;
 
 #[derive(Clone, Debug)]
 pub struct RunView {
@@ -34,15 +68,19 @@ pub struct RunView {
     pub waiting: Option<CallId>,
     /// Texts for the run that wait for its next question.
     pub outbox: VecDeque<String>,
-    /// Who was asked last: name, seat, model; whose text streams.
-    pub speaker: Option<(String, Side, String)>,
+    /// Who was asked last: name, seat, model.
+    pub speaker: Option<Speaker>,
+    /// Whose text streams, by call: several may speak at once.
+    pub speakers: HashMap<CallId, Speaker>,
+    /// What runs at the same time, in the order in which it began.
+    pub branches: Vec<BranchLine>,
     /// Positions in the transcript of what is still growing.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
-    /// A call that sums a conversation up: what it streams is nobody's word.
-    pub summing: Option<CallId>,
-    /// The call that is asked again, and where that is told.
-    pub retry: Option<(CallId, usize)>,
+    /// Calls that sum a conversation up: what they stream is nobody's word.
+    pub summing: HashSet<CallId>,
+    /// Calls that are asked again, and where that is told.
+    pub retry: HashMap<CallId, usize>,
     pub over: bool,
 }
 
@@ -62,11 +100,39 @@ impl RunView {
             waiting: None,
             outbox: VecDeque::new(),
             speaker: None,
+            speakers: HashMap::new(),
+            branches: Vec::new(),
             replies: HashMap::new(),
-            summing: None,
+            summing: HashSet::new(),
             tools: HashMap::new(),
-            retry: None,
+            retry: HashMap::new(),
             over: false,
+        }
+    }
+
+    /// Adds a state to the path.
+    pub fn visit(&mut self, state: &str) {
+        if self.path.len() >= 2 * PATH {
+            self.path.drain(..PATH);
+        }
+        self.path.push(state.to_owned());
+    }
+
+    /// The branch that a state belongs to, the innermost one.
+    pub fn branch_of(&self, state: &str) -> Option<&BranchLine> {
+        self.branches
+            .iter()
+            .filter(|line| state.starts_with(&line.prefix()))
+            .max_by_key(|line| line.owner.len())
+    }
+
+    /// `3 branches`, `8 items`; nothing while there is only one thread.
+    pub fn at_once(&self) -> Option<String> {
+        let items = self.branches.iter().filter(|line| line.is_item()).count();
+        match (self.branches.len(), items) {
+            (0 | 1, _) => None,
+            (all, items) if items == all => Some(format!("{all} items")),
+            (all, _) => Some(format!("{all} branches")),
         }
     }
 

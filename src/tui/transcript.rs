@@ -252,12 +252,18 @@ impl Transcript {
     }
 }
 
-/// An empty open reply of an agent.
-pub fn open_reply(agent: &str, side: crate::domain::context::Side, model: &str) -> Item {
+/// An empty open reply of an agent; `branch` is where it speaks, if others may speak at the same time.
+pub fn open_reply(
+    agent: &str,
+    side: crate::domain::context::Side,
+    model: &str,
+    branch: Option<&str>,
+) -> Item {
     Item::Reply(Reply {
         agent: crate::tui::text::one_line(agent),
         side,
         model: crate::tui::text::one_line(model),
+        branch: branch.map(crate::tui::text::one_line).unwrap_or_default(),
         reasoning: String::new(),
         text: String::new(),
         open: true,

@@ -5,6 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::marks::put;
+use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::text::{dollars, duration, fit, one_line, short_number, width};
 use crate::tui::transcript::layout::Look;
@@ -35,7 +36,7 @@ pub fn arrange(model: &mut Model) {
         Look { columns: usize::from(areas.transcript.width), details: model.details, theme: model.theme };
     model.transcript.arrange(look, usize::from(areas.transcript.height));
     let room = dialog_room(model, &areas);
-    let limit = model.dialogs.front().map(|dialog| dialog::scroll_limit(dialog, room));
+    let limit = model.dialogs.front().map(|dialog| dialog::scroll_limit(model, dialog, room));
     if let (Some(dialog), Some(limit)) = (model.dialogs.front_mut(), limit) {
         dialog.scroll = dialog.scroll.min(limit);
     }
@@ -56,15 +57,23 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     draw_status(model, areas.status, frame);
     if let Some(dialog) = model.dialogs.front() {
         dialog::draw(model, dialog, dialog_room(model, &areas), frame);
-    } else if let Some(list) = &model.popup {
+    }
+    if let Some(list) = model.popup.as_ref().filter(|_| writing(model)) {
         popup::draw(model, list, areas.composer, frame);
     }
 }
 
-/// Everything between the header and the status line.
+/// The input box takes keys: nothing is asked, or the answer is typed there.
+fn writing(model: &Model) -> bool {
+    model.dialogs.front().is_none_or(Dialog::is_written)
+}
+
+/// Everything between the header and the status line, or the input box if the answer is typed there.
 fn dialog_room(model: &Model, areas: &Areas) -> Rect {
     let top = areas.header.bottom();
-    Rect { x: 0, y: top, width: model.size.0, height: areas.status.y.saturating_sub(top) }
+    let written = model.dialogs.front().is_some_and(Dialog::is_written);
+    let bottom = if written { areas.note.y } else { areas.status.y };
+    Rect { x: 0, y: top, width: model.size.0, height: bottom.saturating_sub(top) }
 }
 
 fn areas(model: &Model) -> Areas {
@@ -129,12 +138,13 @@ fn draw_composer(model: &Model, area: Rect, frame: &mut Frame<'_>) {
     frame.render_widget(input, text);
     if model.composer.is_empty() {
         let hint = match &model.wanted_input {
+            _ if model.dialogs.front().is_some_and(Dialog::is_written) => "your answer".to_owned(),
             Some(name) => format!("input for {name}"),
             None => "message, or / for commands".to_owned(),
         };
         put(frame, text.x, text.y, &Line::styled(hint, model.theme.dim()), text.width);
     }
-    if model.dialogs.is_empty() {
+    if writing(model) {
         let cursor = input.screen_cursor();
         let row = u16::try_from(cursor.row).unwrap_or(u16::MAX).saturating_sub(input.scroll_offset().0);
         let column = u16::try_from(cursor.col).unwrap_or(u16::MAX).min(text.width);
@@ -172,7 +182,8 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
 /// What fits in `columns`, in reading order: where room is short, tokens and cost go first, then the model's name.
 fn status_parts(model: &Model, columns: usize) -> Vec<(String, ratatui::style::Style)> {
     let theme = model.theme;
-    let name = model.shown_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.2);
+    let name =
+        model.shown_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.model);
     let usage = model.usage();
     let used = usage.total() > 0;
     let mut parts = vec![
@@ -199,7 +210,12 @@ fn activity(model: &Model) -> Option<String> {
     if model.dialogs.iter().any(|dialog| dialog.run() == Some(&run.id)) {
         return Some("waits for you".to_owned());
     }
-    let what = if run.activity.is_empty() { "working" } else { &run.activity };
+    let at_once = run.at_once();
+    let what = match &at_once {
+        Some(at_once) => at_once.as_str(),
+        None if run.activity.is_empty() => "working",
+        None => &run.activity,
+    };
     let since = run.busy_since?;
     let ms = u64::try_from(model.now.0 - since.0).unwrap_or(0);
     let time = if ms < 1_000 { String::new() } else { format!(" {}", duration(ms / 1_000 * 1_000)) };

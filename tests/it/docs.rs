@@ -3,9 +3,12 @@
 use synthdev::cli::exit;
 use synthdev::config::settings::rules::RULES;
 use synthdev::config::settings::shape::Shape;
+use synthdev::config::source::SourceFile;
+use synthdev::config::test_file::{self, VOCABULARY};
 use synthdev::domain::agent::DEFAULT_TOOL_ROUNDS;
 use synthdev::domain::context::DEFAULT_MAX_LENGTH;
 use synthdev::domain::model::ModelError;
+use synthdev::domain::place::Layer;
 use synthdev::domain::workflow::Limits;
 
 const PAGE: &str = include_str!("../../docs/exit-codes-and-limits.md");
@@ -82,4 +85,23 @@ fn error_codes_are_listed() {
     for code in super::architecture::literals_given_to("Failure", "new") {
         row(&format!("`{code}`"));
     }
+}
+
+const TESTS: &str = include_str!("../../docs/workflow-tests.md");
+
+#[test]
+fn every_key_of_a_test_file_is_explained() {
+    for (object, keys) in VOCABULARY {
+        for key in *keys {
+            assert!(TESTS.contains(&format!("`{key}`")), "`{key}` of {object} is not explained");
+        }
+    }
+}
+
+#[test]
+fn the_example_of_a_test_file_can_be_used() {
+    let example = TESTS.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let file = SourceFile::new(Layer::Project, "example.test.json", example);
+    let (tests, found) = test_file::read(&file);
+    assert_eq!((tests.len(), found), (1, Vec::new()));
 }

@@ -3,7 +3,9 @@
 mod commands;
 mod confinement;
 mod files;
+mod http;
 mod searching;
+mod steps;
 
 use std::path::Path;
 

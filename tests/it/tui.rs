@@ -1,5 +1,8 @@
 //! The screen: rows of keys and events → commands, and frames as text at 80×24 and 120×40.
 
+mod branches;
+mod questions;
+
 use std::collections::BTreeMap;
 
 use ratatui::Terminal;
@@ -211,6 +214,7 @@ fn said(author: Author, text: &str) -> RunEvent {
 
 fn called(call: u64, agent: &str, side: Side) -> RunEvent {
     RunEvent::ModelCalled {
+        state: String::new(),
         call: CallId(call),
         agent: agent.into(),
         side,
@@ -241,6 +245,7 @@ fn replied(call: u64, agent: &str, side: Side, text: &str, reasoning: &str) -> R
 
 fn approval(call: u64, tool: &str, preview: ToolPreview) -> RunEvent {
     RunEvent::ApprovalAsked {
+        state: "code".into(),
         call: CallId(call),
         agent: "coder".into(),
         tool: tool.into(),
@@ -269,6 +274,10 @@ fn finished(status: RunStatus, output: Option<serde_json::Value>, error: Option<
 fn answer(run: &str, call: u64, text: &str) -> Cmd {
     let answer = Answer::Text { text: text.into() };
     Cmd::Send(RunId::from(run), Command::Answer { call: CallId(call), answer })
+}
+
+fn say(text: &str) -> Cmd {
+    Cmd::Send(RunId::from("r1"), Command::Say { text: text.into() })
 }
 
 fn decided(run: &str, call: u64, decision: Decision) -> Cmd {
@@ -486,7 +495,7 @@ fn the_beginning_of_a_sentence_answers_no_question() {
     let mut desk = Desk::new();
     desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
     desk.typed("tty").key(KeyCode::Enter);
-    assert_eq!((desk.take(), desk.model.queued.clone()), (vec![], vec!["tty".to_owned()]));
+    assert_eq!((desk.take(), desk.model.queued.clone()), (vec![say("tty")], vec!["tty".to_owned()]));
     desk.control('o');
     assert!(desk.model.details && desk.model.dialogs.len() == 1);
     desk.pause(1_000).typed("n");
@@ -685,6 +694,7 @@ fn a_start_that_fails_shows_the_whole_diagnostic() {
 fn texts_typed_during_a_workflow_come_back() {
     let mut desk = Desk::new();
     desk.workflow().line("and then test it");
+    assert_eq!(desk.take(), [say("and then test it")]);
     assert!(desk.screen(80, 24).contains("queued: and then test it"));
     desk.run("r1", finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.composer.text(), "and then test it");

@@ -1,5 +1,6 @@
 //! Workflow files from text to program: the seed's own files, the shipped ones, every rule and finding.
 
+mod decisions;
 mod findings;
 mod libraries;
 mod lowering;

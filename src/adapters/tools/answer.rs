@@ -16,6 +16,7 @@ pub(super) struct Answer {
     body: String,
     summary: String,
     changed: Vec<String>,
+    data: Option<Value>,
 }
 
 impl Answer {
@@ -26,6 +27,7 @@ impl Answer {
             body: String::new(),
             summary: summary.into(),
             changed: Vec::new(),
+            data: None,
         }
     }
 
@@ -60,6 +62,13 @@ impl Answer {
         self
     }
 
+    /// What a workflow's conditions read of a step's outcome.
+    #[must_use]
+    pub(super) fn data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+
     pub(super) fn into_outcome(self, tool: &str, took: Duration, cap: usize) -> ToolOutcome {
         let ok = self.error.is_none();
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -78,6 +87,6 @@ impl Answer {
         }
         content.retain(|c| c != '\0');
         let summary = shorten_line(&self.summary, 200);
-        ToolOutcome { ok, content, summary, duration_ms, changed: self.changed, data: None }
+        ToolOutcome { ok, content, summary, duration_ms, changed: self.changed, data: self.data }
     }
 }

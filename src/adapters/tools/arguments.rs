@@ -23,6 +23,15 @@ pub(super) fn read<T: DeserializeOwned>(schema: &Value, arguments: &Value) -> Re
     serde_json::from_value(Value::Object(given)).map_err(|error| format!("invalid arguments: {error}"))
 }
 
+/// A text, a number or a boolean as text; `None` for anything else.
+pub(super) fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 fn problems(schema: &Value, given: &Map<String, Value>) -> Vec<String> {
     let no_properties = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&no_properties);
@@ -52,6 +61,7 @@ fn problem(name: &str, schema: &Value, value: &Value) -> Option<String> {
         "boolean" => value.is_boolean(),
         "integer" => value.is_i64() || value.is_u64(),
         "array" => value.is_array(),
+        "object" => value.is_object(),
         _ => true,
     };
     if !fits {
@@ -107,6 +117,7 @@ fn article(kind: &str) -> &'static str {
         "string" => "a string",
         "boolean" => "true or false",
         "integer" => "a whole number",
+        "object" => "an object",
         _ => "an array of strings",
     }
 }

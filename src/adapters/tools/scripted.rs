@@ -14,6 +14,9 @@ use crate::ports::tool::ToolPort;
 
 use super::arguments;
 
+/// Who asks for a step: no agent does.
+const WORKFLOW: &str = "workflow";
+
 /// The results of one run.
 pub struct ScriptedTools {
     specs: Vec<ToolSpec>,
@@ -86,9 +89,12 @@ impl ScriptedTools {
             1 => "its one scripted result is used or does not fit".to_owned(),
             count => format!("its {count} scripted results are used or do not fit"),
         };
-        let (agent, tool, arguments) = (&invocation.agent, &invocation.tool, &invocation.arguments);
-        let who = if agent.is_empty() { String::new() } else { format!(" of `{agent}`") };
-        format!("the tool `{tool}`{who} was called with {arguments}, but {there}")
+        let (tool, arguments) = (&invocation.tool, &invocation.arguments);
+        let what = match invocation.agent.as_str() {
+            WORKFLOW => format!("the step `{tool}`"),
+            agent => format!("the tool `{tool}` of `{agent}`"),
+        };
+        format!("{what} was called with {arguments}, but {there}")
     }
 }
 

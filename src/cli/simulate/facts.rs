@@ -22,6 +22,8 @@ pub struct Facts {
     pub error: Option<Failure>,
     /// Code and text.
     pub warnings: Vec<(String, String)>,
+    /// State and line of `console.log`.
+    pub logs: Vec<(String, String)>,
     pub calls: u64,
     pub usage: Usage,
     pub cost_usd: Option<f64>,
@@ -47,6 +49,7 @@ impl Default for Facts {
             output: None,
             error: None,
             warnings: Vec::new(),
+            logs: Vec::new(),
             calls: 0,
             usage: Usage::default(),
             cost_usd: None,
@@ -83,12 +86,12 @@ impl Facts {
                 text: text.clone(),
                 private: *private,
             }),
+            RunEvent::ScriptLog { state, text } => self.logs.push((state.clone(), text.clone())),
             RunEvent::ModelCalled { .. } => self.calls += 1,
-            RunEvent::Finished { status, output, error, path, usage, cost_usd, .. } => {
+            RunEvent::Finished { status, output, error, usage, cost_usd, .. } => {
                 self.status = *status;
                 self.output.clone_from(output);
                 self.error.clone_from(error);
-                self.path.clone_from(path);
                 self.usage = *usage;
                 self.cost_usd = *cost_usd;
             }
@@ -97,6 +100,7 @@ impl Facts {
     }
 
     fn entered(&mut self, state: &str) {
+        self.path.push(state.to_owned());
         match self.visits.iter_mut().find(|(name, _)| name == state) {
             Some((_, count)) => *count += 1,
             None => self.visits.push((state.to_owned(), 1)),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::facts::Facts;
 use super::judge::Problem;
 use crate::cli::exit;
-use crate::cli::words::{Clean, cost, name, names, tokens};
+use crate::cli::words::{Clean, cost, name, names, one_line, tokens};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::workflow::plain_text;
 
@@ -65,6 +65,7 @@ impl Judged {
             "output": facts.output,
             "error": facts.error,
             "warnings": facts.warnings.iter().map(|(code, text)| json!({"code": code, "text": text})).collect::<Vec<_>>(),
+            "logs": facts.logs.iter().map(|(state, text)| json!({"state": state, "text": text})).collect::<Vec<_>>(),
             "calls": facts.calls,
             "usage": facts.usage,
             "cost_usd": facts.cost_usd,
@@ -95,6 +96,9 @@ pub fn simulated(judged: &Judged, as_json: bool, out: &mut dyn Write) -> io::Res
     }
     for (code, text) in &facts.warnings {
         writeln!(out, "warning   {code}: {text}")?;
+    }
+    for (state, text) in &facts.logs {
+        writeln!(out, "log       {}: {text}", name(state))?;
     }
     writeln!(out, "calls     {}, {}, cost {}", facts.calls, tokens(&facts.usage), cost(facts.cost_usd))?;
     if !judged.problems.is_empty() {
@@ -138,6 +142,9 @@ pub fn tested(
             TestResult::Ran(judged) => {
                 writeln!(out, "FAIL  {title}\n  {}: {}", name(&test.file), legend(judged.problems.len()))?;
                 problems(&judged.problems, out)?;
+                if judged.problems.iter().all(|problem| problem.what != "path") {
+                    writeln!(out, "    its path: {}", one_line(&names(&judged.facts.path, " > "), 200))?;
+                }
             }
         }
     }

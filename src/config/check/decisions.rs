@@ -1,13 +1,16 @@
-//! `function.TOOL.arguments.X`: offered by an agent that can have spoken last (E09), always given (W06).
+//! `function.TOOL.arguments.X`: offered by an agent that can have spoken last (E09), of a type that fits what is done
+//! with it (E10), always given (W06).
 
 use std::ops::Range;
 
-use super::super::script_facts::CallRead;
+use super::super::script_facts::{CallRead, Compare, Compared, Comparison, Literal, Member};
 use super::super::source::Findings;
 use super::super::suggest::did_you_mean;
 use super::super::workflow_file::inside;
 use super::graph::Graph;
-use super::{Compiled, Unit};
+use super::schema::{Leads, admits, article, follow, kind_of, kinds, properties, requires, values};
+use super::speakers::Speakers;
+use super::{Cast, Compiled, Unit};
 use crate::domain::tool::ParsingTool;
 
 pub(super) fn check(unit: &Unit, graph: &Graph, findings: &mut Findings<'_>) {
@@ -35,48 +38,6 @@ pub(super) fn check(unit: &Unit, graph: &Graph, findings: &mut Findings<'_>) {
     }
 }
 
-/// Which agents can have spoken last when a state is entered, and when it is left.
-struct Speakers {
-    before: Vec<Vec<bool>>,
-    after: Vec<Vec<bool>>,
-}
-
-impl Speakers {
-    fn new(unit: &Unit, graph: &Graph) -> Self {
-        let agents = unit.form.agents.len();
-        let own: Vec<Option<usize>> = unit.form.states.iter().map(|state| unit.speaker(state)).collect();
-        let only = |agent: usize| (0..agents).map(|one| one == agent).collect::<Vec<bool>>();
-        let mut before = vec![vec![false; agents]; graph.next.len()];
-        let mut after = before.clone();
-        for (at, agent) in own.iter().enumerate() {
-            if let Some(agent) = agent {
-                after[at] = only(*agent);
-            }
-        }
-        let mut open: Vec<usize> = graph.start.into_iter().collect();
-        let mut visited = vec![false; graph.next.len()];
-        while let Some(at) = open.pop() {
-            visited[at] = true;
-            if own.get(at).copied().flatten().is_none() {
-                after[at] = before[at].clone();
-            }
-            for next in &graph.next[at] {
-                let mut grown = !visited[*next];
-                for agent in 0..agents {
-                    if after[at][agent] && !before[*next][agent] {
-                        before[*next][agent] = true;
-                        grown = true;
-                    }
-                }
-                if grown {
-                    open.push(*next);
-                }
-            }
-        }
-        Self { before, after }
-    }
-}
-
 fn judge(unit: &Unit, script: &Compiled, speakers: &[bool], findings: &mut Findings<'_>) {
     // an agent without a known role was reported; nothing can be said of its tools
     let mut cast = Vec::new();
@@ -87,31 +48,145 @@ fn judge(unit: &Unit, script: &Compiled, speakers: &[bool], findings: &mut Findi
         }
     }
     for call in &script.facts.calls {
-        let offered: Vec<&ParsingTool> = cast
-            .iter()
-            .flat_map(|(_, cast)| &cast.role.parsing_tools)
-            .filter(|tool| tool.name == call.tool)
-            .collect();
-        let span = span(script, call, findings);
+        let offered = offered(&cast, &call.tool);
         if offered.is_empty() {
-            let who: Vec<&str> = cast.iter().map(|(id, _)| *id).collect();
-            let who = if who.is_empty() { "nobody has spoken yet".to_owned() } else { who.join(", ") };
-            let message =
-                format!("no agent that can have spoken last ({who}) offers the tool `{}`", call.tool);
-            let known = cast.iter().flat_map(|(_, cast)| &cast.role.parsing_tools);
-            let hint = did_you_mean(&call.tool, known.map(|tool| tool.name.as_str())).or_else(|| {
-                Some("add it to the role's `parsingTools`, or read it in another state".to_owned())
-            });
-            findings.error("E09", span, message, hint);
-            continue;
-        }
-        let Some(argument) = &call.argument else { continue };
-        if !offered.iter().any(|tool| takes(tool, argument)) {
-            let message = format!("the tool `{}` has no argument `{argument}`", call.tool);
-            let hint = did_you_mean(argument, offered.iter().flat_map(|tool| arguments(tool)));
-            findings.error("E09", span, message, hint);
+            not_offered(script, call, &cast, findings);
+        } else if !call.path.is_empty() {
+            reads(script, call, &offered, findings);
         }
     }
+    for compare in &script.facts.compares {
+        if let Compared::Argument { tool, path } = &compare.what {
+            let offered = offered(&cast, tool);
+            let schemas: Option<Vec<_>> = offered
+                .iter()
+                .map(|tool| match follow(&tool.parameters, path) {
+                    Leads::To(schema) => Some(schema),
+                    Leads::Anywhere | Leads::Nowhere { .. } | Leads::NoMembers { .. } => None,
+                })
+                .collect();
+            // only what no agent can have meant is wrong
+            if let Some([schema, others @ ..]) = schemas.as_deref()
+                && !others.iter().any(|other| clash(other, compare).is_none())
+                && let Some((message, hint)) = clash(schema, compare)
+            {
+                let name = described(tool, path);
+                let span = inside(findings.file, &script.text.span, compare.offset)
+                    ..inside(findings.file, &script.text.span, compare.end);
+                findings.error("E10", span, format!("{name} {message}"), hint);
+            }
+        }
+    }
+}
+
+fn offered<'c>(cast: &[(&str, &'c Cast)], name: &str) -> Vec<&'c ParsingTool> {
+    cast.iter().flat_map(|(_, cast)| &cast.role.parsing_tools).filter(|tool| tool.name == name).collect()
+}
+
+fn not_offered(script: &Compiled, call: &CallRead, cast: &[(&str, &Cast)], findings: &mut Findings<'_>) {
+    let who: Vec<&str> = cast.iter().map(|(id, _)| *id).collect();
+    let who = if who.is_empty() { "nobody has spoken yet".to_owned() } else { who.join(", ") };
+    let message = format!("no agent that can have spoken last ({who}) offers the tool `{}`", call.tool);
+    let known = cast.iter().flat_map(|(_, cast)| &cast.role.parsing_tools);
+    let hint = did_you_mean(&call.tool, known.map(|tool| tool.name.as_str()))
+        .or_else(|| Some("add it to the role's `parsingTools`, or read it in another state".to_owned()));
+    findings.error("E09", span(script, call, findings), message, hint);
+}
+
+/// A path that leads somewhere in one of the tools of that name is right.
+fn reads(script: &Compiled, call: &CallRead, offered: &[&ParsingTool], findings: &mut Findings<'_>) {
+    let mut first = None;
+    for tool in offered {
+        match follow(&tool.parameters, &call.path) {
+            Leads::To(_) | Leads::Anywhere => return,
+            wrong @ (Leads::Nowhere { .. } | Leads::NoMembers { .. }) => {
+                first.get_or_insert(wrong);
+            }
+        }
+    }
+    let at = |offset: usize| inside(findings.file, &script.text.span, offset);
+    match first {
+        Some(Leads::Nowhere { name, known }) => {
+            let span = at(name.offset)..at(name.offset + name.name.len());
+            let top = call.argument() == Some(name.name.as_str()) && call.offset == name.offset;
+            let message = if top {
+                format!("the tool `{}` has no argument `{}`", call.tool, name.name)
+            } else {
+                format!("the arguments of `{}` hold no `{}` there", call.tool, name.name)
+            };
+            let all = offered.iter().flat_map(|tool| properties(&tool.parameters)).filter(|_| top);
+            let known = known.into_iter().chain(all).collect::<Vec<_>>();
+            let hint = did_you_mean(&name.name, known.iter().copied())
+                .or_else(|| (!known.is_empty()).then(|| format!("it has {}", known.join(", "))));
+            findings.error("E09", span, message, hint);
+        }
+        Some(Leads::NoMembers { name, kind }) => {
+            let span = at(name.offset)..at(name.offset + name.name.len());
+            let message = format!("`{}` is read from {kind}, which has no such member", name.name);
+            let hint = format!("see the schema of the tool `{}`", call.tool);
+            findings.error("E10", span, message, Some(hint));
+        }
+        Some(Leads::To(_) | Leads::Anywhere) | None => {}
+    }
+}
+
+/// What is wrong with comparing a value of this schema with that constant: message and hint.
+pub(super) fn clash(schema: &serde_json::Value, compare: &Compare) -> Option<(String, Option<String>)> {
+    let literal = &compare.literal;
+    if matches!(literal, Literal::Null | Literal::Undefined) {
+        return None;
+    }
+    let own = kinds(schema)?;
+    let what = own.iter().map(|kind| article(kind)).collect::<Vec<_>>().join(" or ");
+    if compare.how == Comparison::Order {
+        let ordered = own.iter().any(|kind| matches!(*kind, "number" | "integer" | "string"));
+        return (!ordered)
+            .then(|| (format!("is {what}: it cannot be smaller or larger than {literal}"), None));
+    }
+    if admits(schema, literal) != Some(false) {
+        return None;
+    }
+    let fits = own.iter().any(|kind| *kind == kind_of(literal));
+    let all = values(schema);
+    match (all, literal) {
+        (Some(all), _) if fits => {
+            let words: Vec<String> = all.iter().map(word).collect();
+            let hint = did_you_mean(&word(literal), words.iter().map(String::as_str));
+            let list = all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            Some((format!("is never {literal}"), hint.or_else(|| Some(format!("it is one of {list}")))))
+        }
+        // JavaScript converts between these
+        _ if compare.how == Comparison::Loose && own.iter().all(|kind| *kind != "boolean") => None,
+        _ => {
+            let bare = match literal {
+                Literal::Text(text) if matches!(text.as_str(), "true" | "false") => Some(text.clone()),
+                Literal::Text(text) if text.parse::<f64>().is_ok() => Some(text.clone()),
+                _ => None,
+            };
+            let hint = bare.map(|bare| format!("without quotes: `{bare}`"));
+            Some((format!("is {what} and never the same as {literal}"), hint))
+        }
+    }
+}
+
+fn word(literal: &Literal) -> String {
+    if let Literal::Text(text) = literal { text.clone() } else { literal.to_string() }
+}
+
+/// `improvement_needed`, `plan.steps[]`; the tool if it has no path.
+pub(super) fn described(tool: &str, path: &[Member]) -> String {
+    let mut text = String::new();
+    for member in path {
+        match member {
+            Member::Key(name) if text.is_empty() => text.push_str(&name.name),
+            Member::Key(name) => {
+                text.push('.');
+                text.push_str(&name.name);
+            }
+            Member::Item => text.push_str("[]"),
+        }
+    }
+    if text.is_empty() { format!("`{tool}`") } else { format!("`{text}`") }
 }
 
 /// W06: a `before` takes an argument that the tool does not require and that nothing provides for.
@@ -123,17 +198,21 @@ fn missing(
     findings: &mut Findings<'_>,
 ) {
     for call in before.facts.calls.iter().filter(|call| !call.guarded) {
-        let Some(argument) = &call.argument else { continue };
+        let Some(argument) = call.argument() else { continue };
         let tested = condition
             .iter()
             .flat_map(|condition| &condition.facts.calls)
-            .any(|other| other.tool == call.tool && other.argument == call.argument);
+            .any(|other| other.tool == call.tool && other.argument() == Some(argument));
         let spoke = unit.cast.iter().zip(speakers).filter(|(_, spoke)| **spoke);
         let open = spoke
             .filter_map(|(cast, _)| cast.as_ref())
             .flat_map(|cast| &cast.role.parsing_tools)
             .filter(|tool| tool.name == call.tool)
-            .any(|tool| takes(tool, argument) && !requires(tool, argument));
+            .any(|tool| {
+                let leads = follow(&tool.parameters, &call.path[..1]);
+                let known = matches!(leads, Leads::To(_) | Leads::Anywhere);
+                known && !requires(&tool.parameters, &call.path[..1])
+            });
         if open && !tested {
             let message =
                 format!("`{argument}` may be missing: the tool `{}` does not require it", call.tool);
@@ -144,25 +223,7 @@ fn missing(
 }
 
 fn span(script: &Compiled, call: &CallRead, findings: &Findings<'_>) -> Range<usize> {
-    let length = call.argument.as_ref().map_or("function".len(), String::len);
+    let length = call.argument().map_or("function".len(), str::len);
     let start = inside(findings.file, &script.text.span, call.offset);
     start..inside(findings.file, &script.text.span, call.offset + length)
-}
-
-fn arguments(tool: &ParsingTool) -> impl Iterator<Item = &str> {
-    tool.parameters["properties"].as_object().into_iter().flat_map(|all| all.keys().map(String::as_str))
-}
-
-/// A schema without `properties`, or one that says so, takes anything.
-fn takes(tool: &ParsingTool, argument: &str) -> bool {
-    let open = match &tool.parameters["additionalProperties"] {
-        serde_json::Value::Bool(open) => *open,
-        serde_json::Value::Null => tool.parameters["properties"].as_object().is_none(),
-        _ => true,
-    };
-    open || arguments(tool).any(|name| name == argument)
-}
-
-fn requires(tool: &ParsingTool, argument: &str) -> bool {
-    tool.parameters["required"].as_array().is_some_and(|names| names.iter().any(|name| name == argument))
 }

@@ -1,9 +1,12 @@
 //! The transitions of each state: what can never be taken (W04), what is left open (W03).
 
+use serde_json::Value;
+
+use super::super::script_facts::Test;
 use super::super::source::Findings;
 use super::super::workflow_file::{NoMatchForm, StateForm};
+use super::cases::open;
 use super::{StateScripts, Unit};
-use crate::domain::role::Role;
 
 pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
@@ -52,50 +55,30 @@ fn always(text: &str) -> bool {
 }
 
 fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &mut Findings<'_>) {
-    if unit.form.no_match != NoMatchForm::Error || complete(unit, state, scripts) {
+    if unit.form.no_match != NoMatchForm::Error {
         return;
     }
-    let message = format!("the state `{}` may find no transition that holds", state.name.value);
+    let conditions = scripts.transitions.iter().filter_map(|one| one.condition.as_ref());
+    let tests: Vec<&Test> = conditions.filter_map(|script| script.facts.test.as_ref()).collect();
+    let Some(cases) = open(&tests, &decisions(unit, state, scripts)) else { return };
+    let name = &state.name.value;
+    let message = if cases.is_empty() {
+        format!("the state `{name}` may find no transition that holds")
+    } else {
+        format!("the state `{name}` has no transition for when {}", cases.join(" or "))
+    };
     let hint = "add a last transition without a condition, or set \"on_no_match\": \"stop\"";
     findings.warning("W03", state.name.span.clone(), message, Some(hint.to_owned()));
 }
 
-/// Two conditions that cannot both fail: `x` and `!x`, or both values of a required boolean of a decision.
-fn complete(unit: &Unit, state: &StateForm, scripts: &StateScripts) -> bool {
-    let tests: Vec<_> = scripts
-        .transitions
-        .iter()
-        .filter_map(|one| one.condition.as_ref().and_then(|script| script.facts.test.as_ref()))
-        .collect();
-    tests.iter().enumerate().any(|(at, one)| {
-        tests[at + 1..].iter().any(|other| {
-            let opposite = one.text == other.text && one.holds != other.holds;
-            let pair = match (&one.decision, &other.decision) {
-                (Some((tool, argument, yes)), Some((other_tool, other_argument, other_yes))) => {
-                    tool == other_tool
-                        && argument == other_argument
-                        && yes != other_yes
-                        && decided(unit, state, tool, argument)
-                }
-                _ => false,
-            };
-            opposite || pair
+/// The tools of the state's own agent that its transitions read: it has to call one of them (A34).
+fn decisions<'u>(unit: &'u Unit, state: &StateForm, scripts: &StateScripts) -> Vec<(&'u str, &'u Value)> {
+    let cast = unit.speaker(state).and_then(|agent| unit.cast.get(agent)?.as_ref());
+    let offered = cast.into_iter().flat_map(|cast| &cast.role.parsing_tools);
+    offered
+        .filter(|tool| {
+            scripts.leaving().any(|script| script.facts.calls.iter().any(|call| call.tool == tool.name))
         })
-    })
-}
-
-/// Whether the state's own agent must give the argument, and gives it as a boolean.
-fn decided(unit: &Unit, state: &StateForm, tool: &str, argument: &str) -> bool {
-    let Some(Some(cast)) = unit.speaker(state).and_then(|agent| unit.cast.get(agent)) else {
-        return false;
-    };
-    required_boolean(&cast.role, tool, argument)
-}
-
-fn required_boolean(role: &Role, tool: &str, argument: &str) -> bool {
-    role.parsing_tools.iter().filter(|one| one.name == tool).any(|one| {
-        let required = one.parameters["required"].as_array();
-        one.parameters["properties"][argument]["type"] == "boolean"
-            && required.is_some_and(|names| names.iter().any(|name| name == argument))
-    })
+        .map(|tool| (tool.name.as_str(), &tool.parameters))
+        .collect()
 }

@@ -10,7 +10,7 @@ use crate::domain::ids::{ContextIx, StateIx};
 use crate::domain::message::ChatRole;
 use crate::domain::place::Place;
 use crate::domain::script::{Script, ScriptForm, ScriptKind};
-use crate::domain::workflow::{Limits, NoMatch, State, Workflow};
+use crate::domain::workflow::{Declared, Limits, NoMatch, State, Workflow};
 
 /// `index` finds another workflow of the program by name.
 pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Option<usize>) -> Workflow {
@@ -84,9 +84,11 @@ fn terminal(place: &crate::domain::place::Place) -> State {
 
 fn limits(unit: &Unit) -> Limits {
     let (form, default) = (unit.form.limits, Limits::default());
+    let max_visits = form.max_visits.or_else(|| unit.counted_rounds());
     Limits {
+        declared: Declared { steps: form.max_steps.is_some(), visits: max_visits.is_some() },
         max_steps: form.max_steps.unwrap_or(default.max_steps),
-        max_visits: form.max_visits.or_else(|| unit.counted_rounds()).unwrap_or(default.max_visits),
+        max_visits: max_visits.unwrap_or(default.max_visits),
         max_depth: form.max_depth.unwrap_or(default.max_depth),
         max_model_calls: form.max_model_calls,
         max_concurrency: form.max_concurrency.unwrap_or(default.max_concurrency),

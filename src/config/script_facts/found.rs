@@ -9,29 +9,118 @@ pub struct Name {
     pub offset: usize,
 }
 
-/// `function.TOOL` or `function.TOOL.arguments.ARGUMENT`.
+/// One step from a tool's arguments to a value inside them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Member {
+    Key(Name),
+    /// `[0]`, `[index]`: which one is not known.
+    Item,
+}
+
+/// `function.TOOL`, or with a path `function.TOOL.arguments.ARGUMENT.…`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallRead {
     pub tool: String,
-    pub argument: Option<String>,
+    /// From the arguments; empty for the call itself and for the arguments as a whole.
+    pub path: Vec<Member>,
     /// Its absence is provided for: `x ?? …`, `x && …`, `x ? … : …`, inside `if`.
     pub guarded: bool,
     /// Of the argument's name, or of the word `function`.
     pub offset: usize,
 }
 
-/// What a whole expression tests, in a form that shows when two of them exclude and complete each other.
+/// What is compared with a constant, where something can be known of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Test {
-    /// The tested expression; `!x` and `a !== b` are given as `x` and `a === b` with `holds` false.
+pub enum Compared {
+    Argument {
+        tool: String,
+        path: Vec<Member>,
+    },
+    /// A key of `common_data`.
+    Data(String),
+}
+
+/// A constant in a script.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Literal {
+    Bool(bool),
+    Number(f64),
+    Text(String),
+    Null,
+    Undefined,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// `===`, `!==`, `case`, `includes`
+    Strict,
+    /// `==`, `!=`
+    Loose,
+    /// `<`, `<=`, `>`, `>=`
+    Order,
+}
+
+/// A comparison with a constant, wherever it stands in a script.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Compare {
+    pub what: Compared,
+    pub how: Comparison,
+    pub literal: Literal,
+    /// Of the constant, in the source.
+    pub offset: usize,
+    pub end: usize,
+}
+
+/// A condition as a formula.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Test {
+    Constant(bool),
+    Holds(Term),
+    Same(Term, Literal),
+    Order(Term, Order, f64),
+    Not(Box<Self>),
+    All(Vec<Self>),
+    Any(Vec<Self>),
+}
+
+/// Something that is tested: two of one text have one value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Term {
     pub text: String,
-    pub holds: bool,
-    /// `function.TOOL.arguments.ARGUMENT === true`: tool, argument, compared value.
-    pub decision: Option<(String, String, bool)>,
+    /// The argument of a decision that it is; with an empty path the decision itself.
+    pub argument: Option<(String, Vec<Member>)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    Less,
+    LessOrSame,
+    More,
+    MoreOrSame,
+}
+
+impl Order {
+    pub fn holds(self, value: f64, than: f64) -> bool {
+        match self {
+            Self::Less => value < than,
+            Self::LessOrSame => value <= than,
+            Self::More => value > than,
+            Self::MoreOrSame => value >= than,
+        }
+    }
+
+    pub(super) fn flipped(self) -> Self {
+        match self {
+            Self::Less => Self::More,
+            Self::LessOrSame => Self::MoreOrSame,
+            Self::More => Self::Less,
+            Self::MoreOrSame => Self::LessOrSame,
+        }
+    }
 }
 
 /// Everything that loading needs to know of one script. Offsets are bytes in the source as written.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Facts {
     pub form: ScriptForm,
     /// The text to compile, with the shorthand replaced; lines as in the source.
@@ -44,6 +133,8 @@ pub struct Facts {
     pub unknown_members: Vec<Name>,
     /// The whole script is `true` or `false`.
     pub constant: Option<bool>,
+    /// The whole script is a constant.
+    pub literal: Option<Literal>,
     /// Keys of `common_data` that are read, written.
     pub reads: Vec<Name>,
     pub writes: Vec<Name>,
@@ -51,9 +142,13 @@ pub struct Facts {
     pub frozen: Vec<Name>,
     /// `common_data` is used in a way that cannot be followed: any key may be read or written.
     pub opaque: bool,
+    /// The whole script is `common_data.KEY`.
+    pub data_path: Option<String>,
     pub agents: Vec<Name>,
     pub contexts: Vec<Name>,
     pub calls: Vec<CallRead>,
+    pub compares: Vec<Compare>,
+    /// What a whole expression tests.
     pub test: Option<Test>,
 }
 
@@ -66,13 +161,16 @@ impl Facts {
             offered: Vec::new(),
             unknown_members: Vec::new(),
             constant: None,
+            literal: None,
             reads: Vec::new(),
             writes: Vec::new(),
             frozen: Vec::new(),
             opaque: false,
+            data_path: None,
             agents: Vec::new(),
             contexts: Vec::new(),
             calls: Vec::new(),
+            compares: Vec::new(),
             test: None,
         }
     }
@@ -88,22 +186,33 @@ impl Facts {
             offered,
             unknown_members,
             constant: _,
+            literal: _,
             reads,
             writes,
             frozen,
             opaque: _,
+            data_path: _,
             agents,
             contexts,
             calls,
+            compares,
             test: _,
         } = &mut self;
-        for name in
-            [unknown, offered, unknown_members, reads, writes, frozen, agents, contexts].into_iter().flatten()
-        {
+        let names = [unknown, offered, unknown_members, reads, writes, frozen, agents, contexts];
+        for name in names.into_iter().flatten() {
             name.offset = by(name.offset);
         }
         for call in calls {
             call.offset = by(call.offset);
+            for member in &mut call.path {
+                if let Member::Key(name) = member {
+                    name.offset = by(name.offset);
+                }
+            }
+        }
+        for compare in compares {
+            compare.offset = by(compare.offset);
+            compare.end = by(compare.end);
         }
         self
     }
@@ -117,11 +226,46 @@ impl Facts {
         self.reads.extend(other.reads);
         self.writes.extend(other.writes);
         self.frozen.extend(other.frozen);
+        self.compares.extend(other.compares);
         self.opaque |= other.opaque;
         self.agents.extend(other.agents);
         self.contexts.extend(other.contexts);
         self.calls.extend(other.calls);
         self
+    }
+}
+
+impl CallRead {
+    /// `ARGUMENT` of `function.TOOL.arguments.ARGUMENT`.
+    pub fn argument(&self) -> Option<&str> {
+        match self.path.first()? {
+            Member::Key(name) => Some(&name.name),
+            Member::Item => None,
+        }
+    }
+}
+
+impl Literal {
+    /// As JavaScript sees it in a condition.
+    pub fn truthy(&self) -> bool {
+        match self {
+            Self::Bool(flag) => *flag,
+            Self::Number(number) => *number != 0.0 && !number.is_nan(),
+            Self::Text(text) => !text.is_empty(),
+            Self::Null | Self::Undefined => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Literal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bool(flag) => write!(f, "{flag}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => write!(f, "\"{text}\""),
+            Self::Null => f.write_str("null"),
+            Self::Undefined => f.write_str("undefined"),
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use crate::domain::script::{HOST_MEMBERS, HOST_NAMES, ScriptForm};
 use names::Names;
 
 /// A script file as read.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Library {
     /// The body of a function that returns what the file offers; lines as in the file.
     pub prepared: String,

@@ -1,15 +1,15 @@
 //! Parses a script in the form it will be compiled in, and lets `visit` collect what it touches.
 
 use oxc_allocator::Allocator;
-use oxc_ast::ast::{BinaryExpression, Expression, Program, Statement};
+use oxc_ast::ast::{Expression, Program, Statement};
 use oxc_ast_visit::Visit;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::SemanticBuilder;
 use oxc_span::{GetSpan, SourceType};
-use oxc_syntax::operator::{BinaryOperator, UnaryOperator};
 
-use super::visit::{Visitor, decision, free};
-use super::{Facts, Name, SyntaxError, Test, is_known};
+use super::logic::{literal, test};
+use super::visit::{Visitor, free};
+use super::{Facts, Name, SyntaxError, is_known};
 use crate::domain::script::shorthand::Rewritten;
 use crate::domain::script::{ScriptForm, ScriptKind};
 
@@ -107,6 +107,7 @@ fn collect(
     let free = free(scoping.root_unresolved_references().keys().map(AsRef::as_ref));
     let mut visitor = Visitor::new(root, &mut facts, &back, free);
     visitor.visit_program(program);
+    let data_path = root.and_then(|root| visitor.data_key(root));
     if let Some(offset) = visitor.asynchronous {
         return Err(SyntaxError {
             message: "scripts are synchronous".to_owned(),
@@ -114,8 +115,10 @@ fn collect(
             offset,
         });
     }
+    facts.data_path = data_path;
     if let Some(root) = root {
         facts.constant = constant(root);
+        facts.literal = literal(root);
         facts.test = Some(test(root, program.source_text));
     }
     debug_assert!(rewritten.text.starts_with(prepared));
@@ -124,36 +127,4 @@ fn collect(
 
 fn constant(root: &Expression<'_>) -> Option<bool> {
     if let Expression::BooleanLiteral(literal) = root { Some(literal.value) } else { None }
-}
-
-fn test(root: &Expression<'_>, text: &str) -> Test {
-    let slice = |expression: &Expression<'_>| expression.span().source_text(text).trim().to_owned();
-    match root {
-        Expression::UnaryExpression(not) if not.operator == UnaryOperator::LogicalNot => {
-            let inner = test(not.argument.without_parentheses(), text);
-            Test { holds: !inner.holds, text: inner.text, decision: None }
-        }
-        Expression::BinaryExpression(binary) => {
-            let (operator, holds) = match binary.operator {
-                BinaryOperator::StrictEquality => ("===", true),
-                BinaryOperator::StrictInequality => ("===", false),
-                BinaryOperator::Equality => ("==", true),
-                BinaryOperator::Inequality => ("==", false),
-                _ => return Test { text: slice(root), holds: true, decision: None },
-            };
-            let (left, right) = (slice(&binary.left), slice(&binary.right));
-            let decision = if holds { compared(binary) } else { None };
-            Test { text: format!("{left} {operator} {right}"), holds, decision }
-        }
-        _ => Test { text: slice(root), holds: true, decision: None },
-    }
-}
-
-fn compared(binary: &BinaryExpression<'_>) -> Option<(String, String, bool)> {
-    let sides = [(&binary.left, &binary.right), (&binary.right, &binary.left)];
-    sides.into_iter().find_map(|(value, literal)| {
-        let expected = constant(literal.without_parentheses())?;
-        let (tool, argument) = decision(value)?;
-        Some((tool, argument, expected))
-    })
 }

@@ -1,6 +1,6 @@
 //! The scripts that need no parser: `true`, `false` and paths into `common_data`. Most of a file is made of them.
 
-use super::{Facts, Name, Test};
+use super::{Facts, Literal, Name, Term, Test};
 use crate::domain::script::ScriptForm;
 
 /// The facts of a trivial script, or `None` if it has to be parsed.
@@ -12,7 +12,9 @@ pub(super) fn facts(source: &str) -> Option<Facts> {
         "false" => Some(false),
         _ => None,
     };
-    if facts.constant.is_some() {
+    if let Some(flag) = facts.constant {
+        facts.literal = Some(Literal::Bool(flag));
+        facts.test = Some(Test::Constant(flag));
         return Some(facts);
     }
     let path = text.strip_prefix("this.").unwrap_or(text);
@@ -23,7 +25,8 @@ pub(super) fn facts(source: &str) -> Option<Facts> {
     let first = keys.next().filter(|key| *key != "variables").or_else(|| keys.next())?;
     let offset = first.as_ptr() as usize - source.as_ptr() as usize;
     facts.reads.push(Name { name: first.to_owned(), offset });
-    facts.test = Some(Test { text: text.to_owned(), holds: true, decision: None });
+    facts.data_path = keys.next().is_none().then(|| first.to_owned());
+    facts.test = Some(Test::Holds(Term { text: path.to_owned(), argument: None }));
     Some(facts)
 }
 

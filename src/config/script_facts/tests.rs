@@ -145,39 +145,133 @@ fn agents_and_contexts_are_found_by_every_way_of_naming_them() {
     assert!(none.agents.is_empty() && none.contexts.is_empty());
 }
 
-#[test]
-fn decisions_are_read_and_compared() {
-    let read = |source: &str| of(source, ScriptKind::Condition).calls;
-    let source = "!function.f && function.g.arguments.x > 1 && function.h['arguments']['y']";
-    let found: Vec<_> =
-        read(source).into_iter().map(|call| (call.tool, call.argument, call.offset)).collect();
-    assert_eq!(
-        found,
-        [("f".into(), None, 1), ("g".into(), Some("x".into()), 36), ("h".into(), Some("y".into()), 70),]
-    );
-    let decision = |source: &str| of(source, ScriptKind::Condition).test.and_then(|test| test.decision);
-    for source in [
-        "function.f.arguments.ok === true",
-        "true === function.f.arguments.ok",
-        "(function.f.arguments.ok == true)",
-    ] {
-        assert_eq!(decision(source), Some(("f".into(), "ok".into(), true)), "{source}");
-    }
-    for source in ["function.f.arguments.ok", "function.f.arguments.ok !== true", "function.f.ok === true"] {
-        assert_eq!(decision(source), None, "{source}");
-    }
+fn shown(path: &[Member]) -> String {
+    let parts: Vec<String> = path
+        .iter()
+        .map(|member| match member {
+            Member::Key(name) => format!("{}@{}", name.name, name.offset),
+            Member::Item => "[]".to_owned(),
+        })
+        .collect();
+    parts.join(" ")
 }
 
 #[test]
-fn opposite_tests_have_one_text() {
-    let rows = [("common_data.ok", "!common_data.ok"), ("a.b === 1", "a.b !== 1"), ("!(a.b > 1)", "a.b > 1")];
-    for (one, other) in rows {
-        let (one, other) = (of(one, ScriptKind::Condition).test, of(other, ScriptKind::Condition).test);
-        let (one, other) = (one.unwrap(), other.unwrap());
-        assert_eq!(one.text, other.text);
-        assert_ne!(one.holds, other.holds);
+fn decisions_are_read_with_their_whole_path() {
+    type Read<'r> = (&'r str, &'r str, usize);
+    let rows: [(&str, &[Read<'_>]); 9] = [
+        (
+            "!function.f && function.g.arguments.x > 1 && function.h['arguments']['y']",
+            &[("f", "", 1), ("g", "x@36", 36), ("h", "y@70", 70)],
+        ),
+        ("function.f.arguments", &[("f", "", 0)]),
+        ("function.f.id", &[("f", "", 0)]),
+        ("function.f.arguments.a.b?.c", &[("f", "a@21 b@23 c@26", 21)]),
+        ("(function.f.arguments.a).b[0].c", &[("f", "a@22 b@25 [] c@30", 22)]),
+        ("function.f.arguments.a.trim().length", &[("f", "a@21 trim@23", 21)]),
+        ("function.f.arguments.a[function.g.arguments.i].b", &[("f", "a@21 [] b@47", 21), ("g", "i@44", 44)]),
+        ("`${function.f.arguments.a}`", &[("f", "a@24", 24)]),
+        ("'function.f.arguments.a'", &[]),
+    ];
+    for (source, expected) in rows {
+        let found = of(source, ScriptKind::Condition).calls;
+        let found: Vec<_> =
+            found.iter().map(|call| (call.tool.clone(), shown(&call.path), call.offset)).collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(tool, path, at)| ((*tool).to_owned(), (*path).to_owned(), *at)).collect();
+        assert_eq!(found, expected, "{source}");
     }
-    assert_eq!(of(" true ", ScriptKind::Condition).constant, Some(true));
+    let indexed = of("function.f.arguments.a[common_data.i]", ScriptKind::Condition);
+    assert_eq!(names(&indexed.reads), ["i"]);
+}
+
+#[test]
+fn comparisons_with_constants_are_found_wherever_they_stand() {
+    type Found<'r> = (&'r str, &'r str, Comparison);
+    let rows: [(&str, &[Found<'_>]); 9] = [
+        ("function.f.arguments.ok === true", &[("f ok", "true", Comparison::Strict)]),
+        ("'a' != function.f.arguments.ok", &[("f ok", "\"a\"", Comparison::Loose)]),
+        ("x => { if (function.f.arguments.n < -3) return 1 }", &[("f n", "-3", Comparison::Order)]),
+        (
+            "['a', `b`].includes(function.f.arguments.k)",
+            &[("f k", "\"a\"", Comparison::Strict), ("f k", "\"b\"", Comparison::Strict)],
+        ),
+        (
+            "switch (function.f.arguments.k) { case 1: case null: break; default: }",
+            &[("f k", "1", Comparison::Strict), ("f k", "null", Comparison::Strict)],
+        ),
+        ("this.common_data.flag === 'yes'", &[("flag", "\"yes\"", Comparison::Strict)]),
+        ("common_data.a.b === 1", &[]),
+        ("function.f.arguments.a === common_data.b", &[]),
+        ("agents.coder === 1", &[]),
+    ];
+    for (source, expected) in rows {
+        let found = of(source, ScriptKind::Before);
+        let found: Vec<_> = found
+            .compares
+            .iter()
+            .map(|one| {
+                let what = match &one.what {
+                    Compared::Argument { tool, path } => {
+                        format!("{tool} {}", shown(path).split('@').next().unwrap())
+                    }
+                    Compared::Data(key) => key.clone(),
+                };
+                (what, one.literal.to_string(), one.how)
+            })
+            .collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(what, text, how)| ((*what).to_owned(), (*text).to_owned(), *how)).collect();
+        assert_eq!(found, expected, "{source}");
+    }
+    let one = of("function.f.arguments.ok === 'yes'", ScriptKind::Condition).compares.remove(0);
+    assert_eq!((one.offset, one.end), (28, 33));
+}
+
+#[test]
+fn conditions_are_formulas() {
+    let of = |source: &str| of(source, ScriptKind::Condition).test.unwrap();
+    let not = |test: Test| Test::Not(Box::new(test));
+    let rows = [
+        ("!common_data.ok", not(of("common_data.ok"))),
+        ("a.b !== 1", not(of("a.b === 1"))),
+        ("!(a.b > 1)", not(of("1 < (a.b)"))),
+        ("this.common_data.ok", of("common_data.ok")),
+        ("() => common_data.n > 2", of("common_data.n > 2")),
+        ("() => { return common_data.n > 2; }", of("common_data.n > 2")),
+        ("a.b  <= c.d", of("c.d >= a.b")),
+        ("a.b && !a.c", Test::All(vec![of("a.b"), not(of("a.c"))])),
+        ("a.b || true", Test::Any(vec![of("a.b"), Test::Constant(true)])),
+        ("[1, 2].includes(a.b)", Test::Any(vec![of("a.b === 1"), of("2 === a.b")])),
+        ("a.b == null", Test::Any(vec![of("a.b === null"), of("a.b === undefined")])),
+    ];
+    for (source, expected) in rows {
+        assert_eq!(of(source), expected, "{source}");
+    }
+    let Test::Holds(term) = of("function.f.arguments.a.b") else { panic!() };
+    assert_eq!(term.argument.map(|(tool, path)| (tool, path.len())), Some(("f".to_owned(), 2)));
+}
+
+#[test]
+fn constants_and_plain_paths_are_known() {
+    let whole = |source: &str| {
+        let found = of(source, ScriptKind::Input);
+        (found.literal.map(|literal| literal.to_string()), found.data_path)
+    };
+    let rows = [
+        (" true ", Some("true"), None),
+        ("(false)", Some("false"), None),
+        ("-42", Some("-42"), None),
+        ("'x'", Some("\"x\""), None),
+        ("common_data.task", None, Some("task")),
+        ("this.common_data['task']", None, Some("task")),
+        ("common_data.task.name", None, None),
+        ("common_data.task + 1", None, None),
+    ];
+    for (source, literal, path) in rows {
+        let expected = (literal.map(str::to_owned), path.map(str::to_owned));
+        assert_eq!(whole(source), expected, "{source}");
+    }
     assert_eq!(of("(false)", ScriptKind::Condition).constant, Some(false));
 }
 

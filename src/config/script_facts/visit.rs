@@ -2,17 +2,19 @@
 
 use oxc_ast::ast::{
     ArrayAssignmentTarget, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, AwaitExpression,
-    BindingPattern, CallExpression, ChainElement, Class, ComputedMemberExpression, ConditionalExpression,
+    BinaryExpression, BindingPattern, CallExpression, Class, ComputedMemberExpression, ConditionalExpression,
     Expression, FormalParameters, Function, IdentifierReference, IfStatement, LogicalExpression,
-    ObjectAssignmentTarget, SimpleAssignmentTarget, StaticMemberExpression, UpdateExpression,
+    ObjectAssignmentTarget, SimpleAssignmentTarget, StaticMemberExpression, SwitchStatement,
+    UpdateExpression,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_span::GetSpan;
-use oxc_syntax::operator::AssignmentOperator;
+use oxc_syntax::operator::{AssignmentOperator, BinaryOperator};
 use oxc_syntax::scope::ScopeFlags;
 
-use super::{CallRead, Facts, Name};
-use crate::domain::script::shorthand::LOOKUP;
+use super::decision::Read;
+use super::logic::{literal, membership, order};
+use super::{CallRead, Compare, Compared, Comparison, Facts, Member, Name};
 use crate::domain::script::{HOST_MEMBERS, HOST_NAMES};
 
 /// Members of `agents` and `contexts` that are not an agent's or a context's name (A6).
@@ -54,6 +56,8 @@ pub(super) struct Visitor<'v> {
     free: Vec<&'static str>,
     /// Depth of operators and statements that choose by a value.
     choosing: usize,
+    /// Inside a read of a decision that is noted as a whole.
+    reading: bool,
     pub(super) asynchronous: Option<usize>,
 }
 
@@ -81,6 +85,7 @@ impl<'v> Visitor<'v> {
             inner: 0,
             free,
             choosing: 0,
+            reading: false,
             asynchronous: None,
         }
     }
@@ -145,12 +150,6 @@ impl<'v> Visitor<'v> {
 
     /// Notes `object.name`; `false` if the object has to be walked.
     fn member(&mut self, object: &Expression<'_>, name: &str, offset: u32) -> bool {
-        if let Some(tool) = call_arguments(object) {
-            let offset = (self.back)(offset);
-            let guarded = self.choosing > 0;
-            self.facts.calls.push(CallRead { tool, argument: Some(name.to_owned()), guarded, offset });
-            return true;
-        }
         let Some(meaning) = self.meaning(object) else { return false };
         let note = self.name(name, offset);
         match meaning {
@@ -187,6 +186,47 @@ impl<'v> Visitor<'v> {
         true
     }
 
+    /// Notes the whole read; of what it is made of, only indices are walked.
+    fn note_call(&mut self, read: &Read, object: &Expression<'_>) {
+        let path = read.path(self.back);
+        let offset = match path.first() {
+            Some(Member::Key(name)) => name.offset,
+            Some(Member::Item) | None => (self.back)(read.start),
+        };
+        let guarded = self.choosing > 0;
+        self.facts.calls.push(CallRead { tool: read.tool.clone(), path, guarded, offset });
+        self.reading = true;
+        self.visit_expression(object);
+        self.reading = false;
+    }
+
+    /// Notes a comparison with a constant of what something is known of.
+    fn compare(&mut self, what: &Expression<'_>, constant: &Expression<'_>, how: Comparison) {
+        let Some(literal) = literal(constant) else { return };
+        let what = match Read::of(what) {
+            Some(read) => Compared::Argument { path: read.path(self.back), tool: read.tool },
+            None => match self.data_key(what) {
+                Some(key) => Compared::Data(key),
+                None => return,
+            },
+        };
+        let span = constant.without_parentheses().span();
+        let (offset, end) = ((self.back)(span.start), (self.back)(span.end));
+        self.facts.compares.push(Compare { what, how, literal, offset, end });
+    }
+
+    /// The key of `common_data.KEY`.
+    pub(super) fn data_key(&self, expression: &Expression<'_>) -> Option<String> {
+        let (object, name) = match expression.get_inner_expression() {
+            Expression::StaticMemberExpression(member) => (&member.object, member.property.name.to_string()),
+            Expression::ComputedMemberExpression(member) => {
+                (&member.object, member.static_property_name()?.to_string())
+            }
+            _ => return None,
+        };
+        (name != "variables" && self.meaning(object) == Some(Meaning::Data)).then_some(name)
+    }
+
     fn note_asynchronous(&mut self, offset: u32) {
         self.asynchronous.get_or_insert((self.back)(offset));
     }
@@ -201,12 +241,28 @@ impl<'a> Visit<'a> for Visitor<'_> {
     }
 
     fn visit_static_member_expression(&mut self, it: &StaticMemberExpression<'a>) {
+        if self.reading {
+            return self.visit_expression(&it.object);
+        }
+        if let Some(read) = Read::of_static(it) {
+            return self.note_call(&read, &it.object);
+        }
         if !self.member(&it.object, it.property.name.as_str(), it.property.span.start) {
             walk::walk_static_member_expression(self, it);
         }
     }
 
     fn visit_computed_member_expression(&mut self, it: &ComputedMemberExpression<'a>) {
+        let inside = std::mem::take(&mut self.reading);
+        let read = if inside { None } else { Read::of_computed(it) };
+        if inside || read.is_some() {
+            self.visit_expression(&it.expression);
+            self.reading = inside;
+            return match read {
+                Some(read) => self.note_call(&read, &it.object),
+                None => self.visit_expression(&it.object),
+            };
+        }
         match it.static_property_name() {
             Some(name) => {
                 if !self.member(&it.object, name.as_str(), it.expression.span().start + 1) {
@@ -275,10 +331,16 @@ impl<'a> Visit<'a> for Visitor<'_> {
     }
 
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
-        if let Some(tool) = looked_up(it) {
-            let offset = (self.back)(it.span.start);
-            self.facts.calls.push(CallRead { tool, argument: None, guarded: self.choosing > 0, offset });
+        if self.reading {
             return;
+        }
+        if let Some(read) = Read::of_call(it) {
+            return self.note_call(&read, &it.callee);
+        }
+        if let Some((items, what)) = membership(it) {
+            for item in items {
+                self.compare(what, item, Comparison::Strict);
+            }
         }
         if let Some(Expression::StringLiteral(name)) =
             it.arguments.first().and_then(|argument| argument.as_expression())
@@ -299,6 +361,29 @@ impl<'a> Visit<'a> for Visitor<'_> {
     fn visit_logical_expression(&mut self, it: &LogicalExpression<'a>) {
         self.choosing += 1;
         walk::walk_logical_expression(self, it);
+        self.choosing -= 1;
+    }
+
+    fn visit_binary_expression(&mut self, it: &BinaryExpression<'a>) {
+        let how = match it.operator {
+            BinaryOperator::StrictEquality | BinaryOperator::StrictInequality => Some(Comparison::Strict),
+            BinaryOperator::Equality | BinaryOperator::Inequality => Some(Comparison::Loose),
+            other => order(other).map(|_| Comparison::Order),
+        };
+        if let Some(how) = how {
+            self.compare(&it.left, &it.right, how);
+            self.compare(&it.right, &it.left, how);
+        }
+        walk::walk_binary_expression(self, it);
+    }
+
+    fn visit_switch_statement(&mut self, it: &SwitchStatement<'a>) {
+        for case in it.cases.iter().filter_map(|case| case.test.as_ref()) {
+            self.compare(&it.discriminant, case, Comparison::Strict);
+        }
+        self.visit_expression(&it.discriminant);
+        self.choosing += 1;
+        self.visit_switch_cases(&it.cases);
         self.choosing -= 1;
     }
 
@@ -389,51 +474,6 @@ impl Visitor<'_> {
 /// Those of the host's names that a script may well use for its own variables, and that it does not.
 pub(super) fn free<'n>(unresolved: impl Iterator<Item = &'n str>) -> Vec<&'static str> {
     unresolved.filter_map(|name| LOCAL.into_iter().find(|local| *local == name)).collect()
-}
-
-/// `function.TOOL.arguments.ARGUMENT` as a whole expression: tool and argument.
-pub(super) fn decision(expression: &Expression<'_>) -> Option<(String, String)> {
-    match expression.without_parentheses() {
-        Expression::ChainExpression(chain) => match &chain.expression {
-            ChainElement::StaticMemberExpression(member) => {
-                Some((call_arguments(&member.object)?, member.property.name.to_string()))
-            }
-            ChainElement::ComputedMemberExpression(member) => {
-                Some((call_arguments(&member.object)?, member.static_property_name()?.to_string()))
-            }
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// The tool of `__call("TOOL")?.arguments`.
-fn call_arguments(object: &Expression<'_>) -> Option<String> {
-    let (call, name) = match object.without_parentheses() {
-        Expression::StaticMemberExpression(member) => (&member.object, member.property.name.to_string()),
-        Expression::ComputedMemberExpression(member) => {
-            (&member.object, member.static_property_name()?.to_string())
-        }
-        Expression::ChainExpression(chain) => match &chain.expression {
-            ChainElement::StaticMemberExpression(member) => {
-                (&member.object, member.property.name.to_string())
-            }
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let Expression::CallExpression(call) = call else { return None };
-    if name == "arguments" { looked_up(call) } else { None }
-}
-
-fn looked_up(call: &CallExpression<'_>) -> Option<String> {
-    let Expression::Identifier(callee) = &call.callee else { return None };
-    let Some(Expression::StringLiteral(name)) =
-        call.arguments.first().and_then(|first| first.as_expression())
-    else {
-        return None;
-    };
-    (callee.name == LOOKUP).then(|| name.value.to_string())
 }
 
 fn first_parameter(parameters: &FormalParameters<'_>) -> Option<String> {

@@ -61,7 +61,7 @@ pub struct CostExpected {
     pub max_usd: Option<f64>,
 }
 
-const KEYS: [&str; 13] = [
+pub(super) const KEYS: &[&str] = &[
     "status",
     "path",
     "visits",
@@ -76,6 +76,9 @@ const KEYS: [&str; 13] = [
     "cost",
     "replies_used",
 ];
+pub(super) const MESSAGE_KEYS: &[&str] = &["context", "author", "text", "private"];
+pub(super) const ERROR_KEYS: &[&str] = &["code", "state", "detail"];
+pub(super) const COST_KEYS: &[&str] = &["calls", "max_calls", "tokens", "max_tokens", "usd", "max_usd"];
 const STATUSES: [(&str, RunStatus); 4] = [
     ("completed", RunStatus::Completed),
     ("failed", RunStatus::Failed),
@@ -114,7 +117,7 @@ impl Expect {
 pub(super) fn read(test: &Fields<'_>, findings: &mut Findings<'_>) -> Expect {
     let Some(node) = test.get(&["expect"], findings) else { return Expect::default() };
     let Some(fields) = Fields::of(node, "`expect`", findings) else { return Expect::default() };
-    fields.allow(&KEYS, findings);
+    fields.allow(KEYS, findings);
     let error = fields.get(&["error"], findings).and_then(|node| error(node, findings));
     let usual = error.is_none().then_some(RunStatus::Completed);
     Expect {
@@ -169,7 +172,7 @@ fn message(node: &Node, findings: &mut Findings<'_>) -> Option<MessageExpected> 
         return Some(MessageExpected { text: Some(Fit::new(text)), ..MessageExpected::default() });
     }
     let fields = Fields::of(node, "an expected message", findings)?;
-    fields.allow(&["context", "author", "text", "private"], findings);
+    fields.allow(MESSAGE_KEYS, findings);
     let text = |key: &str, findings: &mut Findings<'_>| fields.text(&[key], findings).map(|text| text.value);
     Some(MessageExpected {
         context: text("context", findings),
@@ -191,7 +194,7 @@ fn error(node: &Node, findings: &mut Findings<'_>) -> Option<ErrorExpected> {
         Kind::String(code) => Some(ErrorExpected { code: Some(code.clone()), state: None, detail: None }),
         Kind::Object(_) => {
             let fields = Fields::of(node, "an expected error", findings)?;
-            fields.allow(&["code", "state", "detail"], findings);
+            fields.allow(ERROR_KEYS, findings);
             let text =
                 |key: &str, findings: &mut Findings<'_>| fields.text(&[key], findings).map(|text| text.value);
             Some(ErrorExpected {
@@ -215,7 +218,7 @@ fn error(node: &Node, findings: &mut Findings<'_>) -> Option<ErrorExpected> {
 fn cost(fields: &Fields<'_>, findings: &mut Findings<'_>) -> CostExpected {
     let Some(node) = fields.get(&["cost"], findings) else { return CostExpected::default() };
     let Some(cost) = Fields::of(node, "`cost`", findings) else { return CostExpected::default() };
-    cost.allow(&["calls", "max_calls", "tokens", "max_tokens", "usd", "max_usd"], findings);
+    cost.allow(COST_KEYS, findings);
     let mut count = |key: &str| {
         let node = node.get(key)?;
         whole(key, node, findings)

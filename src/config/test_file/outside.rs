@@ -14,8 +14,9 @@ use crate::domain::workflow::plain_text;
 /// The results of every tool that has none of its own left.
 pub const ANY_TOOL: &str = "*";
 
-const RESULT_KEYS: [&str; 6] = ["match", "result", "error", "data", "delay_ms", "repeat"];
-const ANSWER_KEYS: [&str; 4] = ["state", "match", "answer", "timeout"];
+pub(super) const RESULT_KEYS: &[&str] = &["match", "result", "error", "data", "delay_ms", "repeat"];
+pub(super) const ANSWER_KEYS: &[&str] = &["state", "match", "answer", "timeout"];
+pub(super) const PRICE_KEYS: &[&str] = &["input", "output", "cached"];
 /// Steps whose structured result may stand by itself, with its keys; the first says whether it went well, the second
 /// is what a text means.
 const STEPS: [(&str, &[&str]); 2] = [
@@ -50,7 +51,7 @@ fn result(tool: &str, node: &Node, findings: &mut Findings<'_>) -> Option<Script
         return Some(structured(tool, node, findings));
     }
     let fields = Fields::of(node, "a result", findings)?;
-    fields.allow(&RESULT_KEYS, findings);
+    fields.allow(RESULT_KEYS, findings);
     let fit = node.get("match").map(|node| match &node.kind {
         Kind::String(text) => ArgumentsFit::Text(Fit::new(text)),
         _ => ArgumentsFit::Part(node.to_value()),
@@ -130,7 +131,7 @@ fn answer(node: &Node, findings: &mut Findings<'_>) -> Option<ScriptedAnswer> {
         return Some(ScriptedAnswer { state: None, fit: None, reaction: Reaction::Value(node.to_value()) });
     }
     let fields = Fields::of(node, "an answer", findings)?;
-    fields.allow(&ANSWER_KEYS, findings);
+    fields.allow(ANSWER_KEYS, findings);
     let silent = fields.flag(&["timeout"], findings).unwrap_or(false);
     let reaction = match (node.get("answer"), silent) {
         (Some(node), false) => Reaction::Value(node.to_value()),
@@ -149,7 +150,7 @@ fn answer(node: &Node, findings: &mut Findings<'_>) -> Option<ScriptedAnswer> {
 pub(super) fn prices(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Price> {
     let node = fields.get(&["prices"], findings)?;
     let prices = Fields::of(node, "`prices`", findings)?;
-    prices.allow(&["input", "output", "cached"], findings);
+    prices.allow(PRICE_KEYS, findings);
     Some(Price {
         input: prices.amount(&["input"], findings).unwrap_or(0.0),
         output: prices.amount(&["output"], findings).unwrap_or(0.0),

@@ -20,6 +20,7 @@ pub struct WorkflowHead {
     pub inputs: Vec<Parameter>,
     pub output: Option<Parameter>,
     pub start: StartCondition,
+    pub dialect: Dialect,
     /// Of the name's text.
     pub span: Range<usize>,
 }

@@ -39,3 +39,19 @@ pub struct RequestForm {
     pub prompt: Option<InputForm>,
     pub after: String,
 }
+
+impl InputForm {
+    /// Its bytes in the file; empty where it was put together from several values.
+    pub fn span(&self) -> Range<usize> {
+        match self {
+            Self::Auto(text)
+            | Self::Words(text)
+            | Self::Text(text)
+            | Self::Expression(text)
+            | Self::Template(text)
+            | Self::File(text) => text.span.clone(),
+            Self::Value(value) => value.span.clone(),
+            Self::Request(request) => request.prompt.as_ref().map_or(0..0, Self::span),
+        }
+    }
+}

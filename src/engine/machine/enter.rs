@@ -9,6 +9,9 @@ use crate::domain::workflow::{AgentFunction, Input, Pause, State, Wait, Work, pl
 use crate::engine::effect::Question;
 use crate::engine::stay::Stay;
 
+/// Names that a run's path holds; what comes after them is one `…`.
+const MOST_NAMES: usize = 500;
+
 impl Machine {
     pub(super) fn enter(&mut self, target: StateIx) {
         self.stop_visit_timers();
@@ -29,7 +32,7 @@ impl Machine {
             *visits
         });
         if !workflow.conversational || visit == 1 {
-            self.path.push(name.clone());
+            self.add_to_path(&name);
         }
         let agent = match &state.work {
             Work::Agent { agent, .. } => workflow.agent(*agent),
@@ -58,6 +61,15 @@ impl Machine {
                 self.lane.phase = Phase::Script(call);
             }
             None => self.after_script(),
+        }
+    }
+
+    /// The path is for people: a loop over ten thousand items must not make it grow without end.
+    fn add_to_path(&mut self, name: &str) {
+        match self.path.len() {
+            0..MOST_NAMES => self.path.push(name.to_owned()),
+            MOST_NAMES => self.path.push("…".to_owned()),
+            _ => {}
         }
     }
 

@@ -12,8 +12,11 @@ use crate::engine::input::Answer;
 
 impl Machine {
     pub(super) fn begin_pause(&mut self, pause: &Pause, message: Option<Value>) {
+        let state = self.state_name();
+        let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
+        let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
         if !self.spec.interactive {
-            return self.without_a_person(pause);
+            return self.without_a_person(pause, &message);
         }
         self.stop_ttl();
         let until = pause.ttl_ms.map(|ttl| {
@@ -23,10 +26,8 @@ impl Machine {
             }
             Timestamp(self.now.0.saturating_add(i64::try_from(ttl).unwrap_or(i64::MAX)))
         });
-        let state = self.state_name();
-        let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let question = Question::Pause {
-            message: message.unwrap_or_else(|| format!("state `{state}` waits for you")),
+            message,
             state,
             kind: pause.kind,
             choices: pause.choices.clone(),
@@ -57,16 +58,27 @@ impl Machine {
         if resumes { None } else { self.said.pop_front() }
     }
 
-    fn without_a_person(&mut self, pause: &Pause) {
+    fn without_a_person(&mut self, pause: &Pause, message: &str) {
         match &pause.default {
             Some(value) if pause.ttl_ms.is_none() => self.work_done(true, value.clone()),
-            Some(_) | None => self.pause_unanswered(),
+            Some(_) | None => self.wait_for_somebody(message),
         }
     }
 
     /// Nobody answers: the run waits for somebody who does.
     pub(super) fn pause_unanswered(&mut self) {
-        let detail = format!("state `{}` waits for a person's answer", self.state_name());
+        let asked = self.frame().and_then(|frame| frame.stay.question.clone());
+        match asked {
+            Some(Question::Pause { message, .. }) => self.wait_for_somebody(&message),
+            _ => self.wait_for_somebody(""),
+        }
+    }
+
+    fn wait_for_somebody(&mut self, message: &str) {
+        let mut detail = format!("state `{}` waits for a person's answer", self.state_name());
+        if !message.is_empty() {
+            detail.push_str(&format!(": {message}"));
+        }
         self.pause_run(
             Failure::new("input_required", "An answer is needed", detail)
                 .hint("run it where somebody can answer, or give the state a \"default\""),

@@ -52,7 +52,8 @@ impl Machine {
         self.workflow()?.agent(ix).cloned()
     }
 
-    fn account(&mut self, call: CallId, agent: &AgentSpec, reply: &ModelReply) {
+    /// Enters an answer into the ledger and the budgets. The model that answered, and the price.
+    pub(super) fn charge(&mut self, agent: &AgentSpec, reply: &ModelReply) -> (String, Option<f64>) {
         let cost_usd = agent.choice.price.map(|price| price.cost_usd(&reply.usage));
         let model = reply.model.clone().unwrap_or_else(|| agent.choice.model.clone());
         self.spend(&reply.usage, cost_usd);
@@ -64,6 +65,11 @@ impl Machine {
             usage: reply.usage,
             cost_usd,
         });
+        (model, cost_usd)
+    }
+
+    fn account(&mut self, call: CallId, agent: &AgentSpec, reply: &ModelReply) {
+        let (model, cost_usd) = self.charge(agent, reply);
         self.emit(RunEvent::Replied {
             call,
             agent: agent.id.clone(),
@@ -208,7 +214,8 @@ impl Machine {
             reason: error.to_string(),
             attempts,
         });
-        if self.summing().is_some() {
+        // A script that does not fit the run is no failure of a model.
+        if self.summing().is_some() && !matches!(error, ModelError::Drift { .. }) {
             return self.on_summary_failed(&agent, error);
         }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };

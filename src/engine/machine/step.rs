@@ -41,7 +41,8 @@ impl Machine {
             Permission::Ask => {
                 let call = self.next_call();
                 self.lane.phase = Phase::Approval(call);
-                self.effect(Effect::AskApproval { call, invocation, risk: step.risk });
+                let state = self.state_name();
+                self.effect(Effect::AskApproval { call, state, invocation, risk: step.risk });
             }
             Permission::Deny => self.step_denied("the approval policy denies it"),
         }

@@ -3,7 +3,6 @@
 
 use super::{CallId, Effect, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
-use crate::domain::cost::CostEntry;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
 use crate::engine::thread::Summary;
 use crate::engine::turn::{Covering, Summing};
@@ -25,6 +24,7 @@ impl Machine {
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
         };
+        self.reserve(&request);
         let call = self.next_call();
         self.emit(RunEvent::SummaryCalled {
             call,
@@ -52,16 +52,7 @@ impl Machine {
         covering: Covering,
         reply: &ModelReply,
     ) {
-        let cost_usd = agent.choice.price.map(|price| price.cost_usd(&reply.usage));
-        let model = reply.model.clone().unwrap_or_else(|| agent.choice.model.clone());
-        let state = self.state_name();
-        self.ledger.entries.push(CostEntry {
-            agent: agent.id.clone(),
-            state,
-            model: model.clone(),
-            usage: reply.usage,
-            cost_usd,
-        });
+        let (model, cost_usd) = self.charge(agent, reply);
         let Some(workflow) = self.workflow() else { return };
         let Some(context) = workflow.contexts.get(agent.context.0) else { return };
         let text = summary::within(&reply.text, context);

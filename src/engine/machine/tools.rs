@@ -24,7 +24,8 @@ impl Machine {
                         Permission::Ask => {
                             let call = self.next_call();
                             self.lane.phase = Phase::Approval(call);
-                            return self.effect(Effect::AskApproval { call, invocation, risk });
+                            let state = self.state_name();
+                            return self.effect(Effect::AskApproval { call, state, invocation, risk });
                         }
                         Permission::Deny => self.refuse(&agent.id, &name, "denied by the approval policy"),
                     }

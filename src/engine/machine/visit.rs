@@ -147,6 +147,7 @@ impl Machine {
         let call = self.next_call();
         self.emit(RunEvent::ModelCalled {
             call,
+            state: request.state.clone(),
             agent: agent.id.clone(),
             side: agent.side,
             model: agent.choice.model.clone(),

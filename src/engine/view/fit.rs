@@ -16,10 +16,15 @@ pub(super) struct Fit {
     pub(super) answers: Option<(usize, usize)>,
     /// The newest entry is another's text and too long by itself: it is cut to this (CTX-5).
     pub(super) newest: Option<usize>,
+    /// The summary of an earlier part is cut to this.
+    pub(super) summary: Option<usize>,
 }
 
+/// A summary of fewer characters says nothing.
+const LEAST: usize = 60;
+
 impl Fit {
-    const WHOLE: Self = Self { dropped: 0, answers: None, newest: None };
+    const WHOLE: Self = Self { dropped: 0, answers: None, newest: None, summary: None };
 
     /// Room for an answer of `length`.
     pub(super) fn answer(&self, length: usize) -> Option<usize> {
@@ -38,8 +43,8 @@ pub(super) fn fit(groups: &mut Vec<Group<'_>>, context: &ContextSpec) -> Result<
     if context.trim == Trim::Error {
         return Err(Overflow { length: total, limit });
     }
-    let kept: usize =
-        groups.iter().filter(|group| group.keep).map(|group| group.length - group.elidable).sum();
+    let whole_texts = |group: &&Group<'_>| group.keep && !group.summary;
+    let kept: usize = groups.iter().filter(whole_texts).map(|group| group.length - group.elidable).sum();
     if kept > limit {
         return Err(Overflow { length: kept, limit });
     }
@@ -54,15 +59,30 @@ pub(super) fn fit(groups: &mut Vec<Group<'_>>, context: &ContextSpec) -> Result<
     let dropped = gone.iter().filter(|gone| **gone).count();
     let mut gone = gone.into_iter();
     groups.retain(|_| !gone.next().unwrap_or(false));
-    if total <= limit {
-        return Ok(Fit { dropped, ..Fit::WHOLE });
+    let mut fit = Fit { dropped, ..Fit::WHOLE };
+    if total > limit {
+        elide(groups, limit, kept, &mut fit);
     }
+    Ok(fit)
+}
+
+/// Nothing whole can go any more: answers of tools, the summary and the newest text lose their middle.
+fn elide(groups: &mut Vec<Group<'_>>, limit: usize, kept: usize, fit: &mut Fit) {
     let whole: usize = groups.iter().map(|group| group.elidable).sum();
+    let mut texts = groups.iter().map(|group| group.length).sum::<usize>() - whole;
+    if let Some(at) = groups.iter().position(|group| group.summary && texts > limit) {
+        let length = groups[at].length;
+        let room = length.saturating_sub(texts - limit);
+        if room < LEAST {
+            groups.remove(at);
+            fit.dropped += 1;
+            texts -= length;
+        } else {
+            fit.summary = Some(room);
+            texts -= length - room;
+        }
+    }
+    fit.answers = (whole > 0).then(|| (limit.saturating_sub(texts), whole));
     let last = groups.last().filter(|group| group.entry.calls.is_empty() && !group.keep);
-    let texts = total - whole;
-    Ok(Fit {
-        dropped,
-        answers: (whole > 0).then(|| (limit.saturating_sub(texts), whole)),
-        newest: last.filter(|_| texts > limit).map(|_| limit - kept),
-    })
+    fit.newest = last.filter(|_| texts > limit).map(|_| limit - kept);
 }

@@ -42,6 +42,8 @@ pub(super) struct Group<'a> {
     pub(super) keep: bool,
     /// Said to the agent by the workflow: needs no name.
     pub(super) lead: bool,
+    /// Stands for what is left out already: the last to be cut, the first to be cut short.
+    pub(super) summary: bool,
     /// Position in the log, for what stands in it.
     pub(super) at: Option<usize>,
     /// Characters as shown to this agent.
@@ -61,7 +63,7 @@ impl<'a> Group<'a> {
             }
             ToolVisibility::None => (entry.text.chars().count(), 0),
         };
-        Self { entry, own, keep: false, lead: false, at: None, length, elidable }
+        Self { entry, own, keep: false, lead: false, summary: false, at: None, length, elidable }
     }
 
     fn kept(self, keep: bool) -> Self {
@@ -95,7 +97,8 @@ pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
     let kept = kept(entries, scene.context.pin_first);
     for at in 0..=entries.len() {
         if let Some(summary) = summary.filter(|summary| summary.covers == at) {
-            groups.push(Group::new(&summary.entry, false, visibility).kept(true).leading());
+            let group = Group::new(&summary.entry, false, visibility).kept(true).leading();
+            groups.push(Group { summary: true, ..group });
         }
         while let Some(aside) = asides.next_if(|aside| aside.at <= at) {
             let group = Group::new(&aside.entry, aside.own, visibility);

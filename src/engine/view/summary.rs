@@ -12,6 +12,9 @@ use crate::domain::message::{ChatMessage, ChatRole};
 use crate::engine::thread::Thread;
 use crate::engine::turn::Covering;
 
+/// Characters of material that any model can take.
+const MATERIAL: usize = 4_000;
+
 /// The part of the log that should be summed up before the scene's agent is asked; `None` where nothing of the
 /// log has to go, or the context does not want summaries.
 pub fn covering(scene: &Scene<'_>) -> Option<Covering> {
@@ -68,7 +71,7 @@ pub fn messages(scene: &Scene<'_>, covering: Covering) -> Vec<ChatMessage> {
 
 /// The part as text, no longer than a view may be: what is too long loses its middle, each part in proportion.
 fn transcript(scene: &Scene<'_>, covering: Covering) -> String {
-    let (limit, _) = scene.context.limit();
+    let limit = scene.context.limit().0.max(MATERIAL);
     let lines = lines(scene, covering.covers);
     let whole: usize = lines.iter().map(|line| line.chars().count()).sum();
     let room =

@@ -1,8 +1,8 @@
 use super::*;
 use crate::domain::agent::AgentSpec;
 use crate::domain::agent::{InputVisibility, Memory};
-use crate::domain::context::Trim;
 use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side};
+use crate::domain::context::{ToolVisibility, Trim};
 use crate::domain::ids::{AgentIx, ContextIx};
 use crate::domain::message::ToolCall;
 use crate::domain::model::{ModelChoice, ToolChoice};
@@ -227,6 +227,194 @@ fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
     assert_eq!(roles(&visit).last().unwrap(), "user Run the tests.");
 }
 
+#[test]
+fn others_see_of_a_call_what_the_context_says_and_it_counts_as_shown() {
+    let seat = agent("reviewer", Side::User);
+    let mut used = used_tool("coder");
+    used.text = "looking".into();
+    used.calls[0].answer = "r".repeat(1_000);
+    let short = format!("looking\n[used read_files {{\"file_paths\":[\"a\"]}} → ok: {}…]", "r".repeat(400));
+    let whole = format!("looking\n[used read_files {{\"file_paths\":[\"a\"]}} → ok:\n{}]", "r".repeat(1_000));
+    let rows = [
+        (ToolVisibility::None, "looking", 7),
+        (ToolVisibility::Summary, short.as_str(), 427),
+        (ToolVisibility::Full, whole.as_str(), 1_027),
+    ];
+    for (tool_visibility, text, length) in rows {
+        for (limit, dropped) in [(length + 4, 0), (length + 3, 1)] {
+            let context = ContextSpec { tool_visibility, ..context(limit) };
+            let thread =
+                thread_of(&[used.clone(), said(Author::Agent("coder".into()), ChatRole::Assistant, "done")]);
+            let view = shown(&seat, &context, &thread, &turn(&seat, None)).unwrap();
+            assert_eq!(view.dropped, dropped, "{tool_visibility:?} {limit}");
+            if dropped == 0 {
+                assert_eq!(view.messages[1].content, text);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_shown_in_full_of_others_loses_its_middle_too() {
+    let seat = agent("reviewer", Side::User);
+    let mut used = used_tool("coder");
+    used.calls[0].answer = "r".repeat(5_000);
+    let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context(500) };
+    let view = shown(&seat, &context, &thread_of(&[used]), &turn(&seat, None)).unwrap();
+    let text = &view.messages[1].content;
+    assert!(text.contains(project::CUT.trim()) && text.chars().count() < 560, "{}", text.chars().count());
+    assert_eq!((view.dropped, view.shortened), (0, 1));
+}
+
+#[test]
+fn the_first_messages_can_be_pinned() {
+    let mut start = said(Author::Start, ChatRole::User, &"s".repeat(100));
+    start.pinned = true;
+    let mut entries = vec![start];
+    entries
+        .extend("abcde".chars().map(|c| said(Author::Workflow, ChatRole::User, &c.to_string().repeat(100))));
+    let seat = agent("a", Side::Assistant);
+    let rows: [(usize, Result<&str, usize>); 5] =
+        [(0, Ok("sde")), (1, Ok("sae")), (2, Ok("sabe")), (3, Err(400)), (9, Err(600))];
+    for (pin_first, expected) in rows {
+        let context = ContextSpec { pin_first, ..context(if pin_first == 2 { 400 } else { 300 }) };
+        let view = shown(&seat, &context, &thread_of(&entries), &turn(&seat, None));
+        let firsts = view
+            .map(|view| view.messages[1..].iter().map(|message| &message.content[..1]).collect::<String>());
+        assert_eq!(firsts.map_err(|overflow| overflow.length), expected.map(str::to_owned), "{pin_first}");
+    }
+}
+
+#[test]
+fn a_limit_in_tokens_and_trim_error() {
+    let seat = agent("a", Side::Assistant);
+    let thread = thread_of(&[
+        said(Author::Workflow, ChatRole::User, &"x".repeat(50)),
+        said(Author::Workflow, ChatRole::User, "y"),
+    ]);
+    let rows = [
+        (1_000, Some(12), Trim::DropOldest, Ok(1), "max_tokens"),
+        (1_000, Some(13), Trim::DropOldest, Ok(0), "max_tokens"),
+        (50, Some(13), Trim::DropOldest, Ok(1), "max_length"),
+        (50, None, Trim::Error, Err(Overflow { length: 51, limit: 50 }), "max_length"),
+        (51, None, Trim::Error, Ok(0), "max_length"),
+        (1_000, Some(12), Trim::Error, Err(Overflow { length: 51, limit: 48 }), "max_tokens"),
+    ];
+    for (max_length, max_tokens, trim, expected, field) in rows {
+        let context = ContextSpec { max_tokens, trim, ..context(max_length) };
+        let view = shown(&seat, &context, &thread, &turn(&seat, None));
+        assert_eq!(view.map(|view| view.dropped), expected, "{max_length} {max_tokens:?}");
+        assert_eq!(context.limit().1, field);
+    }
+}
+
+#[test]
+fn an_input_is_heard_as_its_visibility_says() {
+    let seat = |side, input_visibility| {
+        let id = if side == Side::User { "reviewer" } else { "coder" };
+        AgentSpec { input_visibility, ..agent(id, side) }
+    };
+    let rows = [
+        (seat(Side::Assistant, None), "user: do", true),
+        (seat(Side::Assistant, Some(InputVisibility::Private)), "user: do", false),
+        (seat(Side::User, None), "user: do", false),
+        (seat(Side::User, Some(InputVisibility::Shared)), "user: do", true),
+    ];
+    for (agent, last, stored) in rows {
+        let visit = turn(&agent, Some("do"));
+        let mut thread = Thread::default();
+        let view = shown(&agent, &context(1_000), &thread, &visit).unwrap();
+        assert_eq!(lines(&view)[1..], [last]);
+        visit.store(&mut thread, false, false);
+        assert_eq!(thread.log.entries.len(), usize::from(stored));
+        // It stays what it was; to another user seat it is the person's word, as any other of the workflow.
+        let later = shown(&agent, &context(1_000), &thread, &turn(&agent, None)).unwrap();
+        assert_eq!(lines(&later)[1..], [last][usize::from(!stored)..]);
+        let other = AgentSpec { id: "review2".into(), ..agent.clone() };
+        let other_view = shown(&other, &context(1_000), &thread, &turn(&other, None)).unwrap();
+        let role = if agent.side == Side::User { "assistant: do" } else { "user: do" };
+        assert_eq!(lines(&other_view)[1..], [role][usize::from(!stored)..]);
+    }
+}
+
+#[test]
+fn private_words_stay_where_they_happened_and_only_for_their_agent() {
+    let reviewer = agent("reviewer", Side::User);
+    let mut thread = thread_of(&[said(Author::Workflow, ChatRole::User, "task")]);
+    let mut visit = turn(&reviewer, Some("be strict"));
+    visit.add("hm".into(), Vec::new());
+    visit.tell("decide");
+    visit.add(String::new(), used_tool("reviewer").calls);
+    let during = shown(&reviewer, &context(1_000), &thread, &visit).unwrap();
+    visit.store(&mut thread, true, true);
+    thread.push(said(Author::Agent("coder".into()), ChatRole::Assistant, "next"));
+    let after = lines(&shown(&reviewer, &context(1_000), &thread, &turn(&reviewer, Some("again"))).unwrap());
+    assert_eq!(after[..during.messages.len()], lines(&during), "the beginning can be cached");
+    assert_eq!(after[during.messages.len()..], ["user: next", "user: again"]);
+    let coder = agent("coder", Side::Assistant);
+    let other = Turn { agent: AgentIx(1), ..turn(&coder, None) };
+    let seen = lines(&shown(&coder, &context(1_000), &thread, &other).unwrap());
+    assert_eq!(seen[1..], ["user: task", "assistant: next"]);
+}
+
+#[test]
+fn a_summary_stands_behind_what_is_pinned_and_is_the_first_to_be_cut() {
+    let seat = agent("a", Side::Assistant);
+    let entries: Vec<Entry> =
+        ["p", "old", "older", "new"].map(|text| said(Author::Workflow, ChatRole::User, text)).to_vec();
+    let mut thread = thread_of(&entries);
+    thread.summary = Some(Summary::new(3, 2, "s".repeat(100)));
+    let text = format!("user: [summary of 2 earlier messages] {}", "s".repeat(100));
+    let spec = |limit| ContextSpec { pin_first: 1, trim: Trim::Summarize, ..context(limit) };
+    let view = |limit| shown(&seat, &spec(limit), &thread, &turn(&seat, Some("go"))).unwrap();
+    assert_eq!(lines(&view(1_000))[1..], ["user: p", &text, "user: new", "user: go"]);
+    let cut = view(100);
+    let room = cut.messages[2].content.chars().count();
+    assert_eq!((cut.dropped, cut.shortened, room), (1, 1, 97));
+    assert_eq!(lines(&view(60))[1..], ["user: p", "user: go"], "too short to say anything");
+}
+
+#[test]
+fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
+    let seat = agent("coder", Side::Assistant);
+    let mut thread = Thread::default();
+    for at in 0..10 {
+        thread.push(said(
+            Author::Agent("reviewer".into()),
+            ChatRole::User,
+            &format!("{at}{}", "x".repeat(99)),
+        ));
+        thread.push_aside(
+            AgentIx(0),
+            true,
+            said(Author::Agent("coder".into()), ChatRole::Assistant, "secret"),
+        );
+    }
+    let visit = turn(&seat, Some("go"));
+    let covered = |trim, limit, thread: &Thread| {
+        let context = ContextSpec { trim, ..context(limit) };
+        let scene = Scene { agent: &seat, context: &context, thread, turn: &visit, side_of: &side_of };
+        summary::covering(&scene).map(|covering| (covering, summary::messages(&scene, covering)))
+    };
+    assert_eq!(covered(Trim::Summarize, 1_062, &thread), None, "it fits");
+    assert_eq!(covered(Trim::DropOldest, 900, &thread), None);
+    let (covering, messages) = covered(Trim::Summarize, 900, &thread).unwrap();
+    assert_eq!((covering.covers, covering.replaced), (7, 7), "half of the limit is free again");
+    let [system, user] = messages.as_slice() else { panic!("{messages:?}") };
+    assert_eq!((system.role, user.role), (ChatRole::System, ChatRole::User));
+    assert!(system.content.contains("at most 225 characters"), "{}", system.content);
+    assert!(user.content.starts_with("[reviewer]: 0xx") && user.content.contains("[reviewer]: 6xx"));
+    assert!(!user.content.contains("secret") && !user.content.contains("7xx"));
+    thread.summary = Some(Summary::new(7, 7, "the record".into()));
+    for _ in 0..6 {
+        thread.push(said(Author::Human, ChatRole::User, &"y".repeat(100)));
+    }
+    let (covering, messages) = covered(Trim::Summarize, 900, &thread).unwrap();
+    assert_eq!((covering.covers, covering.replaced), (13, 13));
+    assert!(messages[1].content.starts_with("[record so far]: the record\n\n[reviewer]: 7xx"));
+    assert_eq!(summary::within(&format!(" {} ", "z".repeat(500)), &context(400)).chars().count(), 100);
+}
+
 mod properties {
     use proptest::prelude::*;
 
@@ -253,30 +441,137 @@ mod properties {
         })
     }
 
+    fn options() -> impl Strategy<Value = ContextSpec> {
+        let visibilities = [ToolVisibility::None, ToolVisibility::Summary, ToolVisibility::Full];
+        (100..5_000_usize, 0..4_usize, prop::sample::select(visibilities.to_vec()), any::<bool>()).prop_map(
+            |(limit, pin_first, tool_visibility, summarize)| ContextSpec {
+                pin_first,
+                tool_visibility,
+                trim: if summarize { Trim::Summarize } else { Trim::DropOldest },
+                ..context(limit)
+            },
+        )
+    }
+
+    /// A log with asides of this agent and perhaps a summary.
+    fn thread() -> impl Strategy<Value = Thread> {
+        let said = prop::collection::vec((entry(), any::<bool>()), 0..30);
+        (said, 0..40_usize, 0..600_usize).prop_map(|(entries, covers, length)| {
+            let mut thread = Thread::default();
+            for (entry, aside) in entries {
+                if aside {
+                    thread.push_aside(AgentIx(0), !entry.calls.is_empty(), entry);
+                } else {
+                    thread.push(entry);
+                }
+            }
+            let covers = covers.min(thread.log.entries.len());
+            thread.summary = (covers > 0).then(|| Summary::new(covers, covers, "s".repeat(length)));
+            thread
+        })
+    }
+
+    /// Calls are answered at once and in order, nothing is empty.
+    fn valid(view: &View) -> Result<(), TestCaseError> {
+        let mut open: Vec<String> = Vec::new();
+        for message in &view.messages {
+            prop_assert!(!message.content.trim().is_empty() || !message.tool_calls.is_empty());
+            if message.role == ChatRole::Tool {
+                prop_assert_eq!(message.tool_call_id.clone(), open.first().cloned());
+                open.remove(0);
+            } else {
+                prop_assert!(open.is_empty());
+                open = message.tool_calls.iter().map(|call| call.id.clone()).collect();
+            }
+        }
+        prop_assert!(open.is_empty());
+        Ok(())
+    }
+
+    /// One visit: who, the input, a text or a decision, and how many tool rounds before it.
+    fn visit() -> impl Strategy<Value = (bool, bool, bool, usize, usize)> {
+        (any::<bool>(), any::<bool>(), any::<bool>(), 0..3_usize, 1..60_usize)
+    }
+
     proptest! {
         #[test]
         fn a_view_is_always_valid_for_a_strict_provider(
-            thread in prop::collection::vec(entry(), 0..30),
-            limit in 100..5_000_usize,
+            thread in thread(),
+            context in options(),
             user in any::<bool>(),
         ) {
             let seat = if user { agent("reviewer", Side::User) } else { agent("coder", Side::Assistant) };
-            let view = limited(&seat, &thread, &turn(&seat, Some("go")), limit).unwrap();
-            let newest = thread.last().map_or(0, Entry::length);
+            let visit = turn(&seat, Some("go"));
+            let (limit, _) = context.limit();
+            let Ok(view) = shown(&seat, &context, &thread, &visit) else {
+                prop_assert!(context.pin_first > 0, "only pinned messages can be too much here");
+                return Ok(());
+            };
+            let newest = thread.log.entries.last().map_or(0, Entry::length);
+            let newest = thread.asides.last().map_or(0, |aside| aside.entry.length()).max(newest);
             let shown: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
             prop_assert!(shown <= limit + newest + 40 * 60, "{shown} of {limit}");
-            let mut open: Vec<String> = Vec::new();
-            for message in &view.messages {
-                prop_assert!(!message.content.trim().is_empty() || !message.tool_calls.is_empty());
-                if message.role == ChatRole::Tool {
-                    prop_assert_eq!(message.tool_call_id.clone(), open.first().cloned());
-                    open.remove(0);
-                } else {
-                    prop_assert!(open.is_empty());
-                    open = message.tool_calls.iter().map(|call| call.id.clone()).collect();
+            valid(&view)?;
+        }
+
+        /// What an agent with private memory is shown grows at its end, visit after visit; where it has none, only
+        /// the directive and what followed it in private go.
+        #[test]
+        fn views_of_one_agent_begin_alike_while_nothing_is_left_out(
+            visits in prop::collection::vec(visit(), 1..12),
+            memory in any::<bool>(),
+        ) {
+            let seats = [agent("coder", Side::Assistant), agent("reviewer", Side::User)];
+            let mut thread = Thread::default();
+            let mut before: [Vec<String>; 2] = Default::default();
+            for (user, input, decides, rounds, length) in visits {
+                let at = usize::from(user);
+                let seat = &seats[at];
+                let input = input.then(|| "i".repeat(length));
+                let mut visit = Turn { agent: AgentIx(at), ..turn(seat, input.as_deref()) };
+                let start = lines(&shown(seat, &context(50_000), &thread, &visit).unwrap());
+                prop_assert!(start.starts_with(&before[at]), "{:?} then {:?}", before[at], start);
+                for _ in 0..rounds {
+                    visit.add(String::new(), used_tool(&seat.id).calls);
                 }
+                visit.add("t".repeat(length), Vec::new());
+                let end = lines(&shown(seat, &context(50_000), &thread, &visit).unwrap());
+                prop_assert!(end.starts_with(&start));
+                let private = user && decides;
+                let loses = !memory && (private || visit.directive);
+                visit.store(&mut thread, private, memory);
+                before[at] = if loses { start[..start.len() - usize::from(user && input.is_some())].to_vec() } else { end };
             }
-            prop_assert!(open.is_empty());
+        }
+
+        /// A summary leaves room: the views after it grow from the same beginning until the next one is due.
+        #[test]
+        fn a_summary_is_not_due_again_at_once(lengths in prop::collection::vec(1..120_usize, 20..60)) {
+            let seat = agent("coder", Side::Assistant);
+            let context = ContextSpec { trim: Trim::Summarize, ..context(1_000) };
+            let mut thread = Thread::default();
+            let (mut before, mut said_since): (Vec<String>, Option<usize>) = (Vec::new(), None);
+            for length in lengths {
+                thread.push(said(Author::Human, ChatRole::User, &"w".repeat(length)));
+                said_since = said_since.map(|since| since + length);
+                let visit = turn(&seat, None);
+                let covering = {
+                    let scene = Scene { agent: &seat, context: &context, thread: &thread, turn: &visit, side_of: &side_of };
+                    summary::covering(&scene)
+                };
+                if let Some(covering) = covering {
+                    prop_assert!(said_since.is_none_or(|since| since > 200), "{said_since:?} characters after the last");
+                    let text = summary::within(&"s".repeat(2_000), &context);
+                    thread.summary = Some(Summary::new(covering.covers, covering.replaced, text));
+                    said_since = Some(0);
+                    before.clear();
+                }
+                let view = shown(&seat, &context, &thread, &visit).unwrap();
+                prop_assert_eq!((view.dropped, view.shortened), (0, 0));
+                prop_assert!(lines(&view).starts_with(&before));
+                before = lines(&view);
+            }
+            prop_assert!(thread.summary.is_some() || thread.log.entries.iter().map(Entry::length).sum::<usize>() <= 1_000);
         }
     }
 }

@@ -39,6 +39,8 @@ pub struct Reply {
     pub agent: String,
     pub side: Side,
     pub model: String,
+    /// Where it speaks, if others may speak at the same time; else empty.
+    pub branch: String,
     /// Shown apart, folded to a line (MODEL-5).
     pub reasoning: String,
     pub text: String,

@@ -119,7 +119,8 @@ fn lay_reply(reply: &Reply, look: Look, rows: &mut Vec<Line<'static>>) -> Option
     let theme = look.theme;
     let name = Span::styled(reply.agent.clone(), theme.seat(reply.side));
     let room = look.columns.saturating_sub(width(&reply.agent));
-    let model = format!(" {}", reply.model);
+    let branch = if reply.branch.is_empty() { String::new() } else { format!(" · {}", reply.branch) };
+    let model = format!("{branch} {}", reply.model);
     rows.push(Line::from(vec![name, Span::styled(fit(&model, room).into_owned(), theme.dim())]));
     lay_reasoning(reply, look, rows);
     if reply.open {

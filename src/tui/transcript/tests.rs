@@ -65,13 +65,13 @@ fn a_stream_looks_the_same_in_pieces_and_whole() {
     let text = "Here is a list:\n- first thing\n\n    indented code goes here\nlast 日本語 line";
     for columns in [6, 10, 17, 40] {
         let mut pieces = Transcript::default();
-        let at = pieces.push(open_reply("coder", Side::Assistant, "m"));
+        let at = pieces.push(open_reply("coder", Side::Assistant, "m", None));
         for c in text.chars() {
             pieces.append(at, c.encode_utf8(&mut [0; 4]));
             arrange(&mut pieces, columns, 50);
         }
         let mut whole = Transcript::default();
-        let at = whole.push(open_reply("coder", Side::Assistant, "m"));
+        let at = whole.push(open_reply("coder", Side::Assistant, "m", None));
         whole.append(at, text);
         assert_eq!(shown(&pieces), arrange(&mut whole, columns, 50), "{columns}");
     }

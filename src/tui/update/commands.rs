@@ -90,7 +90,7 @@ fn clear(model: &mut Model) -> Vec<Cmd> {
     for run in &mut model.runs {
         run.replies.clear();
         run.tools.clear();
-        run.retry = None;
+        run.retry.clear();
     }
     model.transcript.clear();
     if model.workflow.is_some() {

@@ -6,6 +6,7 @@ use super::{answers, leave, submit};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
+use crate::tui::dialog::{Dialog, Kind};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::slash::{self, Argument};
@@ -26,7 +27,11 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
         return interrupt(model, at);
     }
     let beside = matches!((key.code, control), (KeyCode::Char('o' | 'l'), true) | (KeyCode::F(2), _));
-    if let Some(dialog) = model.dialogs.front_mut().filter(|_| !beside) {
+    if model.dialogs.front().is_some_and(Dialog::is_written) {
+        if let Some(cmds) = in_written(model, key) {
+            return cmds;
+        }
+    } else if let Some(dialog) = model.dialogs.front_mut().filter(|_| !beside) {
         // Somebody who began a sentence does not answer with its third letter.
         let writes = !answers::is_meant(dialog, key);
         let written = !model.composer.is_empty() && (typing || key.code == KeyCode::Enter);
@@ -46,14 +51,43 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
 }
 
 pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
-    if let Some(dialog) = model.dialogs.front_mut() {
+    if let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !dialog.is_written()) {
         if let Some(reason) = &mut dialog.reason {
             reason.push_str(&clean(text).replace('\n', " "));
         }
         return Vec::new();
     }
+    notice_draft(model);
     model.composer.paste(text);
     refresh_popup(model)
+}
+
+/// Whether the input box held something when the question on screen came: that is no answer to it.
+fn notice_draft(model: &mut Model) {
+    let begun = !model.composer.is_empty();
+    if let Some(Kind::Write { form, .. }) = model.dialogs.front_mut().map(|dialog| &mut dialog.kind) {
+        form.draft = Some(begun && form.draft != Some(false));
+    }
+}
+
+/// Keys that mean the question rather than the text that answers it.
+fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
+    notice_draft(model);
+    let page = usize::from(model.size.1 / 2).max(1);
+    let dialog = model.dialogs.front_mut()?;
+    dialog.problem = None;
+    match key.code {
+        KeyCode::PageUp => dialog.scroll = dialog.scroll.saturating_sub(page),
+        KeyCode::PageDown => dialog.scroll += page,
+        _ if model.popup.is_some() => return None,
+        KeyCode::Esc if model.composer.is_empty() => return Some(answers::refuse(model)),
+        KeyCode::Esc => model.hint = Some("Ctrl+C takes the text away; Esc then stops the run".to_owned()),
+        KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
+            return answers::write(model);
+        }
+        _ => return None,
+    }
+    Some(Vec::new())
 }
 
 fn outside(model: &mut Model, key: KeyEvent, control: bool) -> Vec<Cmd> {
@@ -156,7 +190,12 @@ fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
         return leave(model);
     }
     model.last_interrupt = Some(at);
-    let cmds = if model.dialogs.front().is_some() { answers::refuse(model) } else { stop(model) };
+    let writing = model.dialogs.front().is_some_and(Dialog::is_written) && !model.composer.is_empty();
+    let cmds = match model.dialogs.front() {
+        Some(_) if writing => Vec::new(),
+        Some(_) => answers::refuse(model),
+        None => stop(model),
+    };
     if cmds.is_empty() {
         model.composer.put_aside();
     }

@@ -12,11 +12,12 @@ use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::report;
-use crate::tui::run_view::RunView;
+use crate::tui::run_view::{RunView, Speaker};
 use crate::tui::text::{clean, counted, duration, one_line};
 use crate::tui::transcript::item::{Block, Body, Item, Tone, ToolItem, ToolStatus};
 use crate::tui::transcript::open_reply;
 
+mod branches;
 mod ending;
 
 pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
@@ -31,12 +32,16 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
             return ending::finished(model, run, status, (output, error), path, snapshot);
         }
         RunEvent::PersonAsked { call, question } => return asked(model, run, call, &question),
-        RunEvent::ApprovalAsked { call, agent, tool, risk, arguments, preview } => {
+        RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview } => {
             let asked = (agent.as_str(), tool.as_str(), risk);
-            model.dialogs.push_back(Dialog::approval(run.clone(), call, asked, &arguments, preview.as_ref()));
+            let dialog = Dialog::approval(run.clone(), call, asked, &arguments, preview.as_ref());
+            // another one than the state that the screen shows: a branch
+            let other = model.run(run).is_some_and(|view| view.branch_of(&one_line(&state)).is_some());
+            model.dialogs.push_back(dialog.asked_by(&state, other));
         }
         // A refusal is told by the event that follows it.
         RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
+            submit::heard_by(model, run, call);
             model.dialogs.retain(|dialog| !dialog.answers(run, call));
         }
         other => machine(model, run, at, other),
@@ -110,12 +115,9 @@ fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
             model.say(Item::warning(&format!("no snapshot: {reason}")));
         }
         RunEvent::StateEntered { state, agent, .. } => entered(model, run, &state, agent),
-        RunEvent::Transitioned { from, to, .. } => {
-            if model.run(run).is_some_and(|view| !view.chat) {
-                model.say(Item::rule(&format!("{from} → {to}")));
-            }
-        }
+        RunEvent::Transitioned { from, to, .. } => moved(model, run, &from, &to),
         RunEvent::DataChanged { set, removed, .. } => {
+            submit::heard_in(model, &set);
             let mut parts: Vec<String> =
                 set.iter().map(|(key, value)| format!("{key} = {}", report::value_text(value))).collect();
             parts.extend(removed.iter().map(|key| format!("{key} removed")));
@@ -124,6 +126,16 @@ fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
         RunEvent::ScriptLog { text, .. } => {
             model.say(Item::detail(&format!("log: {text}")));
         }
+        event @ (RunEvent::Forked { .. }
+        | RunEvent::BranchStarted { .. }
+        | RunEvent::BranchFinished { .. }
+        | RunEvent::Joined { .. }
+        | RunEvent::Retrying { .. }
+        | RunEvent::Caught { .. }
+        | RunEvent::Stored { .. }
+        | RunEvent::BudgetWarning { .. }
+        | RunEvent::Waiting { .. }
+        | RunEvent::Queued { .. }) => branches::event(model, run, at, event),
         RunEvent::ChildStarted { workflow, .. } => {
             model.say(Item::rule(&format!("{workflow} begins")));
         }
@@ -134,11 +146,25 @@ fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
     }
 }
 
+/// A step from state to state: a rule, or a quiet line where several threads take steps.
+fn moved(model: &mut Model, run: &RunId, from: &str, to: &str) {
+    // whatever it had started is over, joined or not
+    branches::over(model, run, from, None);
+    let Some(view) = model.run(run).filter(|view| !view.chat) else { return };
+    let text = format!("{from} → {to}");
+    let item = match view.branch_of(&one_line(from)) {
+        None => Item::rule(&text),
+        Some(branch) if branch.is_item() => Item::detail(&text),
+        Some(_) => Item::note(&text),
+    };
+    model.say(item);
+}
+
 fn entered(model: &mut Model, run: &RunId, state: &str, agent: Option<String>) {
     let Some(view) = model.run_mut(run) else { return };
     let first = view.path.is_empty();
     view.state = one_line(state);
-    view.path.push(one_line(state));
+    view.visit(&one_line(state));
     view.activity = agent.map(|agent| one_line(&agent)).unwrap_or_default();
     if first && !view.chat {
         model.say(Item::rule(state));
@@ -149,13 +175,15 @@ fn entered(model: &mut Model, run: &RunId, state: &str, agent: Option<String>) {
 fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {
         RunEvent::MessageAdded { author, text, private, .. } => message(model, author, &text, private),
-        RunEvent::ModelCalled { agent, side, model: name, .. } => {
+        RunEvent::ModelCalled { call, state, agent, side, model: name, .. } => {
             if let Some(view) = model.run_mut(run) {
                 let (agent, name) = (one_line(&agent), one_line(&name));
                 view.agent(&agent, side).model.clone_from(&name);
                 view.activity = format!("{agent} thinks");
                 view.busy_since.get_or_insert(at);
-                view.speaker = Some((agent, side, name));
+                let speaker = Speaker { agent, side, model: name, state: one_line(&state) };
+                view.speakers.insert(call, speaker.clone());
+                view.speaker = Some(speaker);
             }
         }
         RunEvent::Delta { call, kind, text } => delta(model, run, call, kind, &text),
@@ -165,7 +193,7 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
         }
         RunEvent::Replied { call, agent, side, text, reasoning, model: name, usage, cost_usd, .. } => {
             if let Some(view) = model.run_mut(run) {
-                view.retry = None;
+                view.retry.remove(&call);
                 view.charge(&one_line(&agent), side, &one_line(&name), usage, cost_usd);
             }
             replied(model, run, call, (&agent, side, &name), &text, &reasoning);
@@ -174,10 +202,11 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
             if let Some(view) = model.run_mut(run) {
                 view.activity = format!("{} sums up {}", one_line(&agent), one_line(&context));
                 view.busy_since.get_or_insert(at);
-                view.summing = Some(call);
+                view.summing.insert(call);
             }
         }
         RunEvent::ContextSummarized {
+            call,
             agent,
             side,
             context,
@@ -189,8 +218,8 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
             ..
         } => {
             if let Some(view) = model.run_mut(run) {
-                view.retry = None;
-                view.summing = None;
+                view.retry.remove(&call);
+                view.summing.remove(&call);
                 view.charge(&one_line(&agent), side, &one_line(&name), usage, cost_usd);
             }
             if entries > 0 {
@@ -207,9 +236,9 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
 /// The call is asked again from its start: what had streamed is void. One line tells of all attempts.
 fn retry(model: &mut Model, run: &RunId, call: CallId, text: &str) {
     let Some(view) = model.run_mut(run) else { return };
-    let (started, told) = (view.replies.get(&call).copied(), view.retry.filter(|(of, _)| *of == call));
-    if let Some((agent, ..)) = &view.speaker {
-        view.activity = format!("{agent} asks again");
+    let (started, told) = (view.replies.get(&call).copied(), view.retry.get(&call).copied());
+    if let Some(speaker) = view.speakers.get(&call) {
+        view.activity = format!("{} asks again", speaker.agent);
     }
     if let Some(at) = started {
         model.transcript.edit(at, |item| {
@@ -221,11 +250,11 @@ fn retry(model: &mut Model, run: &RunId, call: CallId, text: &str) {
     }
     let item = Item::warning(text);
     match told {
-        Some((_, at)) => model.transcript.edit(at, |old| *old = item),
+        Some(at) => model.transcript.edit(at, |old| *old = item),
         None => {
             let at = model.say(item);
             if let Some(view) = model.run_mut(run) {
-                view.retry = Some((call, at));
+                view.retry.insert(call, at);
             }
         }
     }
@@ -259,22 +288,24 @@ fn already_shown(model: &Model, name: &str, text: &str) -> bool {
 
 fn delta(model: &mut Model, run: &RunId, call: CallId, kind: DeltaKind, text: &str) {
     let Some(view) = model.runs.iter_mut().find(|view| view.id == *run) else { return };
-    if view.summing == Some(call) {
+    if view.summing.contains(&call) {
         return;
     }
     let at = match view.replies.get(&call) {
         Some(at) => *at,
         None => {
-            let Some((agent, side, name)) = view.speaker.clone() else { return };
-            let at = model.transcript.push(open_reply(&agent, side, &name));
+            let Some(speaker) = view.speakers.get(&call) else { return };
+            let branch = view.branch_of(&speaker.state).map(|line| line.name.clone());
+            let reply = open_reply(&speaker.agent, speaker.side, &speaker.model, branch.as_deref());
+            let at = model.transcript.push(reply);
             view.replies.insert(call, at);
             at
         }
     };
     match kind {
         DeltaKind::Text => {
-            if let Some((agent, ..)) = view.speaker.as_ref().filter(|_| !view.activity.ends_with(" writes")) {
-                view.activity = format!("{agent} writes");
+            if let Some(speaker) = view.speakers.get(&call).filter(|_| !view.activity.ends_with(" writes")) {
+                view.activity = format!("{} writes", speaker.agent);
             }
             model.transcript.append(at, &clean(text));
         }
@@ -295,12 +326,15 @@ fn replied(
     text: &str,
     reasoning: &str,
 ) {
-    let known = model.run_mut(run).and_then(|view| view.replies.remove(&call));
+    let Some(view) = model.run_mut(run) else { return };
+    let known = view.replies.remove(&call);
+    let state = view.speakers.remove(&call).map(|speaker| speaker.state).unwrap_or_default();
+    let branch = view.branch_of(&state).map(|line| line.name.clone());
     if known.is_none() && text.trim().is_empty() && reasoning.trim().is_empty() {
         return;
     }
     let (agent, side, name) = speaker;
-    let at = known.unwrap_or_else(|| model.transcript.push(open_reply(agent, side, name)));
+    let at = known.unwrap_or_else(|| model.transcript.push(open_reply(agent, side, name, branch.as_deref())));
     model.transcript.edit(at, |item| {
         if let Item::Reply(reply) = item {
             reply.model = one_line(name);
@@ -325,7 +359,7 @@ fn tool(model: &mut Model, run: &RunId, event: RunEvent) {
             let at = model.say(item);
             if let Some(view) = model.run_mut(run) {
                 view.tools.insert(call, at);
-                view.activity = format!("{} runs {}", one_line(&agent), one_line(&tool));
+                view.activity = format!("{} runs {}", one_line(&agent), one_line(&tool)).trim().to_owned();
             }
         }
         RunEvent::ToolFinished { call, ok, summary, content, .. } => {

@@ -1,6 +1,9 @@
 //! Enter: a command, the input of a workflow, or a text for the chat.
 
+use serde_json::{Map, Value};
+
 use super::commands;
+use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
 use crate::runtime::command::Command;
 use crate::tui::model::Model;
@@ -15,14 +18,10 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
     if slash::is_command(&text) {
         return commands::run(model, &text);
     }
-    if model.workflow.is_some() {
-        if model.queued.is_empty() {
-            let note = "queued: a running workflow does not read texts; it comes back to the input box when the \
-                        workflow ends (Esc stops it)";
-            model.say(Item::note(note));
-        }
-        model.queued.push(text);
-        return Vec::new();
+    if let Some(run) = model.workflow.clone() {
+        // It waits for the next pause; what nobody asked for until the end comes back (A62).
+        model.queued.push(text.clone());
+        return vec![Cmd::Send(run, Command::Say { text })];
     }
     if let Some(name) = model.wanted_input.take() {
         return vec![Cmd::StartWorkflow { name, input: text }];
@@ -57,6 +56,24 @@ pub fn deliver(model: &mut Model) -> Vec<Cmd> {
     let (Some(call), Some(text)) = (run.waiting.take(), run.outbox.pop_front()) else { return Vec::new() };
     run.busy_since = Some(now);
     vec![Cmd::Send(id, Command::Answer { call, answer: Answer::Text { text } })]
+}
+
+/// A question that wanted a text was answered, and not by us: with what was said before it was asked. One that ran out
+/// of time was not.
+pub fn heard_by(model: &mut Model, run: &RunId, call: CallId) {
+    let now = model.now;
+    let open = model.dialogs.iter().find(|dialog| dialog.answers(run, call) && dialog.is_written());
+    if open.is_some_and(|dialog| dialog.until.is_none_or(|until| now < until)) && !model.queued.is_empty() {
+        model.queued.remove(0);
+    }
+}
+
+/// The workflow took up what was said at its state `resume`.
+pub fn heard_in(model: &mut Model, set: &Map<String, Value>) {
+    let text = set.get("resume_input").and_then(Value::as_str);
+    if let Some(at) = model.queued.iter().position(|queued| Some(queued.as_str()) == text) {
+        model.queued.remove(at);
+    }
 }
 
 /// What the person said, as the conversation recorded it.

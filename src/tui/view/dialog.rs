@@ -6,9 +6,10 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::marks::{boxed, put};
-use crate::tui::dialog::Dialog;
+use crate::domain::printable;
+use crate::tui::dialog::{Dialog, Form, Kind};
 use crate::tui::model::Model;
-use crate::tui::text::{fit, width, wrap};
+use crate::tui::text::{duration, fit, width, wrap};
 use crate::tui::transcript::layout::diff_style;
 
 pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
@@ -31,7 +32,10 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     let title = format!(" {}{queue} ", fit(&dialog.title, text.saturating_sub(width(&queue))));
     let inside = boxed(frame, area, &title, theme.warning().patch(theme.bold()));
     let fits = usize::from(inside.height.saturating_sub(2));
-    let scroll = dialog.scroll.min(rows.len().saturating_sub(fits));
+    let mut scroll = dialog.scroll.min(rows.len().saturating_sub(fits));
+    if let Some(selected) = selected_row(dialog, rows.len()).filter(|_| fits > 0) {
+        scroll = scroll.clamp((selected + 1).saturating_sub(fits), selected);
+    }
     for (y, (row, style)) in (inside.y..).zip(rows.iter().skip(scroll).take(fits)) {
         put(frame, inside.x + 1, y, &Line::styled(row.as_str(), *style), inside.width - 1);
     }
@@ -39,22 +43,51 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     let scrolled =
         if hidden > 0 || scroll > 0 { format!("{hidden} more lines · ↑↓ ") } else { String::new() };
     let last = inside.bottom().saturating_sub(1);
-    put(frame, inside.x + 1, last.saturating_sub(1), &Line::styled(scrolled, theme.dim()), inside.width - 1);
+    let (told, style) = match &dialog.problem {
+        Some(problem) => (format!("✗ {problem}"), theme.bad()),
+        None => (format!("{scrolled}{}", deadline(model, dialog)), theme.dim()),
+    };
+    let told = fit(&told, text).into_owned();
+    put(frame, inside.x + 1, last.saturating_sub(1), &Line::styled(told, style), inside.width - 1);
     if let Some(reason) = &dialog.reason {
         let line = format!("reason (optional): {reason}");
         let x = inside.x + 1 + u16::try_from(width(&line)).unwrap_or(0);
         put(frame, inside.x + 1, last.saturating_sub(1), &Line::raw(line), inside.width - 1);
         frame.set_cursor_position(Position { x: x.min(area.right() - 2), y: last.saturating_sub(1) });
     }
-    let keys = fit(dialog.keys(), text).into_owned();
+    let keys = fit(keys(model, dialog), text).into_owned();
     put(frame, inside.x + 1, last, &Line::styled(keys, theme.bold()), inside.width - 1);
 }
 
 /// The greatest scroll that still shows a full dialog.
-pub fn scroll_limit(dialog: &Dialog, room: Rect) -> usize {
-    let columns = text_columns(room);
-    let rows: usize = dialog.body.iter().map(|line| wrap(line, columns).len()).sum();
+pub fn scroll_limit(model: &Model, dialog: &Dialog, room: Rect) -> usize {
+    let rows = body_rows(dialog, text_columns(room), model).len();
     rows.saturating_sub(usize::from(room.height.saturating_sub(4)))
+}
+
+/// Before the first key, what stands in the input box is the beginning of something else.
+fn keys(model: &Model, dialog: &Dialog) -> &'static str {
+    match &dialog.kind {
+        Kind::Write { form: Form { draft: None, .. }, .. } if !model.composer.is_empty() => {
+            "Enter puts what you were writing into the history · then answer"
+        }
+        _ => dialog.keys(),
+    }
+}
+
+/// How long the question still waits.
+fn deadline(model: &Model, dialog: &Dialog) -> String {
+    let Some(until) = dialog.until else { return String::new() };
+    let left = u64::try_from(until.0.saturating_sub(model.now.0)).unwrap_or(0) / 1_000;
+    format!("answers itself in {}", duration(left * 1_000).replace(".0 s", " s"))
+}
+
+/// The row of the chosen line; the choices are the last rows, one each.
+fn selected_row(dialog: &Dialog, rows: usize) -> Option<usize> {
+    match &dialog.kind {
+        Kind::Choose { choices, selected, .. } => (rows + selected).checked_sub(choices.len()),
+        _ => None,
+    }
 }
 
 /// The whole width where it is narrow: scraps of text beside the frame would only disturb.
@@ -71,6 +104,16 @@ fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<(String, Sty
     for line in &dialog.body {
         let style = if dialog.diff { diff_style(line, model.theme) } else { model.theme.text() };
         rows.extend(wrap(line, columns).into_iter().map(|row| (line[row].to_owned(), style)));
+    }
+    if let Kind::Choose { choices, selected, .. } = &dialog.kind {
+        rows.push((String::new(), model.theme.text()));
+        for (at, choice) in choices.iter().enumerate() {
+            let here = at == *selected;
+            let (mark, style) =
+                if here { ("▸", model.theme.selected()) } else { (" ", model.theme.text()) };
+            let line = format!("{mark} {} {}", at + 1, printable::name(choice));
+            rows.push((fit(&line, columns).into_owned(), style));
+        }
     }
     rows
 }

@@ -10,7 +10,8 @@ fn the_shipped_files_have_no_errors() {
     let ran = world.run(&["check"]).code(0);
     assert!(!ran.out.contains("error["), "{}", ran.out);
     let found = world.run(&["check", "--json"]).code(0).json();
-    let errors: Vec<_> = found.as_array().unwrap().iter().filter(|one| one["severity"] == "error").collect();
+    let errors: Vec<_> =
+        found["findings"].as_array().unwrap().iter().filter(|one| one["severity"] == "error").collect();
     assert!(errors.is_empty(), "{errors:?}");
     for shipped in ["workflows", "tests/data/seed"] {
         let folder = format!("{}/{shipped}", env!("CARGO_MANIFEST_DIR"));
@@ -31,7 +32,12 @@ fn a_broken_file_is_shown_with_place_line_caret_and_hint() {
         assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
     }
     let found = world.run(&["check", "broken.json", "--json"]).code(1).json();
-    assert!(found.as_array().unwrap().iter().any(|one| one["place"]["line"] == line), "{found}");
+    let first = &found["findings"][0];
+    let place = ["line", "column", "end_line", "end_column"].map(|key| first[key].as_u64().unwrap() as usize);
+    assert_eq!(place, [line, 3, line, 12], "{found}");
+    assert_eq!((first["code"].as_str(), first["severity"].as_str()), (Some("E14"), Some("error")));
+    assert_eq!(first["hint"], "did you mean `contexts`?");
+    assert_eq!(first["file"], "broken.json");
     let unused = world.run(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(unused, json!([]), "checking runs nothing");
 }

@@ -371,6 +371,7 @@ fn tests_of_all_layers_are_found_and_told_in_order() {
         "    output",
         "    - \"Hello.\"",
         "    + \"Hi.\"",
+        "    its path: start > say > stop",
         "ok    gamma › fine",
         "13 passed, 1 failed",
     ];
@@ -467,4 +468,14 @@ fn a_hidden_workflow_is_not_tested_by_mistake() {
         ran.out,
         "skip  talk › one (the project layer has a workflow of this name that hides the tested one)\n0 passed, 1 skipped\n"
     );
+}
+
+#[test]
+fn the_example_of_the_page_holds() {
+    let page = include_str!("../../../docs/workflow-tests.md");
+    let example = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let world = World::new();
+    world.write("example.test.json", example);
+    let ran = world.run(&["test", "example.test.json"]).code(0);
+    assert_eq!(ran.out, "ok    coder_reviewer › approved in the second round\n1 passed\n");
 }

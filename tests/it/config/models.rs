@@ -1,5 +1,7 @@
 //! CFG-2, CFG-8, MODEL-4, MODEL-6: from a level to a model.
 
+use synthdev::config::models::wish::Wish;
+
 use super::*;
 
 /// Environment names with their texts.
@@ -160,6 +162,109 @@ fn a_key_of_one_provider_never_goes_to_another() {
     let error = choose("smart", &pairs).unwrap_err();
     assert!(error.contains("no key is set for https://api.anthropic.com/v1"), "{error}");
     assert_eq!(choose("fast", &pairs).unwrap().key.as_deref(), Some("base"));
+}
+
+/// What an agent wants beside its role's level: provider, model, temperature, output tokens.
+fn wish(provider: Option<&str>, model: Option<&str>) -> Wish {
+    Wish { provider: provider.map(str::to_owned), model: model.map(str::to_owned), ..Wish::level("base") }
+}
+
+/// An agent's provider and model, expected provider, URL, model and key.
+type Wished = (Option<&'static str>, Option<&'static str>, [&'static str; 4]);
+
+const OPENAI: &str = "https://api.openai.com/v1";
+const ANTHROPIC: &str = "https://api.anthropic.com/v1";
+
+#[test]
+fn an_agent_asks_for_a_provider_or_model_of_its_own() {
+    let base = [
+        ("SYNTHDEV_PROVIDER", "openai"),
+        ("SYNTHDEV_BASE_MODEL", "gpt-4.1"),
+        ("SYNTHDEV_API_KEY", "k"),
+        ("ANTHROPIC_API_KEY", "k2"),
+    ];
+    let rows: [Wished; 5] = [
+        (None, None, ["openai", OPENAI, "gpt-4.1", "base"]),
+        (None, Some("gpt-4.1-mini"), ["openai", OPENAI, "gpt-4.1-mini", "base"]),
+        // the provider was set: it is asked for any model
+        (None, Some("claude-opus-4-5"), ["openai", OPENAI, "claude-opus-4-5", "base"]),
+        (Some("openai"), Some("o3"), ["openai", OPENAI, "o3", "base"]),
+        (
+            Some("anthropic"),
+            Some("claude-opus-4-5"),
+            ["anthropic", ANTHROPIC, "claude-opus-4-5", "provider:anthropic"],
+        ),
+    ];
+    let catalog = load(with_environment(&base));
+    for (provider, model, expected) in rows {
+        let found = catalog.choice_for(&wish(provider, model)).unwrap();
+        let key = found.key.as_deref().unwrap_or("none");
+        assert_eq!([found.provider.as_str(), &found.base_url, &found.model, key], expected);
+    }
+    let scripted = load(with_environment(&[("SYNTHDEV_PROVIDER", "scripted")]));
+    let found = scripted.choice_for(&wish(Some("anthropic"), Some("claude-opus-4-5"))).unwrap();
+    assert_eq!(
+        [found.provider.as_str(), &found.model],
+        ["scripted", "claude-opus-4-5"],
+        "a script answers all"
+    );
+}
+
+#[test]
+fn an_agents_wish_never_takes_a_key_to_another_provider() {
+    let set =
+        [("SYNTHDEV_PROVIDER", "openai"), ("SYNTHDEV_BASE_MODEL", "gpt-4.1"), ("SYNTHDEV_API_KEY", "k")];
+    // Nothing but a model's name leads to the provider here.
+    let found = [("SYNTHDEV_BASE_MODEL", "gpt-4.1"), ("SYNTHDEV_API_KEY", "k")];
+    let own_url = [
+        ("SYNTHDEV_BASE_MODEL", "m"),
+        ("SYNTHDEV_BASE_URL", "http://10.0.0.1/v1"),
+        ("SYNTHDEV_API_KEY", "k"),
+    ];
+    let no_key = "settings: error[C10]: provider anthropic: no key is set for https://api.anthropic.com/v1 (set \
+                  ANTHROPIC_API_KEY, or put it in your settings.json: \"keys\": {\"anthropic\": …})";
+    let rows: [(&Pairs, Option<&str>, Option<&str>, &str); 6] = [
+        (&set, Some("anthropic"), Some("claude-opus-4-5"), no_key),
+        (&found, None, Some("claude-opus-4-5"), no_key),
+        (&own_url, Some("anthropic"), Some("claude-opus-4-5"), no_key),
+        (
+            &set,
+            Some("anthropic"),
+            None,
+            "settings: error[C10]: the model `gpt-4.1` of the level is not known to be one of provider `anthropic` (name a `model` of this provider too",
+        ),
+        (
+            &set,
+            Some("antropic"),
+            None,
+            "settings: error[C10]: there is no provider `antropic` (did you mean `anthropic`?)",
+        ),
+        (
+            &set,
+            Some("custom"),
+            Some("m"),
+            "settings: error[C10]: level base: no base URL is set for provider `custom` (give `custom` a base_url in models.json, or let a level use it)",
+        ),
+    ];
+    for (pairs, provider, model, expected) in rows {
+        let error = load(with_environment(pairs)).choice_for(&wish(provider, model)).unwrap_err();
+        let error = compact(&error);
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn an_agents_parameters_win_where_the_model_accepts_them() {
+    let pairs = |model: &'static str| {
+        [("SYNTHDEV_BASE_MODEL", model), ("SYNTHDEV_API_KEY", "k"), ("SYNTHDEV_TEMPERATURE", "0.3")]
+    };
+    let own = Wish { temperature: Some(0.9), max_output_tokens: Some(77), ..Wish::level("base") };
+    for (model, temperature) in [("gpt-4.1", Some(0.9)), ("o3", None)] {
+        let found = load(with_environment(&pairs(model))).choice_for(&own).unwrap();
+        let parameters = (found.parameters.temperature, found.parameters.max_output_tokens);
+        assert_eq!(parameters, (temperature, Some(77)), "{model}");
+        assert_eq!(found.provenance.ends_with("not sent: temperature"), temperature.is_none(), "{model}");
+    }
 }
 
 #[test]

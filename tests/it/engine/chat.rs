@@ -1,5 +1,7 @@
 //! Single-agent mode: a conversation that waits, can be interrupted, and outlives failed answers.
 
+use synthdev::domain::context::Trim;
+
 use super::*;
 
 fn chatting(stage: &Stage) -> RunId {
@@ -114,5 +116,39 @@ async fn a59_a_workflow_run_ends_and_the_conversation_is_there_again() {
         ["system: You write.", "user: hello", "assistant: before", "user: still there?"]
     );
     sound(&stage, &chat);
+    sound(&stage, &run);
+}
+
+#[tokio::test]
+async fn a_cancelled_summary_leaves_no_trace_and_is_asked_for_again() {
+    let replies = json!({"writer": [
+        {"text": "one"}, {"match": "a{100}", "reply": {"text": "It was about a."}}, {"text": "three"}]});
+    let mut stage = Stage::with_model(&texts(&json!({}), replies), HangsOnce::at_summaries);
+    let mut program = stage.catalog.chat_program("writer").unwrap();
+    let context = &mut Arc::make_mut(&mut program.workflows[0]).contexts[0];
+    context.max_length = 130;
+    context.trim = Trim::Summarize;
+    let run = stage.start(asking(spec(program, Map::new())));
+    say(&mut stage, &run, &"a".repeat(100)).await;
+    say(&mut stage, &run, &"b".repeat(30)).await;
+    stage
+        .until(|event| matches!(event, RunEvent::Delta { text, .. } if text == "half an ").then_some(()))
+        .await;
+    stage.handle.send(&run, Command::Cancel);
+    say(&mut stage, &run, &"b".repeat(30)).await;
+    question(&mut stage).await;
+    stage.handle.send(&run, Command::End);
+    stage.end().await;
+    let requests = stage.heard.requests();
+    assert_eq!(requests.len(), 4, "an answer, two summaries, an answer");
+    assert!(requests[1].tools.is_empty() && requests[2].messages == requests[1].messages);
+    let last = shown(&requests[3].messages);
+    let expected = [
+        "system: You write.",
+        "user: [summary of 1 earlier message] It was about a.",
+        "assistant: one",
+        &format!("user: {}", "b".repeat(30)),
+    ];
+    assert_eq!(last, expected);
     sound(&stage, &run);
 }

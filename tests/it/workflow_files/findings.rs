@@ -7,14 +7,14 @@ use super::{SEED_CODER_REVIEWER, codes, file, one};
 
 const TEN_FAULTS: &str = include_str!("../../data/conformance/ten_faults.json");
 
-fn found(text: &str) -> Vec<Diagnostic> {
+pub(super) fn found(text: &str) -> Vec<Diagnostic> {
     match one(text) {
         Ok((_, findings)) | Err(findings) => findings,
     }
 }
 
 /// The text under the caret, and the line it is in.
-fn caret<'t>(text: &'t str, finding: &Diagnostic) -> &'t str {
+pub(super) fn caret<'t>(text: &'t str, finding: &Diagnostic) -> &'t str {
     let line = text.lines().nth(finding.place.line - 1).unwrap();
     let column = line.char_indices().nth(finding.place.column - 1).unwrap().0;
     assert!(text[finding.span.start..].starts_with(&line[column..]), "{finding:#?}");
@@ -22,7 +22,7 @@ fn caret<'t>(text: &'t str, finding: &Diagnostic) -> &'t str {
 }
 
 /// A workflow of the given states with a coder and a reviewer in the context `talk`.
-fn states(states: &str) -> String {
+pub(super) fn states(states: &str) -> String {
     format!(
         r#"{{"workflow_name": "w", "contexts": [{{"name": "talk"}}],
 "agents": [{{"agent_role": "coder", "context": "talk", "role": "assistant"}},
@@ -151,6 +151,54 @@ fn sub_workflow_inputs_must_be_the_childs() {
     assert_eq!(found[1].hint.as_deref(), Some("did you mean `task`?"));
 }
 
+/// Types that are known before anything runs: inputs, an output, variables and states of a workflow, and what is
+/// under the caret of its only finding.
+#[rustfmt::skip]
+const TYPES: &[(&str, &str, &str, &str, Option<&str>)] = &[
+    ("", "", "", r#"{"name": "start", "action": {"sub_workflow": "c", "sub_workflow_input": {"n": {"text": "7"}}}}"#, None),
+    ("", "", "", r#"{"name": "start", "action": {"sub_workflow": "c", "sub_workflow_input": {"n": {"text": "x"}}}}"#, Some("\"x\"")),
+    ("", "", "", r#"{"name": "start", "action": {"sub_workflow": "c", "sub_workflow_input": {"n": "true"}}}"#, Some("\"true\"")),
+    ("", "", "", r#"{"name": "start", "action": {"sub_workflow": "c", "sub_workflow_input": {"n": "'7'"}}}"#, None),
+    ("boolean", "", "", r#"{"name": "start", "action": {"sub_workflow": "c", "sub_workflow_input": {"n": "common_data.given"}}}"#, Some("\"common_data.given\"")),
+    ("string", "", "", r#"{"name": "start", "action": {"sub_workflow": "c", "sub_workflow_input": {"n": "common_data.given"}}}"#, None),
+    ("boolean", "", "", r#"{"name": "start", "action": {"script": "common_data.given = 1", "sub_workflow": "c", "sub_workflow_input": {"n": "common_data.given"}}}"#, None),
+    ("", "number", "", r#"{"name": "start"}, {"name": "stop", "input": {"text": "done"}}"#, Some("\"done\"")),
+    ("", "number", "", r#"{"name": "start"}, {"name": "stop", "input": "42"}"#, None),
+    ("boolean", "array", "", r#"{"name": "start"}, {"name": "stop", "input": "common_data.given"}"#, Some("\"common_data.given\"")),
+    ("", "array", r#""out": 3"#, r#"{"name": "start"}"#, Some("\"out\"")),
+    ("", "array", r#""out": null"#, r#"{"name": "start"}"#, None),
+    ("", "array", r#""out": 3"#, r#"{"name": "start", "action": {"script": "common_data.out = [1]"}}"#, None),
+    ("boolean", "", "", r#"{"name": "start", "transition": [{"target": "stop", "condition": "common_data.given === 'yes'"}, {"target": "stop"}]}"#, Some("'yes'")),
+    ("boolean", "", "", r#"{"name": "start", "transition": [{"target": "stop", "condition": "common_data.given === true"}, {"target": "stop"}]}"#, None),
+    ("number", "", "", r#"{"name": "start", "action": {"script": "if (common_data.given > 3 || common_data.given === '4') common_data.x = 1"}}"#, Some("'4'")),
+];
+
+#[test]
+fn types_that_cannot_fit_are_found() {
+    let child =
+        r#"{"workflow_name": "c", "input": {"name": "n", "type": "number"}, "states": [{"name": "start"}]}"#;
+    for (input, output, variables, list, expected) in TYPES {
+        let declared = |key: &str, name: &str, kind: &str| match kind {
+            "" => String::new(),
+            kind => format!(r#""{key}": {{"name": "{name}", "type": "{kind}"}}, "#),
+        };
+        let more = declared("input", "given", input) + &declared("output", "out", output);
+        let text = states(list).replacen(
+            "\"contexts\"",
+            &format!("{more}\"variables\": {{{variables}}}, \"contexts\""),
+            1,
+        );
+        let files = vec![file("w.json", &text), file("c.json", child)];
+        let found = match World::new(files).lower("w") {
+            Ok((_, found)) | Err(found) => found,
+        };
+        let found: Vec<_> = found.iter().filter(|one| one.code != "W08").collect();
+        let short: Vec<_> = found.iter().map(|one| (one.code.as_str(), caret(&text, one))).collect();
+        let expected: Vec<_> = expected.iter().map(|under| ("E10", *under)).collect();
+        assert_eq!(short, expected, "{text}\n{found:#?}");
+    }
+}
+
 /// States of a workflow and all its findings with the text under each caret.
 #[rustfmt::skip]
 const WARNINGS: &[(&str, &[(&str, &str)])] = &[
@@ -173,7 +221,7 @@ const WARNINGS: &[(&str, &[(&str, &str)])] = &[
 const REVIEW_WARNINGS: &[(&str, &[(&str, &str)])] = &[
     (r#"{"target": "stop", "condition": "function.review_work.arguments.improvement_needed === true"}, {"target": "stop", "condition": "function.review_work.arguments.improvement_needed === false"}"#, &[]),
     (r#"{"target": "stop", "condition": "function.review_work.arguments.improvement_needed === true"}, {"target": "stop", "condition": "function.review_work.arguments.improvement_needed === true"}"#, &[("W03", "\"start\"")]),
-    (r#"{"target": "stop", "condition": "function.review_work.arguments.work_summary === true"}, {"target": "stop", "condition": "function.review_work.arguments.work_summary === false"}"#, &[("W03", "\"start\"")]),
+    (r#"{"target": "stop", "condition": "function.review_work.arguments.work_summary === 'good'"}, {"target": "stop", "condition": "function.review_work.arguments.work_summary === 'bad'"}"#, &[("W03", "\"start\"")]),
     (r#"{"target": "stop"}, {"target": "start", "condition": "common_data.x"}"#, &[("W04", "\"start\"")]),
     (r#"{"target": "stop", "before": "common_data.a = function.review_work.arguments.work_summary"}"#, &[("W06", "work_summary")]),
     (r#"{"target": "stop", "before": "common_data.a = function.review_work.arguments.work_summary ?? ''"}"#, &[]),

@@ -8,7 +8,9 @@ use synthdev::domain::message::ChatRole;
 use synthdev::domain::model::ModelChoice;
 use synthdev::domain::role::Role;
 use synthdev::domain::script::ScriptForm;
-use synthdev::domain::workflow::{AgentFunction, Input, Limits, NoMatch, Program, SnapshotPolicy, Work};
+use synthdev::domain::workflow::{
+    AgentFunction, Declared, Input, Limits, NoMatch, Program, SnapshotPolicy, Work,
+};
 
 use super::surroundings::World;
 use super::{codes, file, one};
@@ -222,7 +224,9 @@ fn workflow_settings_arrive() {
         "variables": {"n": {"deep": [1]}}
     }));
     let workflow = &program.workflows[0];
-    assert_eq!(workflow.limits, Limits { max_steps: 5, max_visits: 6, max_depth: 2, ..Limits::default() });
+    let declared = Declared { steps: true, visits: true };
+    let limits = Limits { max_steps: 5, max_visits: 6, max_depth: 2, declared, ..Limits::default() };
+    assert_eq!(workflow.limits, limits);
     assert_eq!(
         (workflow.no_match, workflow.snapshot),
         (NoMatch::Go(workflow.stop), SnapshotPolicy::Required)

@@ -58,8 +58,18 @@ impl World {
 }
 
 fn role(name: &str) -> Result<Role, (String, Option<String>)> {
-    let known =
-        ["coder", "reviewer", "architect", "product_manager", "general", "test_writer", "modelless", "typo"];
+    let known = [
+        "coder",
+        "reviewer",
+        "architect",
+        "product_manager",
+        "general",
+        "test_writer",
+        "modelless",
+        "typo",
+        "judge",
+        "clerk",
+    ];
     if !known.contains(&name) {
         return Err((format!("there is no role `{name}`"), Some(format!("known: {}", known.join(", ")))));
     }
@@ -78,6 +88,11 @@ fn role(name: &str) -> Result<Role, (String, Option<String>)> {
             json!({"approved": {"type": "boolean"}, "feedback": {"type": "string"}}),
             "approved",
         )],
+        "clerk" => vec![verdict()],
+        "judge" => vec![
+            verdict(),
+            decision("ask", json!({"question": {"type": "string"}, "urgent": {"type": "boolean"}}), "urgent"),
+        ],
         _ => Vec::new(),
     };
     Ok(Role {
@@ -89,6 +104,32 @@ fn role(name: &str) -> Result<Role, (String, Option<String>)> {
         parsing_tools,
         ..Role::default()
     })
+}
+
+/// A decision with a value of every kind.
+fn verdict() -> ParsingTool {
+    let step = json!({"type": "object", "required": ["title"],
+        "properties": {"title": {"type": "string"}, "done": {"type": "boolean"}}});
+    ParsingTool {
+        name: "verdict".to_owned(),
+        description: String::new(),
+        parameters: json!({
+            "type": "object",
+            "required": ["severity", "ready", "score", "plan"],
+            "properties": {
+                "severity": {"type": "string", "enum": ["low", "medium", "high"]},
+                "ready": {"type": "boolean"},
+                "score": {"type": "integer"},
+                "note": {"type": "string"},
+                "mood": {"enum": ["good", "bad"]},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "plan": {"type": "object", "properties": {
+                    "steps": {"type": "array", "items": step}, "owner": {"type": ["string", "null"]}}},
+                "free": {"anyOf": [{"type": "string"}, {"type": "object"}]}
+            }
+        }),
+        parsing_only: false,
+    }
 }
 
 fn decision(name: &str, properties: Value, required: &str) -> ParsingTool {

@@ -11,9 +11,17 @@ use crate::tui::report;
 use crate::tui::text::{dollars, duration, thousands};
 use crate::tui::transcript::item::{Block, Body, Item, Tone, ToolStatus};
 
+/// States that the last line shows of a long path.
+const SHOWN_FIRST: usize = 8;
+const SHOWN_LAST: usize = 8;
+
 /// Marks a reply that will get no more text.
 pub fn interrupt_reply(model: &mut Model, run: &RunId, call: CallId) {
-    if let Some(at) = model.run_mut(run).and_then(|view| view.replies.remove(&call)) {
+    let Some(view) = model.run_mut(run) else { return };
+    view.speakers.remove(&call);
+    view.summing.remove(&call);
+    view.retry.remove(&call);
+    if let Some(at) = view.replies.remove(&call) {
         mark_interrupted(model, at);
     }
 }
@@ -23,6 +31,10 @@ pub fn close_open(model: &mut Model, run: &RunId) {
     let Some(view) = model.run_mut(run) else { return };
     let replies: Vec<usize> = view.replies.drain().map(|(_, at)| at).collect();
     let tools: Vec<usize> = view.tools.drain().map(|(_, at)| at).collect();
+    view.speakers.clear();
+    view.summing.clear();
+    view.retry.clear();
+    view.branches.clear();
     for at in replies {
         mark_interrupted(model, at);
     }
@@ -121,7 +133,7 @@ fn end_item(
     }
     block = block.foot(format!(
         "{} · {} tokens · {}",
-        view.path.join(" → "),
+        shown_path(&view.path),
         thousands(usage.total()),
         dollars(view.ledger.cost_usd())
     ));
@@ -130,6 +142,17 @@ fn end_item(
         block = block.foot(format!("undo: /snapshot restore {short}"));
     }
     Item::Block(block)
+}
+
+/// The way a run took; of a long one the beginning and the end.
+fn shown_path(path: &[String]) -> String {
+    let (from, to) = (SHOWN_FIRST, path.len().saturating_sub(SHOWN_LAST));
+    match path.get(from..to).map(<[String]>::len) {
+        None | Some(0 | 1) => path.join(" → "),
+        Some(hidden) => {
+            format!("{} → … {hidden} more → {}", path[..from].join(" → "), path[to..].join(" → "))
+        }
+    }
 }
 
 fn mark_interrupted(model: &mut Model, at: usize) {

@@ -1,0 +1,165 @@
+//! `http_request`: one request of a workflow (TOOL-22). Not offered to agents.
+//!
+//! Owns where secrets go: a header may name an environment variable, which is read at the moment of sending and nowhere
+//! else; its value is taken out of everything that comes back.
+//! Refuses other schemes than http and https, and to follow a redirect to another place with secrets at hand.
+
+mod arguments;
+mod client;
+mod received;
+mod redaction;
+mod request;
+
+use std::time::{Duration, Instant};
+
+use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::{Method, Response, StatusCode, Url};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::domain::tool::ToolPreview;
+
+use super::answer::Answer;
+use super::arguments::scalar;
+use super::execute_terminal::LONGEST;
+pub(super) use arguments::Arguments;
+pub(super) use client::Clients;
+use received::Received;
+use request::{Prepared, same_origin, shown};
+
+pub(super) const NAME: &str = "http_request";
+
+const USUAL_LIMIT: Duration = Duration::from_secs(30);
+
+const MOST_REDIRECTS: usize = 5;
+
+/// A body may be this many times larger than what is kept of a text: JSON has to be whole to be read.
+const BODY_CAPS: usize = 4;
+
+pub(super) fn schema() -> Value {
+    json!({"type": "object", "required": ["url"], "properties": {
+        "method": {"type": "string", "minLength": 1},
+        "url": {"type": "string", "minLength": 1},
+        "headers": {"type": "object"},
+        "query": {"type": "object"},
+        "body": {},
+        "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": LONGEST}}})
+}
+
+/// Names of variables, never their values.
+pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
+    let mut lines = vec![format!("{} {}", arguments.method.as_deref().unwrap_or("GET"), arguments.url)];
+    for (name, value) in arguments.query.iter().flatten() {
+        lines.push(format!("  {name} = {}", scalar(value).unwrap_or_else(|| value.to_string())));
+    }
+    for (name, value) in arguments.headers.iter().flatten() {
+        let text = match value["env"].as_str() {
+            Some(variable) => {
+                format!("{}(value of ${variable})", value["prefix"].as_str().unwrap_or_default())
+            }
+            None => scalar(value).unwrap_or_else(|| value.to_string()),
+        };
+        lines.push(format!("{name}: {text}"));
+    }
+    if let Some(body) = &arguments.body {
+        lines.push(String::new());
+        lines.push(body.as_str().map_or_else(|| format!("{body:#}"), str::to_owned));
+    }
+    ToolPreview::Text { text: lines.join("\n") }
+}
+
+pub(super) async fn run(clients: &Clients, cap: usize, arguments: &Arguments) -> Answer {
+    let prepared = match Prepared::of(arguments, &|name| std::env::var(name).ok()) {
+        Ok(prepared) => prepared,
+        Err(problem) => return Answer::failed(problem),
+    };
+    let limit = arguments.timeout_seconds.map_or(USUAL_LIMIT, Duration::from_secs);
+    let started = Instant::now();
+    let ended = timeout(limit, exchange(clients, &prepared, cap * BODY_CAPS)).await;
+    let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match ended {
+        Ok(Ok(received)) => received.into_answer(&prepared.redaction, cap, took),
+        Ok(Err(problem)) => Answer::failed(prepared.redaction.clean(&problem)),
+        Err(_) => {
+            let place = prepared.redaction.clean(&shown(&prepared.url));
+            let data =
+                json!({"status": null, "headers": {}, "body": null, "timed_out": true, "duration_ms": took});
+            Answer::failed(format!("{place} did not answer within {} s", limit.as_secs()))
+                .fact("timed_out", true)
+                .data(data)
+        }
+    }
+}
+
+/// Sends, follows redirects, reads at most `most` bytes of the body.
+async fn exchange(clients: &Clients, prepared: &Prepared, most: usize) -> Result<Received, String> {
+    let (mut method, mut url) = (prepared.method.clone(), prepared.url.clone());
+    let mut with_body = true;
+    for hop in 0.. {
+        let response = send(clients, prepared, &method, &url, with_body).await?;
+        let stopped = match redirection(prepared, &url, &response) {
+            None => None,
+            Some(Err(why)) => Some(why),
+            Some(Ok(_)) if hop == MOST_REDIRECTS => {
+                Some(format!("it redirects more than {MOST_REDIRECTS} times"))
+            }
+            Some(Ok(next)) => {
+                if becomes_get(response.status(), &method) {
+                    (method, with_body) = (Method::GET, false);
+                }
+                url = next;
+                continue;
+            }
+        };
+        return received::read(response, url, stopped, most).await;
+    }
+    Err("no answer".to_owned())
+}
+
+async fn send(
+    clients: &Clients,
+    prepared: &Prepared,
+    method: &Method,
+    url: &Url,
+    with_body: bool,
+) -> Result<Response, String> {
+    let mut headers = prepared.headers.clone();
+    if !with_body {
+        headers.remove(CONTENT_TYPE);
+    }
+    let mut request = clients.get(url)?.request(method.clone(), url.clone()).headers(headers);
+    if let Some(body) = prepared.body.as_ref().filter(|_| with_body) {
+        request = request.body(body.clone());
+    }
+    request.send().await.map_err(|error| format!("{}: {}", shown(url), client::cause(&error)))
+}
+
+/// Where an answer sends us; `Err`: why we do not go there. `None`: it sends us nowhere.
+fn redirection(prepared: &Prepared, from: &Url, response: &Response) -> Option<Result<Url, String>> {
+    let moved = [301, 302, 303, 307, 308].contains(&response.status().as_u16());
+    let location = response.headers().get(LOCATION).filter(|_| moved)?;
+    let next = location.to_str().ok().and_then(|location| from.join(location).ok());
+    let Some(next) = next.filter(request::is_web) else {
+        return Some(Err("it redirects to something that is no http or https address".to_owned()));
+    };
+    if from.scheme() == "https" && next.scheme() == "http" {
+        return Some(Err(format!("it redirects from https to http ({})", shown(&next))));
+    }
+    if prepared.private && !same_origin(&prepared.url, &next) {
+        let place = shown(&next);
+        return Some(Err(format!(
+            "it redirects to {place}, where this request's credentials do not belong; \
+             if they do, use that address as `url`"
+        )));
+    }
+    Some(Ok(next))
+}
+
+/// What browsers do: only 307 and 308 repeat a POST.
+fn becomes_get(status: StatusCode, method: &Method) -> bool {
+    match status.as_u16() {
+        303 => *method != Method::HEAD,
+        301 | 302 => *method == Method::POST,
+        _ => false,
+    }
+}

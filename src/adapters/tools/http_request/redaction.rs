@@ -1,0 +1,71 @@
+//! Takes the secrets of one request out of everything that came of it, whoever repeats them.
+
+use serde_json::Value;
+
+/// A shorter text is no secret; hiding it would eat ordinary words.
+const SHORTEST: usize = 4;
+
+const HIDDEN: &str = "***";
+
+/// What must not be seen. Has no `Debug` on purpose.
+#[derive(Default)]
+pub(super) struct Redaction {
+    secrets: Vec<String>,
+}
+
+impl Redaction {
+    /// Also in the form in which a JSON text would quote it.
+    pub(super) fn hide(&mut self, secret: &str) {
+        let quoted = Value::from(secret).to_string();
+        for form in [secret, quoted.trim_matches('"')] {
+            if form.len() >= SHORTEST && !self.secrets.iter().any(|known| known == form) {
+                self.secrets.push(form.to_owned());
+            }
+        }
+        // the longest first, so that none leaves a part of another behind
+        self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    }
+
+    pub(super) fn longest(&self) -> usize {
+        self.secrets.first().map_or(0, String::len)
+    }
+
+    pub(super) fn clean(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), HIDDEN))
+    }
+
+    /// Texts, keys, and numbers that spell a secret.
+    pub(super) fn clean_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.clean(&text)),
+            Value::Number(number) => {
+                let text = number.to_string();
+                if self.clean(&text) == text { Value::Number(number) } else { HIDDEN.into() }
+            }
+            Value::Array(items) => items.into_iter().map(|item| self.clean_value(item)).collect(),
+            Value::Object(map) => {
+                map.into_iter().map(|(key, value)| (self.clean(&key), self.clean_value(value))).collect()
+            }
+            plain @ (Value::Null | Value::Bool(_)) => plain,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn secrets_disappear_in_every_form() {
+        let mut redaction = Redaction::default();
+        redaction.hide("12345678");
+        redaction.hide("Bearer 12345678");
+        redaction.hide("pass\"word");
+        redaction.hide("abc");
+        let value = json!({"12345678": [12_345_678, "x 12345678 y", true, null], "said": "Bearer 12345678!"});
+        let expected = json!({"***": ["***", "x *** y", true, null], "said": "***!"});
+        assert_eq!(redaction.clean_value(value), expected);
+        assert_eq!(redaction.clean(r#"{"a": "pass\"word"} abc"#), r#"{"a": "***"} abc"#);
+    }
+}

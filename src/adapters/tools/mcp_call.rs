@@ -1,0 +1,51 @@
+//! `mcp`: one call of a tool of an MCP server, for a workflow. Not offered to agents.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::domain::tool::ToolPreview;
+use crate::ports::mcp::McpPort;
+
+use super::answer::Answer;
+
+pub(super) const NAME: &str = "mcp";
+
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    server: String,
+    tool: String,
+    arguments: Option<Value>,
+}
+
+pub(super) fn schema() -> Value {
+    json!({"type": "object", "required": ["server", "tool"], "properties": {
+        "server": {"type": "string", "minLength": 1},
+        "tool": {"type": "string", "minLength": 1},
+        "arguments": {"type": "object"}}})
+}
+
+pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
+    let given = arguments.arguments.as_ref().map(|given| format!("{given:#}")).unwrap_or_default();
+    ToolPreview::Text {
+        text: format!("`{}` of MCP server `{}`\n\n{given}", arguments.tool, arguments.server),
+    }
+}
+
+pub(super) async fn run(servers: &dyn McpPort, arguments: Arguments) -> Answer {
+    let given = arguments.arguments.unwrap_or_else(|| json!({}));
+    match servers.call(&arguments.server, &arguments.tool, &given).await {
+        Ok(result) => {
+            let body = match &result {
+                Value::String(text) => text.clone(),
+                other => format!("{other:#}"),
+            };
+            Answer::succeeded(format!("{} of {} answered", arguments.tool, arguments.server))
+                .body(body)
+                .data(result)
+        }
+        Err(error) => {
+            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            Answer::failed(format!("{error}{hint}"))
+        }
+    }
+}

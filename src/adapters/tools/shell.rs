@@ -1,0 +1,165 @@
+//! `shell`: a workflow's own command, for its gates (FSM-16). Not offered to agents.
+//!
+//! With `args` the command is a program that no shell reads; without, a line for `sh`. Output and errors are kept apart,
+//! so that conditions can read both. Started, limited and stopped like `execute_terminal`'s commands.
+//! Refuses directories outside of the project.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::domain::tool::ToolPreview;
+
+use super::answer::Answer;
+use super::arguments::scalar;
+use super::execute_terminal::{LONGEST, of_exit};
+use super::fence::reason;
+use super::process::{self, Ended, Exit, Job, What};
+use super::project::Project;
+use super::risky;
+
+pub(super) const NAME: &str = "shell";
+
+/// A signal's number is added to this where a program has no exit code of its own, as shells do.
+const BY_SIGNAL: i32 = 128;
+
+#[derive(Deserialize)]
+pub(super) struct Arguments {
+    command: String,
+    args: Option<Vec<Value>>,
+    cwd: Option<String>,
+    env: Option<Map<String, Value>>,
+    timeout_seconds: Option<u64>,
+}
+
+pub(super) fn schema() -> Value {
+    json!({"type": "object", "required": ["command"], "properties": {
+        "command": {"type": "string", "minLength": 1},
+        "args": {"type": "array"},
+        "cwd": {"type": "string", "minLength": 1},
+        "env": {"type": "object"},
+        "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": LONGEST}}})
+}
+
+pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
+    let mut command = arguments.command.clone();
+    for argument in arguments.args.iter().flatten() {
+        command.push(' ');
+        command.push_str(&quoted(&scalar(argument).unwrap_or_else(|| argument.to_string())));
+    }
+    let warning = risky::warning(&command);
+    let set = arguments.env.iter().flatten();
+    let set = set.map(|(name, value)| format!("{name}={} ", quoted(&scalar(value).unwrap_or_default())));
+    let cwd = arguments.cwd.clone().unwrap_or_else(|| ".".to_owned());
+    ToolPreview::Command { command: set.chain([command]).collect(), cwd, warning }
+}
+
+pub(super) async fn run(project: &Project, arguments: Arguments) -> Answer {
+    let prepared = match Prepared::of(project, &arguments) {
+        Ok(prepared) => prepared,
+        Err(problem) => return Answer::failed(problem),
+    };
+    let limit = arguments.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
+    let job = Job {
+        what: match &prepared.args {
+            Some(args) => What::Program(&arguments.command, args),
+            None => What::Line(&arguments.command),
+        },
+        directory: &prepared.directory,
+        environment: &prepared.environment,
+        apart: true,
+    };
+    let started = Instant::now();
+    match process::run(project, &job, limit).await {
+        Ok(ended) => answer(ended, limit, started.elapsed()),
+        Err(error) => Answer::failed(format!("the command could not be started: {}", reason(&error))),
+    }
+}
+
+/// The arguments, checked.
+struct Prepared {
+    args: Option<Vec<String>>,
+    directory: PathBuf,
+    environment: Vec<(String, String)>,
+}
+
+impl Prepared {
+    fn of(project: &Project, arguments: &Arguments) -> Result<Self, String> {
+        if arguments.command.contains('\0') {
+            return Err("`command` must not contain NUL".to_owned());
+        }
+        if arguments.args.is_some() && arguments.command.starts_with('-') {
+            return Err("`command` names a program: it must not begin with `-`".to_owned());
+        }
+        Ok(Self {
+            args: arguments.args.as_deref().map(program_arguments).transpose()?,
+            directory: directory(project, arguments.cwd.as_deref().unwrap_or("."))?,
+            environment: arguments.env.as_ref().map_or(Ok(Vec::new()), variables)?,
+        })
+    }
+}
+
+fn program_arguments(args: &[Value]) -> Result<Vec<String>, String> {
+    let text = |(at, value): (usize, &Value)| {
+        scalar(value)
+            .filter(|text| !text.contains('\0'))
+            .ok_or_else(|| format!("`args`[{at}] must be a text without NUL, a number or a boolean"))
+    };
+    args.iter().enumerate().map(text).collect()
+}
+
+fn directory(project: &Project, cwd: &str) -> Result<PathBuf, String> {
+    let spot = project.fence.readable(cwd).map_err(|error| format!("`cwd`: {error}"))?;
+    if !spot.absolute.is_dir() {
+        return Err(format!("`cwd`: there is no directory `{}`", spot.relative));
+    }
+    Ok(spot.absolute)
+}
+
+fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, String> {
+    let pair = |(name, value): (&String, &Value)| {
+        let named = !name.is_empty() && !name.contains(['=', '\0']);
+        let text = scalar(value).filter(|text| named && !text.contains('\0'));
+        text.map(|text| (name.clone(), text)).ok_or_else(|| {
+            format!("`env`: `{name}` must be a name without `=`, set to a text, a number or a boolean")
+        })
+    };
+    env.iter().map(pair).collect()
+}
+
+fn answer(ended: Ended, limit: Duration, took: Duration) -> Answer {
+    let code = match &ended.exit {
+        Exit::Status(status) => status.code().or_else(|| status.signal().map(|signal| BY_SIGNAL + signal)),
+        Exit::TimedOut | Exit::Lost(_) => None,
+    };
+    let data = json!({
+        "exit_code": code,
+        "stdout": ended.output.text,
+        "stderr": ended.errors.text,
+        "timed_out": matches!(ended.exit, Exit::TimedOut),
+        "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    });
+    let omitted = ended.output.omitted + ended.errors.omitted;
+    let mut answer = of_exit(&ended.exit, limit).fact("output_bytes_left_out", omitted).data(data);
+    if let Some(notice) = ended.left_over.notice() {
+        answer = answer.fact("notice", notice);
+    }
+    let mut body = ended.output.text;
+    if !ended.errors.text.is_empty() {
+        let gap = if body.is_empty() || body.ends_with('\n') { "" } else { "\n" };
+        body.push_str(&format!("{gap}--- errors ---\n{}", ended.errors.text));
+    }
+    answer.body(body)
+}
+
+/// As a shell would want it written, for people.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./=:,@%+".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

@@ -1,0 +1,112 @@
+//! `graph`: finds the workflow, or the run with the workflow as it was then, and has it drawn.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use super::past::of_store;
+use super::runs::load;
+use super::wiring;
+use super::world::World;
+use crate::adapters::disk;
+use crate::cli::args::GraphArgs;
+use crate::cli::exit;
+use crate::cli::graph::{Look, graphs, show};
+use crate::cli::words::{name, tell};
+use crate::config::catalog::Catalog;
+use crate::config::source::SourceFile;
+use crate::config::suggest::did_you_mean;
+use crate::domain::place::Layer;
+use crate::domain::workflow::Program;
+use crate::runtime::history::RunRecord;
+
+/// Columns where nobody says how wide the output is.
+const USUAL_WIDTH: usize = 80;
+/// A wider drawing is harder to read, not easier.
+const WIDEST: usize = 140;
+
+pub(super) fn graph(world: &World, args: &GraphArgs) -> Result<u8> {
+    let (program, at, run) = match &args.run {
+        Some(id) => {
+            let record = record(world, id)?;
+            let at = part(&record.program, args.workflow.as_deref(), id)?;
+            (record.program.clone(), at, Some(record))
+        }
+        None => match program(world, args.workflow.as_deref().unwrap_or_default())? {
+            Some(program) => (program, 0, None),
+            None => return Ok(exit::USAGE),
+        },
+    };
+    let drawn = graphs(&program, at, args.children, run.as_ref());
+    let mut out = std::io::stdout().lock();
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let look = Look { width: width(args.width), colour: out.is_terminal() && !plain };
+    show(&drawn, run.as_ref(), args.format, look, &mut out)?;
+    Ok(exit::COMPLETED)
+}
+
+fn width(asked: Option<usize>) -> usize {
+    let terminal = || {
+        let size = std::io::stdout().is_terminal().then(crossterm::terminal::size);
+        let columns = size.and_then(Result::ok).map(|(columns, _)| usize::from(columns));
+        // some terminals do not know their size and say 0
+        columns.filter(|columns| *columns > 0).map(|columns| columns.min(WIDEST))
+    };
+    asked.or_else(terminal).unwrap_or(USUAL_WIDTH)
+}
+
+fn record(world: &World, id: &str) -> Result<RunRecord> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
+    wired.handle.run(id).map_err(of_store)
+}
+
+/// Which workflow of a run is meant: the one that was started, or one that it called.
+fn part(program: &Program, wanted: Option<&str>, run: &str) -> Result<usize> {
+    let Some(wanted) = wanted else { return Ok(0) };
+    let names: Vec<String> = program.workflows.iter().map(|workflow| name(&workflow.name)).collect();
+    program.workflows.iter().position(|workflow| workflow.name == wanted).with_context(|| {
+        format!("run {run} used no workflow `{}`\nhint: it used {}", name(wanted), names.join(", "))
+    })
+}
+
+/// The first workflow of a file, or a configured one; `None` if it has errors, which were told.
+fn program(world: &World, wanted: &str) -> Result<Option<Program>> {
+    // What a workflow looks like does not depend on the models of this machine.
+    let overrides = world.scripted("graph");
+    let path = Path::new(wanted);
+    let file = path.is_file().then(|| source(path)).transpose()?;
+    let (catalog, _) = load(world, overrides, file.clone())?;
+    let named = catalog.workflow(wanted).is_some();
+    let checked = match file {
+        Some(file) if !named => catalog.check_file(&file).map(|(programs, _)| programs),
+        _ if named => catalog.check(wanted).map(|(program, _)| vec![program]),
+        _ => bail!("{}", unknown(&catalog, wanted)),
+    };
+    let mut programs = match checked {
+        Ok(programs) => programs.into_iter(),
+        Err(found) => {
+            super::findings::tell(&catalog, &found);
+            return Ok(None);
+        }
+    };
+    let first = programs.next();
+    let more: Vec<String> =
+        programs.filter_map(|other| other.workflows.first().map(|root| name(&root.name))).collect();
+    if !more.is_empty() {
+        tell(format_args!("note: the file also holds {}; only its first workflow is drawn", more.join(", ")));
+    }
+    Ok(first)
+}
+
+fn source(path: &Path) -> Result<SourceFile> {
+    let text = disk::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(SourceFile::new(Layer::CommandLine, path.display().to_string(), text))
+}
+
+fn unknown(catalog: &Catalog, wanted: &str) -> String {
+    let names = catalog.workflows().iter().map(|entry| entry.name.as_str());
+    let hint = did_you_mean(wanted, names).unwrap_or_else(|| "`synthdev workflows` lists them".to_owned());
+    format!("there is no workflow and no file `{}`\nhint: {hint}", name(wanted))
+}

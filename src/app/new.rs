@@ -1,0 +1,240 @@
+//! `new`: writes a commented workflow or role that works as it is, and says what to do with it next.
+//!
+//! Refuses to replace a file unasked, and to write one that would not be read.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::findings;
+use super::runs::load_quietly;
+use super::sources::Gathered;
+use super::trust;
+use super::world::World;
+use crate::cli::args::{NewCommand, NewPlace, Template};
+use crate::cli::exit;
+use crate::cli::words::{Clean, name as shown, tell};
+use crate::config::catalog::Catalog;
+use crate::config::role_file::read_roles;
+use crate::config::source::SourceFile;
+use crate::config::trust::Verdict;
+use crate::domain::diagnostic::Diagnostic;
+use crate::domain::place::{Layer, Place};
+
+const MINIMAL: &str = include_str!("../../config/templates/workflow/minimal.json");
+const REVIEW: &str = include_str!("../../config/templates/workflow/review.json");
+const ROLE: &str = include_str!("../../config/templates/role.json");
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Workflow,
+    Role,
+}
+
+impl What {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Workflow => "workflow",
+            Self::Role => "role",
+        }
+    }
+}
+
+/// What is about to be written.
+struct Draft<'a> {
+    what: What,
+    name: &'a str,
+    text: &'static str,
+    place: &'a NewPlace,
+}
+
+pub(super) fn new(world: &World, command: &NewCommand) -> Result<u8> {
+    let draft = match command {
+        NewCommand::Workflow { name, template, place } => {
+            Draft { what: What::Workflow, name, text: text(*template), place }
+        }
+        NewCommand::Role { name, place } => Draft { what: What::Role, name, text: ROLE, place },
+    };
+    check_name(&draft)?;
+    let (directory, layer) = directory(world, &draft);
+    let path = directory.join(format!("{}.json", draft.name));
+    let (catalog, gathered) = load_quietly(world, world.scripted("new"))?;
+    let hidden = clash(&catalog, &draft, layer, &path)?;
+    let file = SourceFile::new(layer, path.display().to_string(), filled(&draft, &directory));
+    let found = problems(&catalog, &draft, &file);
+    if !found.is_empty() {
+        findings::tell(&catalog, &found);
+        bail!("nothing was written: with your configuration this {} would not work", draft.what.word());
+    }
+    write(&path, &file.text, draft.place.force)?;
+    let trusted = layer != Layer::Project
+        || gathered.verdict == Verdict::Trusted && keep_trust(world, &gathered, &path)?;
+    // people read and copy the path: inside the project it is short
+    let path = path.strip_prefix(&world.project).unwrap_or(&path);
+    conclude(&draft, path, layer, trusted, hidden.as_ref())?;
+    Ok(exit::COMPLETED)
+}
+
+fn text(template: Template) -> &'static str {
+    match template {
+        Template::Minimal => MINIMAL,
+        Template::Review => REVIEW,
+    }
+}
+
+/// The name becomes a file's name and is typed in commands.
+fn check_name(draft: &Draft<'_>) -> Result<()> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name = draft.name;
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) || name.starts_with('-') {
+        bail!(
+            "`{}` cannot be the name of a {}\nhint: up to 64 letters, digits, _ and -",
+            shown(name),
+            draft.what.word()
+        );
+    }
+    Ok(())
+}
+
+/// Where it goes, and which layer will read it from there (none, for a directory of one's own).
+fn directory(world: &World, draft: &Draft<'_>) -> (PathBuf, Layer) {
+    let folder = format!("{}s", draft.what.word());
+    let (project, user) = (world.project.join(trust::FOLDER), world.dirs.config.join(&folder));
+    let of_project = project.join(&folder);
+    match &draft.place.dir {
+        Some(directory) if world.project.join(directory).starts_with(&of_project) => {
+            (directory.clone(), Layer::Project)
+        }
+        Some(directory) if world.project.join(directory).starts_with(&user) => {
+            (directory.clone(), Layer::User)
+        }
+        Some(directory) => (directory.clone(), Layer::CommandLine),
+        None if project.is_dir() => (of_project, Layer::Project),
+        None => (user, Layer::User),
+    }
+}
+
+/// The place of a weaker definition that will be hidden. One of the same layer is an error: neither would be used.
+fn clash(catalog: &Catalog, draft: &Draft<'_>, layer: Layer, path: &Path) -> Result<Option<Place>> {
+    let same_file = |place: &Place| place.file.ends_with(&format!("/{}.json", draft.name));
+    let known = match draft.what {
+        What::Workflow => catalog.workflow(draft.name).map(|entry| (entry.layer, entry.place.clone())),
+        What::Role => catalog
+            .roles()
+            .iter()
+            .find(|role| role.name == draft.name && role.group.is_empty())
+            .and_then(|role| Some((role.layer, role.places.last()?.clone()))),
+    };
+    match known {
+        Some((known, place)) if known == layer && draft.what == What::Workflow && !same_file(&place) => {
+            bail!(
+                "there is already a workflow `{}`: {place}\nhint: choose another name; {} was not written",
+                draft.name,
+                path.display()
+            )
+        }
+        Some((known, place)) if known < layer => Ok(Some(place)),
+        _ => Ok(None),
+    }
+}
+
+/// The template with the name, and with a reference to the schema if one is there.
+fn filled(draft: &Draft<'_>, directory: &Path) -> String {
+    let schema =
+        directory.parent().map(|above| above.join("schema").join(format!("{}.json", draft.what.word())));
+    let reference = match schema.is_some_and(|path| path.is_file()) {
+        true => format!("  \"$schema\": \"../schema/{}.json\",\n", draft.what.word()),
+        false => String::new(),
+    };
+    draft.text.replace("  __SCHEMA__\n", &reference).replace("__NAME__", draft.name)
+}
+
+fn problems(catalog: &Catalog, draft: &Draft<'_>, file: &SourceFile) -> Vec<Diagnostic> {
+    if draft.what == What::Role {
+        return read_roles(file).1;
+    }
+    match catalog.check_file(file) {
+        Ok((_, notes)) => notes,
+        Err(found) => found,
+    }
+}
+
+fn write(path: &Path, text: &str, force: bool) -> Result<()> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("{} cannot be made", directory.display()))?;
+    }
+    let mut options = OpenOptions::new();
+    // asking first and writing then could replace what somebody else wrote in between
+    if force {
+        options.write(true).create(true).truncate(true)
+    } else {
+        options.write(true).create_new(true)
+    };
+    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    match written {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            bail!(
+                "{} is already there\nhint: choose another name, or replace it with --force",
+                path.display()
+            )
+        }
+        other => other.with_context(|| format!("{} cannot be written", path.display())),
+    }
+}
+
+/// A project that was trusted stays so if this file is all that changed: whoever wrote it here meant it.
+fn keep_trust(world: &World, before: &Gathered, path: &Path) -> Result<bool> {
+    let full = world.project.join(path);
+    let own = full.strip_prefix(&world.project).unwrap_or(&full).display().to_string();
+    let files = trust::project_files(&world.project);
+    if !files.same_but(&before.project, &own) {
+        return Ok(false);
+    }
+    Ok(trust::decide(world, &files, true)? == Verdict::Trusted)
+}
+
+fn conclude(
+    draft: &Draft<'_>,
+    path: &Path,
+    layer: Layer,
+    trusted: bool,
+    hidden: Option<&Place>,
+) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    let mut out = Clean(&mut stdout);
+    let (path, name) = (path.display(), draft.name);
+    writeln!(out, "wrote {path}")?;
+    if let Some(place) = hidden {
+        tell(format_args!(
+            "note: it takes precedence over the {} in {}",
+            draft.what.word(),
+            shown(&place.to_string())
+        ));
+    }
+    if !trusted {
+        tell("note: this project's configuration is not used until you trust it: --trust");
+    }
+    let found = layer != Layer::CommandLine;
+    let with = if trusted { "" } else { " --trust" };
+    writeln!(out, "\nnext:")?;
+    match draft.what {
+        What::Role if found => {
+            writeln!(out, "  synthdev{with} roles")?;
+            writeln!(out, "  synthdev{with} --role {name}")?;
+        }
+        What::Role => writeln!(out, "  copy it to .synthdev/roles of a project, or to your own roles")?,
+        What::Workflow => {
+            writeln!(out, "  synthdev check {path}")?;
+            writeln!(out, "  synthdev graph {path}")?;
+            if found {
+                writeln!(out, "  synthdev{with} run {name} \"…\"")?;
+            } else {
+                writeln!(out, "  synthdev run --workflow-file {path} \"…\"")?;
+            }
+        }
+    }
+    Ok(())
+}

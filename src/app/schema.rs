@@ -1,0 +1,48 @@
+//! `schema`: prints the JSON Schema of a kind of file, or writes them where an editor finds them.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::cli::args::SchemaName;
+use crate::cli::exit;
+use crate::cli::words::Clean;
+use crate::config::schema::Schema;
+
+pub(super) fn schema(name: Option<SchemaName>, directory: Option<&Path>) -> Result<u8> {
+    let named = name.map(named);
+    let mut out = std::io::stdout().lock();
+    if let Some(directory) = directory {
+        let wanted: Vec<Schema> = named.map_or_else(|| Schema::ALL.to_vec(), |one| vec![one]);
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("{} cannot be made", directory.display()))?;
+        for schema in wanted {
+            let path = directory.join(format!("{}.json", schema.name()));
+            std::fs::write(&path, schema.text())
+                .with_context(|| format!("{} cannot be written", path.display()))?;
+            writeln!(Clean(&mut out), "{}", path.display())?;
+        }
+    } else if let Some(schema) = named {
+        write!(out, "{}", schema.text())?;
+    } else {
+        for schema in Schema::ALL {
+            writeln!(out, "{:<9} {}", schema.name(), schema.about())?;
+        }
+        writeln!(
+            out,
+            "\nsynthdev schema NAME prints one; --write DIR writes all of them, for \"$schema\" in your files"
+        )?;
+    }
+    Ok(exit::COMPLETED)
+}
+
+fn named(name: SchemaName) -> Schema {
+    match name {
+        SchemaName::Workflow => Schema::Workflow,
+        SchemaName::Role => Schema::Role,
+        SchemaName::Settings => Schema::Settings,
+        SchemaName::Replies => Schema::Replies,
+        SchemaName::Test => Schema::Test,
+    }
+}

@@ -1,0 +1,40 @@
+//! What happens beside the ordinary turns of a run, a line each: branches, and what went wrong and was dealt with. For
+//! the progress of a run and for the timeline of a past one.
+
+use super::words::{name, one_line};
+use crate::engine::event::RunEvent;
+
+/// `None`: it is no such moment.
+pub fn line(event: &RunEvent) -> Option<String> {
+    Some(match event {
+        RunEvent::ContextSummarized { agent, context, entries, model, usage, .. } => {
+            let (agent, context, model, total) = (name(agent), name(context), name(model), usage.total());
+            format!("{agent} summed up {entries} messages of {context} ({model}, {total} tokens)")
+        }
+        RunEvent::Forked { total, .. } => format!("{total} at once"),
+        RunEvent::BranchStarted { branch, .. } => format!("branch {} started", name(branch)),
+        RunEvent::BranchFinished { branch, error: None, .. } => format!("branch {} finished", name(branch)),
+        RunEvent::BranchFinished { branch, error: Some(error), .. } => {
+            format!("branch {} failed: {}", name(branch), one_line(&error.detail, 120))
+        }
+        RunEvent::Joined { succeeded, failed, stopped, .. } => {
+            format!("joined: {succeeded} succeeded, {failed} failed, {stopped} stopped")
+        }
+        RunEvent::Retrying { attempt, max_attempts, delay_ms, error, .. } => format!(
+            "attempt {attempt} of {max_attempts} in {delay_ms} ms after [{}]: {}",
+            name(&error.code),
+            one_line(&error.detail, 100)
+        ),
+        RunEvent::Caught { error, by, target, .. } => {
+            let target = target.as_ref().map_or_else(String::new, |target| format!(" → {}", name(target)));
+            format!("[{}] taken by {}{target}", name(&error.code), name(by))
+        }
+        RunEvent::Stored { key, .. } => format!("stored in common_data.{}", name(key)),
+        RunEvent::BudgetWarning { what, spent, soft, .. } => {
+            format!("warning: {spent} {} spent, {soft} is the soft budget", name(what))
+        }
+        RunEvent::Waiting { .. } => "waiting".to_owned(),
+        RunEvent::Queued { text } => format!("queued: {}", one_line(text, 120)),
+        _ => return None,
+    })
+}

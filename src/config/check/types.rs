@@ -1,0 +1,150 @@
+//! Types that are known before anything runs (E10): what is given to a child, what comes out, what inputs are
+//! compared with.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::super::script_facts::{Compared, Literal};
+use super::super::source::Findings;
+use super::super::workflow_file::{InputForm, StateForm, WorkflowForm, inside};
+use super::decisions::clash;
+use super::schema::article;
+use super::{InputScript, Unit};
+use crate::domain::workflow::ParameterType;
+
+pub(super) fn check<'w>(
+    unit: &Unit,
+    child: &dyn Fn(&str) -> Option<&'w WorkflowForm>,
+    findings: &mut Findings<'_>,
+) {
+    let known = Known::new(unit);
+    for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
+        if let Some(callee) = state.sub_workflow.as_ref().and_then(|called| child(&called.value)) {
+            given(&known, state, &scripts.sub_inputs, callee, findings);
+        }
+    }
+    output(unit, &known, findings);
+    compared(unit, &known, findings);
+}
+
+/// Inputs that keep their type for the whole run, because nothing writes them.
+struct Known<'u> {
+    form: &'u WorkflowForm,
+    written: HashSet<&'u str>,
+    /// A script may write any key.
+    opaque: bool,
+}
+
+impl<'u> Known<'u> {
+    fn new(unit: &'u Unit) -> Self {
+        let written = unit.scripts().flat_map(|script| &script.facts.writes).map(|key| key.name.as_str());
+        Self {
+            form: &unit.form,
+            written: written.collect(),
+            opaque: unit.scripts().any(|script| script.facts.opaque),
+        }
+    }
+
+    fn is_written(&self, key: &str) -> bool {
+        self.opaque || self.written.contains(key)
+    }
+
+    fn input(&self, key: &str) -> Option<ParameterType> {
+        let input = self.form.inputs.iter().find(|input| input.name.value == key)?;
+        (!self.is_written(key)).then_some(input.kind)
+    }
+
+    /// Why a value cannot become one of this type; `None` where that is not certain.
+    fn refuses(&self, kind: ParameterType, input: &InputScript) -> Option<String> {
+        let literal = match input {
+            InputScript::Text(text) => Value::String(text.clone()),
+            InputScript::Value(value) => value.clone(),
+            InputScript::Script(script) => match (&script.facts.literal, &script.facts.data_path) {
+                (Some(literal), _) => value(literal)?,
+                (None, Some(key)) => {
+                    let own = self.input(key)?;
+                    // any text may hold JSON, and anything becomes text
+                    let fits = own == kind || own == ParameterType::String || kind == ParameterType::String;
+                    let message = || format!("`{key}` is {}", article(own.as_str()));
+                    return (!fits).then(message);
+                }
+                (None, None) => return None,
+            },
+            InputScript::Absent => return None,
+        };
+        let shown = literal.to_string();
+        kind.convert(literal).err().map(|_| format!("this is {shown}"))
+    }
+}
+
+/// A45, A47: inputs of a child.
+fn given(
+    known: &Known<'_>,
+    state: &StateForm,
+    scripts: &[InputScript],
+    callee: &WorkflowForm,
+    findings: &mut Findings<'_>,
+) {
+    for ((key, form), script) in state.sub_inputs.iter().zip(scripts) {
+        let Some(input) = callee.inputs.iter().find(|input| input.name.value == key.value) else { continue };
+        if let Some(why) = known.refuses(input.kind, script) {
+            let name = &callee.name.value;
+            let message = format!("`{}` of `{name}` is {}, {why}", key.value, article(input.kind.as_str()));
+            findings.error("E10", place(form), message, None);
+        }
+    }
+}
+
+/// A43 to A45: `stop.input`, else the variable of the output's name if nothing ever changes it.
+fn output(unit: &Unit, known: &Known<'_>, findings: &mut Findings<'_>) {
+    let Some(output) = &unit.form.output else { return };
+    let kind = article(output.kind.as_str());
+    let states = unit.form.states.iter().zip(&unit.states);
+    let stop = states.into_iter().find(|(state, _)| state.name.value == "stop" && state.input.is_some());
+    if let Some((state, scripts)) = stop {
+        if let (Some(form), Some(why)) = (&state.input, known.refuses(output.kind, &scripts.input)) {
+            let message = format!("the output `{}` is {kind}, {why}", output.name.value);
+            findings.error("E10", place(form), message, None);
+        }
+        return;
+    }
+    let variable = unit.form.variables.iter().find(|(name, _)| name.value == output.name.value);
+    if let Some((name, value)) = variable
+        && !known.is_written(&name.value)
+        && !value.is_null()
+        && output.kind.convert(value.clone()).is_err()
+    {
+        let message = format!("the output `{}` is {kind}, and nothing changes this value", name.value);
+        let hint = format!("set `common_data.{}` in a script, or correct the type", name.value);
+        findings.error("E10", name.span.clone(), message, Some(hint));
+    }
+}
+
+fn compared(unit: &Unit, known: &Known<'_>, findings: &mut Findings<'_>) {
+    for script in unit.scripts() {
+        for compare in &script.facts.compares {
+            let Compared::Data(key) = &compare.what else { continue };
+            let Some(kind) = known.input(key) else { continue };
+            if let Some((message, hint)) = clash(&json!({"type": kind.as_str()}), compare) {
+                let span = inside(findings.file, &script.text.span, compare.offset)
+                    ..inside(findings.file, &script.text.span, compare.end);
+                findings.error("E10", span, format!("the input `{key}` {message}"), hint);
+            }
+        }
+    }
+}
+
+fn value(literal: &Literal) -> Option<Value> {
+    match literal {
+        Literal::Bool(flag) => Some(json!(flag)),
+        Literal::Number(number) => Some(json!(number)),
+        Literal::Text(text) => Some(json!(text)),
+        // it is missing, which is found when it happens (A27)
+        Literal::Null | Literal::Undefined => None,
+    }
+}
+
+fn place(form: &InputForm) -> std::ops::Range<usize> {
+    form.span()
+}

@@ -1,0 +1,229 @@
+//! The cost envelope: what one run of a program can cost at most, by state and in all.
+//!
+//! Worst cases only: every loop turns as often as its limits let it, every agent uses all its rounds of tools, every
+//! retry is needed. Transport retries of model calls are not counted: what failed is not paid. Tokens are estimated
+//! from characters. Nothing is run and no file is read.
+
+mod amount;
+mod graph;
+mod lanes;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::domain::workflow::{Program, Work, Workflow};
+use amount::{Amount, UNBOUNDED, per_call, per_visit};
+use graph::Limited;
+use lanes::Lanes;
+
+/// A worst case, or `None` where nothing bounds it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Bound {
+    /// By the limits that the files set themselves.
+    pub declared: Option<u64>,
+    /// With the default limits where a file sets none.
+    pub default: Option<u64>,
+}
+
+/// As [`Bound`], in US dollars.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Dollars {
+    pub declared: Option<f64>,
+    pub default: Option<f64>,
+}
+
+/// What is used up.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Spending {
+    pub calls: Bound,
+    pub prompt_tokens: Bound,
+    /// `None`: nothing limits the length of an answer.
+    pub answer_tokens: Option<Bound>,
+    /// `None`: a price is not known. Without `answer_tokens`, of the prompts alone.
+    pub cost_usd: Option<Dollars>,
+}
+
+/// One state that asks a model.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StateCost {
+    pub workflow: String,
+    pub state: String,
+    pub agent: String,
+    pub model: String,
+    pub visits: Bound,
+    pub calls_per_visit: u64,
+    #[serde(flatten)]
+    pub spending: Spending,
+}
+
+/// The worst case of a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Envelope {
+    pub workflow: String,
+    #[serde(flatten)]
+    pub spending: Spending,
+    /// In the order of the files; only states that ask a model.
+    pub states: Vec<StateCost>,
+    /// What the figures leave out or rest on.
+    pub notes: Vec<String>,
+}
+
+/// What can be said of the models of all states that are listed.
+#[derive(Clone, Copy)]
+struct Known {
+    answers: bool,
+    prices: bool,
+}
+
+/// The worst case of a run of `program`. Prices are those of the agents' models.
+pub fn envelope(program: &Program) -> Envelope {
+    let declared = Totals::new(program, Limited::Declared);
+    let default = Totals::new(program, Limited::Default);
+    let keys: Vec<(usize, usize)> = default.states.keys().copied().collect();
+    let agents = || keys.iter().filter_map(|key| agent_at(program, *key));
+    let known = Known {
+        answers: agents().all(|agent| agent.choice.parameters.max_output_tokens.is_some()),
+        prices: agents().all(|agent| agent.choice.price.is_some()),
+    };
+    let states = keys.iter().filter_map(|key| state_cost(program, *key, &declared, &default)).collect();
+    let mut notes = notes(program, known, &keys);
+    notes.extend(default.notes);
+    Envelope {
+        workflow: program.workflows.first().map(|root| root.name.clone()).unwrap_or_default(),
+        spending: spending(declared.total, default.total, known),
+        states,
+        notes,
+    }
+}
+
+struct Totals {
+    total: Amount,
+    /// Visits and what they use.
+    states: BTreeMap<(usize, usize), (u64, Amount)>,
+    notes: Vec<String>,
+}
+
+impl Totals {
+    fn new(program: &Program, limited: Limited) -> Self {
+        let mut lanes = Lanes::new(program, limited);
+        let (total, visits, notes) = lanes.run();
+        let states = visits
+            .into_iter()
+            .filter_map(|(key, visits)| {
+                let workflow = program.workflows.get(key.0)?;
+                let each = per_visit(workflow, workflow.states.get(key.1)?);
+                (each.calls > 0).then(|| (key, (visits, each.times(visits))))
+            })
+            .collect();
+        let mut totals = Self { total, states, notes };
+        if let Some(root) = program.workflows.first() {
+            totals.cap(root, program);
+        }
+        totals
+    }
+
+    /// Limits and budgets of the whole run end it earlier; the call in flight is still paid.
+    fn cap(&mut self, root: &Workflow, program: &Program) {
+        let agents = self.states.keys().filter_map(|key| Some((*key, agent_at(program, *key)?)));
+        let mut largest = Amount::default();
+        for ((workflow, _), agent) in agents {
+            largest = largest.largest(per_call(&program.workflows[workflow], agent));
+        }
+        let total = &mut self.total;
+        if let Some(most) = root.limits.max_model_calls {
+            let most = u64::from(most);
+            *total = total.smallest(largest.times(most));
+            total.calls = total.calls.min(most);
+        }
+        if let Some(most) = root.budget.tokens.hard {
+            total.prompt = total.prompt.min(most.saturating_add(largest.prompt));
+            total.answer = total.answer.min(most.saturating_add(largest.answer));
+        }
+        if let Some(most) = root.budget.cost_usd.hard {
+            total.usd = total.usd.min(most + largest.usd);
+        }
+    }
+}
+
+fn state_cost(
+    program: &Program,
+    key: (usize, usize),
+    declared: &Totals,
+    default: &Totals,
+) -> Option<StateCost> {
+    let workflow = program.workflows.get(key.0)?;
+    let state = workflow.states.get(key.1)?;
+    let agent = agent_at(program, key)?;
+    let (visits, amount) = declared.states.get(&key).copied().unwrap_or_default();
+    let (default_visits, default_amount) = default.states.get(&key).copied().unwrap_or_default();
+    let known = Known {
+        answers: agent.choice.parameters.max_output_tokens.is_some(),
+        prices: agent.choice.price.is_some(),
+    };
+    Some(StateCost {
+        workflow: workflow.name.clone(),
+        state: state.name.clone(),
+        agent: agent.id.clone(),
+        model: agent.choice.model.clone(),
+        visits: bound(visits, default_visits),
+        calls_per_visit: per_visit(workflow, state).calls,
+        spending: spending(amount, default_amount, known),
+    })
+}
+
+fn spending(declared: Amount, default: Amount, known: Known) -> Spending {
+    let dollars = |usd: f64| usd.is_finite().then_some(usd);
+    Spending {
+        calls: bound(declared.calls, default.calls),
+        prompt_tokens: bound(declared.prompt, default.prompt),
+        answer_tokens: known.answers.then(|| bound(declared.answer, default.answer)),
+        cost_usd: known
+            .prices
+            .then(|| Dollars { declared: dollars(declared.usd), default: dollars(default.usd) }),
+    }
+}
+
+fn bound(declared: u64, default: u64) -> Bound {
+    let some = |number: u64| (number < UNBOUNDED).then_some(number);
+    Bound { declared: some(declared), default: some(default) }
+}
+
+fn agent_at(
+    program: &Program,
+    (workflow, state): (usize, usize),
+) -> Option<&crate::domain::agent::AgentSpec> {
+    let workflow = program.workflows.get(workflow)?;
+    match &workflow.states.get(state)?.work {
+        Work::Agent { agent, .. } => workflow.agent(*agent),
+        _ => None,
+    }
+}
+
+fn notes(program: &Program, known: Known, keys: &[(usize, usize)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if keys.is_empty() {
+        return notes;
+    }
+    if !known.answers {
+        notes.push(
+            "the length of answers is not limited: `parameters.max_output_tokens` sets a limit".to_owned(),
+        );
+    }
+    if !known.prices {
+        let mut models: Vec<&str> = Vec::new();
+        for agent in keys.iter().filter_map(|key| agent_at(program, *key)) {
+            if agent.choice.price.is_none() && !models.contains(&agent.choice.model.as_str()) {
+                models.push(&agent.choice.model);
+            }
+        }
+        notes.push(format!("no price is known for {}", models.join(", ")));
+    }
+    if program.workflows.first().is_some_and(|root| root.resume.is_some()) {
+        notes.push("what the person starts again through the state `resume` is counted once".to_owned());
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::domain::agent::{AgentSpec, Memory, ToolLoop};
+use crate::domain::context::{ContextSpec, Side, Trim};
+use crate::domain::cost::Price;
+use crate::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
+use crate::domain::model::{ModelChoice, ModelParameters};
+use crate::domain::place::Place;
+use crate::domain::role::Role;
+use crate::domain::script::{Script, ScriptForm, ScriptKind};
+use crate::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
+use crate::domain::workflow::{
+    AgentFunction, Backoff, Branch, BranchErrors, Budget, Cap, ForEach, Input, Join, Limits, OnError,
+    Parallel, Retry, State, Transition,
+};
+
+/// An agent of 100 prompt tokens a call and 10 of answer, at a dollar a thousand of each.
+fn agent() -> AgentSpec {
+    AgentSpec {
+        id: "a".into(),
+        role: "a".into(),
+        side: Side::Assistant,
+        context: ContextIx(0),
+        system_prompt: String::new(),
+        examples: Vec::new(),
+        choice: ModelChoice {
+            model: "m".into(),
+            parameters: ModelParameters { max_output_tokens: Some(10), ..ModelParameters::default() },
+            price: Some(Price { input: 1_000.0, output: 1_000.0, cached: None }),
+            ..ModelChoice::default()
+        },
+        tools: Vec::new(),
+        parsing_tools: Vec::new(),
+        max_tool_rounds: 25,
+        tool_loop: ToolLoop::Auto,
+        input_visibility: None,
+        memory: Memory::default(),
+        reminder: None,
+    }
+}
+
+/// States by name: `name work -> target target …`. Works: `-` none, `!` asks the agent, `/N` a child, `.` an end,
+/// `|name|name` branches that begin at these states, `*name` and `*3name` a loop over unknown or three items.
+fn workflow(name: &str, states: &[&str]) -> Workflow {
+    let words: Vec<Vec<&str>> = states.iter().map(|state| state.split_whitespace().collect()).collect();
+    let at = |name: &str| {
+        StateIx(words.iter().position(|words| words[0] == name).unwrap_or_else(|| panic!("{name}")))
+    };
+    let mut scripts = Vec::new();
+    let mut all = Vec::new();
+    for words in &words {
+        let targets = words.iter().skip(3);
+        all.push(State {
+            name: words[0].to_owned(),
+            work: work(words[1], &at, &mut scripts),
+            terminal: words[1] == ".",
+            transitions: targets
+                .map(|name| Transition { target: at(name), condition: None, before: None })
+                .collect(),
+            ..State::default()
+        });
+    }
+    let chat = crate::config::lower::chat(Role::default(), ModelChoice::default(), Vec::new());
+    Workflow {
+        name: name.into(),
+        states: all,
+        agents: vec![agent()],
+        contexts: vec![ContextSpec { max_length: 400, ..chat.workflows[0].contexts[0].clone() }],
+        scripts: Arc::new(scripts),
+        start: StateIx(0),
+        conversational: false,
+        limits: Limits::default(),
+        ..chat.workflows[0].as_ref().clone()
+    }
+}
+
+fn work(word: &str, at: &dyn Fn(&str) -> StateIx, scripts: &mut Vec<Script>) -> Work {
+    match word.split_at(1) {
+        ("!", _) => {
+            Work::Agent { agent: AgentIx(0), function: AgentFunction::SendUserMessage, input: Input::Absent }
+        }
+        ("/", child) => Work::Child { workflow: WorkflowIx(child.parse().unwrap()), inputs: Vec::new() },
+        ("|", names) => Work::Parallel(Parallel {
+            branches: names
+                .split('|')
+                .map(|name| Branch { name: name.to_owned(), start: at(name) })
+                .collect(),
+            join: Join::All,
+            on_error: BranchErrors::FailFast,
+            max_concurrency: None,
+            merge: BTreeMap::new(),
+        }),
+        ("*", body) => {
+            scripts.push(Script {
+                kind: ScriptKind::Input,
+                form: ScriptForm::Expression,
+                source: if body.starts_with('3') { "[1, 2, 3]" } else { "common_data.x" }.to_owned(),
+                prepared: String::new(),
+                offers: Vec::new(),
+                place: Place::default(),
+            });
+            Work::ForEach(ForEach {
+                items: Input::Script(ScriptIx(scripts.len() - 1)),
+                each: "item".into(),
+                at: "index".into(),
+                start: at(body.trim_start_matches('3')),
+                needs: Vec::new(),
+                max_concurrency: None,
+                tolerated_failures: 0,
+                tolerated_percent: 0.0,
+            })
+        }
+        _ => Work::None,
+    }
+}
+
+impl Workflow {
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+fn of(workflows: Vec<Workflow>) -> Envelope {
+    envelope(&Program { workflows: workflows.into_iter().map(Arc::new).collect(), hash: String::new() })
+}
+
+fn calls(workflows: Vec<Workflow>) -> (Option<u64>, Option<u64>) {
+    let calls = of(workflows).spending.calls;
+    (calls.declared, calls.default)
+}
+
+const LINE: &[&str] = &["start - -> a", "a ! -> b", "b ! -> stop", "stop ."];
+const LOOP: &[&str] = &["start - -> a", "a ! -> a b", "b ! -> stop", "stop ."];
+const ROUND: &[&str] = &["start - -> a", "a ! -> b", "b ! -> a stop", "stop ."];
+
+#[test]
+fn what_is_on_no_circle_happens_once() {
+    let found = of(vec![workflow("w", LINE)]);
+    assert_eq!(found.spending.calls, Bound { declared: Some(2), default: Some(2) });
+    assert_eq!(found.spending.prompt_tokens, Bound { declared: Some(200), default: Some(200) });
+    assert_eq!(found.spending.answer_tokens, Some(Bound { declared: Some(20), default: Some(20) }));
+    let cost = found.spending.cost_usd.unwrap();
+    assert!((cost.declared.unwrap() - 0.22).abs() < 1e-9 && cost.declared == cost.default, "{cost:?}");
+    let names: Vec<&str> = found.states.iter().map(|state| state.state.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
+}
+
+#[test]
+fn a_circle_turns_as_often_as_its_limits_say() {
+    let visits = |count| {
+        move |w: &mut Workflow| {
+            w.limits.max_visits = count;
+            w.limits.declared.visits = true;
+        }
+    };
+    assert_eq!(calls(vec![workflow("w", LOOP)]), (None, Some(26)));
+    assert_eq!(calls(vec![workflow("w", LOOP).with(visits(7))]), (Some(8), Some(8)));
+    assert_eq!(calls(vec![workflow("w", ROUND)]), (None, Some(50)));
+    assert_eq!(calls(vec![workflow("w", ROUND).with(visits(3))]), (Some(6), Some(6)));
+    // one limited state on every circle limits the others
+    let one = workflow("w", ROUND).with(|w| w.states[1].max_visits = Some(4));
+    assert_eq!(calls(vec![one]), (Some(4 + 5), Some(4 + 25)));
+    let steps = |count| {
+        move |w: &mut Workflow| {
+            w.limits.max_steps = count;
+            w.limits.declared.steps = true;
+        }
+    };
+    assert_eq!(calls(vec![workflow("w", ROUND).with(steps(11))]), (Some(11), Some(11)));
+    assert_eq!(calls(vec![workflow("w", LINE).with(steps(1))]), (Some(1), Some(1)));
+    let most = workflow("w", ROUND).with(|w| w.limits.max_model_calls = Some(5));
+    let found = of(vec![most]);
+    assert_eq!(found.spending.calls, Bound { declared: Some(5), default: Some(5) });
+    assert_eq!(found.spending.prompt_tokens.declared, Some(500));
+    // going on after tools is no new visit: only steps bound it
+    let step = workflow("w", LOOP).with(|w| w.agents[0].tool_loop = ToolLoop::Step);
+    assert_eq!(calls(vec![step]), (None, Some(200)));
+}
+
+#[test]
+fn a_visit_may_take_tools_repairs_a_nudge_and_retries() {
+    let tool = ToolSpec {
+        name: String::new(),
+        description: String::new(),
+        parameters: serde_json::Value::Null,
+        risk: ToolRisk::Read,
+    };
+    let decision = ParsingTool {
+        name: String::new(),
+        description: String::new(),
+        parameters: serde_json::Value::Null,
+        parsing_only: false,
+    };
+    let mut w = workflow("w", LINE);
+    w.agents[0].tools.push(tool);
+    assert_eq!(calls(vec![w.clone()]).0, Some(52));
+    w.agents[0].max_tool_rounds = 3;
+    w.agents[0].parsing_tools.push(decision);
+    assert_eq!(calls(vec![w.clone()]).0, Some(12));
+    w.states[2].expects.push("t".into());
+    assert_eq!(calls(vec![w.clone()]).0, Some(13));
+    let rule = Retry { errors: vec!["*".into()], max_attempts: 4, backoff: Backoff::default() };
+    w.states[2].recovery.retry.push(rule);
+    assert_eq!(calls(vec![w.clone()]).0, Some(6 + 7 * 4));
+    w.states[2].work =
+        Work::Agent { agent: AgentIx(0), function: AgentFunction::AddUserMessage, input: Input::Absent };
+    assert_eq!(calls(vec![w]).0, Some(6));
+}
+
+#[test]
+fn a_context_bounds_what_is_asked_and_may_ask_for_summaries() {
+    let prompt = |change: fn(&mut Workflow)| {
+        let spending = of(vec![workflow("w", LINE).with(change)]).spending;
+        (spending.calls.declared.unwrap(), spending.prompt_tokens.declared.unwrap())
+    };
+    assert_eq!(prompt(|_| ()), (2, 200));
+    assert_eq!(prompt(|w| w.contexts[0].max_tokens = Some(30)), (2, 60));
+    assert_eq!(prompt(|w| w.contexts[0].max_tokens = Some(3_000)), (2, 200));
+    assert_eq!(prompt(|w| w.contexts[0].trim = Trim::Summarize), (4, 400));
+    assert_eq!(prompt(|w| w.agents[0].system_prompt = "x".repeat(41)), (2, 222));
+}
+
+#[test]
+fn children_branches_and_items_multiply() {
+    let parent = workflow("p", &["start /1 -> start stop", "stop ."]);
+    assert_eq!(calls(vec![parent.clone(), workflow("c", LINE)]), (None, Some(50)));
+    let limited = parent.with(|w| w.states[0].max_visits = Some(3));
+    let found = of(vec![limited, workflow("c", LOOP)]);
+    assert_eq!(found.spending.calls, Bound { declared: None, default: Some(78) });
+    assert_eq!((found.states[0].workflow.as_str(), found.states[0].visits.default), ("c", Some(75)));
+
+    let fork =
+        workflow("w", &["start |a|b -> stop", "a ! -> end", "b ! -> c", "c ! -> end", "end .", "stop ."]);
+    assert_eq!(calls(vec![fork]), (Some(3), Some(3)));
+    let three = workflow("w", &["start *3a -> stop", "a ! -> end", "end .", "stop ."]);
+    assert_eq!(calls(vec![three]), (Some(3), Some(3)));
+    let some = of(vec![workflow("w", &["start *a -> stop", "a ! -> end", "end .", "stop ."])]);
+    assert_eq!(some.spending.calls, Bound::default());
+    assert_eq!(some.notes, ["how many items `start` has is not known before it runs"]);
+    // every branch has steps of its own
+    let fork = workflow("w", &["start |a|b -> stop", "a ! -> a end", "b ! -> b end", "end .", "stop ."]);
+    let fork = fork.with(|w| w.limits = Limits { max_steps: 10, ..w.limits });
+    assert_eq!(calls(vec![fork]).1, Some(20));
+}
+
+#[test]
+fn recursion_ends_at_its_depth() {
+    let w = workflow("w", &["start ! -> again", "again /0 -> stop", "stop ."]);
+    assert_eq!(calls(vec![w.clone()]), (Some(9), Some(9)));
+    let deep = of(vec![w.with(|w| {
+        w.limits.max_depth = u32::MAX;
+        w.limits.max_steps = u32::MAX;
+    })]);
+    assert_eq!(deep.spending.calls.default, Some(65));
+    assert_eq!(deep.notes, ["`w` inside itself is counted 64 levels deep"]);
+    let wide =
+        workflow("w", &["start /0 -> start b", "b /0 -> b c", "c /0 -> c d", "d ! -> d stop", "stop ."]);
+    assert_eq!(calls(vec![wide]), (None, Some(200)));
+}
+
+#[test]
+fn errors_and_limits_lead_somewhere_too() {
+    let w = workflow("w", &["start ! -> stop", "mend ! -> start", "stop ."]);
+    assert_eq!(calls(vec![w.clone()]).1, Some(1));
+    let go = |w: Workflow| calls(vec![w]).1;
+    assert_eq!(go(w.clone().with(|w| w.on_error = OnError::Go(StateIx(1)))), Some(50));
+    assert_eq!(go(w.clone().with(|w| w.on_limit = Some(StateIx(1)))), Some(50));
+    assert_eq!(go(w.clone().with(|w| w.states[0].on_limit = Some(StateIx(1)))), Some(50));
+    assert_eq!(go(w.with(|w| w.resume = Some(StateIx(1)))), Some(2));
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    let mut w = workflow("w", LINE);
+    w.agents[0].choice.price = None;
+    w.agents[0].choice.parameters.max_output_tokens = None;
+    let found = of(vec![w.clone()]);
+    assert_eq!((found.spending.answer_tokens, found.spending.cost_usd), (None, None));
+    assert_eq!(found.notes.len(), 2, "{:?}", found.notes);
+    assert!(found.notes[1].ends_with(" m"), "{:?}", found.notes);
+    w.agents[0].choice.price = Some(Price { input: 1_000.0, output: 9.0, cached: None });
+    let cost = of(vec![w.clone()]).spending.cost_usd.unwrap();
+    assert!((cost.declared.unwrap() - 0.2).abs() < 1e-9, "{cost:?}");
+    // a model's window bounds what can be asked
+    w.agents[0].choice.context_size = Some(30);
+    assert_eq!(of(vec![w.clone()]).spending.prompt_tokens.declared, Some(60));
+    w.budget = Budget { tokens: Cap { soft: None, hard: Some(10) }, ..Budget::default() };
+    assert_eq!(of(vec![w]).spending.prompt_tokens.declared, Some(40));
+    let idle = of(vec![workflow("w", &["start - -> stop", "stop ."])]);
+    assert_eq!((idle.spending.calls.declared, idle.states.len(), idle.notes.len()), (Some(0), 0, 0));
+}
+
+/// 2,000 states in a row, each with a way back to the first: nothing recurses over the states.
+#[test]
+fn long_workflows_are_no_trouble() {
+    let states: Vec<String> = (0..2_000)
+        .map(|at| {
+            let next = if at == 1_999 { "stop".to_owned() } else { format!("s{}", at + 1) };
+            format!("s{at} ! -> {next} s0")
+        })
+        .chain(["stop .".to_owned()])
+        .collect();
+    let states: Vec<&str> = states.iter().map(String::as_str).collect();
+    assert_eq!(calls(vec![workflow("w", &states)]), (None, Some(200)));
+}

@@ -1,0 +1,142 @@
+//! From a checked program to its graph: which ways there are, and what can be reached by them.
+
+use super::groups::{Body, Groups, groups};
+use super::model::{Edge, EdgeKind, Graph, Handler, Node, NodeKind};
+use super::words;
+use crate::domain::ids::{StateIx, WorkflowIx};
+use crate::domain::workflow::{Input, NoMatch, OnError, Program, State, Work, Workflow};
+
+impl Graph {
+    /// The graph of one workflow of a program; `None` if there is no such workflow.
+    pub fn of(program: &Program, at: WorkflowIx) -> Option<Self> {
+        let workflow = program.workflows.get(at.0)?;
+        let Groups { list, of_state } = groups(workflow);
+        let nodes: Vec<Node> = workflow
+            .states
+            .iter()
+            .zip(&of_state)
+            .map(|(state, group)| node(program, workflow, state, group.map(|at| (at, &list[at]))))
+            .collect();
+        let edges = workflow.states.iter().enumerate().flat_map(|(from, state)| edges(workflow, from, state));
+        let mut graph = Self {
+            workflow: workflow.name.clone(),
+            description: workflow.description.clone(),
+            start: workflow.start.0,
+            edges: edges.filter(|edge| edge.to < nodes.len()).collect(),
+            groups: list.into_iter().map(|body| body.group).collect(),
+            handlers: handlers(workflow),
+            nodes,
+        };
+        graph.judge(workflow);
+        Some(graph)
+    }
+
+    /// Follows every way from the start; an end of which the file says nothing and that nothing leads to is hidden.
+    fn judge(&mut self, workflow: &Workflow) {
+        let mut open: Vec<usize> = vec![self.start];
+        open.extend(self.handlers.iter().map(|handler| handler.to));
+        while let Some(at) = open.pop() {
+            let Some(node) = self.nodes.get_mut(at) else { continue };
+            if !std::mem::replace(&mut node.reachable, true) {
+                open.extend(self.leaving(at).map(|edge| edge.to));
+                open.extend(self.bodies(at).map(|(_, group)| group.start));
+            }
+        }
+        for (node, state) in self.nodes.iter_mut().zip(&workflow.states) {
+            node.hidden =
+                !node.reachable && state.terminal && node.label == "stop" && state.output == Input::Absent;
+        }
+    }
+}
+
+fn node(program: &Program, workflow: &Workflow, state: &State, group: Option<(usize, &Body)>) -> Node {
+    let label = group.and_then(|(_, body)| state.name.strip_prefix(&body.prefix)).unwrap_or(&state.name);
+    let calls = match &state.work {
+        Work::Child { workflow, .. } => Some(workflow.0),
+        _ => None,
+    };
+    Node {
+        name: state.name.clone(),
+        label: label.to_owned(),
+        kind: kind(state),
+        about: words::about(program, workflow, state),
+        group: group.map(|(at, _)| at),
+        calls,
+        reachable: false,
+        hidden: false,
+        tally: None,
+    }
+}
+
+fn kind(state: &State) -> NodeKind {
+    match &state.work {
+        _ if state.terminal => NodeKind::End,
+        Work::None if state.script.is_some() => NodeKind::Script,
+        Work::None => NodeKind::Route,
+        Work::Agent { .. } => NodeKind::Agent,
+        Work::Child { .. } => NodeKind::Child,
+        Work::Parallel(_) => NodeKind::Parallel,
+        Work::ForEach(_) => NodeKind::ForEach,
+        Work::Step(_) => NodeKind::Step,
+        Work::Pause(_) => NodeKind::Pause,
+        Work::Wait(_) => NodeKind::Wait,
+        Work::Fail { .. } => NodeKind::Fail,
+    }
+}
+
+fn edges(workflow: &Workflow, from: usize, state: &State) -> Vec<Edge> {
+    let edge = |to: StateIx, kind, order: usize, label: String| Edge {
+        from,
+        to: to.0,
+        kind,
+        order,
+        label,
+        tally: None,
+    };
+    // a state that fails or ends is never left by a transition
+    let leaves = !state.terminal && !matches!(state.work, Work::Fail { .. });
+    let several = state.transitions.len() > 1;
+    let mut all: Vec<Edge> = state
+        .transitions
+        .iter()
+        .enumerate()
+        .filter(|_| leaves)
+        .map(|(at, one)| {
+            let label = words::condition(workflow, one.condition, several);
+            edge(one.target, EdgeKind::Transition, at + 1, label)
+        })
+        .collect();
+    for (at, catch) in state.recovery.catch.iter().enumerate() {
+        all.push(edge(catch.target, EdgeKind::Catch, at + 1, words::errors(&catch.errors)));
+    }
+    if let Some(OnError::Go(target)) = state.recovery.on_error {
+        all.push(edge(target, EdgeKind::OnError, 1, "any other error".to_owned()));
+    }
+    if let Some(target) = state.on_limit {
+        all.push(edge(target, EdgeKind::OnLimit, 1, "limit or budget reached".to_owned()));
+    }
+    if let Work::Pause(pause) = &state.work
+        && let Some(target) = pause.on_timeout
+    {
+        all.push(edge(target, EdgeKind::OnTimeout, 1, "no answer in time".to_owned()));
+    }
+    all
+}
+
+fn handlers(workflow: &Workflow) -> Vec<Handler> {
+    let mut all = Vec::new();
+    let mut add = |label: &str, to: StateIx| all.push(Handler { label: label.to_owned(), to: to.0 });
+    if let OnError::Go(target) = workflow.on_error {
+        add("an error that nothing catches", target);
+    }
+    if let Some(target) = workflow.on_limit {
+        add("limit or budget reached", target);
+    }
+    if let NoMatch::Go(target) = workflow.no_match {
+        add("no condition holds", target);
+    }
+    if let Some(target) = workflow.resume {
+        add("the person says something", target);
+    }
+    all
+}

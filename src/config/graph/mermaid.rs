@@ -1,0 +1,158 @@
+//! The graph as a Mermaid `stateDiagram-v2`.
+//!
+//! Texts of a file are data: whatever Mermaid could read as syntax is written as a character code, names are never
+//! used as ids.
+
+use std::fmt::Write as _;
+
+use super::model::{Edge, EdgeKind, Graph, NodeKind, Standing};
+use super::terminal::numbers;
+use super::words::one_line;
+
+/// One diagram of a workflow and, beside it, of those that it calls: `graphs[n]` is the program's workflow `n`, those
+/// that shall not be drawn are left out.
+pub fn draw(graphs: &[(usize, Graph)]) -> String {
+    let mut out = String::from("stateDiagram-v2\n    direction TB\n");
+    let mut drawing = Drawing { out: &mut out, marks: Vec::new() };
+    for (place, (at, graph)) in graphs.iter().enumerate() {
+        if place == 0 {
+            drawing.workflow(*at, graph, 1);
+            continue;
+        }
+        drawing.line(1, &format!("state \"{}\" as w{at} {{", text(&graph.workflow)));
+        drawing.workflow(*at, graph, 2);
+        drawing.line(1, "}");
+    }
+    for (at, graph) in graphs {
+        for (state, node) in graph.nodes.iter().enumerate() {
+            let called = node.calls.filter(|called| graphs.iter().skip(1).any(|(at, _)| at == called));
+            if let Some(called) = called.filter(|called| called != at && !node.hidden) {
+                drawing.line(1, &format!("{} --> w{called} : calls", id(*at, state)));
+            }
+        }
+    }
+    drawing.classes();
+    out
+}
+
+struct Drawing<'o> {
+    out: &'o mut String,
+    marks: Vec<(String, Standing)>,
+}
+
+impl Drawing<'_> {
+    fn line(&mut self, depth: usize, line: &str) {
+        // writing into a string cannot fail
+        let _ = writeln!(self.out, "{}{line}", "    ".repeat(depth));
+    }
+
+    fn workflow(&mut self, at: usize, graph: &Graph, depth: usize) {
+        self.line(depth, &format!("[*] --> {}", id(at, graph.start)));
+        self.states(at, graph, None, depth);
+        let any = format!("any{at}");
+        if !graph.handlers.is_empty() {
+            self.line(depth, &format!("state \"any state\" as {any}"));
+        }
+        for handler in &graph.handlers {
+            let target = id(at, handler.to);
+            self.line(depth, &format!("{any} --> {target} : {}", text(&format!("! {}", handler.label))));
+        }
+    }
+
+    fn states(&mut self, at: usize, graph: &Graph, group: Option<usize>, depth: usize) {
+        let own = |index: usize| graph.nodes[index].group == group && !graph.nodes[index].hidden;
+        let list: Vec<usize> = (0..graph.nodes.len()).filter(|index| own(*index)).collect();
+        for index in &list {
+            self.state(at, graph, *index, depth);
+        }
+        for edge in graph.edges.iter().filter(|edge| own(edge.from)) {
+            let (from, to) = (id(at, edge.from), id(at, edge.to));
+            let label = label(graph, edge);
+            let label = if label.is_empty() { String::new() } else { format!(" : {}", text(&label)) };
+            self.line(depth, &format!("{from} --> {to}{label}"));
+        }
+        for index in list {
+            if graph.nodes[index].kind == NodeKind::End {
+                self.line(depth, &format!("{} --> [*]", id(at, index)));
+            }
+        }
+    }
+
+    /// A state with bodies is a composite one: its branches stand beside each other.
+    fn state(&mut self, at: usize, graph: &Graph, index: usize, depth: usize) {
+        let node = &graph.nodes[index];
+        let own = id(at, index);
+        if let Some(tally) = node.tally {
+            self.marks.push((own.clone(), tally.standing));
+        }
+        let counted = numbers(node.tally.as_ref());
+        let about =
+            if counted.is_empty() { node.about.clone() } else { format!("{} ({counted})", node.about) };
+        let bodies: Vec<usize> = graph.bodies(index).map(|(group, _)| group).collect();
+        if bodies.is_empty() {
+            self.line(depth, &format!("{own} : {}", text(&node.label)));
+            self.line(depth, &format!("{own} : {}", text(&about)));
+            return;
+        }
+        self.line(depth, &format!("state \"{} ({})\" as {own} {{", text(&node.label), text(&about)));
+        for (place, group) in bodies.into_iter().enumerate() {
+            if place > 0 {
+                self.line(depth + 1, "--");
+            }
+            let body = &graph.groups[group];
+            self.line(depth + 1, &format!("state \"{}\" as g{at}x{group} {{", text(&body.name)));
+            self.line(depth + 2, &format!("[*] --> {}", id(at, body.start)));
+            self.states(at, graph, Some(group), depth + 2);
+            self.line(depth + 1, "}");
+        }
+        self.line(depth, "}");
+    }
+
+    fn classes(&mut self) {
+        let named = |standing: Standing| -> Vec<&str> {
+            self.marks.iter().filter(|(_, mark)| *mark == standing).map(|(id, _)| id.as_str()).collect()
+        };
+        let (done, current) = (named(Standing::Done).join(","), named(Standing::Current).join(","));
+        if !done.is_empty() {
+            self.line(1, "classDef done fill:#d7f0d7,color:#000");
+            self.line(1, &format!("class {done} done"));
+        }
+        if !current.is_empty() {
+            self.line(1, "classDef current fill:#ffd75f,color:#000,stroke-width:3px");
+            self.line(1, &format!("class {current} current"));
+        }
+    }
+}
+
+fn id(workflow: usize, state: usize) -> String {
+    format!("s{workflow}x{state}")
+}
+
+fn label(graph: &Graph, edge: &Edge) -> String {
+    let several =
+        graph.leaving(edge.from).filter(|other| other.kind == EdgeKind::Transition).nth(1).is_some();
+    let label = match edge.kind {
+        EdgeKind::Transition if several => format!("{}. {}", edge.order, edge.label),
+        EdgeKind::Transition => edge.label.clone(),
+        _ => format!("! {}", edge.label),
+    };
+    match numbers(edge.tally.as_ref()) {
+        counted if counted.is_empty() => label,
+        counted => format!("{label} ({counted})").trim_start().to_owned(),
+    }
+}
+
+const HARMLESS: &str = " .,_()!?/='+-×…";
+
+/// Only letters, digits, blanks and harmless marks stay as they are.
+fn text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in one_line(text).chars() {
+        if c.is_alphanumeric() || HARMLESS.contains(c) {
+            out.push(c);
+        } else {
+            let _ = write!(out, "#{};", u32::from(c));
+        }
+    }
+    out
+}

@@ -1,0 +1,142 @@
+//! What a drawing is made of: states, ways between them, bodies of branches and loops.
+
+use serde::Serialize;
+
+/// One workflow. Nodes stand in the order of its states, so a node's index is the state's.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Graph {
+    pub workflow: String,
+    pub description: String,
+    pub start: usize,
+    pub nodes: Vec<Node>,
+    /// Sorted by state, then by the order in which they are tried.
+    pub edges: Vec<Edge>,
+    /// Bodies of branches and loops.
+    pub groups: Vec<Group>,
+    /// Ways that lead out of every state.
+    pub handlers: Vec<Handler>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Node {
+    /// As events call it: `owner.branch/state` inside of a body.
+    pub name: String,
+    /// The last part of the name.
+    pub label: String,
+    pub kind: NodeKind,
+    /// What it does, in a few words: `agent coder`.
+    pub about: String,
+    /// Index of the body that it belongs to.
+    pub group: Option<usize>,
+    /// The workflow that it calls, by its index in the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<usize>,
+    /// No way leads there: drawn last, or not at all if nobody wrote it.
+    pub reachable: bool,
+    /// Not in the file: the implicit `stop` (A53) that nothing leads to.
+    #[serde(skip)]
+    pub hidden: bool,
+    /// Only with a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tally: Option<Tally>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeKind {
+    Agent,
+    Script,
+    /// Neither script nor work: it only decides where to go (A15).
+    Route,
+    Child,
+    Parallel,
+    #[serde(rename = "foreach")]
+    ForEach,
+    Step,
+    Pause,
+    Wait,
+    Fail,
+    End,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Edge {
+    pub from: usize,
+    pub to: usize,
+    pub kind: EdgeKind,
+    /// Position in the file among the ways of its kind, from 1.
+    pub order: usize,
+    /// The condition in short, or the errors that lead here; empty for the only way out.
+    pub label: String,
+    /// Only with a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tally: Option<Tally>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EdgeKind {
+    Transition,
+    Catch,
+    OnError,
+    OnLimit,
+    OnTimeout,
+}
+
+impl EdgeKind {
+    /// Whether it is taken when something went wrong.
+    pub fn is_exception(self) -> bool {
+        self != Self::Transition
+    }
+}
+
+/// The body of a branch or loop: states of its own, entered by the owner.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Group {
+    pub owner: usize,
+    /// The branch's name, or what an item is called.
+    pub name: String,
+    /// The body around the owner.
+    pub parent: Option<usize>,
+    pub start: usize,
+}
+
+/// `on_error`, `on_limit`, `on_no_match` of the workflow and its state `resume`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Handler {
+    pub label: String,
+    pub to: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Never entered.
+    #[default]
+    Untouched,
+    Done,
+    /// The run is here, or ended here.
+    Current,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Tally {
+    pub count: u32,
+    /// Of the model calls made there, those of called workflows and bodies included.
+    pub tokens: u64,
+    /// `None` as soon as one price is unknown.
+    pub cost_usd: Option<f64>,
+    pub standing: Standing,
+}
+
+impl Graph {
+    /// Ways out of a state, in order.
+    pub fn leaving(&self, from: usize) -> impl Iterator<Item = &Edge> {
+        self.edges.iter().filter(move |edge| edge.from == from)
+    }
+
+    /// Bodies that a state owns, in the order of the file.
+    pub fn bodies(&self, owner: usize) -> impl Iterator<Item = (usize, &Group)> {
+        self.groups.iter().enumerate().filter(move |(_, group)| group.owner == owner)
+    }
+}

@@ -1,0 +1,153 @@
+//! The drawing for a terminal: one list from top to bottom, ways that go on downwards are the line at its left, ways
+//! that jump are arrows with a name. Nothing crosses, whatever the workflow is.
+//!
+//! Lines are spans with a tone, so that the command line and the screen paint the same drawing. Refuses to be wider
+//! than asked for: what is too long is cut.
+
+mod rows;
+mod tone;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use self::rows::{Row, rows};
+pub use self::tone::{Span, Tone};
+use super::model::{Graph, Standing, Tally};
+use super::words::{one_line, printable_name};
+
+pub type Line = Vec<Span>;
+
+/// A narrower drawing says nothing.
+const NARROWEST: usize = 24;
+
+/// The drawing in at most `width` columns (at least 24). Lines have no blanks at their end.
+pub fn draw(graph: &Graph, width: usize) -> Vec<Line> {
+    let width = width.max(NARROWEST);
+    let rows = rows(graph);
+    let columns = Columns::of(&rows, width);
+    let mut lines = vec![vec![span(&cut(&printable_name(&graph.workflow), width), Tone::Plain)]];
+    if !graph.description.trim().is_empty() {
+        lines.push(vec![span(&cut(&one_line(&graph.description), width), Tone::Dim)]);
+    }
+    lines.push(Vec::new());
+    lines.extend(rows.iter().map(|row| columns.line(row)));
+    lines
+}
+
+/// The same as plain text, one line after the other.
+pub fn plain(lines: &[Line]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        line.iter().for_each(|span| text.push_str(&span.text));
+        text.push('\n');
+    }
+    text
+}
+
+/// Where the columns begin: names on the left, words, then numbers at the right edge.
+struct Columns {
+    width: usize,
+    words: usize,
+    numbers: usize,
+}
+
+impl Columns {
+    fn of(rows: &[Row], width: usize) -> Self {
+        let names =
+            rows.iter().map(|row| row.lead.width() + printable_name(&row.name).width()).max().unwrap_or(0);
+        let numbers = rows.iter().map(|row| numbers(row.tally.as_ref()).width()).max().unwrap_or(0);
+        // names get at most two fifths: the words are what a reader does not know yet
+        Self { width, words: names.min(width * 2 / 5) + 2, numbers }
+    }
+
+    fn line(&self, row: &Row) -> Line {
+        let mut line = Paint { line: Vec::new(), at: 0, end: self.width };
+        line.put(&row.lead, row.lead_tone());
+        let (name, words) = (printable_name(&row.name), one_line(&row.words));
+        let room = self.words.saturating_sub(line.at + 2);
+        line.put(&cut(&name, room), row.tone());
+        let numbers = numbers(row.tally.as_ref());
+        let end = self.width.saturating_sub(if self.numbers > 0 { self.numbers + 2 } else { 0 });
+        if !words.is_empty() && end > self.words.max(line.at) + 1 {
+            line.pad(self.words);
+            line.put(&cut(&words, end.saturating_sub(line.at)), row.words_tone());
+        }
+        if !numbers.is_empty() {
+            line.pad(self.width.saturating_sub(numbers.width()));
+            line.put(&numbers, row.tone());
+        }
+        line.finish()
+    }
+}
+
+struct Paint {
+    line: Line,
+    at: usize,
+    end: usize,
+}
+
+impl Paint {
+    fn put(&mut self, text: &str, tone: Tone) {
+        let text = cut(text, self.end.saturating_sub(self.at));
+        if !text.is_empty() {
+            self.at += text.width();
+            self.line.push(Span { text, tone });
+        }
+    }
+
+    /// Blanks up to a column; they belong to what stands before.
+    fn pad(&mut self, column: usize) {
+        let blanks = " ".repeat(column.saturating_sub(self.at));
+        match self.line.last_mut() {
+            Some(last) => last.text.push_str(&blanks),
+            None => self.line.push(span(&blanks, Tone::Plain)),
+        }
+        self.at = self.at.max(column);
+    }
+
+    fn finish(mut self) -> Line {
+        if let Some(last) = self.line.last_mut() {
+            last.text.truncate(last.text.trim_end().len());
+        }
+        self.line.retain(|span| !span.text.is_empty());
+        self.line
+    }
+}
+
+/// `×3  $0.0123`, or tokens where no price is known; nothing where nothing was.
+pub(super) fn numbers(tally: Option<&Tally>) -> String {
+    let Some(tally) = tally.filter(|tally| tally.standing != Standing::Untouched) else {
+        return String::new();
+    };
+    let spent = match tally.cost_usd {
+        _ if tally.tokens == 0 => return format!("×{}", tally.count),
+        Some(usd) => format!("${usd:.4}"),
+        None if tally.tokens < 10_000 => format!("{} tokens", tally.tokens),
+        None => format!("{}k tokens", tally.tokens / 1_000),
+    };
+    format!("×{}  {spent}", tally.count)
+}
+
+fn span(text: &str, tone: Tone) -> Span {
+    Span { text: text.to_owned(), tone }
+}
+
+/// As much of a text as fits, with `…` for what does not.
+fn cut(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > room {
+            break;
+        }
+        out.push(c);
+    }
+    if room > 0 {
+        out.truncate(out.trim_end().len());
+        out.push('…');
+    }
+    out
+}

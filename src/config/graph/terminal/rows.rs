@@ -1,0 +1,212 @@
+//! The lines of a drawing before they are laid out: the tree of bodies, one row a state, one row a way that jumps.
+
+use super::super::model::{Edge, EdgeKind, Graph, NodeKind, Standing, Tally};
+use super::super::order::order;
+use super::tone::Tone;
+
+/// One line: what leads to the name, the name, words beside it.
+pub(super) struct Row {
+    pub(super) lead: String,
+    pub(super) name: String,
+    pub(super) words: String,
+    pub(super) tally: Option<Tally>,
+    pub(super) is_edge: bool,
+    /// Nothing leads here.
+    pub(super) lost: bool,
+}
+
+impl Row {
+    fn new(lead: String) -> Self {
+        Self { lead, name: String::new(), words: String::new(), tally: None, is_edge: true, lost: false }
+    }
+
+    fn standing(&self) -> Option<Standing> {
+        self.tally.map(|tally| tally.standing)
+    }
+
+    pub(super) fn tone(&self) -> Tone {
+        match self.standing() {
+            Some(Standing::Current) => Tone::Current,
+            Some(Standing::Done) => Tone::Done,
+            Some(Standing::Untouched) => Tone::Dim,
+            None if self.lost => Tone::Dim,
+            None => Tone::Plain,
+        }
+    }
+
+    pub(super) fn lead_tone(&self) -> Tone {
+        match self.standing() {
+            Some(Standing::Current) => Tone::Current,
+            Some(Standing::Done) if !self.is_edge => Tone::Done,
+            _ => Tone::Edge,
+        }
+    }
+
+    pub(super) fn words_tone(&self) -> Tone {
+        match self.standing() {
+            Some(Standing::Done) if self.is_edge => Tone::Done,
+            _ if self.is_edge && self.standing().is_none() => Tone::Plain,
+            _ => Tone::Dim,
+        }
+    }
+}
+
+pub(super) fn rows(graph: &Graph) -> Vec<Row> {
+    let mut drawing = Drawing { graph, rows: Vec::new() };
+    for handler in &graph.handlers {
+        let name = graph.nodes.get(handler.to).map_or("", |node| &node.label);
+        drawing.rows.push(Row {
+            name: name.to_owned(),
+            words: handler.label.clone(),
+            ..Row::new(" any state ╌▸ ".to_owned())
+        });
+    }
+    if !graph.handlers.is_empty() {
+        drawing.rows.push(Row::new(String::new()));
+    }
+    drawing.body(None, "");
+    drawing.rows
+}
+
+struct Drawing<'g> {
+    graph: &'g Graph,
+    rows: Vec<Row>,
+}
+
+impl Drawing<'_> {
+    /// The states of a body, one below the other. `rail` stands left of them.
+    fn body(&mut self, group: Option<usize>, rail: &str) {
+        let list = order(self.graph, group);
+        for (place, at) in list.iter().enumerate() {
+            let below = list.get(place + 1).copied();
+            self.state(*at, rail);
+            self.inside(*at, rail);
+            self.ways(*at, below, &list, rail);
+        }
+    }
+
+    fn state(&mut self, at: usize, rail: &str) {
+        let node = &self.graph.nodes[at];
+        let here = node.tally.is_some_and(|tally| tally.standing == Standing::Current);
+        let words = match node.about.as_str() {
+            about if node.reachable => about.to_owned(),
+            "" => "never reached".to_owned(),
+            about => format!("never reached: {about}"),
+        };
+        self.rows.push(Row {
+            name: node.label.clone(),
+            words,
+            tally: node.tally,
+            is_edge: false,
+            lost: !node.reachable,
+            ..Row::new(format!("{}{rail}{} ", if here { '▶' } else { ' ' }, glyph(node.kind)))
+        });
+    }
+
+    /// The bodies that a state owns, as a tree below it.
+    fn inside(&mut self, owner: usize, rail: &str) {
+        let bodies: Vec<(usize, String)> =
+            self.graph.bodies(owner).map(|(at, group)| (at, group.name.clone())).collect();
+        let line = if self.graph.leaving(owner).next().is_some() { "│ " } else { "  " };
+        for (place, (group, name)) in bodies.iter().enumerate() {
+            let last = place + 1 == bodies.len();
+            let branch = format!("{rail}{line}{}", if last { "╰─" } else { "├─" });
+            if let Some(at) = self.single(*group) {
+                let node = &self.graph.nodes[at];
+                let here = node.tally.is_some_and(|tally| tally.standing == Standing::Current);
+                self.rows.push(Row {
+                    name: name.clone(),
+                    words: node.about.clone(),
+                    tally: node.tally,
+                    is_edge: false,
+                    lost: !node.reachable,
+                    ..Row::new(format!("{}{branch}{} ", if here { '▶' } else { ' ' }, glyph(node.kind)))
+                });
+                continue;
+            }
+            self.rows.push(Row { name: name.clone(), ..Row::new(format!(" {branch} ")) });
+            self.body(Some(*group), &format!("{rail}{line}{}", if last { "   " } else { "│  " }));
+        }
+    }
+
+    /// The only state of a body that does nothing else: it is drawn in the body's own line.
+    fn single(&self, group: usize) -> Option<usize> {
+        let graph = self.graph;
+        let own: Vec<usize> =
+            (0..graph.nodes.len()).filter(|at| graph.nodes[*at].group == Some(group)).collect();
+        let start = graph.groups[group].start;
+        let plain_end =
+            |at: &usize| graph.nodes[*at].kind == NodeKind::End && graph.nodes[*at].about == "end";
+        let others_end = own.iter().filter(|at| **at != start).all(plain_end);
+        let mut ways = graph.leaving(start);
+        let goes_on =
+            ways.next().is_none_or(|edge| edge.kind == EdgeKind::Transition && edge.label.is_empty());
+        (others_end && goes_on && ways.next().is_none() && graph.bodies(start).next().is_none())
+            .then_some(start)
+    }
+
+    fn ways(&mut self, at: usize, below: Option<usize>, list: &[usize], rail: &str) {
+        let mut edges: Vec<&Edge> = self.graph.leaving(at).collect();
+        // what leads away from a failure is decided before any condition is asked
+        edges.sort_by_key(|edge| !edge.kind.is_exception());
+        let Some(last) = edges.len().checked_sub(1) else { return };
+        let goes_on = edges.iter().any(|edge| Some(edge.to) == below);
+        let several = edges.iter().filter(|edge| !edge.kind.is_exception()).count() > 1;
+        for (place, edge) in edges.iter().enumerate() {
+            let down = place == last && Some(edge.to) == below;
+            let (lead, name) = if down {
+                (format!(" {rail}▼ "), String::new())
+            } else {
+                let corner = if place == last && !goes_on { '╰' } else { '├' };
+                let dash = if edge.kind.is_exception() { '╌' } else { '─' };
+                let arrow = arrow(at, edge.to, list);
+                let target = self.graph.nodes[edge.to].label.clone();
+                (format!(" {rail}{corner}{dash}▸ {arrow} "), target)
+            };
+            self.rows.push(Row { name, words: words(edge, several), tally: edge.tally, ..Row::new(lead) });
+        }
+        let drawn = edges.last().is_some_and(|edge| Some(edge.to) == below);
+        if goes_on && !drawn {
+            self.rows.push(Row::new(format!(" {rail}▼")));
+        }
+        if !goes_on && below.is_some() {
+            self.rows.push(Row::new(format!(" {rail}").trim_end().to_owned()));
+        }
+    }
+}
+
+/// The condition with its place among several; what leads away from a failure is marked.
+fn words(edge: &Edge, several: bool) -> String {
+    match edge.kind {
+        EdgeKind::Transition if several => format!("{} {}", edge.order, edge.label),
+        EdgeKind::Transition => edge.label.clone(),
+        EdgeKind::Catch | EdgeKind::OnError | EdgeKind::OnLimit | EdgeKind::OnTimeout => {
+            format!("! {}", edge.label)
+        }
+    }
+}
+
+/// Up, down, or to itself.
+fn arrow(from: usize, to: usize, list: &[usize]) -> char {
+    let place = |at: usize| list.iter().position(|one| *one == at);
+    match place(to).cmp(&place(from)) {
+        std::cmp::Ordering::Less => '↑',
+        std::cmp::Ordering::Equal => '↺',
+        std::cmp::Ordering::Greater => '↓',
+    }
+}
+
+fn glyph(kind: NodeKind) -> char {
+    match kind {
+        NodeKind::Agent => '●',
+        NodeKind::Script | NodeKind::Route => '○',
+        NodeKind::Child => '◆',
+        NodeKind::Parallel => '‖',
+        NodeKind::ForEach => '∀',
+        NodeKind::Step => '▷',
+        NodeKind::Pause => '?',
+        NodeKind::Wait => '◷',
+        NodeKind::Fail => '✗',
+        NodeKind::End => '■',
+    }
+}

@@ -1,0 +1,21 @@
+//! The parts of a line and what they mean; how that looks is for a front-end to say.
+
+/// What a part of a line is; how that looks is for the front-end to say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tone {
+    Plain,
+    /// The state where the run is, or ended.
+    Current,
+    /// A state or way that the run has used.
+    Done,
+    /// Beside the point: descriptions, what was never reached.
+    Dim,
+    /// Lines and arrows.
+    Edge,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Span {
+    pub text: String,
+    pub tone: Tone,
+}

@@ -1,0 +1,447 @@
+//! Drawings of workflows with every kind of state, and of hostile ones.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use super::terminal::{Tone, draw, plain};
+use super::*;
+use crate::domain::ids::{ScriptIx, StateIx, WorkflowIx};
+use crate::domain::place::{Layer, Place};
+use crate::domain::script::{Script, ScriptForm, ScriptKind};
+use crate::domain::tool::ToolRisk;
+use crate::domain::trail::{Part, Trail, Way};
+use crate::domain::workflow::*;
+
+/// A workflow under construction: states by name, targets too.
+#[derive(Default)]
+struct Sketch {
+    names: Vec<&'static str>,
+    states: Vec<State>,
+    scripts: Vec<Script>,
+}
+
+impl Sketch {
+    fn of(names: &[&'static str]) -> Self {
+        Self { names: names.to_vec(), ..Self::default() }
+    }
+
+    fn at(&self, name: &str) -> StateIx {
+        StateIx(self.names.iter().position(|one| *one == name).unwrap())
+    }
+
+    fn script(&mut self, source: &str) -> ScriptIx {
+        self.scripts.push(Script {
+            kind: ScriptKind::Condition,
+            form: ScriptForm::Expression,
+            source: source.to_owned(),
+            prepared: source.to_owned(),
+            place: Place::default(),
+            offers: Vec::new(),
+        });
+        ScriptIx(self.scripts.len() - 1)
+    }
+
+    /// The next state; each way is a target and a condition (empty: always).
+    fn state(&mut self, work: Work, ways: &[(&str, &str)]) -> &mut State {
+        let transitions = ways
+            .iter()
+            .map(|(target, condition)| Transition {
+                target: self.at(target),
+                condition: (!condition.is_empty()).then(|| self.script(condition)),
+                before: None,
+            })
+            .collect();
+        self.states.push(State {
+            name: self.names[self.states.len()].to_owned(),
+            script: None,
+            work,
+            transitions,
+            terminal: false,
+            output: Input::Absent,
+            expects: Vec::new(),
+            store: None,
+            recovery: Recovery::default(),
+            timeout_ms: None,
+            budget: Budget::default(),
+            max_visits: None,
+            on_limit: None,
+            place: Place::default(),
+        });
+        self.states.last_mut().unwrap()
+    }
+
+    fn end(&mut self) -> &mut State {
+        let state = self.state(Work::None, &[]);
+        state.terminal = true;
+        state
+    }
+
+    fn program(self, name: &str) -> Program {
+        let stop = self.at("stop");
+        let workflow = Workflow {
+            name: name.to_owned(),
+            description: "Everything that a state can be".to_owned(),
+            inputs: Vec::new(),
+            output: None,
+            variables: Map::new(),
+            contexts: Vec::new(),
+            agents: Vec::new(),
+            states: self.states,
+            scripts: Arc::new(self.scripts),
+            start: StateIx(0),
+            stop,
+            limits: Limits::default(),
+            budget: Budget::default(),
+            timeout_ms: None,
+            on_error: OnError::default(),
+            on_limit: None,
+            no_match: NoMatch::default(),
+            condition_errors_are_false: false,
+            lenient: false,
+            resume: None,
+            snapshot: SnapshotPolicy::default(),
+            conversational: false,
+            layer: Layer::User,
+            place: Place::default(),
+        };
+        Program { workflows: vec![Arc::new(workflow)], hash: String::new() }
+    }
+}
+
+fn step(tool: &str, arguments: &[(&str, &str)]) -> Work {
+    let argument = |(key, text): &(&str, &str)| (vec![(*key).to_owned()], Input::Text((*text).to_owned()));
+    Work::Step(Step {
+        tool: tool.to_owned(),
+        risk: ToolRisk::Execute,
+        arguments: arguments.iter().map(argument).collect(),
+        expect: Expect::Any,
+    })
+}
+
+fn child() -> Work {
+    Work::Child { workflow: WorkflowIx(0), inputs: Vec::new() }
+}
+
+const NAMES: [&str; 18] = [
+    "start",
+    "fan",
+    "fan.near/start",
+    "fan.near/stop",
+    "fan.far/start",
+    "fan.far/again",
+    "fan.far/stop",
+    "each",
+    "each/start",
+    "each/stop",
+    "ask",
+    "検査",
+    "fix",
+    "rest",
+    "give_up",
+    "stop",
+    "resume",
+    "lost",
+];
+
+/// Every kind of state, bodies, ways up, down, to itself and away from errors.
+fn everything() -> Program {
+    let mut sketch = Sketch::of(&NAMES);
+    let script = sketch.script("() => {}");
+    sketch.state(Work::None, &[("fan", "true")]).script = Some(script);
+    fan(&mut sketch);
+    each(&mut sketch);
+    ask(&mut sketch);
+    let give_up = sketch.at("give_up");
+    let judged = "function.judge.arguments.ok === 'this.x'";
+    let search = step("mcp", &[("server", "github"), ("tool", "search")]);
+    sketch.state(search, &[("stop", judged), ("検査", "n < 3"), ("fix", "")]).on_limit = Some(give_up);
+    let request = step("http_request", &[("method", "GET"), ("url", "https://example.org")]);
+    sketch.state(request, &[("検査", "")]);
+    sketch.state(step("read_files", &[]), &[("stop", "")]);
+    sketch.state(Work::Fail { error: "gave_up".to_owned(), cause: Input::Absent }, &[]);
+    let output = Input::Script(sketch.script("common_data.summary"));
+    sketch.end().output = output;
+    sketch.state(Work::None, &[("rest", "")]);
+    sketch.state(Work::None, &[("stop", "a"), ("lost", "")]);
+    let mut program = sketch.program("every\u{1b}thing");
+    let workflow = Arc::make_mut(&mut program.workflows[0]);
+    workflow.resume = Some(StateIx(16));
+    workflow.on_error = OnError::Go(give_up);
+    program
+}
+
+fn fan(sketch: &mut Sketch) {
+    let branch = |name: &str, start| Branch { name: name.to_owned(), start };
+    let near = branch("near", sketch.at("fan.near/start"));
+    let far = branch("far", sketch.at("fan.far/start"));
+    let fan = Parallel {
+        branches: vec![near, far],
+        join: Join::Any,
+        on_error: BranchErrors::Collect,
+        max_concurrency: None,
+        merge: BTreeMap::new(),
+    };
+    let errors = vec!["model.*".to_owned(), "tool.failed".to_owned()];
+    let target = sketch.at("give_up");
+    let catch = Catch { errors, key: None, before: None, target };
+    sketch.state(Work::Parallel(fan), &[("each", "")]).recovery.catch = vec![catch];
+    sketch.state(child(), &[("fan.near/stop", "")]);
+    sketch.end();
+    let shell = step("shell", &[("command", "make  check")]);
+    sketch.state(shell, &[("fan.far/again", "this.common_data.n > 1"), ("fan.far/stop", "")]);
+    let wait = Wait::For(Input::Text("PT5S".to_owned()));
+    sketch.state(Work::Wait(wait), &[("fan.far/start", "")]);
+    sketch.end();
+}
+
+fn each(sketch: &mut Sketch) {
+    let each = ForEach {
+        items: Input::Script(sketch.script("common_data.files")),
+        each: "file".to_owned(),
+        at: "index".to_owned(),
+        start: sketch.at("each/start"),
+        needs: Vec::new(),
+        max_concurrency: Some(3),
+        tolerated_failures: 0,
+        tolerated_percent: 0.0,
+    };
+    sketch.state(Work::ForEach(each), &[("ask", "")]);
+    sketch.state(child(), &[("each/stop", "")]);
+    sketch.end();
+}
+
+fn ask(sketch: &mut Sketch) {
+    let pause = Pause {
+        kind: PauseKind::Approval,
+        message: Input::Text("Go on with\u{1b}[31m this?".to_owned()),
+        choices: Vec::new(),
+        schema: None,
+        required_outputs: Vec::new(),
+        default: None,
+        ttl_ms: None,
+        on_timeout: Some(sketch.at("give_up")),
+    };
+    sketch.state(Work::Pause(pause), &[("検査", "context.result === true"), ("each", "")]);
+}
+
+/// A stored run must be readable: the tag of the work and the fields of its kinds share one object.
+#[test]
+fn every_kind_of_work_survives_being_stored() {
+    let program = everything();
+    let text = serde_json::to_string(&program).unwrap();
+    assert_eq!(serde_json::from_str::<Program>(&text).unwrap(), program);
+}
+
+fn graph() -> Graph {
+    Graph::of(&everything(), WorkflowIx(0)).unwrap()
+}
+
+#[test]
+fn every_kind_of_state_has_its_line() {
+    let expected = "\
+every␛thing
+Everything that a state can be
+
+ any state ╌▸ give_up  an error that nothing catches
+ any state ╌▸ resume   the person says something
+
+ ○ start               script
+ ▼
+ ‖ fan                 parallel, first of 2
+ │ ├─◆ near            workflow every␛thing
+ │ ╰─ far
+ │    ▷ start          shell make check
+ │    ├─▸ ↓ again      1 n > 1
+ │    ├─▸ ↓ stop       2 otherwise
+ │    ▼
+ │    ◷ again          waits PT5S
+ │    ╰─▸ ↑ start
+ │
+ │    ■ stop           end
+ ├╌▸ ↓ give_up         ! model.*, tool.failed
+ ▼
+ ∀ each                each file of files, 3 at once
+ │ ╰─◆ file            workflow every␛thing
+ ▼
+ ? ask                 asks for approval: Go on with␛[31m this?
+ ├╌▸ ↓ give_up         ! no answer in time
+ ├─▸ ↓ 検査            1 context.result === true
+ ├─▸ ↑ each            2 otherwise
+ ▼
+ ▷ 検査                mcp github search
+ ├╌▸ ↓ give_up         ! limit or budget reached
+ ├─▸ ↓ stop            1 judge.ok === 'this.x'
+ ├─▸ ↺ 検査            2 n < 3
+ ▼                     3 otherwise
+ ▷ fix                 http GET https://example.org
+ ╰─▸ ↑ 検査
+
+ ○ resume
+ ▼
+ ▷ rest                tool read_files
+ ▼
+ ■ stop                end with summary
+ ✗ give_up             fails with gave_up
+ ○ lost                never reached: decides
+ ├─▸ ↑ stop            1 a
+ ╰─▸ ↺ lost            2 otherwise
+";
+    assert_eq!(plain(&draw(&graph(), 80)), expected);
+}
+
+#[test]
+fn no_line_is_wider_than_asked_for() {
+    let mut marked = graph();
+    marked.mark(&trail(), Part::Root);
+    for graph in [graph(), marked] {
+        for width in [0, 24, 33, 40, 60, 80, 81, 200] {
+            for line in draw(&graph, width) {
+                let text = plain(std::slice::from_ref(&line));
+                let columns = unicode_width::UnicodeWidthStr::width(text.trim_end_matches('\n'));
+                assert!(columns <= width.max(24), "{width}: {columns} columns: {text}");
+                assert!(!text.trim_end_matches('\n').ends_with(' '), "blanks at the end: {text:?}");
+            }
+        }
+    }
+}
+
+/// In `ask` for the second time, after the foreach was left for it once and once again.
+fn trail() -> Trail {
+    let mut trail = Trail::default();
+    trail.entered("start", None);
+    trail.left("start", Way::Transition(0));
+    trail.entered("fan", None);
+    trail.entered("fan.far/start", Some("coder"));
+    trail.spent("coder", 1_000, Some(0.25));
+    trail.left("fan.far/start", Way::Transition(1));
+    trail.joined("fan");
+    trail.left("fan", Way::Transition(0));
+    for _ in 0..2 {
+        trail.entered("each", None);
+        trail.left("each", Way::Transition(0));
+        trail.entered("ask", None);
+        trail.left("ask", Way::Transition(1));
+    }
+    trail.entered("ask", None);
+    trail
+}
+
+#[test]
+fn a_run_is_seen_on_its_graph() {
+    let mut graph = graph();
+    graph.mark(&trail(), Part::Root);
+    let lines = draw(&graph, 60);
+    let text = plain(&lines);
+    let find = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_default();
+    assert!(find(" ‖ fan").ends_with("×1  $0.2500"), "the owner pays for its body:\n{text}");
+    assert!(find(" │ ╰─ far").ends_with("far"), "{text}");
+    assert!(find(" │    ▷ start").ends_with("×1  $0.2500"), "{text}");
+    assert!(find(" │    ├─▸ ↓ stop").ends_with("×1  $0.2500"), "{text}");
+    assert!(find(" │    ├─▸ ↓ again").ends_with("n > 1"), "never taken: {text}");
+    assert!(find("▶? ask").ends_with("×3"), "{text}");
+    assert!(find(" ├─▸ ↑ each").ends_with("×2"), "{text}");
+    assert!(find(" ▷ fix").ends_with('…'), "no number: {text}");
+    let tone = |start: &str| {
+        let line = lines.iter().find(|line| plain(&[(*line).clone()]).starts_with(start)).unwrap();
+        line.iter().find(|span| span.tone != Tone::Edge).map(|span| span.tone)
+    };
+    let rows = [
+        (" ○ start", Tone::Done),
+        ("▶? ask", Tone::Current),
+        (" ▷ fix", Tone::Dim),
+        (" ├─▸ ↑ each", Tone::Done),
+        (" ├╌▸ ↓ give_up", Tone::Dim),
+    ];
+    for (start, expected) in rows {
+        assert_eq!(tone(start), Some(expected), "{start}");
+    }
+    let mermaid = mermaid::draw(&[(0, graph.clone())]);
+    assert!(mermaid.contains("class s0x10 current"), "{mermaid}");
+    let dot = dot::draw(&[(0, graph)]);
+    assert!(dot.contains("s0_10 [label=\"ask\\nasks for approval: Go on with␛[31m this?\\n×3\""), "{dot}");
+}
+
+/// Every text of the graph is this one.
+fn all_named(text: &str) -> Graph {
+    let mut graph = graph();
+    graph.workflow = text.to_owned();
+    graph.description = text.to_owned();
+    for node in &mut graph.nodes {
+        (node.label, node.about) = (text.to_owned(), text.to_owned());
+    }
+    graph.edges.iter_mut().for_each(|edge| edge.label = text.to_owned());
+    graph.groups.iter_mut().for_each(|group| group.name = text.to_owned());
+    graph
+}
+
+/// Tries to be syntax, and to steer a terminal.
+const NASTY: &str =
+    "a\"b\\c\n\u{1b}[2J; --> s0 : x { } [*] %% <!-- #quot; &amp; 'q' `k` \u{202e} |> end note\r\n--\n}";
+
+#[test]
+fn hostile_names_stay_names() {
+    let drawings = |graph: Graph| {
+        let list = [(0, graph.clone()), (1, graph.clone())];
+        [plain(&draw(&graph, 80)), mermaid::draw(&list), dot::draw(&list)]
+    };
+    for (good, bad) in drawings(all_named("plain")).iter().zip(drawings(all_named(NASTY))) {
+        let controls: Vec<char> = bad.chars().filter(|c| c.is_control() && *c != '\n').collect();
+        assert!(controls.is_empty() && !bad.contains('\u{202e}'), "{bad}");
+        assert_eq!(bad.lines().count(), good.lines().count(), "a name became lines of its own:\n{bad}");
+    }
+    // outside of quoted strings, a DOT file says the same whatever the names are
+    let bare = |text: &str| {
+        let strings = regex::Regex::new(r#""([^"\\]|\\.)*""#).unwrap();
+        strings.replace_all(text, "S").into_owned()
+    };
+    let [_, _, good] = drawings(all_named("plain"));
+    let [_, _, bad] = drawings(all_named(NASTY));
+    assert_eq!(bare(&good), bare(&bad));
+}
+
+/// Every line of a diagram is one of the few forms that Mermaid's own parser was tried with.
+#[test]
+fn mermaid_lines_have_known_forms() {
+    let id = r"(s\d+x\d+|w\d+|g\d+x\d+|any\d+|\[\*\])";
+    let label = r"[\p{Alphabetic}\p{N} .,_()!?/='+×…-]|#\d+;";
+    let forms = [
+        format!(r"^ +{id} --> {id}( : ({label})*)?$"),
+        format!(r"^ +{id} : ({label})*$"),
+        format!("^ +state \"({label})*\" as {id}( \\{{)?$"),
+        r"^ +(--|\}|direction TB)$".to_owned(),
+        r"^ +classDef (done|current) [a-z0-9:#,-]+$".to_owned(),
+        format!(r"^ +class {id}(,{id})* (done|current)$"),
+    ];
+    let forms: Vec<regex::Regex> = forms.iter().map(|form| regex::Regex::new(form).unwrap()).collect();
+    let mut marked = graph();
+    marked.mark(&trail(), Part::Root);
+    for graph in [graph(), marked, all_named(NASTY)] {
+        let text = mermaid::draw(&[(0, graph.clone()), (1, graph)]);
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("stateDiagram-v2"));
+        for line in lines {
+            assert!(forms.iter().any(|form| form.is_match(line)), "{line}");
+        }
+        let opened = text.matches(" {\n").count();
+        assert_eq!(opened, text.lines().filter(|line| line.trim() == "}").count());
+    }
+}
+
+#[test]
+fn a_long_chain_and_a_dense_graph_are_drawn() {
+    let mut names: Vec<&'static str> = (0..3_000).map(|at| &*format!("s{at}").leak()).collect();
+    names.push("stop");
+    let mut sketch = Sketch::of(&names);
+    for at in 0..3_000_usize {
+        let back = names[at / 2];
+        let next = names[at + 1];
+        sketch.state(Work::None, &[(back, "a"), (next, "")]);
+    }
+    sketch.end();
+    let graph = Graph::of(&sketch.program("long"), WorkflowIx(0)).unwrap();
+    let drawn = plain(&draw(&graph, 80));
+    assert!(drawn.lines().count() > 6_000);
+    assert!(drawn.trim_end().ends_with("■ stop       end"));
+}

@@ -1,0 +1,97 @@
+//! JSON Schemas of the files that people write (CFG-17), so that an editor completes and checks them while they type.
+//!
+//! Each object of a file is one table: key, shape, meaning. Keys that the readers do not take are left out here, and a
+//! key that they take but no table explains fails a test: what an editor offers is what the program reads. Owns no
+//! rule of its own: what a schema cannot say (names that must exist, scripts) is for `check`.
+
+mod replies;
+mod role;
+mod settings;
+mod shape;
+mod steps;
+mod test_file;
+mod workflow;
+mod workflow_shapes;
+mod workflow_states;
+
+use serde_json::{Map, Value, json};
+
+use shape::Table;
+
+/// The kinds of files that have a schema.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Schema {
+    Workflow,
+    Role,
+    Settings,
+    Replies,
+    Test,
+}
+
+impl Schema {
+    pub const ALL: [Self; 5] = [Self::Workflow, Self::Role, Self::Settings, Self::Replies, Self::Test];
+
+    /// As it is called on the command line; its file is `NAME.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Workflow => "workflow",
+            Self::Role => "role",
+            Self::Settings => "settings",
+            Self::Replies => "replies",
+            Self::Test => "test",
+        }
+    }
+
+    /// What such a file is, in a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Workflow => {
+                "A workflow of synthdev, or a list of workflows: agents, and the states they go through."
+            }
+            Self::Role => "Roles of synthdev, by name: prompt, level, tools.",
+            Self::Settings => "Settings of synthdev: settings.json of a user or a project.",
+            Self::Replies => "What a scripted model answers: synthdev run --replies, simulate.",
+            Self::Test => "Tests of a workflow: NAME.test.json beside it.",
+        }
+    }
+
+    /// The schema, JSON Schema draft 2020-12.
+    pub fn value(self) -> Value {
+        let (root, tables): (Value, Vec<&Table>) = match self {
+            Self::Workflow => (one_or_list("workflow"), workflow_tables()),
+            Self::Role => (role::root(), role::tables()),
+            Self::Settings => (settings::root(), Vec::new()),
+            Self::Replies => (json!({"$ref": "#/$defs/replies"}), replies::tables()),
+            Self::Test => (test_file::root(), test_file::tables()),
+        };
+        let mut schema = Map::new();
+        schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+        schema.insert("title".to_owned(), format!("synthdev {}", self.name()).into());
+        schema.insert("description".to_owned(), self.about().into());
+        schema.extend(root.as_object().cloned().unwrap_or_default());
+        let defs = shape::definitions(&root, &tables);
+        if !defs.is_empty() {
+            schema.insert("$defs".to_owned(), Value::Object(defs));
+        }
+        Value::Object(schema)
+    }
+
+    /// The schema as it is stored: indented, with a newline at its end.
+    pub fn text(self) -> String {
+        // a value without other keys than text: writing it cannot fail
+        serde_json::to_string_pretty(&self.value()).unwrap_or_default() + "\n"
+    }
+}
+
+fn workflow_tables() -> Vec<&'static Table> {
+    workflow::tables().into_iter().chain(workflow_states::tables()).chain(steps::tables()).collect()
+}
+
+/// One object, or a list of them (A60). `if` instead of `anyOf`, so that editors tell what is wrong inside.
+fn one_or_list(name: &str) -> Value {
+    let one = json!({"$ref": format!("#/$defs/{name}")});
+    json!({"if": {"type": "array"}, "then": {"items": one}, "else": one})
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! A role file: roles by name.
+
+use serde_json::{Value, json};
+
+use super::shape::{Field, Shape, Table, field};
+use crate::config::role_file;
+
+use Shape::{Any, Either, Flag, List, Object, Table as Ref, Text, Words};
+
+/// An object of roles; notes are welcome, and any other name is a role's.
+pub(super) fn root() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"$schema": {"type": "string"}},
+        "patternProperties": {"^x_": true, "^(?!x_|\\$schema$)[^.\\s]+$": {"$ref": "#/$defs/role"}},
+        "additionalProperties": false
+    })
+}
+
+pub(super) fn tables() -> Vec<&'static Table> {
+    vec![&ROLE, &PARSING_TOOL, &FUNCTION, &EXAMPLE]
+}
+
+const LIST: Shape = Either(&[Text, List(&Text)]);
+const LEVELS: Shape = Words(&[
+    ("base", "The ordinary model."),
+    ("smart", "The strongest one."),
+    ("fast", "The quickest and cheapest one."),
+]);
+const PROMPT: &str = "What the model is told first: who it is and how it works.";
+const DESCRIPTION: &str = "What the role is for; shown in lists.";
+const INCLUDED: &str = "Tools it may use: names, `*` wildcards, `/regex/`. Default: none.";
+const EXCLUDED: &str = "Every tool but these; instead of the list of included ones.";
+const DECISIONS: &str =
+    "Tools by which it decides: the arguments are kept for the workflow, nothing is executed.";
+const AGENTS: &str = "Roles that it may call as agents.";
+const TASKS: &str = "Roles that it may hand tasks to.";
+const FORCED: &str = "It must call this tool and may not answer in words.";
+
+static ROLE: Table = Table {
+    known: Some(role_file::KEYS),
+    ..Table::new(
+        "role",
+        "A role. One of the same name in a stronger layer changes only the fields that it sets.",
+        &[
+            field("level", LEVELS, "Which of the configured models speaks for it. Default: base."),
+            field("description", Text, DESCRIPTION),
+            field("agent_description", Text, DESCRIPTION),
+            field("agentDescription", Text, DESCRIPTION),
+            field("systemMessage", Text, PROMPT),
+            field("system_message", Text, PROMPT),
+            field("reminder", Text, "Repeated at the end of every request, where a model notices it most."),
+            field("includedTools", LIST, INCLUDED),
+            field("included_tools", LIST, INCLUDED),
+            field("excludedTools", LIST, EXCLUDED),
+            field("excluded_tools", LIST, EXCLUDED),
+            field("parsingTools", List(&Ref("parsing_tool")), DECISIONS),
+            field("parsing_tools", List(&Ref("parsing_tool")), DECISIONS),
+            field(
+                "examples",
+                List(&Ref("example")),
+                "Messages that show how it shall answer, behind the prompt.",
+            ),
+            field("enabled_agents", LIST, AGENTS),
+            field("enabledAgents", LIST, AGENTS),
+            field("can_create_tasks_for", LIST, TASKS),
+            field("canCreateTasksFor", LIST, TASKS),
+        ],
+    )
+};
+
+static PARSING_TOOL: Table = Table::new(
+    "parsing_tool",
+    "A decision with a form, as OpenAI writes functions; or its fields directly.",
+    TOOL,
+);
+
+const TOOL: &[Field] = &[
+    field("type", Words(&[("function", "The only kind.")]), "Always `function`."),
+    field("function", Ref("function"), "The tool."),
+    field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
+    field("description", Text, "When and how it is to be called."),
+    field("parameters", Object, "The JSON Schema of its arguments."),
+    field("parsingOnly", Flag, FORCED),
+    field("parsing_only", Flag, FORCED),
+    field("strict", Flag, "The provider itself keeps to the schema, where it can."),
+];
+
+static FUNCTION: Table = Table::new(
+    "function",
+    "The tool.",
+    &[
+        field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
+        field("description", Text, "When and how it is to be called."),
+        field("parameters", Object, "The JSON Schema of its arguments."),
+        field("parsingOnly", Flag, FORCED),
+        field("parsing_only", Flag, FORCED),
+        field("strict", Flag, "The provider itself keeps to the schema, where it can."),
+    ],
+)
+.requires(&["name"]);
+
+static EXAMPLE: Table = Table::new(
+    "example",
+    "A message of an example conversation.",
+    &[
+        field(
+            "role",
+            Words(&[
+                ("user", "Said to the role."),
+                ("assistant", "What the role answers."),
+                ("tool", "The result of a call, directly behind it."),
+                ("function", "The same in an older form."),
+            ]),
+            "Who says it.",
+        ),
+        field("content", Text, "The text."),
+        field("name", Text, "The function of an older form's result."),
+        field("tool_calls", List(&Any), "Calls that an assistant makes."),
+        field("tool_call_id", Text, "The call that a tool's result answers."),
+        field("function_call", Object, "A call in the older form."),
+    ],
+)
+.requires(&["role"]);

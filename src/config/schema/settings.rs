@@ -1,0 +1,69 @@
+//! settings.json, from the one table of settings.
+
+use serde_json::{Map, Value, json};
+
+use super::shape::{close, described};
+use crate::config::settings::rules::{RULES, Rule};
+use crate::config::settings::shape::Shape;
+
+/// The nested object of all rules.
+pub(super) fn root() -> Value {
+    object("")
+}
+
+/// The object below a dotted prefix.
+fn object(prefix: &str) -> Value {
+    let mut properties = Map::new();
+    let mut family = None;
+    for rule in RULES {
+        let Some(rest) = rule.path.strip_prefix(prefix) else { continue };
+        match rest.split_once('.') {
+            None if rest == "*" => family = Some(one(rule)),
+            None => drop(properties.insert(rest.to_owned(), one(rule))),
+            Some((name, _)) if !properties.contains_key(name) => {
+                properties.insert(name.to_owned(), object(&format!("{prefix}{name}.")));
+            }
+            Some(_) => {}
+        }
+    }
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    if !properties.is_empty() {
+        schema.insert("properties".to_owned(), Value::Object(properties));
+    }
+    match family {
+        Some(family) => drop(schema.insert("additionalProperties".to_owned(), family)),
+        None => close(&mut schema),
+    }
+    Value::Object(schema)
+}
+
+fn one(rule: &Rule) -> Value {
+    let mut about = rule.about.to_owned();
+    if let Some(name) = rule.env.first() {
+        about.push_str(&format!(" (environment: {name})"));
+    }
+    let mut schema = described(shape(rule.shape), &about);
+    if let (Some(members), Ok(default)) =
+        (schema.as_object_mut(), serde_json::from_str::<Value>(rule.default))
+    {
+        members.insert("default".to_owned(), default);
+    }
+    schema
+}
+
+fn shape(shape: Shape) -> Value {
+    match shape {
+        Shape::Text | Shape::Secret => json!({"type": "string", "pattern": "\\S"}),
+        Shape::Url => json!({"type": "string", "pattern": "^\\s*https?://[^\\s@/?#:][^\\s@]*\\s*$"}),
+        Shape::Integer { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Shape::Real { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
+        Shape::Flag => json!({"type": "boolean"}),
+        Shape::Permission => json!({"oneOf": [
+            {"const": "allow", "description": "without asking"},
+            {"const": "ask", "description": "a person decides each time"},
+            {"const": "deny", "description": "never"}
+        ]}),
+        Shape::TextList => json!({"type": "array", "items": {"type": "string"}}),
+    }
+}

@@ -1,0 +1,359 @@
+//! A workflow file: everything but its states.
+
+use super::shape::{Field, Shape, Table, field};
+use super::workflow_shapes::{DURATION, END, ERRORS, PATTERNS, RETRIES, TIME_END, known_if_read};
+use crate::config::workflow_file::vocabulary::known;
+
+use Shape::{Any, Count, Either, Flag, List, Map, Number, Object, Schema, Table as Ref, Text, Whole, Words};
+
+pub(super) fn tables() -> [&'static Table; 12] {
+    [&WORKFLOW, &PARAMETER, &LIMITS, &BUDGET, &CAP, &USE, &CONTEXT, &MESSAGE, &AGENT, &INPUT, &RETRY, &CATCH]
+}
+
+static WORKFLOW: Table = Table {
+    known: Some(known("workflow")),
+    ..Table::new(
+        "workflow",
+        "A workflow: agents that share conversations, and the states that decide who speaks when.",
+        WORKFLOW_FIELDS,
+    )
+}
+.requires(&["workflow_name"]);
+
+const WORKFLOW_FIELDS: &[Field] = &[
+    field("workflow_name", Text, "The name by which it is started: `/workflow NAME`, `synthdev run NAME`."),
+    field("description", Text, "What it is good for; shown in lists and told to agents that may call it."),
+    field("version", Text, "The author's version, for people; a run remembers the exact content anyway."),
+    field(
+        "start_condition",
+        Words(&[
+            ("immediate", "Starts with the input given when it is chosen."),
+            ("on_user_input", "Waits for what the person types next and takes that as its input."),
+        ]),
+        "When a workflow that was chosen begins. Default: immediate.",
+    ),
+    field(
+        "input",
+        Either(&[Ref("parameter"), List(&Ref("parameter"))]),
+        "What it is given: one value or several. Scripts read it as `common_data.NAME`.",
+    ),
+    field("output", Ref("parameter"), "What it gives back: `stop`'s input, else `common_data.NAME`."),
+    field("variables", Object, "Values that `common_data` holds from the start."),
+    field("contexts", List(&Ref("context")), "Conversations. Agents in one context hear each other."),
+    field("agents", List(&Ref("agent")), "Who takes part: a role seated in a context."),
+    field(
+        "states",
+        List(&Ref("state")),
+        "The states. The run begins at `start` and ends at `stop`, which need not be written.",
+    ),
+    field("steps", List(&Ref("step")), "Instead of `states`: steps done one after the other."),
+    field("limits", Ref("limits"), "How far a run may go before it pauses."),
+    field(
+        "budget",
+        Ref("budget"),
+        "What a run may spend before it pauses; workflows that it calls draw from the same pool.",
+    ),
+    field(
+        "timeout",
+        DURATION,
+        "Seconds, or ISO 8601 (\"PT30M\"), after which the workflow fails with `timeout`.",
+    ),
+    field("use", Ref("use"), "Named retries, timeouts, prompts, schemas and tools, to be named by states."),
+    field(
+        "on_error",
+        Text,
+        "For errors that no state takes: a state's name, `fail` or `continue`. Default: a person is asked, a run without one fails.",
+    ),
+    field(
+        "on_limit",
+        Text,
+        "A state that is entered once when a limit or budget is reached, instead of pausing.",
+    ),
+    field(
+        "on_no_match",
+        Text,
+        "When no condition of a state holds: `error` (default), `stop`, or a state's name.",
+    ),
+    field(
+        "on_condition_error",
+        Words(&[
+            ("error", "The state fails with `expression` (default)."),
+            ("false", "The condition counts as false."),
+        ]),
+        "When a condition throws.",
+    ),
+    field(
+        "lenient",
+        Flag,
+        "A script, `before` or condition that throws is logged and passed over, instead of failing its state.",
+    ),
+    field(
+        "script_file",
+        Text,
+        "A JavaScript file beside this one; its functions can be named by every script here.",
+    ),
+    field("schedule", Object, "Kept for starting workflows by the clock."),
+    field(
+        "snapshot",
+        Words(&[
+            ("auto", "Taken before the first change if possible; if not, it is told (default)."),
+            ("required", "Without a snapshot nothing is changed."),
+            ("off", "None is taken: nothing can be undone."),
+        ]),
+        "Whether the project's files are stored before an agent can change them.",
+    ),
+];
+
+static PARAMETER: Table = Table {
+    known: Some(known("parameter")),
+    ..Table::new("parameter", "A value that crosses the border of a workflow.", PARAMETER_FIELDS)
+}
+.requires(&["name"]);
+
+const PARAMETER_FIELDS: &[Field] = &[
+    field("name", Text, "Its key in `common_data`."),
+    field(
+        "type",
+        Words(&[
+            ("string", "Text; anything else becomes text."),
+            ("number", "A number; text is read as one."),
+            ("boolean", "true or false."),
+            ("object", "A JSON object; text is read as JSON."),
+            ("array", "A JSON array; text is read as JSON."),
+        ]),
+        "Its type, checked and converted at the border. Default: string.",
+    ),
+    field("description", Text, "What to give; shown when it is asked for."),
+    field("required", Flag, "Whether it must be there. Default: true for inputs, false for outputs."),
+    field("default", Any, "Taken when nothing is given; then it is not required."),
+    field("schema", Schema, "A JSON Schema that the value must fit."),
+];
+
+static LIMITS: Table = Table {
+    known: Some(known("limits")),
+    ..Table::new(
+        "limits",
+        "How far a run may go. Reaching a limit pauses the run, or leads to `on_limit`; nothing is lost.",
+        LIMITS_FIELDS,
+    )
+};
+
+const LIMITS_FIELDS: &[Field] = &[
+    field("max_steps", Count, "States visited by the whole run. Default: 200."),
+    field(
+        "max_visits",
+        Count,
+        "Visits of each state. Default: 25, or `variables.max_iterations` if no script reads it.",
+    ),
+    field("max_depth", Count, "Workflows and branches inside each other. Default: 8."),
+    field("max_model_calls", Count, "Model calls of the whole run. Default: no limit."),
+    field("max_tool_rounds", Count, "Rounds of tools in one visit of an agent. Default: 25."),
+    field("max_concurrency", Count, "Branches and items at the same time. Default: 10."),
+];
+
+static BUDGET: Table = Table {
+    known: known_if_read("budget"),
+    ..Table::new(
+        "budget",
+        "What may be spent. A number is the hard end: the run pauses before the next model call.",
+        BUDGET_FIELDS,
+    )
+};
+
+const BUDGET_FIELDS: &[Field] = &[
+    field("tokens", END, "Prompt and completion tokens together."),
+    field("cost_usd", END, "US dollars, by the prices of the catalogue of models."),
+    field("duration", TIME_END, "Seconds, or ISO 8601 (\"PT30M\"), since the run or the visit began."),
+];
+
+static CAP: Table =
+    Table { known: known_if_read("cap"), ..Table::new("cap", "Two ends of a budget.", CAP_FIELDS) };
+
+const CAP_FIELDS: &[Field] =
+    &[field("soft", DURATION, "Warns once."), field("hard", DURATION, "Pauses before the next model call.")];
+
+static USE: Table = Table {
+    known: known_if_read("use"),
+    ..Table::new("use", "Things with a name, to be used by several states.", USE_FIELDS)
+};
+
+const USE_FIELDS: &[Field] = &[
+    field("retries", Map(&RETRIES), "Lists of `retry` rules, by name."),
+    field("timeouts", Map(&DURATION), "Durations, by name."),
+    field("prompts", Map(&Text), "Texts, by name: `{\"prompt\": \"NAME\"}` as an input."),
+    field("schemas", Map(&Schema), "JSON Schemas, by name."),
+    field("tools", Map(&PATTERNS), "Lists of tool patterns, by name."),
+];
+
+static CONTEXT: Table = Table {
+    known: Some(known("context")),
+    ..Table::new("context", "A conversation that its agents share.", CONTEXT_FIELDS)
+}
+.requires(&["name"]);
+
+const CONTEXT_FIELDS: &[Field] = &[
+    field("name", Text, "The name that agents refer to."),
+    field("description", Text, "For readers of the file."),
+    field(
+        "starting_messages",
+        List(&Ref("message")),
+        "What has been said before the run begins; never trimmed.",
+    ),
+    field("max_length", Count, "Characters that an agent is shown at most. Default: 50000."),
+    field("max_tokens", Count, "The same as a number of tokens."),
+    field(
+        "trim",
+        Words(&[
+            ("drop_oldest", "The oldest turns are left out (default)."),
+            ("summarize", "The oldest turns are replaced by a summary that a fast model writes."),
+            ("error", "The state fails with `context_overflow`."),
+        ]),
+        "What happens when the conversation is longer than that.",
+    ),
+    field("pin_first", Whole, "So many of the first messages of the run are never trimmed."),
+    field(
+        "tool_visibility",
+        Words(&[
+            ("none", "The others do not see that tools were called."),
+            ("summary", "They see one line per call (default)."),
+            ("full", "They see calls with their results."),
+        ]),
+        "What agents see of each other's tool calls.",
+    ),
+];
+
+static MESSAGE: Table = Table {
+    known: Some(known("message")),
+    ..Table::new("message", "A message of a conversation.", MESSAGE_FIELDS)
+}
+.requires(&["role", "content"]);
+
+const MESSAGE_FIELDS: &[Field] = &[
+    field(
+        "role",
+        Words(&[
+            ("system", "Added to the system prompt of every agent of the context."),
+            ("user", "Said by the user's side."),
+            ("assistant", "Said by the assistant's side."),
+        ]),
+        "Who says it.",
+    ),
+    field("content", Text, "The text, taken literally."),
+];
+
+static AGENT: Table =
+    Table { known: Some(known("agent")), ..Table::new("agent", "A role seated in a context.", AGENT_FIELDS) }
+        .requires(&["agent_role", "context", "role"]);
+
+const AGENT_FIELDS: &[Field] = &[
+    field(
+        "name",
+        Text,
+        "The name that states use. Default: the role's name; needed when two agents have one role.",
+    ),
+    field("agent_role", Text, "The role: its prompt, tools and level. `synthdev roles` lists them."),
+    field("context", Text, "The conversation it takes part in."),
+    field(
+        "role",
+        Words(&[
+            ("assistant", "It answers what the user's side says."),
+            ("user", "It plays the person: what it says is the next user message."),
+        ]),
+        "Its seat in the conversation.",
+    ),
+    field("description", Text, "For readers of the file."),
+    field(
+        "level",
+        Words(&[
+            ("base", "The ordinary model."),
+            ("smart", "The strongest one."),
+            ("fast", "The quickest and cheapest one."),
+        ]),
+        "Which of the configured models speaks for it. Default: as its role says.",
+    ),
+    field("model", Text, "A model by name, instead of the level's."),
+    field("provider", Text, "The provider of that model, by its name in the catalogue."),
+    field("temperature", Number { min: 0.0, max: Some(2.0) }, "Sampling temperature, 0 to 2."),
+    field("max_output_tokens", Count, "Limit of one answer."),
+    field(
+        "included_tools",
+        PATTERNS,
+        "Tools that it may use, instead of its role's: names, `*` wildcards, `/regex/`.",
+    ),
+    field("excluded_tools", PATTERNS, "Tools that it may not use."),
+    field("system_message_append", Text, "Added to its role's prompt."),
+    field(
+        "tool_loop",
+        Words(&[
+            ("auto", "Model and tools take turns until the model has answered (default)."),
+            ("step", "One answer per visit; the workflow decides whether it goes on."),
+        ]),
+        "How far one visit goes when the model calls tools.",
+    ),
+    field("max_tool_rounds", Count, "Rounds of tools in one visit before asking to go on. Default: 25."),
+    field(
+        "input_visibility",
+        Words(&[
+            ("shared", "What a state sends it is part of the conversation."),
+            ("private", "Only the agent itself sees it."),
+        ]),
+        "Who sees what a state sends to this agent. Default: shared for the assistant's seat, private for the user's.",
+    ),
+    field(
+        "memory",
+        Words(&[
+            ("none", "It knows the conversation only (default)."),
+            ("private", "It also remembers its private instructions and decisions."),
+        ]),
+        "What it remembers of its own earlier visits.",
+    ),
+    field("delegate", Flag, "Its model calls are answered by the client that drives the run."),
+];
+
+static INPUT: Table = Table {
+    known: Some(known("input")),
+    ..Table::new("input", "A value said explicitly: exactly one of these.", INPUT_FIELDS)
+};
+
+const INPUT_FIELDS: &[Field] = &[
+    field("text", Text, "This text, as it is."),
+    field("expr", Text, "A JavaScript expression."),
+    field("template", Text, "A text with `{{ expressions }}` in it."),
+    field("file", Text, "A text file beside the workflow's file."),
+    field("prompt", Text, "A text of `use.prompts`."),
+];
+
+static RETRY: Table = Table {
+    known: known_if_read("retry"),
+    ..Table::new(
+        "retry",
+        "When and how a failed state is tried again; the first rule that fits counts.",
+        RETRY_FIELDS,
+    )
+};
+
+const RETRY_FIELDS: &[Field] = &[
+    field("errors", ERRORS, "Names of errors, `model.*` for all of a kind, `*` for all. Default: all."),
+    field("max_attempts", Count, "Attempts of a visit, the first included. Default: 3."),
+    field("delay", DURATION, "Seconds before the second attempt. Default: 1."),
+    field("backoff", Number { min: 1.0, max: None }, "The delay grows by this factor. Default: 2."),
+    field("max_delay", DURATION, "Longest delay, in seconds. Default: 60."),
+    field("jitter", Flag, "A random part of the delay, so that several do not try at once."),
+];
+
+static CATCH: Table = Table {
+    known: known_if_read("catch"),
+    ..Table::new(
+        "catch",
+        "Where to go when a state failed and no retry is left; the first rule that fits counts.",
+        CATCH_FIELDS,
+    )
+}
+.requires(&["target"]);
+
+const CATCH_FIELDS: &[Field] = &[
+    field("errors", ERRORS, "Names of errors, `model.*` for all of a kind, `*` for all. Default: all."),
+    field("as", Text, "The key of `common_data` that receives `{name, title, detail, state, agent}`."),
+    field("before", Text, "A script that runs before the target is entered."),
+    field("target", Text, "The state to go to."),
+];

@@ -1,0 +1,43 @@
+//! Tools of servers that speak the model context protocol.
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use thiserror::Error;
+
+/// Why a server's tool gave no result.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum McpError {
+    /// Nobody said how the server of this name is started. `hint`: what to do about it.
+    #[error("no MCP server named `{server}` is configured")]
+    UnknownServer { server: String, hint: String },
+    /// The tool ran, or was refused, and says why.
+    #[error("`{tool}` of MCP server `{server}` failed: {message}")]
+    Failed { server: String, tool: String, message: String },
+    /// The server could not be started or reached, or its answer could not be read.
+    #[error("MCP server `{server}` does not answer: {message}")]
+    Unreachable { server: String, message: String },
+}
+
+impl McpError {
+    /// What to do next, where that is known.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::UnknownServer { hint, .. } => Some(hint),
+            Self::Failed { .. } | Self::Unreachable { .. } => None,
+        }
+    }
+}
+
+/// All configured servers. Dropping the future gives the call up.
+pub trait McpPort: Send + Sync {
+    /// Calls one tool; the result is its structured content, else its text.
+    ///
+    /// # Errors
+    /// No such server, or its tool gave no result.
+    fn call<'a>(
+        &'a self,
+        server: &'a str,
+        tool: &'a str,
+        arguments: &'a Value,
+    ) -> BoxFuture<'a, Result<Value, McpError>>;
+}

@@ -1,0 +1,136 @@
+//! `new`: what is written can be checked, drawn and run as it is, and nothing is replaced unasked.
+
+use serde_json::{Value, json};
+
+use super::world::World;
+
+/// Template, input and replies that lead to its end, output.
+fn templates() -> Vec<(&'static str, &'static str, Value, &'static str)> {
+    let decide = |arguments: Value| json!({"tool_calls": [{"name": "review_work", "arguments": arguments}]});
+    vec![
+        ("minimal", "do it", json!({"coder": [{"text": "Done."}]}), "Done."),
+        (
+            "review",
+            "do it",
+            json!({"coder": [{"text": "Half."}, {"text": "All."}],
+                   "reviewer": [decide(json!({"improvement_needed": true, "continue_message": "more"})),
+                                decide(json!({"improvement_needed": false, "work_summary": "It is all there."}))]}),
+            "It is all there.",
+        ),
+    ]
+}
+
+#[test]
+fn every_template_is_listed_here() {
+    let help = World::new().run(&["new", "workflow", "--help"]).code(0).out;
+    let listed: Vec<&str> =
+        help.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split(':').next()).collect();
+    let known: Vec<&str> = templates().iter().map(|template| template.0).collect();
+    assert_eq!(listed, known, "{help}");
+}
+
+#[test]
+fn every_template_is_checked_drawn_and_run_as_it_is() {
+    for (template, input, replies, output) in templates() {
+        let world = World::new();
+        world.write_json("replies.json", &json!({"replies": replies}));
+        let made = world.run(&["new", "workflow", "mine", "--template", template]).code(0);
+        let path = world.root().join("config/synthdev/workflows/mine.json").display().to_string();
+        assert!(made.out.starts_with(&format!("wrote {path}\n")), "{}", made.out);
+        let checked = world.run(&["check", &path]).code(0);
+        assert!(checked.out.starts_with("nothing found"), "{template}: {}", checked.out);
+        // the commands that it names do what it says
+        for line in made.out.lines().filter(|line| line.starts_with("  synthdev ")) {
+            let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+            if words[0] != "run" {
+                world.run(&words).code(0);
+            }
+        }
+        let ran = world.run(&["run", "mine", input, "--replies", "replies.json", "--json"]).code(0);
+        assert_eq!(ran.json()["output"], output, "{template}");
+        assert_eq!(ran.json()["warnings"].as_array().map_or(0, Vec::len), 0, "{}", ran.out);
+    }
+}
+
+#[test]
+fn nothing_is_replaced_unless_asked() {
+    let world = World::new();
+    for what in ["workflow", "role"] {
+        let path = world.root().join(format!("config/synthdev/{what}s/mine.json"));
+        world.run(&["new", what, "mine"]).code(0);
+        let first = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, "{}").unwrap();
+        let refused = world.run(&["new", what, "mine"]).code(2);
+        assert!(refused.err.contains("--force"), "{}", refused.err);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");
+        world.run(&["new", what, "mine", "--force"]).code(0);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
+    }
+}
+
+#[test]
+fn a_role_can_be_used_at_once() {
+    let world = World::new();
+    world.run(&["new", "role", "gardener"]).code(0);
+    let roles = world.run(&["roles"]).code(0).out;
+    let line = roles.lines().find(|line| line.starts_with("gardener ")).unwrap();
+    assert!(line.contains("read_files") && line.contains("decides decide"), "{line}");
+    let found = world.run(&["check", "--json"]).code(0).json();
+    let mine =
+        found.as_array().unwrap().iter().find(|one| one["place"]["file"] == "user:roles/gardener.json");
+    assert_eq!(mine, None);
+}
+
+#[test]
+fn a_project_with_a_folder_of_its_own_gets_the_file_and_stays_trusted() {
+    let world = World::new();
+    std::fs::create_dir(world.project().join(".synthdev")).unwrap();
+    let made = world.run(&["new", "workflow", "mine"]).code(0);
+    assert!(made.out.starts_with("wrote .synthdev/workflows/mine.json\n"), "{}", made.out);
+    let listed = || world.run(&["workflows"]).code(0);
+    let has =
+        |name: &str| listed().out.lines().any(|line| line.starts_with(name) && line.contains("project"));
+    assert!(has("mine "), "its own file needs no question");
+    world.run(&["new", "role", "gardener"]).code(0);
+    assert!(has("mine "));
+
+    // what somebody else changed meanwhile is not waved through
+    world.write(".synthdev/settings.json", "{\"verbosity\": 3}");
+    assert!(!has("mine "));
+    let made = world.run(&["new", "workflow", "second"]).code(0);
+    assert!(made.err.contains("--trust") && made.out.contains("synthdev --trust run second"), "{}", made.err);
+    assert!(!has("second "));
+    world.run(&["--trust", "workflows"]).code(0);
+    assert!(has("second "));
+}
+
+#[test]
+fn bad_names_and_clashes_are_refused_with_a_reason() {
+    let world = World::new();
+    for name in ["../up", "a b", "", "-x", "ä", "a/b", "a.b"] {
+        for what in ["workflow", "role"] {
+            let refused = world.run(&["new", what, "--", name]).code(2);
+            assert!(refused.err.contains("letters, digits"), "{name}: {}", refused.err);
+        }
+    }
+    world.configure("workflows/deep/other.json", &super::world::talk().to_string());
+    let refused = world.run(&["new", "workflow", "talk"]).code(2);
+    assert!(refused.err.contains("already a workflow `talk`") && refused.err.contains("deep/other.json"));
+    let hides = world.run(&["new", "workflow", "coder_reviewer"]).code(0);
+    assert!(hides.err.contains("takes precedence") && hides.err.contains("built-in:"), "{}", hides.err);
+}
+
+#[test]
+fn the_schema_is_named_where_there_is_one() {
+    let world = World::new();
+    world.run(&["schema", "--write", "here/schema"]).code(0);
+    for (what, folder) in [("workflow", "here/workflows"), ("role", "here/roles")] {
+        world.run(&["new", what, "mine", "--dir", folder]).code(0);
+        let text = world.read(&format!("{folder}/mine.json"));
+        assert!(text.contains(&format!("\"$schema\": \"../schema/{what}.json\"")), "{text}");
+    }
+    world.run(&["check", "here/workflows/mine.json"]).code(0);
+    let made = world.run(&["new", "workflow", "mine", "--dir", "there"]).code(0);
+    assert!(!world.read("there/mine.json").contains("$schema"));
+    assert!(made.out.contains("run --workflow-file there/mine.json"), "{}", made.out);
+}

@@ -1,0 +1,240 @@
+//! `schema`: what is stored is what is printed, and it takes and refuses what the program takes and refuses.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use synthdev::config::json::Node;
+use synthdev::config::schema::Schema;
+use synthdev::config::source::{Findings, SourceFile};
+use synthdev::domain::place::Layer;
+
+use super::world::{World, talk};
+
+fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// A file as the program reads it: comments and all.
+fn value(path: &Path) -> Value {
+    let file = SourceFile::new(Layer::BuiltIn, path.display().to_string(), fs::read_to_string(path).unwrap());
+    let mut findings = Findings::new(&file);
+    Node::parse(&file, &mut findings).unwrap().to_value()
+}
+
+fn validator(schema: Schema) -> jsonschema::Validator {
+    jsonschema::validator_for(&schema.value()).unwrap()
+}
+
+#[track_caller]
+fn accepts(schema: &jsonschema::Validator, value: &Value, what: &str) {
+    let errors: Vec<String> =
+        schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{what}: {errors:#?}");
+}
+
+#[test]
+fn stored_schemas_are_what_the_program_prints() {
+    let world = World::new();
+    for schema in Schema::ALL {
+        let printed = world.run(&["schema", schema.name()]).code(0).out;
+        let stored = fs::read_to_string(root("config/schema").join(format!("{}.json", schema.name())));
+        let stored = stored.unwrap_or_default().replace("\r\n", "\n");
+        assert!(
+            printed == stored,
+            "config/schema/{}.json is stale; renew it with: cargo run -- schema --write config/schema",
+            schema.name()
+        );
+    }
+    let list = world.run(&["schema"]).code(0).out;
+    assert!(Schema::ALL.iter().all(|schema| list.contains(schema.about())), "{list}");
+}
+
+#[test]
+fn schemas_are_written_where_they_are_wanted() {
+    let world = World::new();
+    world.run(&["schema", "--write", "deep/schemas"]).code(0);
+    let found = World::files(&world.project().join("deep/schemas"));
+    assert_eq!(found.len(), Schema::ALL.len());
+    world.run(&["schema", "role", "--write", "one"]).code(0);
+    assert_eq!(World::files(&world.project().join("one")).len(), 1);
+    world.write("file", "");
+    let refused = world.run(&["schema", "--write", "file/x"]).code(2);
+    assert!(refused.err.contains("file/x"), "{}", refused.err);
+}
+
+/// Every JSON file directly in a folder.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root(folder)).into_iter().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .collect();
+    found.sort();
+    assert!(!found.is_empty(), "{folder}");
+    found
+}
+
+#[test]
+fn everything_shipped_fits() {
+    let is_test = |path: &Path| path.to_string_lossy().ends_with(".test.json");
+    let mut all: Vec<(Schema, PathBuf)> = Vec::new();
+    for folder in ["workflows", "tests/data/seed"] {
+        let kind = |path: &Path| if is_test(path) { Schema::Test } else { Schema::Workflow };
+        all.extend(files(folder).into_iter().map(|path| (kind(&path), path)));
+    }
+    all.extend(files("roles").into_iter().map(|path| (Schema::Role, path)));
+    all.push((Schema::Settings, root("config/settings.json")));
+    all.push((Schema::Replies, root("config/demo/replies.json")));
+    for (schema, path) in all {
+        accepts(&validator(schema), &value(&path), &path.display().to_string());
+    }
+    accepts(&validator(Schema::Workflow), &json!([talk(), talk()]), "a list of workflows");
+}
+
+/// Where in a workflow a key is put: every object that has keys of its own.
+const OBJECTS: [&str; 8] = [
+    "",
+    "/input",
+    "/contexts/0",
+    "/agents/0",
+    "/states/0",
+    "/states/0/transition/0",
+    "/states/1/action",
+    "/limits",
+];
+
+#[test]
+fn unknown_keys_are_refused_and_notes_are_welcome_as_in_the_program() {
+    let world = World::new();
+    let schema = validator(Schema::Workflow);
+    let rows =
+        [("colour", json!("red"), false), ("x_colour", json!(["red"]), true), ("$schema", json!("s"), true)];
+    for pointer in OBJECTS {
+        for (key, member, fits) in &rows {
+            let mut workflow = talk();
+            workflow["limits"] = json!({});
+            workflow.pointer_mut(pointer).unwrap()[*key] = member.clone();
+            let what = format!("{key} in `{pointer}`");
+            assert_eq!(schema.is_valid(&workflow), *fits, "{what}");
+            world.write_json("w.json", &workflow);
+            let code = world.run(&["check", "w.json"]).code;
+            assert_eq!(code == Some(0), *fits, "the schema and `check` differ: {what}");
+        }
+    }
+}
+
+#[test]
+fn wrong_values_are_refused_as_in_the_program() {
+    let world = World::new();
+    let schema = validator(Schema::Workflow);
+    let rows = [
+        ("/limits", json!({"max_steps": 0})),
+        ("/limits", json!({"max_steps": 1.5})),
+        ("/limits", json!([])),
+        ("/agents/0/role", json!("speaker")),
+        ("/agents/0", json!({"agent_role": "coder", "role": "assistant"})),
+        ("/input/type", json!("text")),
+        ("/states/0/name", json!(3)),
+        ("/states/0/transition", json!({"target": "say"})),
+        ("/states/0/transition/0", json!({"condition": "true"})),
+        ("/states/1/input", json!(7)),
+        ("/states/1/input", json!({"txt": "x"})),
+        ("/states/1/action/function", json!("sendMessage")),
+        ("/contexts/0/starting_messages", json!([{"role": "tool", "content": "x"}])),
+        ("/start_condition", json!("later")),
+        ("/snapshot", json!(true)),
+        ("/description", json!(1)),
+    ];
+    for (pointer, wrong) in rows {
+        let mut workflow = talk();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        let parent = workflow.pointer_mut(parent).unwrap();
+        match key.parse::<usize>() {
+            Ok(at) => parent[at] = wrong.clone(),
+            Err(_) => parent[key] = wrong.clone(),
+        }
+        assert!(!schema.is_valid(&workflow), "the schema takes {wrong} for {pointer}");
+        world.write_json("w.json", &workflow);
+        assert_eq!(world.run(&["check", "w.json"]).code, Some(1), "`check` takes {wrong} for {pointer}");
+    }
+}
+
+/// For each key that the schema of replies files has, a value; the scripted model must take it.
+#[test]
+fn keys_of_replies_are_those_that_the_scripted_model_reads() {
+    let world = World::new();
+    world.talk(&json!([]));
+    let schema = Schema::Replies.value();
+    let sample = |object: &str, key: &str| match (object, key) {
+        ("reply" | "spoken", "tool_calls") => json!([]),
+        ("reply" | "spoken", "usage") => json!({}),
+        ("reply" | "spoken", "error") => json!({"kind": "auth"}),
+        ("reply" | "spoken", "delay_ms") | ("usage", _) | ("error", "retry_after_ms") => json!(0),
+        (_, "chunk") => json!(1),
+        ("error", "kind") => json!("auth"),
+        _ => json!("text"),
+    };
+    let put = |object: &str, key: &str| {
+        let with = |base: Value| {
+            let mut value = base;
+            value[key] = sample(object, key);
+            value
+        };
+        match object {
+            "reply" if key == "match" => json!({"match": "x", "reply": {"text": "hi"}}),
+            "reply" if key == "reply" => json!({"match": "x", "reply": {"text": "hi"}}),
+            "reply" => with(json!({"text": "hi"})),
+            "spoken" => json!({"match": "x", "reply": with(json!({"text": "hi"}))}),
+            "call" => json!({"tool_calls": [with(json!({"name": "n"}))]}),
+            "error" => json!({"error": with(json!({"kind": "auth"}))}),
+            "usage" => json!({"text": "hi", "usage": with(json!({}))}),
+            other => panic!("what is `{other}`?"),
+        }
+    };
+    let validator = validator(Schema::Replies);
+    for (object, definition) in schema["$defs"].as_object().unwrap() {
+        if object == "replies" {
+            continue;
+        }
+        for key in definition["properties"].as_object().unwrap().keys() {
+            let file = json!({"replies": {"nobody": [put(object, key)]}});
+            accepts(&validator, &file, &format!("{object}.{key}"));
+            world.write_json("replies.json", &file);
+            let ran = world.run_talk(&[]);
+            assert!(!ran.err.contains("is not a replies file"), "{object}.{key}: {}", ran.err);
+        }
+        let file = json!({"replies": {"nobody": [put(object, "colour")]}});
+        assert!(!validator.is_valid(&file), "{object}.colour");
+        world.write_json("replies.json", &file);
+        let ran = world.run_talk(&[]);
+        assert!(ran.err.contains("unknown key `colour`"), "{object}: {}", ran.err);
+    }
+}
+
+#[test]
+fn roles_are_judged_as_they_are_read() {
+    let world = World::new();
+    let schema = validator(Schema::Role);
+    let rows = [
+        (json!({"cook": {}}), true),
+        (
+            json!({"x_note": 1, "$schema": "s", "cook": {"systemMessage": "You cook.", "includedTools": "*"}}),
+            true,
+        ),
+        (
+            json!({"cook": {"system_message": "You cook.", "examples": [{"role": "user", "content": "hi"}]}}),
+            true,
+        ),
+        (json!({"cook": {"level": "huge"}}), false),
+        (json!({"cook": {"colour": "red"}}), false),
+        (json!({"cook": {"parsingTools": [{"type": "function", "function": {"description": "d"}}]}}), false),
+        (json!({"a cook": {}}), false),
+        (json!([]), false),
+    ];
+    for (file, fits) in rows {
+        assert_eq!(schema.is_valid(&file), fits, "{file}");
+        world.configure("roles/one.json", &file.to_string());
+        assert_eq!(world.run(&["check"]).code == Some(0), fits, "{file}");
+    }
+}

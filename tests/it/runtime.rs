@@ -1,0 +1,271 @@
+//! The runtime with many threads of control: real sockets, a real database, real timers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use synthdev::adapters::git::GitSnapshots;
+use synthdev::adapters::javascript::Host;
+use synthdev::adapters::providers::{Patience, Providers};
+use synthdev::adapters::sqlite::SqliteStore;
+use synthdev::adapters::system::{SystemClock, SystemIds};
+use synthdev::adapters::tools::{ProjectTools, ToolSettings};
+use synthdev::domain::agent::AgentSpec;
+use synthdev::domain::approval::ApprovalPolicy;
+use synthdev::domain::context::{ContextSpec, Side};
+use synthdev::domain::ids::{AgentIx, CallId, ContextIx, StateIx};
+use synthdev::domain::journal::RunStatus;
+use synthdev::domain::model::ModelChoice;
+use synthdev::domain::workflow::{
+    AgentFunction, Branch, BranchErrors, ForEach, Input, Join, Parallel, Parameter, ParameterType, Program,
+    SnapshotPolicy, State, Store, Transition, Wait, Work, Workflow,
+};
+use synthdev::engine::event::{Published, RunEvent};
+use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::runtime::command::Command;
+use synthdev::runtime::handle::{Handle, Options, Ports};
+use tempfile::TempDir;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::support::model_server::{Behaviour, ModelServer};
+
+const AGENTS: usize = 8;
+const REPEATS: usize = 100;
+
+/// A hang is a failure; nothing waits this long otherwise.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct World {
+    handle: Handle,
+    events: UnboundedReceiver<Published>,
+    _directory: TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (project, data) = (directory.path().join("project"), directory.path().join("data"));
+        for path in [&project, &data] {
+            std::fs::create_dir_all(path).unwrap();
+        }
+        let clock = Arc::new(SystemClock);
+        let ports = Ports {
+            models: Arc::new(Providers::new(BTreeMap::new(), Patience::default())),
+            tools: Arc::new(ProjectTools::new(ToolSettings::new(&project))),
+            scripts: Arc::new(Host::default()),
+            snapshots: Arc::new(GitSnapshots::open(project, data.clone(), Vec::new(), clock.clone())),
+            store: Arc::new(SqliteStore::at(data.join("runs.sqlite"))),
+            clock,
+            ids: Arc::new(SystemIds),
+        };
+        let handle = Handle::new(ports, Options::default());
+        let events = handle.subscribe(true);
+        Self { handle, events, _directory: directory }
+    }
+
+    fn start(&self, workflow: &Arc<Workflow>) {
+        let program = Program { workflows: vec![Arc::clone(workflow)], hash: "test".into() };
+        let approvals = ApprovalPolicy::default();
+        let inputs = Map::new();
+        let spec =
+            RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive: true };
+        self.handle.start(spec).unwrap();
+    }
+
+    /// Everything up to an event that `last` wants, that one included.
+    async fn until(&mut self, last: impl Fn(&RunEvent) -> bool) -> Vec<RunEvent> {
+        let mut seen = Vec::new();
+        loop {
+            let event = match tokio::time::timeout(PATIENCE, self.events.recv()).await {
+                Ok(Some(published)) => published.event,
+                end => panic!("no further event ({end:?}) after {seen:#?}"),
+            };
+            let done = last(&event);
+            seen.push(event);
+            if done {
+                return seen;
+            }
+        }
+    }
+
+    /// Everything up to the end of the run, and how it ended.
+    async fn end(&mut self) -> (Vec<RunEvent>, RunStatus, Option<Value>) {
+        let seen = self.until(|event| matches!(event, RunEvent::Finished { .. })).await;
+        match seen.last() {
+            Some(RunEvent::Finished { status, output, .. }) => (seen.clone(), *status, output.clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn agent(at: usize, base_url: &str) -> AgentSpec {
+    let choice = ModelChoice {
+        provider: "mock".into(),
+        base_url: base_url.to_owned(),
+        model: format!("m-{at}"),
+        ..ModelChoice::default()
+    };
+    serde_json::from_value(json!({
+        "id": format!("agent-{at}"), "role": "r", "side": Side::Assistant, "context": ContextIx(0),
+        "system_prompt": "Say who you are.", "examples": [], "choice": choice, "tools": [],
+        "parsing_tools": [], "max_tool_rounds": 5, "reminder": null,
+    }))
+    .unwrap()
+}
+
+fn go(target: usize) -> Vec<Transition> {
+    vec![Transition { target: StateIx(target), condition: None, before: None }]
+}
+
+/// State 0 forks, state 1 ends; the bodies follow, each of a working and a terminal state.
+fn workflow(
+    kind: ParameterType,
+    fork: Work,
+    bodies: Vec<(String, Work)>,
+    agents: Vec<AgentSpec>,
+) -> Arc<Workflow> {
+    let store = Some(Store { key: Some("all".into()), schema: None });
+    let mut states = vec![
+        State { name: "fork".into(), work: fork, store, transitions: go(1), ..State::default() },
+        State { name: "stop".into(), terminal: true, ..State::default() },
+    ];
+    for (owner, work) in bodies {
+        let end = states.len() + 1;
+        let name = |state: &str| format!("{owner}/{state}");
+        states.push(State { name: name("start"), work, transitions: go(end), ..State::default() });
+        states.push(State { name: name("stop"), terminal: true, ..State::default() });
+    }
+    let context: ContextSpec =
+        serde_json::from_value(json!({"name": "talk", "max_length": 50_000, "starting_messages": []}))
+            .unwrap();
+    Arc::new(Workflow {
+        name: "many".into(),
+        output: Some(result(kind)),
+        contexts: vec![context],
+        agents,
+        states,
+        start: StateIx(0),
+        stop: StateIx(1),
+        snapshot: SnapshotPolicy::Off,
+        ..Workflow::default()
+    })
+}
+
+fn result(kind: ParameterType) -> Parameter {
+    serde_json::from_value(json!({"name": "all", "kind": kind, "description": "", "required": false}))
+        .unwrap()
+}
+
+fn eight_agents(base_url: &str) -> Arc<Workflow> {
+    let branch = |at: usize| Branch { name: format!("b{at}"), start: StateIx(2 + 2 * at) };
+    let fork = Work::Parallel(Parallel {
+        branches: (0..AGENTS).map(branch).collect(),
+        join: Join::All,
+        on_error: BranchErrors::FailFast,
+        max_concurrency: None,
+        merge: BTreeMap::new(),
+    });
+    let asks = |at: usize| Work::Agent {
+        agent: AgentIx(at),
+        function: AgentFunction::SendUserMessage,
+        input: Input::Text("Who are you?".into()),
+    };
+    let bodies = (0..AGENTS).map(|at| (format!("fork.b{at}"), asks(at))).collect();
+    workflow(ParameterType::Object, fork, bodies, (0..AGENTS).map(|at| agent(at, base_url)).collect())
+}
+
+/// What an agent of a repeat says: many pieces, so that streams interleave.
+fn words(at: usize, repeat: usize) -> String {
+    (0..6).map(|word| format!("agent-{at}:{repeat}:{word}")).collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_agents_at_once_a_hundred_times_and_nothing_mixes() {
+    let names: Vec<String> = (0..AGENTS).map(|at| format!("m-{at}")).collect();
+    let script = |at: usize| (0..REPEATS).map(|repeat| Behaviour::text(&words(at, repeat))).collect();
+    let scripts = names.iter().enumerate().map(|(at, name)| (name.as_str(), script(at))).collect();
+    let server = ModelServer::start_per_model(scripts).await;
+    let workflow = eight_agents(&server.base_url);
+    let mut world = World::new();
+    for repeat in 0..REPEATS {
+        world.start(&workflow);
+        let (seen, status, output) = world.end().await;
+        let expected: Map<String, Value> =
+            (0..AGENTS).map(|at| (format!("b{at}"), words(at, repeat).into())).collect();
+        assert_eq!((status, output), (RunStatus::Completed, Some(Value::Object(expected))), "{repeat}");
+        let mut asked: BTreeMap<CallId, String> = BTreeMap::new();
+        let mut streamed: BTreeMap<CallId, String> = BTreeMap::new();
+        for event in seen {
+            match event {
+                RunEvent::ModelCalled { call, agent, state, .. } => {
+                    assert_eq!(state, format!("fork.{}/start", agent.replace("agent-", "b")));
+                    asked.insert(call, agent);
+                }
+                RunEvent::Delta { call, text, .. } => streamed.entry(call).or_default().push_str(&text),
+                RunEvent::Replied { call, agent, text, .. } => {
+                    assert_eq!(
+                        (Some(&agent), Some(&text)),
+                        (asked.get(&call), streamed.get(&call)),
+                        "{repeat}"
+                    );
+                }
+                _ => {}
+            }
+        }
+        assert_eq!((asked.len(), streamed.len()), (AGENTS, AGENTS));
+    }
+    assert_eq!(server.requests().len(), AGENTS * REPEATS);
+    assert!(server.requests().iter().all(|request| request.rejected.is_none()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancel_stops_every_call_and_keeps_what_each_had_said() {
+    let names: Vec<String> = (0..AGENTS).map(|at| format!("m-{at}")).collect();
+    let begun = |at: usize| {
+        let delta = json!({"choices": [{"index": 0, "delta": {"content": format!("begun {at}")}}]});
+        vec![Behaviour::raw_stream(&format!("data: {delta}\n\n")).stall()]
+    };
+    let scripts = names.iter().enumerate().map(|(at, name)| (name.as_str(), begun(at))).collect();
+    let server = ModelServer::start_per_model(scripts).await;
+    let mut world = World::new();
+    world.start(&eight_agents(&server.base_url));
+    let mut streaming = 0;
+    while streaming < AGENTS {
+        world.until(|event| matches!(event, RunEvent::Delta { .. })).await;
+        streaming += 1;
+    }
+    let run = world.handle.running().pop().unwrap();
+    world.handle.send(&run, Command::Cancel);
+    let (_, status, _) = world.end().await;
+    assert_eq!(status, RunStatus::Cancelled);
+    server.closed(AGENTS).await;
+    let record = world.handle.run(run.as_str()).unwrap();
+    assert_eq!(record.summary.progress.status, RunStatus::Cancelled);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_items_in_order_with_a_short_path() {
+    let items: Vec<Value> = (0..1_000).map(Value::from).collect();
+    let fork = Work::ForEach(ForEach {
+        items: Input::Value(items.clone().into()),
+        each: "item".into(),
+        at: "index".into(),
+        start: StateIx(2),
+        needs: Vec::new(),
+        max_concurrency: Some(10),
+        tolerated_failures: 0,
+        tolerated_percent: 0.0,
+    });
+    // each waits for a timer of its own
+    let nap = Work::Wait(Wait::For(Input::Value(json!(0.001))));
+    let mut world = World::new();
+    world.start(&workflow(ParameterType::Array, fork, vec![("fork".into(), nap)], Vec::new()));
+    let (seen, status, output) = world.end().await;
+    assert_eq!(status, RunStatus::Completed);
+    assert_eq!(output.and_then(|output| output.as_array().map(Vec::len)), Some(items.len()));
+    let Some(RunEvent::Finished { path, .. }) = seen.last() else { panic!("no end") };
+    assert_eq!((path.len(), path.last().map(String::as_str)), (501, Some("…")));
+    let ended = seen.iter().filter(|event| matches!(event, RunEvent::BranchFinished { error: None, .. }));
+    assert_eq!(ended.count(), items.len());
+}

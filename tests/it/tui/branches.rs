@@ -1,0 +1,227 @@
+//! Several branches at once: nothing mixes, every question is answered once, nothing is lost.
+
+use serde_json::json;
+use synthdev::domain::workflow::PauseKind;
+
+use super::*;
+
+fn forked(branches: &[&str], total: usize) -> RunEvent {
+    RunEvent::Forked {
+        state: "analyse".into(),
+        branches: branches.iter().map(|&b| b.into()).collect(),
+        total,
+    }
+}
+
+fn begins(branch: &str, index: usize) -> RunEvent {
+    RunEvent::BranchStarted { state: "analyse".into(), branch: branch.into(), index }
+}
+
+fn ends(branch: &str, index: usize, error: Option<Failure>) -> RunEvent {
+    RunEvent::BranchFinished { state: "analyse".into(), branch: branch.into(), index, output: None, error }
+}
+
+fn called_in(call: u64, state: &str, agent: &str) -> RunEvent {
+    RunEvent::ModelCalled {
+        call: CallId(call),
+        state: state.into(),
+        agent: agent.into(),
+        side: Side::Assistant,
+        model: "m-base".into(),
+        provider: "scripted".into(),
+        messages: 1,
+    }
+}
+
+fn approval_in(call: u64, state: &str, agent: &str) -> RunEvent {
+    RunEvent::ApprovalAsked {
+        call: CallId(call),
+        state: state.into(),
+        agent: agent.into(),
+        tool: "execute_terminal".into(),
+        risk: ToolRisk::Execute,
+        arguments: json!({}),
+        preview: Some(command_preview("ls")),
+    }
+}
+
+/// A run with three branches under way.
+fn three() -> Desk {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", transition("code", "analyse")).run("r1", entered("analyse"));
+    desk.run("r1", forked(&["alpha", "beta", "gamma"], 3));
+    for (index, branch) in ["alpha", "beta", "gamma"].into_iter().enumerate() {
+        desk.run("r1", begins(branch, index)).run("r1", entered(&format!("analyse.{branch}/start")));
+    }
+    desk
+}
+
+#[test]
+fn what_several_say_at_once_does_not_mix() {
+    let mut desk = three();
+    for (call, branch) in [(31, "alpha"), (32, "beta"), (33, "gamma")] {
+        desk.run("r1", called_in(call, &format!("analyse.{branch}/start"), "coder"));
+    }
+    for piece in 0..3 {
+        for (call, word) in [(31, "one"), (32, "two"), (33, "three")] {
+            desk.run("r1", delta(call, DeltaKind::Text, &format!("{word}{piece} ")));
+        }
+    }
+    desk.frames("branches_streaming");
+    for (call, word) in [(33, "three"), (31, "one"), (32, "two")] {
+        desk.run("r1", replied(call, "coder", Side::Assistant, &format!("{word} in all"), ""));
+    }
+    let screen = desk.screen(80, 40);
+    for (branch, word) in [("alpha", "one"), ("beta", "two"), ("gamma", "three")] {
+        assert!(screen.contains(&format!("coder · {branch} m-base\n  {word} in all\n")), "{screen}");
+    }
+    desk.run("r1", transition("analyse.alpha/start", "analyse.alpha/stop"))
+        .run("r1", ends("alpha", 0, None))
+        .run("r1", ends("beta", 1, Some(Failure::new("tool.failed", "A step failed", "exit 1"))))
+        .run("r1", ends("gamma", 2, None))
+        .run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 2, failed: 1, stopped: 0 });
+    desk.frames("branches_joined");
+}
+
+#[test]
+fn the_status_line_counts_what_runs() {
+    let mut desk = three();
+    let status = |desk: &mut Desk| desk.screen(100, 24).lines().last().unwrap().to_owned();
+    assert!(status(&mut desk).contains("3 branches"), "{}", status(&mut desk));
+    desk.run("r1", ends("beta", 1, None));
+    assert!(status(&mut desk).contains("2 branches"));
+    desk.run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 1, failed: 0, stopped: 2 });
+    assert!(!status(&mut desk).contains("branches"));
+    desk.run("r1", forked(&[], 8)).run("r1", begins("[0]", 0)).run("r1", begins("[1]", 1));
+    assert!(status(&mut desk).contains("2 items"));
+    // a fork that failed is never joined
+    desk.run("r1", transition("analyse", "repair"));
+    assert!(!status(&mut desk).contains("items"));
+}
+
+#[test]
+fn every_question_says_who_asks_and_is_answered_once() {
+    let mut desk = three();
+    let pause = Question::Pause {
+        state: "analyse.gamma/gate".into(),
+        kind: PauseKind::Text,
+        message: "How far?".into(),
+        choices: vec![],
+        schema: None,
+        required_outputs: vec![],
+        default: None,
+        until: None,
+        problem: None,
+    };
+    desk.run("r1", approval_in(41, "analyse.alpha/start", "coder"))
+        .run("r1", person(43, pause))
+        .run("r1", approval_in(42, "analyse.beta/verify", "workflow"));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("in analyse.alpha/start") && screen.contains("(+2 more)"), "{screen}");
+    desk.frames("branches_ask");
+    desk.key(KeyCode::Char('y'));
+    assert_eq!(desk.take(), [decided("r1", 41, Decision::Allow)]);
+    desk.run(
+        "r1",
+        RunEvent::ApprovalAnswered { call: CallId(41), tool: String::new(), decision: Decision::Allow },
+    );
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("analyse.gamma/gate: your answer"), "{screen}");
+    desk.line("far");
+    let answer = Answer::Value { value: json!("far") };
+    let command = Command::Answer { call: CallId(43), answer };
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), command)]);
+    let screen = desk.screen(80, 24);
+    assert!(
+        screen.contains("Allow workflow to execute") && screen.contains("in analyse.beta/verify"),
+        "{screen}"
+    );
+    desk.pause(1_000).key(KeyCode::Char('n'));
+    assert_eq!(desk.take(), [decided("r1", 42, Decision::Deny { reason: None })]);
+    assert!(desk.model.dialogs.is_empty());
+}
+
+#[test]
+fn a_branch_that_was_stopped_asks_no_more() {
+    let mut desk = three();
+    desk.run("r1", approval_in(41, "analyse.alpha/start", "coder"))
+        .run("r1", approval_in(42, "analyse.beta/start", "coder"))
+        .run("r1", ends("alpha", 0, None));
+    assert_eq!(desk.model.dialogs.len(), 1);
+    desk.run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 1, failed: 0, stopped: 2 });
+    assert!(desk.model.dialogs.is_empty());
+}
+
+#[test]
+fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
+    let error = || Failure::new("model.overloaded", "The model is overloaded", "503");
+    let retrying = RunEvent::Retrying {
+        state: "code".into(),
+        attempt: 2,
+        max_attempts: 4,
+        delay_ms: 2_000,
+        error: error(),
+    };
+    let caught = RunEvent::Caught {
+        state: "code".into(),
+        error: error(),
+        by: "catch".into(),
+        target: Some("ask_human".into()),
+    };
+    let warning = |what: &str, spent, soft, hard| RunEvent::BudgetWarning {
+        scope: "the run".into(),
+        what: what.into(),
+        spent,
+        soft,
+        hard,
+    };
+    let mut desk = Desk::new();
+    let until = Timestamp(desk.at + 90_000);
+    desk.workflow()
+        .run("r1", retrying)
+        .run("r1", caught)
+        .run("r1", warning("tokens", 8_123.0, 8_000.0, Some(10_000.0)));
+    desk.run("r1", warning("cost_usd", 0.5, 0.4, None))
+        .run("r1", warning("duration", 61_000.0, 60_000.0, None));
+    let stored = RunEvent::Stored { state: "code".into(), key: "plan".into(), value: json!({"a": 1}) };
+    desk.run("r1", RunEvent::Waiting { state: "nap".into(), until }).run("r1", stored);
+    desk.run("r1", RunEvent::Queued { text: "later".into() });
+    let screen = desk.screen(120, 40);
+    for line in [
+        "! code: The model is overloaded — 503; attempt 2 of 4 in 2.0 s",
+        "! code: The model is overloaded — 503; taken by catch → ask_human",
+        "! budget of the run: 8,123 tokens used, the warning was set to 8,000 tokens, it",
+        "! budget of the run: $0.50 used, the warning was set to $0.40",
+        "! budget of the run: 1 min 01 s used, the warning was set to 1 min 00 s",
+        "nap waits 1 min 2",
+        "queued: the workflow reads it at its next pause",
+    ] {
+        assert!(screen.contains(line), "{line}\n{screen}");
+    }
+    assert!(!screen.contains("plan ="), "a stored value is a detail");
+    desk.control('o');
+    assert!(desk.screen(120, 40).contains("plan = {"));
+}
+
+#[test]
+fn ten_thousand_items_leave_a_short_path() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", forked(&[], 10_000));
+    for at in 0..10_000 {
+        let branch = format!("[{at}]");
+        desk.run("r1", begins(&branch, at)).run("r1", entered(&format!("analyse{branch}/start")));
+        desk.run("r1", ends(&branch, at, None));
+    }
+    let view = &desk.model.runs[0];
+    assert!(view.path.len() <= 1_000 && view.branches.is_empty(), "{}", view.path.len());
+    let mut end = finished(RunStatus::Completed, None, None);
+    if let RunEvent::Finished { path, .. } = &mut end {
+        *path = (0..500).map(|at| format!("s{at}")).chain(["…".to_owned()]).collect();
+    }
+    desk.run("r1", end);
+    let screen = desk.screen(120, 40);
+    assert!(
+        screen.contains("s0 → s1") && screen.contains("… 485 more → s493") && screen.contains("s499 → …"),
+        "{screen}"
+    );
+}

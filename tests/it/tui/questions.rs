@@ -1,0 +1,223 @@
+//! Questions of pause states and failed states: what they look like, and what each key answers.
+
+use serde_json::{Value, json};
+use synthdev::domain::workflow::PauseKind;
+
+use super::*;
+
+fn pause(kind: PauseKind) -> Question {
+    Question::Pause {
+        state: "gate".into(),
+        kind,
+        message: "The plan:\n1. read\n2. write".into(),
+        choices: vec![],
+        schema: None,
+        required_outputs: vec![],
+        default: None,
+        until: None,
+        problem: None,
+    }
+}
+
+/// The same question with something changed.
+fn with(
+    mut question: Question,
+    change: impl FnOnce(&mut Vec<String>, &mut Vec<String>, &mut Option<Value>),
+) -> Question {
+    if let Question::Pause { choices, required_outputs, default, .. } = &mut question {
+        change(choices, required_outputs, default);
+    }
+    question
+}
+
+fn choice(default: Option<&str>) -> Question {
+    with(pause(PauseKind::Choice), |choices, _, preset| {
+        *choices = ["ship", "test more", "drop\x1b[2J it"].map(str::to_owned).to_vec();
+        *preset = default.map(Value::from);
+    })
+}
+
+fn outputs(names: &[&str]) -> Question {
+    with(pause(PauseKind::Outputs), |_, outputs, _| *outputs = names.iter().map(|&n| n.to_owned()).collect())
+}
+
+fn preset(kind: PauseKind, value: Value) -> Question {
+    with(pause(kind), |_, _, default| *default = Some(value))
+}
+
+fn value(call: u64, value: Value) -> Cmd {
+    answered(call, Answer::Value { value })
+}
+
+fn answered(call: u64, answer: Answer) -> Cmd {
+    Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(call), answer })
+}
+
+#[test]
+fn one_key_or_a_choice() {
+    use KeyCode::{Down, Enter, Esc, Up};
+    let key = KeyCode::Char;
+    let failed = || Question::Failed { failure: Failure::new("tool.failed", "A step failed", "exit 1") };
+    let rows: Vec<(Question, Vec<KeyCode>, Option<Answer>)> = vec![
+        (pause(PauseKind::Approval), vec![key('y')], Some(Answer::Value { value: json!(true) })),
+        (pause(PauseKind::Approval), vec![key('N')], Some(Answer::Value { value: json!(false) })),
+        (pause(PauseKind::Boolean), vec![key('y')], Some(Answer::Value { value: json!(true) })),
+        (pause(PauseKind::Approval), vec![Esc], Some(Answer::Stop)),
+        (pause(PauseKind::Approval), vec![Enter], None),
+        (preset(PauseKind::Approval, json!(false)), vec![Enter], Some(Answer::Value { value: json!(false) })),
+        (choice(None), vec![key('2')], Some(Answer::Value { value: json!("test more") })),
+        (choice(None), vec![Enter], Some(Answer::Value { value: json!("ship") })),
+        (choice(None), vec![Down, Down, Enter], Some(Answer::Value { value: json!("drop\x1b[2J it") })),
+        (choice(None), vec![Up, Enter], Some(Answer::Value { value: json!("drop\x1b[2J it") })),
+        (choice(Some("test more")), vec![Enter], Some(Answer::Value { value: json!("test more") })),
+        (choice(None), vec![key('9')], None),
+        (choice(None), vec![Esc], Some(Answer::Stop)),
+        (failed(), vec![key('y')], Some(Answer::Continue)),
+        (failed(), vec![key('n')], Some(Answer::Stop)),
+        (failed(), vec![Esc], Some(Answer::Stop)),
+        (failed(), vec![Enter], None),
+    ];
+    for (question, keys, expected) in rows {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", person(20, question.clone()));
+        for code in &keys {
+            desk.key(*code);
+        }
+        let expected: Vec<Cmd> = expected.into_iter().map(|answer| answered(20, answer)).collect();
+        assert_eq!(desk.take(), expected, "{question:?} {keys:?}");
+        assert_eq!(desk.model.dialogs.is_empty(), !expected.is_empty());
+    }
+}
+
+#[test]
+fn what_is_written_is_read_as_what_is_wanted() {
+    let number = || pause(PauseKind::Number);
+    let rows: Vec<(Question, &str, Result<Value, &str>)> = vec![
+        (pause(PauseKind::Text), " yes, go ", Ok(json!("yes, go"))),
+        (pause(PauseKind::Text), "123", Ok(json!("123"))),
+        (pause(PauseKind::Text), "", Err("write something")),
+        (preset(PauseKind::Text, json!("usual")), "", Ok(json!("usual"))),
+        (number(), "2.5", Ok(json!(2.5))),
+        (number(), "-3", Ok(json!(-3))),
+        (number(), "three", Err("`three` is not a number")),
+        (number(), "NaN", Err("is not a number")),
+        (preset(PauseKind::Number, json!(7)), " ", Ok(json!(7))),
+        (outputs(&["summary"]), "all is well", Ok(json!({"summary": "all is well"}))),
+        (outputs(&["summary"]), "{\"summary\": 1}", Ok(json!({"summary": 1}))),
+        (outputs(&["a", "b"]), "{\"a\": 1, \"b\": [true]}", Ok(json!({"a": 1, "b": [true]}))),
+        (outputs(&["a", "b"]), "a and b", Err("wanted is {\"a\": …, \"b\": …}")),
+        (outputs(&["a", "b"]), "[1]", Err("a JSON object is wanted")),
+    ];
+    for (question, typed, expected) in rows {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", person(20, question)).line(typed);
+        match expected {
+            Ok(expected) => assert_eq!(desk.take(), [value(20, expected)], "{typed}"),
+            Err(problem) => {
+                assert_eq!(desk.take(), [], "{typed}");
+                let screen = desk.screen(120, 40);
+                assert!(screen.contains(problem), "{typed}: {screen}");
+                assert_eq!(desk.model.composer.text().trim(), typed.trim(), "it stays to be corrected");
+                assert_eq!(desk.model.dialogs.len(), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, pause(PauseKind::Text))).line("no");
+    assert_eq!(desk.take(), [value(20, json!("no"))]);
+    let mut again = pause(PauseKind::Text);
+    if let Question::Pause { problem, .. } = &mut again {
+        *problem = Some("it must have at least 5 characters".into());
+    }
+    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) }).run("r1", person(21, again));
+    assert!(desk.screen(80, 24).contains("✗ it must have at least 5 characters"));
+    desk.key(KeyCode::Up);
+    assert_eq!(desk.model.composer.text(), "no");
+    desk.typed("t now").key(KeyCode::Enter);
+    assert_eq!(desk.take(), [value(21, json!("not now"))]);
+}
+
+#[test]
+fn the_beginning_of_another_text_is_no_answer() {
+    let mut desk = Desk::new();
+    desk.workflow().typed("and te").run("r1", person(20, pause(PauseKind::Text)));
+    assert!(desk.screen(80, 24).contains("Enter puts what you were writing into the history"));
+    desk.typed("st it").key(KeyCode::Enter);
+    assert_eq!((desk.take(), desk.model.composer.is_empty()), (vec![], true));
+    desk.key(KeyCode::Up);
+    assert_eq!(desk.model.composer.text(), "and test it");
+    desk.control('u');
+    desk.line("go on");
+    assert_eq!(desk.take(), [value(20, json!("go on"))]);
+    // what is deleted is forgotten
+    desk.typed("x").run("r1", person(22, pause(PauseKind::Text))).key(KeyCode::Backspace).line("yes");
+    assert_eq!(desk.take(), [value(22, json!("yes"))]);
+}
+
+#[test]
+fn commands_and_scrolling_work_while_something_is_to_be_written() {
+    let long = (1..=60).map(|at| format!("line {at}")).collect::<Vec<_>>().join("\n");
+    let mut question = pause(PauseKind::Text);
+    if let Question::Pause { message, .. } = &mut question {
+        *message = long;
+    }
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, question)).line("/runs");
+    assert_eq!(desk.take(), [Cmd::Runs]);
+    assert!(desk.screen(80, 24).contains("line 1 "));
+    for _ in 0..9 {
+        desk.key(KeyCode::PageDown);
+    }
+    assert!(desk.screen(80, 24).contains("line 60 "));
+    desk.typed("half").key(KeyCode::Esc);
+    assert_eq!((desk.take(), desk.model.composer.text().as_str()), (vec![], "half"), "nothing is lost");
+    desk.control('c');
+    assert_eq!((desk.take(), desk.model.composer.is_empty()), (vec![], true));
+    desk.pause(5_000).key(KeyCode::Esc);
+    assert_eq!(desk.take(), [answered(20, Answer::Stop)]);
+}
+
+#[test]
+fn pauses_on_screen() {
+    let mut desk = Desk::new();
+    let until = Timestamp(desk.at + 300_000);
+    let mut question = preset(PauseKind::Approval, json!(true));
+    if let Question::Pause { until: deadline, .. } = &mut question {
+        *deadline = Some(until);
+    }
+    desk.workflow().run("r1", person(20, question));
+    desk.msg(Msg::Tick(Timestamp(until.0 - 65_500)));
+    desk.frames("pause_approval");
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, choice(None))).key(KeyCode::Down).frames("pause_choice");
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, pause(PauseKind::Number))).line("three").frames("pause_number");
+    let mut desk = Desk::new();
+    let mut failure = Failure::new("tool.failed", "A step failed", "`cargo test` ended with exit code 101")
+        .hint("add a transition for context.result.exit_code");
+    failure.state = Some("verify".into());
+    desk.workflow().run("r1", person(20, Question::Failed { failure })).frames("state_failed");
+}
+
+#[test]
+fn what_was_said_before_it_was_asked_for_does_not_come_back() {
+    let mut desk = Desk::new();
+    desk.workflow().line("first").line("second").line("third");
+    // the run answers its own question with the first text, and its state `resume` takes the second
+    desk.run("r1", person(20, pause(PauseKind::Text)))
+        .run("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    let set = serde_json::Map::from_iter([("resume_input".to_owned(), json!("second"))]);
+    desk.run("r1", RunEvent::DataChanged { state: "code".into(), set, removed: vec![] });
+    // a question that is answered here takes nothing
+    desk.take();
+    desk.run("r1", person(21, pause(PauseKind::Text))).line("here");
+    assert_eq!(desk.take(), [value(21, json!("here"))]);
+    desk.run("r1", RunEvent::PersonAnswered { call: CallId(21) });
+    assert_eq!(desk.model.queued, ["third"]);
+    desk.run("r1", finished(RunStatus::Completed, None, None));
+    assert_eq!(desk.model.composer.text(), "third");
+}
