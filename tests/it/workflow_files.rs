@@ -7,6 +7,7 @@ mod fields;
 mod findings;
 mod libraries;
 mod lowering;
+mod steps;
 mod surroundings;
 
 use synthdev::config::lower::{lower, lower_file};

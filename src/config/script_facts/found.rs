@@ -281,6 +281,8 @@ pub struct Offer {
     pub returns: Option<Vec<Name>>,
     /// It cannot end without returning something.
     pub always: bool,
+    /// Tools whose decisions it reads as `function.TOOL`.
+    pub calls: Vec<String>,
 }
 
 /// Why a script cannot be compiled (E06).

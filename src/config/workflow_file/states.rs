@@ -102,8 +102,9 @@ impl<'n> States<'n> {
             script: action.and_then(|action| text(action, "script", findings)),
             sub_workflow: own.and_then(|action| text(action, "sub_workflow", findings)),
             sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.inputs(), findings)),
-            updates: action.map_or_else(Vec::new, |action| {
-                updates(action, &|value, findings| self.inputs().auto(value, findings), findings)
+            updates: own.map_or_else(Vec::new, |action| {
+                let value = |node: &Node, findings: &mut Findings<'_>| self.inputs().words(node, findings);
+                updates(action, &value, findings)
             }),
             handlers: if plain { handlers(node, findings) } else { HandlersForm::default() },
             transitions,

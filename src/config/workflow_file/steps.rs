@@ -77,4 +77,5 @@ fn limits(node: &Node, needed: u64, steps: &Member) -> Member {
 }
 
 #[cfg(test)]
+#[expect(clippy::too_many_lines, reason = "one table of steps")]
 mod tests;
