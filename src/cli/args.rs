@@ -256,6 +256,10 @@ pub enum Template {
     Minimal,
     /// A coder and a reviewer who sends work back
     Review,
+    /// A coder works until a command succeeds
+    Gated,
+    /// Two agents at the same time, a third one sums up
+    Parallel,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

@@ -4,6 +4,7 @@
 
 mod cases;
 mod compile;
+mod conversions;
 mod data;
 mod decisions;
 mod graph;
@@ -14,7 +15,7 @@ mod script_file;
 mod speakers;
 mod template;
 mod transitions;
-mod types;
+
 mod unit;
 
 use super::source::Findings;
@@ -33,6 +34,6 @@ pub fn check<'w>(unit: &Unit, child: &dyn Fn(&str) -> Option<&'w WorkflowForm>, 
     transitions::check(unit, findings);
     graph.check(unit, findings);
     decisions::check(unit, &graph, findings);
-    types::check(unit, child, findings);
+    conversions::check(unit, child, findings);
     data::check(unit, findings);
 }

@@ -13,6 +13,14 @@ use crate::domain::printable;
 
 pub use data::{Found, data};
 
+/// Columns behind which a line is not shown: one that long is no text for people.
+const FARTHEST: usize = 2_000;
+/// Bytes of a line that are marked, and that follow the mark.
+const MARKED: usize = 200;
+const AFTER: usize = 200;
+/// Bytes of a message: names in it may be as long as the file.
+const LONGEST: usize = 2_000;
+
 /// Whether the reader understands ANSI colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Paint {
@@ -36,7 +44,9 @@ pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Paint) -> 
     let diagnostic = &shown;
     let title =
         level(diagnostic.severity).primary_title(diagnostic.message.as_str()).id(diagnostic.code.as_str());
-    let line = text.filter(|_| diagnostic.place.line > 0).map(|text| shown_line(text, &diagnostic.span));
+    let line = text
+        .filter(|_| diagnostic.place.line > 0 && diagnostic.place.column <= FARTHEST)
+        .map(|text| shown_line(text, &diagnostic.span));
     let mut group = match &line {
         Some((line, span)) => title.element(
             Snippet::source(line.as_str())
@@ -108,7 +118,7 @@ fn severity_word(severity: Severity) -> &'static str {
 /// What is painted is not looked at again: foreign text is made printable before (ERR-8).
 fn printable_form(diagnostic: &Diagnostic) -> Diagnostic {
     let mut shown = diagnostic.clone();
-    shown.message = printable::reveal(&diagnostic.message).into_owned();
+    shown.message = printable::reveal(cut(&diagnostic.message, LONGEST)).into_owned();
     shown.place.file = printable::name(&diagnostic.place.file).into_owned();
     shown.hint = diagnostic.hint.as_ref().map(|hint| printable::reveal(hint).into_owned());
     shown
@@ -132,10 +142,17 @@ fn line_of<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, Range<usize>) {
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
     let line = text[line_start..line_end].trim_end_matches('\r');
-    let end = boundary(text, span.end.max(span.start))
+    let end = boundary(text, span.end.max(span.start).min(start.saturating_add(MARKED)))
         .clamp(start, line_start + line.len().max(start - line_start));
     let from = (start - line_start).min(line.len());
+    let line = cut(line, (end - line_start).saturating_add(AFTER));
+    let from = from.min(line.len());
     (line, from..(end - line_start).clamp(from, line.len()))
+}
+
+/// At most so many bytes.
+fn cut(text: &str, most: usize) -> &str {
+    &text[..boundary(text, most)]
 }
 
 fn boundary(text: &str, offset: usize) -> usize {

@@ -36,6 +36,9 @@ impl SourceFile {
     }
 }
 
+/// Findings of one file that are kept: nobody reads more, and a file of garbage could hold millions.
+const MOST: usize = 500;
+
 /// Collects every problem of one file in one pass.
 #[derive(Debug)]
 pub struct Findings<'a> {
@@ -56,6 +59,10 @@ impl<'a> Findings<'a> {
         message: impl Into<String>,
         hint: Option<String>,
     ) {
+        // an error is never hidden behind warnings
+        if self.is_full() && (severity < Severity::Error || self.has_errors()) {
+            return;
+        }
         self.list.push(Diagnostic {
             code: code.to_owned(),
             severity,
@@ -84,6 +91,11 @@ impl<'a> Findings<'a> {
         hint: Option<String>,
     ) {
         self.add(Severity::Warning, code, span, message, hint);
+    }
+
+    /// Whether more would be left out: what is costly to say need not be said.
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= MOST
     }
 
     pub fn has_errors(&self) -> bool {

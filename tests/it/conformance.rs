@@ -64,7 +64,7 @@ macro_rules! files {
     )*};
 }
 
-files! { agents children contexts decisions handlers library limits machine scripts snapshots steps }
+files! { agents children contexts decisions fields handlers library limits machine scripts snapshots steps }
 
 /// Plays all cases of a file and tells every one that fails.
 fn play(text: &str) {

@@ -8,6 +8,8 @@ use super::schema::{Leads, follow, requires, values};
 
 /// Combinations that are tried; with more, conditions are only compared in pairs.
 const MOST: usize = 20_000;
+/// What the work of a state came to, as conditions read it.
+const RESULT: &str = "context.result";
 /// Open cases that are named.
 const NAMED: usize = 6;
 
@@ -31,9 +33,13 @@ struct Subject {
 }
 
 /// `None` if one of the conditions always holds; else what is known of the cases in which none does: descriptions
-/// of the values, empty if there is nothing certain to say.
-pub(super) fn open(tests: &[&Test], decisions: &Decisions<'_>) -> Option<Vec<String>> {
-    match tried(tests, decisions) {
+/// of the values, empty if there is nothing certain to say. `result`: the schema of `context.result`, if it is known.
+pub(super) fn open(
+    tests: &[&Test],
+    decisions: &Decisions<'_>,
+    result: Option<&Value>,
+) -> Option<Vec<String>> {
+    match tried(tests, decisions, result) {
         Some(open) => open,
         // too many to try: two conditions that exclude and complete each other are enough
         None => {
@@ -41,19 +47,20 @@ pub(super) fn open(tests: &[&Test], decisions: &Decisions<'_>) -> Option<Vec<Str
                 .iter()
                 .enumerate()
                 .flat_map(|(at, one)| tests[at + 1..].iter().map(move |two| [*one, *two]));
-            let complete = pairs.into_iter().any(|pair| tried(&pair, decisions) == Some(None));
+            let complete = pairs.into_iter().any(|pair| tried(&pair, decisions, result) == Some(None));
             if complete { None } else { Some(Vec::new()) }
         }
     }
 }
 
 /// `None`: too many cases.
-fn tried(tests: &[&Test], decisions: &Decisions<'_>) -> Option<Option<Vec<String>>> {
+fn tried(tests: &[&Test], decisions: &Decisions<'_>, result: Option<&Value>) -> Option<Option<Vec<String>>> {
     let mut mentions = Vec::new();
     for test in tests {
         collect(test, &mut mentions);
     }
-    let subjects: Vec<Subject> = mentions.into_iter().map(|mention| subject(mention, decisions)).collect();
+    let subjects: Vec<Subject> =
+        mentions.into_iter().map(|mention| subject(mention, decisions, result)).collect();
     let count = subjects.iter().try_fold(1_usize, |all, one| all.checked_mul(one.cases.len()))?;
     if count > MOST {
         return None;
@@ -117,8 +124,12 @@ fn mention<'m, 't>(term: &'t Term, mentions: &'m mut Vec<Mention<'t>>) -> &'m mu
     &mut mentions[at]
 }
 
-fn subject(mention: Mention<'_>, decisions: &Decisions<'_>) -> Subject {
+fn subject(mention: Mention<'_>, decisions: &Decisions<'_>, result: Option<&Value>) -> Subject {
     let term = mention.term.clone();
+    let answered = result.filter(|_| term.text == RESULT).and_then(values);
+    if let Some(all) = answered {
+        return Subject { term, cases: all.into_iter().map(Case::Is).collect(), closed: true };
+    }
     if let Some((cases, closed)) = decided(&mention, decisions) {
         return Subject { term, cases, closed };
     }
@@ -216,8 +227,10 @@ fn ordered(case: &Case, order: Order, than: f64) -> bool {
 /// Says which cases are open: all of them where one decision is all that counts, else an example of what is known.
 fn told(subjects: &[Subject], missed: &[Vec<&Case>]) -> Vec<String> {
     let describe = |subject: &Subject, case: &Case| {
-        let (tool, path) = subject.term.argument.as_ref()?;
-        let name = described(tool, path);
+        let name = match &subject.term.argument {
+            Some((tool, path)) => described(tool, path),
+            None => format!("`{}`", subject.term.text),
+        };
         match case {
             Case::Is(Literal::Undefined) => Some(format!("{name} is missing")),
             Case::Is(literal) => Some(format!("{name} is {literal}")),

@@ -1,7 +1,5 @@
 //! `common_data`: an output that nothing writes (W08), names that hide the host's (W10), who counts rounds (I01).
 
-use std::collections::HashSet;
-
 use super::super::source::Findings;
 use super::super::workflow_file::{WorkflowForm, inside};
 use super::Unit;
@@ -19,17 +17,11 @@ pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
 fn output(unit: &Unit, findings: &mut Findings<'_>) {
     let form = &unit.form;
     // a script that could not be read may be the one that writes
-    let all = || unit.scripts().map(|script| &script.facts).chain(unit.library_facts());
-    if findings.has_errors() || all().any(|facts| facts.opaque) {
+    if findings.has_errors() || unit.is_opaque() {
         return;
     }
-    let mut written: HashSet<&str> =
-        all().flat_map(|facts| &facts.writes).map(|key| key.name.as_str()).collect();
+    let mut written = unit.written();
     written.extend(form.inputs.iter().map(|input| input.name.value.as_str()));
-    let updates = form.states.iter().flat_map(|state| &state.updates);
-    written.extend(updates.filter_map(|update| update.path.value.split('.').next()));
-    written.extend(form.states.iter().filter_map(|state| state.store.as_ref()?.key.as_deref()));
-    written.extend(form.states.iter().flat_map(|state| &state.catch).filter_map(|one| one.key.as_deref()));
     written.extend(form.variables.iter().map(|(name, _)| name.value.as_str()));
     let hint = |key: &str| Some(format!("set `common_data.{key}` in a script or a `before`"));
     let stop = form.states.iter().position(|state| state.name.value == "stop");

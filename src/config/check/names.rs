@@ -1,10 +1,10 @@
 //! Names that must exist, be unique or fit together (E01–E05, E08, E10–E13).
 
+use std::collections::HashMap;
+
 use super::super::source::Findings;
 use super::super::suggest::{closest, did_you_mean};
-use super::super::workflow_file::{
-    FunctionForm, NoMatchForm, OnErrorForm, StateForm, Text, WorkForm, WorkflowForm,
-};
+use super::super::workflow_file::{FunctionForm, StateForm, Text, WorkForm, WorkflowForm};
 use crate::domain::failure::{ERROR_NAMES, matches};
 use crate::domain::workflow::AgentFunction;
 
@@ -33,10 +33,12 @@ pub(super) fn check<'w>(
 }
 
 fn unique<'t>(code: &str, what: &str, names: impl Iterator<Item = &'t Text>, findings: &mut Findings<'_>) {
-    let mut seen: Vec<&Text> = Vec::new();
+    let mut seen: HashMap<&str, &Text> = HashMap::new();
     for name in names {
-        match seen.iter().find(|other| other.value == name.value) {
-            None => seen.push(name),
+        match seen.get(name.value.as_str()) {
+            None => {
+                seen.insert(&name.value, name);
+            }
             Some(first) => {
                 let line = findings.file.place(first.span.start).line;
                 let hint = match what {
@@ -76,7 +78,7 @@ fn unknown<'n>(
     known: impl Iterator<Item = &'n str> + Clone,
     findings: &mut Findings<'_>,
 ) {
-    if known.clone().any(|candidate| candidate == name.value) {
+    if findings.is_full() || known.clone().any(|candidate| candidate == name.value) {
         return;
     }
     let hint = did_you_mean(&name.value, known.clone()).or_else(|| {
@@ -118,15 +120,7 @@ fn within(form: &WorkflowForm, scope: &str, target: &Text, findings: &mut Findin
 
 /// `on_error`, `on_limit` and `on_no_match` of the workflow.
 fn policies(form: &WorkflowForm, findings: &mut Findings<'_>) {
-    let on_error = match &form.on_error {
-        Some(OnErrorForm::Go(target)) => Some(target),
-        Some(OnErrorForm::Fail | OnErrorForm::Continue) | None => None,
-    };
-    let no_match = match &form.no_match {
-        NoMatchForm::Go(target) => Some(target),
-        NoMatchForm::Error | NoMatchForm::Stop => None,
-    };
-    for target in on_error.into_iter().chain(&form.on_limit).chain(no_match) {
+    for target in form.detours() {
         within(form, "", target, findings);
     }
 }

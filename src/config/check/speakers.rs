@@ -27,7 +27,7 @@ impl Speakers {
             if own.get(at).copied().flatten().is_none() {
                 after[at] = before[at].clone();
             }
-            for next in &graph.next[at] {
+            for next in graph.next[at].iter().chain(&graph.inside[at]) {
                 let mut grown = !visited[*next];
                 for agent in 0..agents {
                     if after[at][agent] && !before[*next][agent] {

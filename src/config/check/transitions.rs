@@ -1,16 +1,17 @@
 //! The transitions of each state: what can never be taken (W04), what is left open (W03).
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::script_facts::Test;
 use super::super::source::Findings;
-use super::super::workflow_file::{NoMatchForm, StateForm};
+use super::super::workflow_file::{NoMatchForm, OnErrorForm, StateForm, WorkForm};
 use super::cases::open;
 use super::{StateScripts, Unit};
+use crate::domain::workflow::PauseKind;
 
 pub(super) fn check(unit: &Unit, findings: &mut Findings<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
-        if state.name.value == "stop" {
+        if state.is_terminal() {
             stop(state, findings);
             continue;
         }
@@ -42,9 +43,11 @@ fn stop(state: &StateForm, findings: &mut Findings<'_>) {
     let idle = [(&state.agent, "agent"), (&state.script, "script"), (&state.sub_workflow, "sub-workflow")];
     let idle = idle.into_iter().filter_map(|(text, what)| Some((text.as_ref()?, what)));
     for (text, what) in idle.chain(first.map(|target| (target, "transition"))) {
-        let message = format!("`stop` ends the workflow: its {what} does nothing");
-        let hint = "move it to a state before, which then leads to `stop`";
-        findings.warning("W04", text.span.clone(), message, Some(hint.to_owned()));
+        let name = state.local();
+        let what_ends = if state.scope.is_empty() { "the workflow" } else { "the body" };
+        let message = format!("`{name}` ends {what_ends}: its {what} does nothing");
+        let hint = format!("move it to a state before, which then leads to `{name}`");
+        findings.warning("W04", text.span.clone(), message, Some(hint));
     }
 }
 
@@ -60,7 +63,7 @@ fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &m
     }
     let conditions = scripts.transitions.iter().filter_map(|one| one.condition.as_ref());
     let tests: Vec<&Test> = conditions.filter_map(|script| script.facts.test.as_ref()).collect();
-    let Some(cases) = open(&tests, &decisions(unit, state, scripts)) else { return };
+    let Some(cases) = open(&tests, &decisions(unit, state, scripts), answer(state).as_ref()) else { return };
     let name = &state.name.value;
     let message = if cases.is_empty() {
         format!("the state `{name}` may find no transition that holds")
@@ -69,6 +72,20 @@ fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &m
     };
     let hint = "add a last transition without a condition, or set \"on_no_match\": \"stop\"";
     findings.warning("W03", state.name.span.clone(), message, Some(hint.to_owned()));
+}
+
+/// What can come of a question, as a schema: its transitions read that as `context.result`.
+fn answer(state: &StateForm) -> Option<Value> {
+    let WorkForm::Pause(pause) = &state.work else { return None };
+    // another value may stand in its place
+    if state.fallback.is_some() || state.on_error == Some(OnErrorForm::Continue) {
+        return None;
+    }
+    match pause.kind {
+        PauseKind::Approval | PauseKind::Boolean => Some(json!({"type": "boolean"})),
+        PauseKind::Choice => Some(json!({"enum": pause.choices})),
+        PauseKind::Text | PauseKind::Number | PauseKind::Outputs => pause.schema.clone(),
+    }
 }
 
 /// The tools of the state's own agent that its transitions read: it has to call one of them (A34).

@@ -1,10 +1,12 @@
 //! One workflow while it is being loaded: its file form, its scripts, its cast.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::super::script_facts::{Facts, Library};
 use super::super::source::SourceFile;
-use super::super::workflow_file::{AgentForm, FunctionForm, StateForm, Text, WorkflowForm};
+use super::super::workflow_file::{AgentForm, FunctionForm, StateForm, Text, WorkForm, WorkflowForm};
 use crate::domain::model::ModelChoice;
 use crate::domain::place::Place;
 use crate::domain::role::Role;
@@ -125,6 +127,37 @@ impl Unit {
     pub fn library_facts(&self) -> Option<&Facts> {
         let library = self.library.as_ref()?;
         self.scripts().any(|script| !script.facts.offered.is_empty()).then_some(&library.library.facts)
+    }
+
+    /// Keys of `common_data` that something writes while it runs: scripts, results that are kept, caught errors,
+    /// answers, items.
+    pub(super) fn written(&self) -> HashSet<&str> {
+        let facts = self.scripts().map(|script| &script.facts).chain(self.library_facts());
+        let mut keys: HashSet<&str> =
+            facts.flat_map(|facts| &facts.writes).map(|key| key.name.as_str()).collect();
+        for state in &self.form.states {
+            keys.extend(state.updates.iter().filter_map(|update| update.path.value.split('.').next()));
+            keys.extend(state.store.as_ref().and_then(|store| store.key.as_deref()));
+            keys.extend(state.catch.iter().filter_map(|rule| rule.key.as_deref()));
+            match &state.work {
+                WorkForm::Pause(form) => keys.extend(form.required_outputs.iter().map(String::as_str)),
+                WorkForm::ForEach(form) => {
+                    keys.extend([form.each.as_str(), &form.at, "total", "is_first", "is_last"]);
+                }
+                WorkForm::Plain
+                | WorkForm::Parallel(_)
+                | WorkForm::Step(_)
+                | WorkForm::Wait(_)
+                | WorkForm::Fail { .. }
+                | WorkForm::Final => {}
+            }
+        }
+        keys
+    }
+
+    /// Whether a script may write any key.
+    pub(super) fn is_opaque(&self) -> bool {
+        self.scripts().map(|script| &script.facts).chain(self.library_facts()).any(|facts| facts.opaque)
     }
 
     /// Every script, state by state.

@@ -289,6 +289,7 @@ impl<'b> Builder<'b> {
     }
 }
 
+/// A JavaScript string. JSON's are such.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -17,7 +17,7 @@ pub(super) fn object(node: &Node, keys: &Keys, findings: &mut Findings<'_>) -> O
     };
     for member in members {
         let key = member.key.as_str();
-        if keys.known.contains(&key) || key.starts_with("x_") || key == "$schema" {
+        if keys.known.contains(&key) || key.starts_with("x_") || key == "$schema" || findings.is_full() {
             continue;
         }
         let (message, hint) = if keys.later.contains(&key) {

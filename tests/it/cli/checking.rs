@@ -43,6 +43,69 @@ fn a_broken_file_is_shown_with_place_line_caret_and_hint() {
 }
 
 #[test]
+fn files_that_are_no_text_are_findings_and_hide_no_other() {
+    let world = World::new();
+    let text = talk().to_string();
+    let wide: Vec<u8> =
+        [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let rows = [
+        ("wide.json", wide, "it is UTF-16 text"),
+        (
+            "latin.json",
+            b"{\"workflow_name\": \"caf\xe9\"}".to_vec(),
+            "it is not UTF-8 text: see line 1 (byte 22)",
+        ),
+        ("huge.json", vec![b' '; 10_000_000], "it is larger than 4 MiB"),
+        ("zero.json", vec![0; 10], "not valid JSON"),
+        ("empty.json", Vec::new(), "the file is empty"),
+    ];
+    for (name, bytes, _) in &rows {
+        std::fs::write(world.write(&format!("files/{name}"), ""), bytes).unwrap();
+    }
+    world.write("files/good.json", &text);
+    let ran = world.run(&["check", "files"]).code(1);
+    assert!(ran.out.contains("`talk` was read as states"), "{}", ran.out);
+    for (name, _, part) in &rows {
+        let line = ran
+            .out
+            .lines()
+            .position(|line| line.contains(part))
+            .unwrap_or_else(|| panic!("{part}: {}", ran.out));
+        let place = ran.out.lines().nth(line + 1).unwrap();
+        assert!(place.contains(name), "{place}");
+        world.run(&["check", &format!("files/{name}")]).code(1);
+    }
+    let ran = world.run(&["check", "nothing_of_this_name"]).code(2);
+    assert!(ran.err.contains("there is no file and no workflow `nothing_of_this_name`"), "{}", ran.err);
+}
+
+#[test]
+fn what_a_run_can_cost_is_told_for_one_workflow() {
+    let mut world = World::new();
+    world.set("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1");
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    world.set("SYNTHDEV_MAX_OUTPUT_TOKENS", "500");
+    let ran = world.run(&["check", "coder_reviewer"]).code(0);
+    for part in ["`coder_reviewer` was read as states", "model calls    550", "no price is known for m"] {
+        assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
+    }
+    let silent = world.run(&["check"]).code(0).out;
+    assert!(!silent.contains("model calls"), "{silent}");
+    let all = world.run(&["check", "--cost"]).code(0).out;
+    assert!(all.matches("model calls").count() >= 4, "{all}");
+    let shown = world.run(&["check", "coder_reviewer", "--json"]).code(0).json();
+    let envelope = &shown["envelope"][0];
+    assert_eq!(envelope["calls"], json!({"declared": 550, "default": 550}));
+    assert_eq!(
+        (&envelope["cost_usd"], envelope["answer_tokens"]["declared"].as_u64()),
+        (&json!(null), Some(275_000))
+    );
+    assert_eq!(envelope["states"][1]["state"], "review");
+    let expected = json!([{"workflow": "coder_reviewer", "file": "built-in:workflows/coder_reviewer.json", "dialect": "states"}]);
+    assert_eq!(shown["workflows"], expected);
+}
+
+#[test]
 fn broken_and_duplicate_files_of_the_user_hide_nothing() {
     let world = World::new();
     let named = |name: &str| {

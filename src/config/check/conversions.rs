@@ -38,12 +38,7 @@ struct Known<'u> {
 
 impl<'u> Known<'u> {
     fn new(unit: &'u Unit) -> Self {
-        let written = unit.scripts().flat_map(|script| &script.facts.writes).map(|key| key.name.as_str());
-        Self {
-            form: &unit.form,
-            written: written.collect(),
-            opaque: unit.scripts().any(|script| script.facts.opaque),
-        }
+        Self { form: &unit.form, written: unit.written(), opaque: unit.is_opaque() }
     }
 
     fn is_written(&self, key: &str) -> bool {
