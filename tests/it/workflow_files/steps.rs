@@ -67,3 +67,19 @@ fn scripts_that_loading_writes_keep_the_place_of_their_step() {
         ["start", "init", "loop_1", "add", "loop_1.again", "loop_1.limit", "loop_1.exceeded", "stop"]
     );
 }
+
+#[test]
+fn an_output_that_a_return_gives_is_not_missed() {
+    for (steps, expected) in [
+        (r#"{"type": "return", "value": "inputs.a"}"#, vec![]),
+        (r#"{"type": "set_state", "updates": {"out": 1}}"#, vec![]),
+        (r#"{"type": "shell", "command": "ls", "output_to": "out"}"#, vec![]),
+        (r#"{"type": "script", "script": "state.other = 1"}"#, vec!["W08"]),
+    ] {
+        let text = format!(
+            r#"{{"workflow_name": "w", "input": {{"name": "a"}}, "output": {{"name": "out"}}, "steps": [{steps}]}}"#
+        );
+        let (_, found) = one(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
+        assert_eq!(codes(&found), expected, "{steps}");
+    }
+}
