@@ -27,6 +27,7 @@ const MINIMAL: &str = include_str!("../../config/templates/workflow/minimal.json
 const REVIEW: &str = include_str!("../../config/templates/workflow/review.json");
 const GATED: &str = include_str!("../../config/templates/workflow/gated.json");
 const PARALLEL: &str = include_str!("../../config/templates/workflow/parallel.json");
+const STEPS: &str = include_str!("../../config/templates/workflow/steps.json");
 const ROLE: &str = include_str!("../../config/templates/role.json");
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,6 +86,7 @@ fn text(template: Template) -> &'static str {
         Template::Review => REVIEW,
         Template::Gated => GATED,
         Template::Parallel => PARALLEL,
+        Template::Steps => STEPS,
     }
 }
 

@@ -260,6 +260,8 @@ pub enum Template {
     Gated,
     /// Two agents at the same time, a third one sums up
     Parallel,
+    /// Steps one after the other, an agent where one is needed
+    Steps,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

@@ -25,6 +25,12 @@ fn templates() -> Vec<(&'static str, &'static str, Value, &'static str)> {
                    "general": [{"match": "Layers.", "reply": {"text": "Both."}}]}),
             "Both.",
         ),
+        (
+            "steps",
+            "make test",
+            json!({"general": [{"match": "fails", "reply": {"text": "It fails."}}]}),
+            "It fails.",
+        ),
     ]
 }
 
