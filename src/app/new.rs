@@ -20,11 +20,14 @@ use crate::config::catalog::Catalog;
 use crate::config::role_file::read_roles;
 use crate::config::source::SourceFile;
 use crate::config::trust::Verdict;
-use crate::domain::diagnostic::Diagnostic;
+use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::{Layer, Place};
 
 const MINIMAL: &str = include_str!("../../config/templates/workflow/minimal.json");
 const REVIEW: &str = include_str!("../../config/templates/workflow/review.json");
+const GATED: &str = include_str!("../../config/templates/workflow/gated.json");
+const PARALLEL: &str = include_str!("../../config/templates/workflow/parallel.json");
+const STEPS: &str = include_str!("../../config/templates/workflow/steps.json");
 const ROLE: &str = include_str!("../../config/templates/role.json");
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,8 +67,8 @@ pub(super) fn new(world: &World, command: &NewCommand) -> Result<u8> {
     let hidden = clash(&catalog, &draft, layer, &path)?;
     let file = SourceFile::new(layer, path.display().to_string(), filled(&draft, &directory));
     let found = problems(&catalog, &draft, &file);
-    if !found.is_empty() {
-        findings::tell(&catalog, &found);
+    findings::tell(&catalog, &found);
+    if found.iter().any(|finding| finding.severity == Severity::Error) {
         bail!("nothing was written: with your configuration this {} would not work", draft.what.word());
     }
     write(&path, &file.text, draft.place.force)?;
@@ -81,6 +84,9 @@ fn text(template: Template) -> &'static str {
     match template {
         Template::Minimal => MINIMAL,
         Template::Review => REVIEW,
+        Template::Gated => GATED,
+        Template::Parallel => PARALLEL,
+        Template::Steps => STEPS,
     }
 }
 

@@ -13,7 +13,7 @@ use super::trust;
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::disk;
-use crate::adapters::providers::scripted::ScriptedModel;
+use crate::adapters::providers::scripted::{Problem, ScriptedModel};
 use crate::cli::args::RunArgs;
 use crate::cli::exit;
 use crate::cli::headless::{self, FinalReport, Show};
@@ -158,8 +158,15 @@ pub(super) fn parse_script(name: &str, text: &str) -> Result<ScriptedModel> {
     if let Some(first) = findings.list.first() {
         bail!("{}: {}", first.place, first.message);
     }
-    let value = node.map(|node| node.to_value()).unwrap_or_default();
-    ScriptedModel::from_value(&value).map_err(|bad| anyhow::anyhow!("{name} is not a replies file:\n{bad}"))
+    let Some(node) = node else { bail!("{name} is empty") };
+    ScriptedModel::from_value(&node.to_value()).map_err(|bad| {
+        let line = |problem: &Problem| {
+            let place = file.place(node.nearest(&problem.spot.pointer).span.start);
+            format!("{place}: {problem}")
+        };
+        let lines: Vec<String> = bad.problems.iter().map(line).collect();
+        anyhow::anyhow!("this is not a replies file:\n{}", lines.join("\n"))
+    })
 }
 
 pub(super) fn read_workflow(path: &Path) -> Result<SourceFile> {

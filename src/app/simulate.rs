@@ -35,7 +35,7 @@ pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
     }
     let scenario = match only_test(&script)? {
         Ok(scenario) => scenario,
-        Err(found) => return Ok(unusable(&catalog, &[&script], &found)),
+        Err(found) => return Ok(unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
     let name = match &file {
         None => args.workflow.clone(),
@@ -51,7 +51,7 @@ pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
     let inputs = inputs(&program, &args)?;
     let scene = match Scene::new(&catalog, &script, &scenario, &program, inputs) {
         Ok(scene) => scene,
-        Err(found) => return Ok(unusable(&catalog, &[&script], &found)),
+        Err(found) => return Ok(unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
     let judged = runtime()?.block_on(scene.play(&Host::default()));
     Ok(simulated(&judged, args.json, &mut stdout().lock())?)
@@ -66,14 +66,21 @@ fn tested_workflow(file: &SourceFile, scenario: &Scenario) -> Option<String> {
 }
 
 /// Findings on stderr; the exit code of a file that cannot be used. `files`: those that the catalogue does not know.
-pub(super) fn unusable(catalog: &Catalog, files: &[&SourceFile], found: &[Diagnostic]) -> u8 {
+pub(super) fn unusable(catalog: &Catalog, files: &[SourceFile], found: &[Diagnostic]) -> u8 {
     let paint = if std::io::stderr().is_terminal() { Paint::Ansi } else { Paint::Plain };
-    let text_of = |name: &str| {
+    tell_painted(&render(found, &text_of(catalog, files), paint));
+    exit::USAGE
+}
+
+/// A file's text by its name, of these files or the catalogue's.
+pub(super) fn text_of<'a>(
+    catalog: &'a Catalog,
+    files: &'a [SourceFile],
+) -> impl Fn(&str) -> Option<String> + 'a {
+    |name| {
         let own = files.iter().find(|file| file.name == name).map(|file| file.text.to_string());
         own.or_else(|| catalog.printable(name))
-    };
-    tell_painted(&render(found, &text_of, paint));
-    exit::USAGE
+    }
 }
 
 pub(super) fn read_file(path: &Path, what: &str) -> Result<SourceFile> {

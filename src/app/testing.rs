@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use super::findings;
 use super::runs::runtime_of;
 use super::scenes::Scene;
-use super::simulate::{read_file, unusable};
+use super::simulate::{read_file, text_of, unusable};
 use super::sources::{self, Gathered};
 use super::world::World;
 use super::{trust, wiring};
@@ -22,6 +22,7 @@ use crate::cli::simulate::report::{Judged, TestResult, Tested, tested};
 use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
 use crate::config::catalog::programs::Checked;
+use crate::config::render::data;
 use crate::config::source::SourceFile;
 use crate::config::suggest;
 use crate::config::test_file::{self, ENDING, Scenario};
@@ -71,11 +72,12 @@ pub(super) fn test(world: &World, targets: &[String], json: bool, jobs: usize) -
     let plan = plan(&catalog, &files, &wanted.names);
     unknown_names(&catalog, &wanted.names, &plan)?;
     if !plan.found.is_empty() {
-        unusable(&catalog, &files.iter().collect::<Vec<_>>(), &plan.found);
+        unusable(&catalog, &files, &plan.found);
     }
     let jobs = if jobs == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { jobs };
     let tests = play(plan.entries, jobs.min(MOST_JOBS))?;
-    Ok(tested(&tests, &plan.found, plan.unusable, json, &mut stdout().lock())?)
+    let found = serde_json::to_value(data(&plan.found, &text_of(&catalog, &files)))?;
+    Ok(tested(&tests, &found, plan.unusable, json, &mut stdout().lock())?)
 }
 
 fn tell_of(gathered: &Gathered) {

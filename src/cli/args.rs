@@ -256,6 +256,12 @@ pub enum Template {
     Minimal,
     /// A coder and a reviewer who sends work back
     Review,
+    /// A coder works until a command succeeds
+    Gated,
+    /// Two agents at the same time, a third one sums up
+    Parallel,
+    /// Steps one after the other, an agent where one is needed
+    Steps,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

@@ -16,7 +16,7 @@ mod workflow_states;
 
 use serde_json::{Map, Value, json};
 
-use shape::Table;
+use shape::Definition;
 
 /// The kinds of files that have a schema.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,23 +57,37 @@ impl Schema {
 
     /// The schema, JSON Schema draft 2020-12.
     pub fn value(self) -> Value {
-        let (root, tables): (Value, Vec<&Table>) = match self {
-            Self::Workflow => (one_or_list("workflow"), workflow_tables()),
-            Self::Role => (role::root(), role::tables()),
-            Self::Settings => (settings::root(), Vec::new()),
-            Self::Replies => (json!({"$ref": "#/$defs/replies"}), replies::tables()),
-            Self::Test => (test_file::root(), test_file::tables()),
+        let root = match self {
+            Self::Workflow => one_or_list("workflow"),
+            Self::Role => role::root(),
+            Self::Settings => settings::root(),
+            Self::Replies => json!({"$ref": "#/$defs/replies"}),
+            Self::Test => test_file::root(),
         };
         let mut schema = Map::new();
         schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
         schema.insert("title".to_owned(), format!("synthdev {}", self.name()).into());
         schema.insert("description".to_owned(), self.about().into());
         schema.extend(root.as_object().cloned().unwrap_or_default());
-        let defs = shape::definitions(&root, &tables);
+        let defs = shape::definitions(&root, &self.definitions());
         if !defs.is_empty() {
             schema.insert("$defs".to_owned(), Value::Object(defs));
         }
         Value::Object(schema)
+    }
+
+    /// Everything that it may refer to.
+    fn definitions(self) -> Vec<Definition> {
+        match self {
+            Self::Workflow => {
+                let parts = [workflow::definitions(), workflow_states::definitions(), steps::definitions()];
+                parts.into_iter().flatten().collect()
+            }
+            Self::Role => role::definitions(),
+            Self::Settings => Vec::new(),
+            Self::Replies => replies::definitions(),
+            Self::Test => test_file::definitions(),
+        }
     }
 
     /// The schema as it is stored: indented, with a newline at its end.
@@ -81,10 +95,6 @@ impl Schema {
         // a value without other keys than text: writing it cannot fail
         serde_json::to_string_pretty(&self.value()).unwrap_or_default() + "\n"
     }
-}
-
-fn workflow_tables() -> Vec<&'static Table> {
-    workflow::tables().into_iter().chain(workflow_states::tables()).chain(steps::tables()).collect()
 }
 
 /// One object, or a list of them (A60). `if` instead of `anyOf`, so that editors tell what is wrong inside.

@@ -31,10 +31,10 @@ pub struct Aside {
     pub entry: Entry,
 }
 
-/// What stands in views for the oldest part of the log (`trim: "summarize"`).
+/// What stands in views for the oldest part of a log, or of a visit (`trim: "summarize"`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
-    /// Entries of the log, from the first, that it speaks for; those that are never left out stay beside it.
+    /// Entries, from the first, that it speaks for; those that are never left out stay beside it.
     pub covers: usize,
     /// How many of them it replaces.
     pub replaced: usize,

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::thread::Thread;
+use super::thread::{Summary, Thread};
 use crate::domain::context::{AnsweredCall, Author, Entry, Side};
 use crate::domain::ids::AgentIx;
 use crate::domain::message::{ChatRole, ToolCall};
@@ -32,9 +32,11 @@ pub struct Turn {
     pub open: Option<OpenReply>,
     pub trimmed_told: bool,
     pub summing: Summing,
+    /// Stands for the first entries in the agent's views; what the visit leaves behind is whole.
+    pub record: Option<Summary>,
 }
 
-/// Whether an old part of the context is being summed up for this visit (`trim: "summarize"`).
+/// Whether an old part is being summed up for this visit (`trim: "summarize"`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Summing {
     /// A view that is too long may ask for a summary.
@@ -42,19 +44,26 @@ pub enum Summing {
     Free,
     /// Asked for; the next answer of the model is the summary.
     Asked(Covering),
-    /// The next request is sent, whatever it must leave out.
-    Done,
     /// No summary could be had; this visit does without.
     GivenUp,
 }
 
-/// The part of the log that a summary is to speak for.
+/// What a summary speaks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Covering {
-    /// Entries of the log, from the first.
+    pub part: Part,
+    /// Entries of the part, from the first.
     pub covers: usize,
     /// How many of them are left out of views for it.
     pub replaced: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The log of the context.
+    Log,
+    /// What the visit has brought so far.
+    Visit,
 }
 
 /// An entry of the visit; private ones (nudges) never reach the context.

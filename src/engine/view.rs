@@ -37,11 +37,8 @@ pub fn compute(scene: &Scene<'_>) -> Result<View, Overflow> {
     let fit = fit(&mut groups, scene.context)?;
     let named = speakers(scene.agent, &groups).len() >= 2;
     let mut messages = opening(scene.agent);
-    let newest = groups.len().saturating_sub(1);
-    for (at, group) in groups.iter().enumerate() {
-        let room = if group.summary { fit.summary } else { fit.newest.filter(|_| at == newest) };
-        let visibility = scene.context.tool_visibility;
-        project(group, named, visibility, (&fit, room), &mut messages);
+    for group in &groups {
+        project(group, named, scene.context.tool_visibility, &fit, &mut messages);
     }
     // The role's reminder follows every tool round (TOOL-19).
     let after_tools = scene.turn.entries.last().is_some_and(|part| !part.entry.calls.is_empty());
@@ -55,7 +52,7 @@ pub fn compute(scene: &Scene<'_>) -> Result<View, Overflow> {
 fn shortened(fit: &Fit, groups: &[Group<'_>]) -> usize {
     let elided = groups.iter().filter(|group| fit.answers.is_some() && group.elidable > 0);
     let calls: usize = elided.map(|group| group.entry.calls.len()).sum();
-    calls + usize::from(fit.newest.is_some()) + usize::from(fit.summary.is_some())
+    calls + fit.cut
 }
 
 #[cfg(test)]

@@ -72,13 +72,25 @@ impl Driver {
         true
     }
 
+    /// Whether lists would show something else. Ten thousand items of a loop, each with states of its own, must not
+    /// write the same long path ten thousand times.
+    fn is_news(&self, progress: &RunProgress) -> bool {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().is_none_or(|last| {
+            last.path.len() != progress.path.len()
+                || last.status != progress.status
+                || last.snapshot != progress.snapshot
+                || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS
+        })
+    }
+
     /// One input through the machine. The journal is written before events are seen or effects begin.
     fn step(&mut self, input: Input) -> Vec<Effect> {
         let now = self.shared.ports.clock.now();
         let input = self.shared.redactor.clean_data(input);
         let output = self.machine.handle(now, input.clone());
         let boundary = output.events.iter().any(is_boundary);
-        let progress = boundary.then(|| self.machine.progress());
+        let progress = boundary.then(|| self.machine.progress()).filter(|progress| self.is_news(progress));
         if progress.is_some() {
             self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&progress);
         }
@@ -95,6 +107,9 @@ impl Driver {
         output.effects
     }
 }
+
+/// Milliseconds after which the summary row is written although only sums have changed.
+const STALE_MS: i64 = 1_000;
 
 /// Where the summary row changes in a way that lists show.
 fn is_boundary(event: &RunEvent) -> bool {

@@ -154,13 +154,21 @@ impl RunView {
         &mut self.agents[at]
     }
 
-    pub fn charge(&mut self, agent: &str, side: Side, model: &str, usage: Usage, cost_usd: Option<f64>) {
+    /// Adds what a call used to its agent and its state.
+    pub fn charge(
+        &mut self,
+        call: CallId,
+        (agent, side, model): (&str, Side, &str),
+        usage: Usage,
+        cost_usd: Option<f64>,
+    ) {
+        let state = self.speakers.get(&call).map_or(&self.state, |speaker| &speaker.state).clone();
         let line = self.agent(agent, side);
         model.clone_into(&mut line.model);
         line.usage.add(&usage);
         self.ledger.entries.push(CostEntry {
             agent: agent.to_owned(),
-            state: self.state.clone(),
+            state,
             model: model.to_owned(),
             usage,
             cost_usd,

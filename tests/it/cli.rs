@@ -19,5 +19,6 @@ mod seed;
 mod settings;
 mod simulate;
 mod snapshots;
+mod steps;
 mod trust;
 mod world;

@@ -64,7 +64,10 @@ macro_rules! files {
     )*};
 }
 
-files! { agents children contexts decisions handlers library limits machine scripts snapshots }
+files! {
+    actions agents budgets children contexts decisions fields handlers library limits machine pauses recovery
+    scripts snapshots steps
+}
 
 /// Plays all cases of a file and tells every one that fails.
 fn play(text: &str) {

@@ -17,6 +17,7 @@ mod docs;
 mod engine;
 mod faults;
 mod git;
+mod machine;
 mod providers;
 mod pty;
 mod runtime;

@@ -11,17 +11,25 @@ use synthdev::adapters::providers::{Patience, Providers};
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::adapters::system::{SystemClock, SystemIds};
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
+use synthdev::cli::exit;
+use synthdev::cli::headless::{self, Show};
 use synthdev::domain::agent::AgentSpec;
 use synthdev::domain::approval::ApprovalPolicy;
+use synthdev::domain::approval::Decision;
 use synthdev::domain::context::{ContextSpec, Side};
-use synthdev::domain::ids::{AgentIx, CallId, ContextIx, StateIx};
+use synthdev::domain::ids::{AgentIx, CallId, ContextIx, RunId, ScriptIx, StateIx};
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::model::ModelChoice;
+use synthdev::domain::place::Place;
+use synthdev::domain::script::{Script, ScriptForm, ScriptKind};
+use synthdev::domain::tool::{ToolPreview, ToolRisk};
 use synthdev::domain::workflow::{
-    AgentFunction, Branch, BranchErrors, ForEach, Input, Join, Parallel, Parameter, ParameterType, Program,
-    SnapshotPolicy, State, Store, Transition, Wait, Work, Workflow,
+    AgentFunction, Branch, BranchErrors, Expect, ForEach, Input, Join, Parallel, Parameter, ParameterType,
+    Pause, PauseKind, Program, SnapshotPolicy, State, Step, Store, Transition, Wait, Work, Workflow,
 };
+use synthdev::engine::effect::Question;
 use synthdev::engine::event::{Published, RunEvent};
+use synthdev::engine::input::Answer;
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
 use synthdev::runtime::command::Command;
 use synthdev::runtime::handle::{Handle, Options, Ports};
@@ -64,13 +72,8 @@ impl World {
         Self { handle, events, _directory: directory }
     }
 
-    fn start(&self, workflow: &Arc<Workflow>) {
-        let program = Program { workflows: vec![Arc::clone(workflow)], hash: "test".into() };
-        let approvals = ApprovalPolicy::default();
-        let inputs = Map::new();
-        let spec =
-            RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive: true };
-        self.handle.start(spec).unwrap();
+    fn start(&self, workflow: &Arc<Workflow>) -> RunId {
+        self.handle.start(spec(workflow, true)).unwrap()
     }
 
     /// Everything up to an event that `last` wants, that one included.
@@ -97,6 +100,12 @@ impl World {
             other => panic!("{other:?}"),
         }
     }
+}
+
+fn spec(workflow: &Arc<Workflow>, interactive: bool) -> RunSpec {
+    let program = Program { workflows: vec![Arc::clone(workflow)], hash: "test".into() };
+    let (inputs, approvals) = (Map::new(), ApprovalPolicy::default());
+    RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive }
 }
 
 fn agent(at: usize, base_url: &str) -> AgentSpec {
@@ -155,6 +164,14 @@ fn workflow(
 fn result(kind: ParameterType) -> Parameter {
     serde_json::from_value(json!({"name": "all", "kind": kind, "description": "", "required": false}))
         .unwrap()
+}
+
+fn script(source: &str) -> Script {
+    serde_json::from_value(json!({
+        "kind": ScriptKind::Input, "form": ScriptForm::Expression, "source": source, "prepared": source,
+        "place": Place::default(),
+    }))
+    .unwrap()
 }
 
 fn eight_agents(base_url: &str) -> Arc<Workflow> {
@@ -246,9 +263,9 @@ async fn a_cancel_stops_every_call_and_keeps_what_each_had_said() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_items_in_order_with_a_short_path() {
-    let items: Vec<Value> = (0..1_000).map(Value::from).collect();
+    const ITEMS: usize = 1_000;
     let fork = Work::ForEach(ForEach {
-        items: Input::Value(items.clone().into()),
+        items: Input::Script(ScriptIx(0)),
         each: "item".into(),
         at: "index".into(),
         start: StateIx(2),
@@ -260,12 +277,134 @@ async fn a_thousand_items_in_order_with_a_short_path() {
     // each waits for a timer of its own
     let nap = Work::Wait(Wait::For(Input::Value(json!(0.001))));
     let mut world = World::new();
-    world.start(&workflow(ParameterType::Array, fork, vec![("fork".into(), nap)], Vec::new()));
+    let mut looping = workflow(ParameterType::Array, fork, vec![("fork".into(), nap)], Vec::new());
+    let source = format!("Array.from({{length: {ITEMS}}}, (_, at) => at)");
+    Arc::get_mut(&mut looping).unwrap().scripts = Arc::new(vec![script(&source)]);
+    world.start(&looping);
     let (seen, status, output) = world.end().await;
     assert_eq!(status, RunStatus::Completed);
-    assert_eq!(output.and_then(|output| output.as_array().map(Vec::len)), Some(items.len()));
+    assert_eq!(output.and_then(|output| output.as_array().map(Vec::len)), Some(ITEMS));
     let Some(RunEvent::Finished { path, .. }) = seen.last() else { panic!("no end") };
     assert_eq!((path.len(), path.last().map(String::as_str)), (501, Some("…")));
     let ended = seen.iter().filter(|event| matches!(event, RunEvent::BranchFinished { error: None, .. }));
-    assert_eq!(ended.count(), items.len());
+    assert_eq!(ended.count(), ITEMS);
+}
+
+fn pause(message: &str) -> Work {
+    Work::Pause(Pause {
+        kind: PauseKind::Text,
+        message: Input::Text(message.into()),
+        choices: Vec::new(),
+        schema: None,
+        required_outputs: Vec::new(),
+        default: None,
+        ttl_ms: None,
+        on_timeout: None,
+    })
+}
+
+fn two_branches(works: [Work; 2]) -> Arc<Workflow> {
+    let branch = |(name, start): (&str, usize)| Branch { name: name.into(), start: StateIx(start) };
+    let fork = Work::Parallel(Parallel {
+        branches: [("left", 2), ("right", 4)].map(branch).to_vec(),
+        join: Join::All,
+        on_error: BranchErrors::FailFast,
+        max_concurrency: None,
+        merge: BTreeMap::new(),
+    });
+    let [left, right] = works;
+    let bodies = vec![("fork.left".to_owned(), left), ("fork.right".to_owned(), right)];
+    workflow(ParameterType::Object, fork, bodies, Vec::new())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_branches_ask_and_each_gets_its_answer() {
+    let mut world = World::new();
+    let run = world.start(&two_branches([pause("Left?"), pause("Right?")]));
+    let mut asked = BTreeMap::new();
+    while asked.len() < 2 {
+        for event in world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await {
+            if let RunEvent::PersonAsked { call, question: Question::Pause { state, message, .. } } = event {
+                asked.insert(state, (call, message));
+            }
+        }
+    }
+    for (state, text) in [("fork.right/start", "to the right"), ("fork.left/start", "to the left")] {
+        let (call, message) = &asked[state];
+        assert!(text.contains(&message.trim_end_matches('?').to_lowercase()), "{state}: {message}");
+        let command = Command::Answer { call: *call, answer: Answer::Value { value: text.into() } };
+        world.handle.send(&run, command.clone());
+        // a second answer to the same question is nobody's
+        world.handle.send(&run, command);
+    }
+    let (_, status, output) = world.end().await;
+    let expected = json!({"left": "to the left", "right": "to the right"});
+    assert_eq!((status, output), (RunStatus::Completed, Some(expected)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_early_answers_the_next_question() {
+    let mut world = World::new();
+    // a command that is asked for, then a question
+    let mut workflow = two_branches([Work::None, pause("Well?")]);
+    let changed = Arc::get_mut(&mut workflow).unwrap();
+    changed.output = Some(result(ParameterType::String));
+    changed.states[4].store = changed.states[0].store.take();
+    changed.states[0].work = shell("true");
+    changed.states[0].transitions = go(4);
+    let run = world.start(&workflow);
+    let asked = world.until(|event| matches!(event, RunEvent::ApprovalAsked { .. })).await;
+    world.handle.send(&run, Command::Say { text: "go on".into() });
+    let queued = world.until(|event| matches!(event, RunEvent::Queued { .. })).await;
+    assert_eq!(queued.last(), Some(&RunEvent::Queued { text: "go on".into() }));
+    let Some(RunEvent::ApprovalAsked { call, .. }) = asked.last() else { panic!("{asked:?}") };
+    world.handle.send(&run, Command::Approve { call: *call, decision: Decision::Allow });
+    let (_, status, output) = world.end().await;
+    assert_eq!((status, output), (RunStatus::Completed, Some(json!("go on"))));
+    let record = world.handle.run(run.as_str()).unwrap();
+    assert!(record.events.iter().any(|(_, event)| matches!(event, RunEvent::Queued { .. })), "it is kept");
+}
+
+fn shell(line: &str) -> Work {
+    let arguments = vec![(vec!["command".to_owned()], Input::Text(line.to_owned()))];
+    Work::Step(Step { tool: "shell".into(), risk: ToolRisk::Execute, arguments, expect: Expect::Any })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_of_branches_ask_say_where_and_give_their_results() {
+    let mut world = World::new();
+    let run = world.start(&two_branches([shell("echo left; exit 3"), shell("echo right")]));
+    let mut states = Vec::new();
+    while states.len() < 2 {
+        for event in world.until(|event| matches!(event, RunEvent::ApprovalAsked { .. })).await {
+            if let RunEvent::ApprovalAsked { call, state, preview, .. } = event {
+                assert!(matches!(preview, Some(ToolPreview::Command { .. })), "{preview:?}");
+                world.handle.send(&run, Command::Approve { call, decision: Decision::Allow });
+                states.push(state);
+            }
+        }
+    }
+    states.sort();
+    assert_eq!(states, ["fork.left/start", "fork.right/start"]);
+    let (_, status, output) = world.end().await;
+    let output = output.unwrap();
+    assert_eq!(status, RunStatus::Completed);
+    let of = |name: &str| (output[name]["exit_code"].clone(), output[name]["stdout"].clone());
+    assert_eq!(of("left"), (json!(3), json!("left\n")));
+    assert_eq!(of("right"), (json!(0), json!("right\n")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_nobody_there_a_question_pauses_the_run_and_is_told() {
+    let world = World::new();
+    let mut asks = two_branches([Work::None, Work::None]);
+    Arc::get_mut(&mut asks).unwrap().states[0].work = pause("Ship it?");
+    let (_interrupt, interrupts) = tokio::sync::mpsc::unbounded_channel();
+    let report = headless::run(&world.handle, spec(&asks, false), Show::default(), interrupts, &Vec::new)
+        .await
+        .unwrap();
+    assert_eq!(report.status, RunStatus::Paused);
+    assert_eq!(exit::of(report.status, report.error.as_ref()), exit::PAUSED);
+    let told = headless::ending(&report);
+    assert!(told.contains("in state fork: state `fork` waits for a person's answer: Ship it?"), "{told}");
 }

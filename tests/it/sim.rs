@@ -4,10 +4,10 @@
 //! `SIM_WORLDS=10000 cargo test --release --test it sim::`.
 
 mod answers;
-mod luck;
+pub(crate) mod luck;
 mod program;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use synthdev::domain::ids::{CallId, Timestamp};
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::tool::{ToolInvocation, ToolRisk};
 use synthdev::domain::workflow::SnapshotPolicy;
-use synthdev::engine::effect::Effect;
+use synthdev::engine::effect::{Effect, Question};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Input;
 use synthdev::engine::machine::{Machine, Output};
@@ -36,10 +36,12 @@ fn any_weather_ends_well_and_replays_the_same() {
     let seeds = one.map_or(0..number("SIM_WORLDS").unwrap_or(WORLDS), |seed| seed..seed + 1);
     let mut ends: [usize; 4] = [0; 4];
     let mut joined = 0;
+    let mut seen = BTreeSet::new();
     for seed in seeds {
-        let (status, joins) = catch_unwind(AssertUnwindSafe(|| Weather::new(seed).play()))
+        let (status, joins, told) = catch_unwind(AssertUnwindSafe(|| Weather::new(seed).play()))
             .unwrap_or_else(|_| panic!("seed {seed} fails (above); run it alone with SIM_SEED={seed}"));
         joined += joins;
+        seen.extend(told);
         match status {
             RunStatus::Completed => ends[0] += 1,
             RunStatus::Failed => ends[1] += 1,
@@ -54,6 +56,24 @@ fn any_weather_ends_well_and_replays_the_same() {
         "completed, failed, cancelled, paused: {ends:?}"
     );
     assert!(one.is_some() || joined > 100, "{joined} joins");
+    let happens = |what: &str| seen.contains(what);
+    let must = [
+        "caught by catch",
+        "caught by fallback",
+        "caught by on_error",
+        "caught by on_limit",
+        "caught by on_timeout",
+        "retrying",
+        "waiting",
+        "queued",
+        "budget run",
+        "budget of a state",
+        "asked limit",
+        "asked pause",
+        "asked failed",
+    ];
+    let missing: Vec<&&str> = must.iter().filter(|what| !happens(what)).collect();
+    assert!(one.is_some() || missing.is_empty(), "never happens: {missing:?}");
 }
 
 struct Weather {
@@ -95,7 +115,7 @@ impl Weather {
         }
     }
 
-    fn play(mut self) -> (RunStatus, usize) {
+    fn play(mut self) -> (RunStatus, usize, Vec<String>) {
         self.feed(Input::Started { seed: 7 });
         while !self.machine.is_over() {
             if self.luck.chance(self.restarts) {
@@ -107,7 +127,8 @@ impl Weather {
             self.feed(input);
         }
         self.check_end();
-        (self.machine.status(), self.check_forks())
+        let told = self.events.iter().filter_map(|(_, event)| kind(event)).collect();
+        (self.machine.status(), self.check_forks(), told)
     }
 
     /// Mostly what is waited for, sometimes a cancel, sometimes an answer that nobody waits for any more.
@@ -115,6 +136,9 @@ impl Weather {
         if self.luck.chance(1) {
             let partial = answers::partial(&mut self.luck, &self.pending);
             return Input::Cancelled { partial, end: self.luck.chance(30) };
+        }
+        if self.spec.interactive && self.luck.chance(2) {
+            return Input::Said { text: "by the way".to_owned() };
         }
         if self.luck.chance(5)
             && let Some(call) = self.luck.choose(&self.past).copied()
@@ -254,15 +278,21 @@ impl Weather {
         }
     }
 
-    /// Every branch and item that began ended once, or was stopped; a join tells how many.
+    /// Every branch and item that began ended once, or was stopped; a join tells how many. Not checked where two
+    /// forks of one name may run beside each other: in children that several branches start.
     fn check_forks(&self) -> usize {
         let mut open: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+        let mut twice: BTreeSet<&str> = BTreeSet::new();
         let mut joins = 0;
         for (_, event) in &self.events {
             match event {
                 RunEvent::Forked { state, total, .. } => {
-                    open.insert(state, [*total, 0, 0]);
+                    if open.insert(state, [*total, 0, 0]).is_some() {
+                        twice.insert(state.as_str());
+                    }
                 }
+                RunEvent::BranchFinished { state, .. } if twice.contains(state.as_str()) => {}
+                RunEvent::Joined { state, .. } if twice.contains(state.as_str()) => joins += 1,
                 RunEvent::BranchFinished { state, error, .. } => {
                     open.get_mut(state.as_str()).unwrap()[if error.is_none() { 1 } else { 2 }] += 1;
                 }
@@ -287,6 +317,22 @@ impl Weather {
         let (_, events) = replay(Arc::new(spec), rows);
         assert!(events == self.events, "replay of the journal differs");
     }
+}
+
+/// What sort of trouble an event tells of.
+fn kind(event: &RunEvent) -> Option<String> {
+    Some(match event {
+        RunEvent::Caught { by, .. } => format!("caught by {by}"),
+        RunEvent::Retrying { .. } => "retrying".to_owned(),
+        RunEvent::Waiting { .. } => "waiting".to_owned(),
+        RunEvent::Queued { .. } => "queued".to_owned(),
+        RunEvent::BudgetWarning { scope, .. } if scope == "run" => "budget run".to_owned(),
+        RunEvent::BudgetWarning { .. } => "budget of a state".to_owned(),
+        RunEvent::PersonAsked { question: Question::Limit { .. }, .. } => "asked limit".to_owned(),
+        RunEvent::PersonAsked { question: Question::Pause { .. }, .. } => "asked pause".to_owned(),
+        RunEvent::PersonAsked { question: Question::Failed { .. }, .. } => "asked failed".to_owned(),
+        _ => return None,
+    })
 }
 
 fn end() -> Input {

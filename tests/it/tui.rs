@@ -524,6 +524,43 @@ fn an_attempt_that_broke_leaves_no_text_and_one_line() {
 }
 
 #[test]
+fn a_summary_is_told_and_not_taken_for_the_agents_words() {
+    let mut desk = Desk::new();
+    desk.workflow()
+        .run(
+            "r1",
+            RunEvent::SummaryCalled {
+                call: CallId(5),
+                agent: "coder".into(),
+                context: "talk".into(),
+                model: "m-1".into(),
+                entries: 7,
+            },
+        )
+        .run("r1", delta(5, DeltaKind::Text, "the record"));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("coder sums up talk") && !screen.contains("the record"), "{screen}");
+    desk.run(
+        "r1",
+        RunEvent::ContextSummarized {
+            call: CallId(5),
+            agent: "coder".into(),
+            side: Side::Assistant,
+            context: "talk".into(),
+            entries: 7,
+            text: "the record".into(),
+            model: "m-1".into(),
+            usage: Usage { prompt: 900, completion: 90, cached: 0, reasoning: 0 },
+            cost_usd: Some(0.25),
+            duration_ms: 3,
+        },
+    );
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("coder summed up 7 messages of talk"), "{screen}");
+    assert!(screen.contains("0.25"), "it costs: {screen}");
+}
+
+#[test]
 fn a_text_that_nobody_can_read_is_in_the_history() {
     let mut desk = Desk::new();
     desk.line("hello");

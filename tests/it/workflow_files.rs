@@ -1,10 +1,13 @@
 //! Workflow files from text to program: the seed's own files, the shipped ones, every rule and finding.
 
 mod bad_input;
+mod bodies;
 mod decisions;
+mod fields;
 mod findings;
 mod libraries;
 mod lowering;
+mod steps;
 mod surroundings;
 
 use synthdev::config::lower::{lower, lower_file};

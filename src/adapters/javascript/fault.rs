@@ -163,7 +163,9 @@ fn align(prepared: &[char], source: &[char], column: usize) -> usize {
     let (mut at, mut back) = (0, 0);
     let target = column.saturating_sub(1).min(prepared.len());
     while at < target {
-        if let (Some(after), Some(tail)) = (after_lookup(&prepared[at..]), after_shorthand(&source[back..])) {
+        if let (Some(after), Some(tail)) =
+            (after_lookup(&prepared[at..]), after_shorthand(source.get(back..).unwrap_or_default()))
+        {
             if at + after > target {
                 break;
             }

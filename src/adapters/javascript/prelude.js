@@ -15,7 +15,8 @@
   let now = 0, seedLow = 0, seedHigh = 0, stream = null;
   let host = null, agents = null, contexts = null, last = null;
   let logs = null, logged = 0;
-  let inputs = null, answer = null, offered = null, makeLibrary = null, decided = null;
+  // What only some jobs need: the workflow's library, and what was made while the job ran.
+  let kit, job = null;
   const MAX_LOGGED = 64 * 1024;
 
   const load = (what) => parse(native.view(what));
@@ -149,12 +150,13 @@
 
   // ---- the library: made anew for each job that uses it --------------------------------------------
   function library() {
-    if (!offered) {
-      offered = { __proto__: null };
+    job ??= {};
+    if (!job.offered) {
+      job.offered = { __proto__: null };
       native.touched();
-      offered = apply(makeLibrary, host, [{ exports: {} }]);
+      job.offered = apply(kit.factory, host, [{ exports: {} }]);
     }
-    return offered;
+    return job.offered;
   }
 
   // Plain names of a library's functions know the host as `this`; classes stay what they are.
@@ -241,7 +243,7 @@
     set variables(value) { this.common_data = value; },
     get state() { return this.common_data; },
     set state(value) { this.common_data = value; },
-    get inputs() { return inputs ??= frozen(load("inputs")); },
+    get inputs() { return (job ??= {}).inputs ??= frozen(load("inputs")); },
     get input() { const all = this.inputs, names = keys(all); return names.length === 1 ? all[names[0]] : all; },
     get loop() {
       const turning = this.common_data._loops;
@@ -250,7 +252,7 @@
       return { index, iteration: index + 1, is_first: index === 0 };
     },
     get workflow_contexts() { return allContexts(); },
-    get last_response() { return answer ??= lastResponse(); },
+    get last_response() { return (job ??= {}).answer ??= lastResponse(); },
     get agents() { return allAgents(); },
     get contexts() { return allContexts(); },
     get sub_workflow_result() { return theLast().sub_workflow_result; },
@@ -275,15 +277,16 @@
     __flow: flow,
     // A state's handlers: what follows the answer, then what names the next state. Once per job.
     __next(decide, after, states) {
-      if (!decided) {
+      job ??= {};
+      if (!job.decided) {
         if (after) apply(after, host, [host]);
         const next = decide ? apply(decide, host, [host]) : undefined;
         if (next && !states.includes(next)) {
           throw new Error(`there is no state ${show(next)} to go to; known: ${states.join(", ")}`);
         }
-        decided = { next: next || null };
+        job.decided = { next: next || null };
       }
-      return decided.next;
+      return job.decided.next;
     },
   };
 
@@ -296,8 +299,8 @@
   };
   defineProperty(dataMembers, "variables", { enumerable: false });
 
-  function begin(data, time, low, high, kit) {
-    inputs = null; answer = null; offered = null; decided = null; makeLibrary = kit?.factory;
+  function begin(data, time, low, high, given) {
+    kit = given; job = null;
     now = time; seedLow = low; seedHigh = high; stream = null;
     agents = null; contexts = null; last = null; origins = null; logs = null; logged = 0;
     host = Object.preventExtensions({ __proto__: kit ? kit.members : hostMembers, common_data: data });

@@ -78,8 +78,13 @@ impl ScriptedTools {
 
     /// A call that the real tool would refuse is refused here, too; it uses up no result.
     fn checked(&self, invocation: &ToolInvocation) -> Result<(), String> {
-        let Some(spec) = self.specs.iter().find(|spec| spec.name == invocation.tool) else { return Ok(()) };
-        arguments::read::<Map<String, Value>>(&spec.parameters, &invocation.arguments).map(|_| ())
+        let offered = self.specs.iter().find(|spec| spec.name == invocation.tool);
+        let schema =
+            offered.map_or_else(|| super::action_schema(&invocation.tool), |spec| spec.parameters.clone());
+        if schema.is_null() {
+            return Ok(());
+        }
+        arguments::read::<Map<String, Value>>(&schema, &invocation.arguments).map(|_| ())
     }
 
     fn without_result(&self, invocation: &ToolInvocation) -> String {

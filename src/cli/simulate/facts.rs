@@ -6,7 +6,7 @@ use crate::domain::context::Author;
 use crate::domain::cost::Usage;
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
-use crate::domain::workflow::{Workflow, of_any_item};
+use crate::domain::workflow::{State, Work, Workflow, of_any_item};
 use crate::engine::event::RunEvent;
 
 #[derive(Clone, Debug)]
@@ -108,9 +108,15 @@ impl Facts {
     }
 }
 
-/// Children are `child/state`, branches `owner.branch/state`: what they write is theirs until it is merged.
+/// A state of the workflow itself: not of a child (`child/state`), a branch (`owner.branch/state`) or a loop's body
+/// (`owner[3]/state`). What those write is theirs until it is merged.
 fn is_of_root(root: &Workflow, state: &str) -> bool {
-    !state.contains('/') && root.states.iter().any(|known| known.name == state)
+    let is_inside = |owner: &State| {
+        let rest = state.strip_prefix(owner.name.as_str());
+        matches!(owner.work, Work::Parallel(_) | Work::ForEach(_))
+            && rest.is_some_and(|rest| rest.contains('/') && rest.starts_with(['/', '.']))
+    };
+    root.states.iter().any(|known| known.name == state) && !root.states.iter().any(is_inside)
 }
 
 fn name(author: &Author) -> &str {

@@ -9,6 +9,9 @@ use crate::cli::words::{cost, one_line};
 use crate::config::test_file::{CostExpected, ErrorExpected, Expect, MessageExpected};
 use crate::domain::scripted::same;
 
+/// Of a list in a report.
+const MOST_LINES: usize = 40;
+
 /// One expectation that does not hold.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Problem {
@@ -135,11 +138,7 @@ fn messages(expect: &Expect, facts: &Facts, found: &mut Vec<Problem>) {
                 if from > 0 && facts.said.iter().any(|said| is_said(wanted, said)) {
                     text = format!("messages: said too early\n- {}\n", describe(wanted));
                 }
-                for said in &facts.said {
-                    let private = if said.private { " (private)" } else { "" };
-                    let line = one_line(&said.text, 100);
-                    text.push_str(&format!("+ [{}] {}{private}: {line}\n", said.context, said.author));
-                }
+                text.push_str(&marked('+', &facts.said.iter().map(line).collect::<Vec<_>>()));
                 let heard: Vec<&str> = facts.said.iter().map(|said| said.text.as_str()).collect();
                 found.push(simple("messages", json!(describe(wanted)), json!(heard), text));
             }
@@ -152,6 +151,11 @@ fn is_said(wanted: &MessageExpected, said: &Said) -> bool {
         && wanted.author.as_ref().is_none_or(|author| *author == said.author)
         && wanted.private.unwrap_or(false) == said.private
         && wanted.text.as_ref().is_none_or(|fit| fit.fits(&said.text))
+}
+
+fn line(said: &Said) -> String {
+    let private = if said.private { " (private)" } else { "" };
+    format!("[{}] {}{private}: {}", said.context, said.author, one_line(&said.text, 100))
 }
 
 fn describe(wanted: &MessageExpected) -> String {
@@ -234,6 +238,11 @@ fn simple(what: &str, expected: Value, actual: Value, text: String) -> Problem {
     Problem { what: what.to_owned(), expected, actual, text }
 }
 
+/// Lines with a mark; of a long list its beginning.
 fn marked(mark: char, lines: &[String]) -> String {
-    lines.iter().map(|line| format!("{mark} {line}\n")).collect()
+    let mut text: String = lines.iter().take(MOST_LINES).map(|line| format!("{mark} {line}\n")).collect();
+    if lines.len() > MOST_LINES {
+        text.push_str(&format!("  … {} more\n", lines.len() - MOST_LINES));
+    }
+    text
 }

@@ -9,7 +9,6 @@ use super::facts::Facts;
 use super::judge::Problem;
 use crate::cli::exit;
 use crate::cli::words::{Clean, cost, name, names, one_line, tokens};
-use crate::domain::diagnostic::Diagnostic;
 use crate::domain::workflow::plain_text;
 
 /// One scripted run, judged.
@@ -109,12 +108,13 @@ pub fn simulated(judged: &Judged, as_json: bool, out: &mut dyn Write) -> io::Res
 }
 
 /// `test`: a line a test in the given order, what does not hold below it, and the summary; the exit code.
+/// `found`: what is wrong with files, as data.
 ///
 /// # Errors
 /// stdout cannot be written.
 pub fn tested(
     tests: &[Tested],
-    found: &[Diagnostic],
+    found: &Value,
     unusable: usize,
     as_json: bool,
     out: &mut dyn Write,

@@ -268,6 +268,7 @@ fn reads(text: &str, facts: &Facts) -> bool {
     facts.opaque
         || touched.into_iter().any(|names| !names.is_empty())
         || !facts.calls.is_empty()
+        || !facts.offered.is_empty()
         || HOST_NAMES.iter().filter(|name| name.len() > 7).any(|name| text.contains(name))
         || mentions_host(text)
 }
@@ -278,7 +279,9 @@ fn slip(name: &Name) -> Option<String> {
 }
 
 fn mentions_host(text: &str) -> bool {
-    ["common_data.", "variables.", "agents.", "contexts.", "this."].iter().any(|name| text.contains(name))
+    ["common_data.", "variables.", "agents.", "contexts.", "this.", "inputs.", "loop."]
+        .iter()
+        .any(|name| text.contains(name))
 }
 
 pub(super) fn unavailable(name: &str) -> Option<String> {

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use super::super::source::Findings;
 use super::super::suggest::{closest, did_you_mean};
-use super::super::workflow_file::{
-    FunctionForm, NoMatchForm, OnErrorForm, StateForm, Text, WorkForm, WorkflowForm,
-};
+use super::super::workflow_file::{FunctionForm, StateForm, Text, WorkForm, WorkflowForm};
 use crate::domain::failure::{ERROR_NAMES, matches};
 use crate::domain::workflow::AgentFunction;
 
@@ -122,15 +120,7 @@ fn within(form: &WorkflowForm, scope: &str, target: &Text, findings: &mut Findin
 
 /// `on_error`, `on_limit` and `on_no_match` of the workflow.
 fn policies(form: &WorkflowForm, findings: &mut Findings<'_>) {
-    let on_error = match &form.on_error {
-        Some(OnErrorForm::Go(target)) => Some(target),
-        Some(OnErrorForm::Fail | OnErrorForm::Continue) | None => None,
-    };
-    let no_match = match &form.no_match {
-        NoMatchForm::Go(target) => Some(target),
-        NoMatchForm::Error | NoMatchForm::Stop => None,
-    };
-    for target in on_error.into_iter().chain(&form.on_limit).chain(no_match) {
+    for target in form.detours() {
         within(form, "", target, findings);
     }
 }

@@ -65,7 +65,14 @@ pub(super) fn surrounded(before: &str, facts: Facts, source: &str, after: &str) 
 
 /// What only holds for the expression itself is not said of the whole.
 fn generated(facts: Facts) -> Facts {
-    Facts { form: ScriptForm::Expression, constant: None, test: None, ..facts }
+    Facts {
+        form: ScriptForm::Expression,
+        constant: None,
+        literal: None,
+        data_path: None,
+        test: None,
+        ..facts
+    }
 }
 
 fn split(text: &str) -> Result<Vec<Piece<'_>>, SyntaxError> {

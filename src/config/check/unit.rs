@@ -117,6 +117,12 @@ impl Unit {
         if sends { self.agent_of(state).map(|(at, _)| at) } else { None }
     }
 
+    /// The tools whose decisions a function of the script file reads.
+    pub fn calls_of(&self, function: &str) -> &[String] {
+        let offers = self.library.iter().flat_map(|scripts| &scripts.library.offers);
+        offers.into_iter().find(|offer| offer.name == function).map_or(&[], |offer| &offer.calls)
+    }
+
     /// What the script file touches, if one of its names is used (W08, A51).
     pub fn library_facts(&self) -> Option<&Facts> {
         let library = self.library.as_ref()?;

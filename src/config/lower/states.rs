@@ -227,10 +227,12 @@ impl<'b> Builder<'b> {
         let cast = self.unit.speaker(form).and_then(|agent| self.unit.cast.get(agent)?.as_ref());
         let Some(cast) = cast else { return Vec::new() };
         let mut names: Vec<String> = Vec::new();
-        for call in scripts.leaving().flat_map(|script| &script.facts.calls) {
-            let offered = cast.role.parsing_tools.iter().any(|tool| tool.name == call.tool);
-            if offered && !names.contains(&call.tool) {
-                names.push(call.tool.clone());
+        let own = scripts.leaving().flat_map(|script| &script.facts.calls).map(|call| &call.tool);
+        let named = scripts.leaving().flat_map(|script| &script.facts.offered);
+        for tool in own.chain(named.flat_map(|name| self.unit.calls_of(&name.name))) {
+            let offered = cast.role.parsing_tools.iter().any(|known| known.name == *tool);
+            if offered && !names.contains(tool) {
+                names.push(tool.clone());
             }
         }
         names
@@ -287,6 +289,7 @@ impl<'b> Builder<'b> {
     }
 }
 
+/// A JavaScript string. JSON's are such.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,28 +1,32 @@
 //! A replies file: what a scripted model answers, agent by agent.
 
-use super::shape::{Field, Shape, Table, field};
+use super::shape::{Definition, Field, Shape, Table, field};
 
-use Shape::{Any, Count, List, Map, Table as Ref, Text, Whole, Words};
+use Shape::{Any, Count, List, Map, Ref, Text, Whole, Words};
 
-pub(super) fn tables() -> Vec<&'static Table> {
-    vec![&FILE, &REPLY, &SPOKEN, &CALL, &ERROR, &USAGE]
+pub(super) fn definitions() -> Vec<Definition> {
+    vec![file().into(), reply().into(), spoken().into(), call().into(), error().into(), usage().into()]
 }
 
-static FILE: Table = Table::new(
-    "replies",
-    "Answers by agent, taken one after the other.",
-    &[
-        field("model", Text, "The model's name in costs and events. Default: scripted."),
-        field(
-            "replies",
-            Map(&List(&Ref("reply"))),
-            "For each agent, by its name in the workflow: its answers in order.",
-        ),
-    ],
-)
-.requires(&["replies"]);
+fn file() -> Table {
+    Table::new(
+        "replies",
+        "Answers by agent, taken one after the other.",
+        &[
+            field("model", Text, "The model's name in costs and events. Default: scripted."),
+            field(
+                "replies",
+                Map(&List(&Ref("reply"))),
+                "For each agent, by its name in the workflow: its answers in order.",
+            ),
+        ],
+    )
+    .requires(&["replies"])
+}
 
-static REPLY: Table = Table::new("reply", "One answer: a text, calls of tools, or an error.", REPLY_FIELDS);
+fn reply() -> Table {
+    Table::new("reply", "One answer: a text, calls of tools, or an error.", REPLY_FIELDS)
+}
 
 const REPLY_FIELDS: &[Field] = &[
     field(
@@ -40,63 +44,75 @@ const REPLY_FIELDS: &[Field] = &[
     field("chunk", Count, "Characters of each streamed piece."),
 ];
 
-static SPOKEN: Table = Table::new(
-    "spoken",
-    "The answer.",
-    &[
-        field("text", Text, "What is said."),
-        field("reasoning", Text, "What is thought, where a model shows it."),
-        field("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
-        field("error", Ref("error"), "The call fails instead."),
-        field("usage", Ref("usage"), "Tokens that the call counts as."),
-        field("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
-        field("chunk", Count, "Characters of each streamed piece."),
-    ],
-);
+fn spoken() -> Table {
+    Table::new(
+        "spoken",
+        "The answer.",
+        &[
+            field("text", Text, "What is said."),
+            field("reasoning", Text, "What is thought, where a model shows it."),
+            field("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
+            field("error", Ref("error"), "The call fails instead."),
+            field("usage", Ref("usage"), "Tokens that the call counts as."),
+            field("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
+            field("chunk", Count, "Characters of each streamed piece."),
+        ],
+    )
+}
 
-static CALL: Table = Table::new(
-    "call",
-    "A call of a tool.",
-    &[
-        field("name", Text, "The tool."),
-        field("arguments", Any, "Its arguments; a text is sent as it is, so that broken JSON can be tried."),
-        field("id", Text, "The call's id. Default: one is made."),
-    ],
-)
-.requires(&["name"]);
+fn call() -> Table {
+    Table::new(
+        "call",
+        "A call of a tool.",
+        &[
+            field("name", Text, "The tool."),
+            field(
+                "arguments",
+                Any,
+                "Its arguments; a text is sent as it is, so that broken JSON can be tried.",
+            ),
+            field("id", Text, "The call's id. Default: one is made."),
+        ],
+    )
+    .requires(&["name"])
+}
 
-static ERROR: Table = Table::new(
-    "error",
-    "Why a model call fails.",
-    &[
-        field(
-            "kind",
-            Words(&[
-                ("rate_limited", "Too many requests; tried again."),
-                ("rate_limit", "The same."),
-                ("overloaded", "The server has too much to do; tried again."),
-                ("transport", "The connection failed; tried again."),
-                ("timeout", "No answer in time; tried again."),
-                ("auth", "The key is refused."),
-                ("too_long", "The conversation does not fit."),
-                ("refused", "The model will not answer."),
-                ("protocol", "The answer makes no sense."),
-            ]),
-            "The kind of error.",
-        ),
-        field("retry_after_ms", Whole, "Milliseconds after which the server wants to be asked again."),
-        field("message", Text, "What the server says."),
-    ],
-)
-.requires(&["kind"]);
+fn error() -> Table {
+    Table::new(
+        "error",
+        "Why a model call fails.",
+        &[
+            field(
+                "kind",
+                Words(&[
+                    ("rate_limited", "Too many requests; tried again."),
+                    ("rate_limit", "The same."),
+                    ("overloaded", "The server has too much to do; tried again."),
+                    ("transport", "The connection failed; tried again."),
+                    ("timeout", "No answer in time; tried again."),
+                    ("auth", "The key is refused."),
+                    ("too_long", "The conversation does not fit."),
+                    ("refused", "The model will not answer."),
+                    ("protocol", "The answer makes no sense."),
+                ]),
+                "The kind of error.",
+            ),
+            field("retry_after_ms", Whole, "Milliseconds after which the server wants to be asked again."),
+            field("message", Text, "What the server says."),
+        ],
+    )
+    .requires(&["kind"])
+}
 
-static USAGE: Table = Table::new(
-    "usage",
-    "Tokens of a call.",
-    &[
-        field("prompt", Whole, "Tokens sent."),
-        field("completion", Whole, "Tokens answered."),
-        field("cached", Whole, "Of those sent: found in the server's cache."),
-        field("reasoning", Whole, "Of those answered: thought."),
-    ],
-);
+fn usage() -> Table {
+    Table::new(
+        "usage",
+        "Tokens of a call.",
+        &[
+            field("prompt", Whole, "Tokens sent."),
+            field("completion", Whole, "Tokens answered."),
+            field("cached", Whole, "Of those sent: found in the server's cache."),
+            field("reasoning", Whole, "Of those answered: thought."),
+        ],
+    )
+}

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::shape::{Field, Shape, Table, field};
+use super::shape::{Definition, Field, Shape, Table, field};
 use crate::config::role_file;
 
-use Shape::{Any, Either, Flag, List, Object, Table as Ref, Text, Words};
+use Shape::{Any, Either, Flag, List, Object, Ref, Text, Words};
 
 /// An object of roles; notes are welcome, and any other name is a role's.
 pub(super) fn root() -> Value {
@@ -17,8 +17,8 @@ pub(super) fn root() -> Value {
     })
 }
 
-pub(super) fn tables() -> Vec<&'static Table> {
-    vec![&ROLE, &PARSING_TOOL, &FUNCTION, &EXAMPLE]
+pub(super) fn definitions() -> Vec<Definition> {
+    vec![role().into(), parsing_tool().into(), function().into(), example().into()]
 }
 
 const LIST: Shape = Either(&[Text, List(&Text)]);
@@ -37,9 +37,8 @@ const AGENTS: &str = "Roles that it may call as agents.";
 const TASKS: &str = "Roles that it may hand tasks to.";
 const FORCED: &str = "It must call this tool and may not answer in words.";
 
-static ROLE: Table = Table {
-    known: Some(role_file::KEYS),
-    ..Table::new(
+fn role() -> Table {
+    Table::new(
         "role",
         "A role. One of the same name in a stronger layer changes only the fields that it sets.",
         &[
@@ -67,13 +66,16 @@ static ROLE: Table = Table {
             field("canCreateTasksFor", LIST, TASKS),
         ],
     )
-};
+    .reads(role_file::KEYS)
+}
 
-static PARSING_TOOL: Table = Table::new(
-    "parsing_tool",
-    "A decision with a form, as OpenAI writes functions; or its fields directly.",
-    TOOL,
-);
+fn parsing_tool() -> Table {
+    Table::new(
+        "parsing_tool",
+        "A decision with a form, as OpenAI writes functions; or its fields directly.",
+        TOOL,
+    )
+}
 
 const TOOL: &[Field] = &[
     field("type", Words(&[("function", "The only kind.")]), "Always `function`."),
@@ -86,39 +88,43 @@ const TOOL: &[Field] = &[
     field("strict", Flag, "The provider itself keeps to the schema, where it can."),
 ];
 
-static FUNCTION: Table = Table::new(
-    "function",
-    "The tool.",
-    &[
-        field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
-        field("description", Text, "When and how it is to be called."),
-        field("parameters", Object, "The JSON Schema of its arguments."),
-        field("parsingOnly", Flag, FORCED),
-        field("parsing_only", Flag, FORCED),
-        field("strict", Flag, "The provider itself keeps to the schema, where it can."),
-    ],
-)
-.requires(&["name"]);
+fn function() -> Table {
+    Table::new(
+        "function",
+        "The tool.",
+        &[
+            field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
+            field("description", Text, "When and how it is to be called."),
+            field("parameters", Object, "The JSON Schema of its arguments."),
+            field("parsingOnly", Flag, FORCED),
+            field("parsing_only", Flag, FORCED),
+            field("strict", Flag, "The provider itself keeps to the schema, where it can."),
+        ],
+    )
+    .requires(&["name"])
+}
 
-static EXAMPLE: Table = Table::new(
-    "example",
-    "A message of an example conversation.",
-    &[
-        field(
-            "role",
-            Words(&[
-                ("user", "Said to the role."),
-                ("assistant", "What the role answers."),
-                ("tool", "The result of a call, directly behind it."),
-                ("function", "The same in an older form."),
-            ]),
-            "Who says it.",
-        ),
-        field("content", Text, "The text."),
-        field("name", Text, "The function of an older form's result."),
-        field("tool_calls", List(&Any), "Calls that an assistant makes."),
-        field("tool_call_id", Text, "The call that a tool's result answers."),
-        field("function_call", Object, "A call in the older form."),
-    ],
-)
-.requires(&["role"]);
+fn example() -> Table {
+    Table::new(
+        "example",
+        "A message of an example conversation.",
+        &[
+            field(
+                "role",
+                Words(&[
+                    ("user", "Said to the role."),
+                    ("assistant", "What the role answers."),
+                    ("tool", "The result of a call, directly behind it."),
+                    ("function", "The same in an older form."),
+                ]),
+                "Who says it.",
+            ),
+            field("content", Text, "The text."),
+            field("name", Text, "The function of an older form's result."),
+            field("tool_calls", List(&Any), "Calls that an assistant makes."),
+            field("tool_call_id", Text, "The call that a tool's result answers."),
+            field("function_call", Object, "A call in the older form."),
+        ],
+    )
+    .requires(&["role"])
+}

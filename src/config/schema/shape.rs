@@ -2,20 +2,35 @@
 
 use serde_json::{Map, Value, json};
 
+/// Something that a schema defines under a name.
+pub(super) enum Definition {
+    Table(Table),
+    Choice(Choice),
+}
+
 /// An object of a file: its keys in the order in which an editor shall offer them.
 pub(super) struct Table {
     /// Its name below `$defs`.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) about: &'static str,
-    pub(super) fields: &'static [Field],
+    pub(super) fields: Vec<Field>,
     /// Keys that must be there.
     pub(super) required: &'static [&'static str],
-    /// What the reader takes; a field that is not among these is left out. `None`: all of them.
-    pub(super) known: Option<&'static [&'static str]>,
-    /// Keys that must be there where another one has a certain word: (key, word, required).
-    pub(super) rules: &'static [(&'static str, &'static str, &'static [&'static str])],
 }
 
+/// An object whose keys depend on the word at one of them.
+pub(super) struct Choice {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) key: &'static str,
+    pub(super) about_key: &'static str,
+    /// Each word with its meaning and the table of its object; the same table may stand behind several words.
+    pub(super) words: Vec<(&'static str, &'static str, String)>,
+    /// The table of objects without that key; `None`: it must be there.
+    pub(super) otherwise: Option<String>,
+}
+
+#[derive(Clone, Copy)]
 pub(super) struct Field {
     pub(super) key: &'static str,
     pub(super) shape: Shape,
@@ -45,12 +60,10 @@ pub(super) enum Shape {
     Any,
     /// An object of any kind.
     Object,
-    /// A JSON Schema.
-    Schema,
     /// One of a few words, each with its meaning.
     Words(&'static [(&'static str, &'static str)]),
-    /// Another table.
-    Table(&'static str),
+    /// Another definition.
+    Ref(&'static str),
     List(&'static Shape),
     /// Free names, each with a value of this shape.
     Map(&'static Shape),
@@ -58,61 +71,87 @@ pub(super) enum Shape {
     Either(&'static [Shape]),
 }
 
-impl Table {
-    /// An object that its reader takes with all of its fields.
-    pub(super) const fn new(name: &'static str, about: &'static str, fields: &'static [Field]) -> Self {
-        Self { name, about, fields, required: &[], known: None, rules: &[] }
+impl Definition {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Table(table) => &table.name,
+            Self::Choice(choice) => choice.name,
+        }
     }
 
-    pub(super) const fn requires(mut self, keys: &'static [&'static str]) -> Self {
+    fn schema(&self) -> Value {
+        match self {
+            Self::Table(table) => table.schema(),
+            Self::Choice(choice) => choice.schema(),
+        }
+    }
+}
+
+impl From<Table> for Definition {
+    fn from(table: Table) -> Self {
+        Self::Table(table)
+    }
+}
+
+impl Table {
+    /// An object that its reader takes with all of these fields.
+    pub(super) fn new(name: impl Into<String>, about: &'static str, fields: &[Field]) -> Self {
+        Self { name: name.into(), about, fields: fields.to_vec(), required: &[] }
+    }
+
+    /// Leaves out what its reader does not take.
+    pub(super) fn reads(mut self, known: &[&str]) -> Self {
+        self.fields.retain(|field| known.contains(&field.key));
+        self
+    }
+
+    pub(super) fn requires(mut self, keys: &'static [&'static str]) -> Self {
         self.required = keys;
         self
     }
 
-    pub(super) const fn rules(
-        mut self,
-        rules: &'static [(&'static str, &'static str, &'static [&'static str])],
-    ) -> Self {
-        self.rules = rules;
-        self
-    }
-
-    fn takes(&self, key: &str) -> bool {
-        self.known.is_none_or(|known| known.contains(&key))
-    }
-
-    /// The fields that the reader takes.
-    fn live(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| self.takes(field.key))
-    }
-
     fn schema(&self) -> Value {
         let mut properties = Map::new();
-        for field in self.live() {
+        for field in &self.fields {
             properties.insert(field.key.to_owned(), described(field.shape.schema(), field.about));
         }
         let mut schema = Map::new();
         schema.insert("description".to_owned(), self.about.into());
         schema.insert("type".to_owned(), "object".into());
         schema.insert("properties".to_owned(), Value::Object(properties));
-        let required: Vec<&str> = self.required.iter().copied().filter(|key| self.takes(key)).collect();
-        if !required.is_empty() {
-            schema.insert("required".to_owned(), json!(required));
-        }
-        let rules: Vec<Value> = self.rules.iter().filter_map(|rule| self.rule(rule)).collect();
-        if !rules.is_empty() {
-            schema.insert("allOf".to_owned(), Value::Array(rules));
+        if !self.required.is_empty() {
+            schema.insert("required".to_owned(), json!(self.required));
         }
         close(&mut schema);
         Value::Object(schema)
     }
+}
 
-    fn rule(&self, (key, word, required): &(&str, &str, &[&str])) -> Option<Value> {
-        let all = self.takes(key) && required.iter().all(|one| self.takes(one));
-        all.then(|| {
-            json!({"if": {"properties": {*key: {"const": word}}, "required": [key]},
-                   "then": {"required": required}})
-        })
+impl Choice {
+    /// One `if` a table: editors then tell what is wrong with the object that is meant.
+    fn schema(&self) -> Value {
+        let mut tables: Vec<&str> = self.words.iter().map(|(_, _, table)| table.as_str()).collect();
+        tables.dedup();
+        let mut cases: Vec<Value> = tables
+            .into_iter()
+            .map(|table| {
+                let words: Vec<&str> =
+                    self.words.iter().filter(|(_, _, one)| one == table).map(|(word, _, _)| *word).collect();
+                json!({"if": {"properties": {self.key: {"enum": words}}, "required": [self.key]},
+                       "then": {"$ref": format!("#/$defs/{table}")}})
+            })
+            .collect();
+        let mut schema = json!({"description": self.about, "type": "object"});
+        let words = self.words.iter().map(|(word, about, _)| json!({"const": word, "description": about}));
+        let words = json!({"oneOf": words.collect::<Vec<_>>()});
+        match &self.otherwise {
+            Some(table) => cases.push(json!({"if": {"not": {"required": [self.key]}},
+                                             "then": {"$ref": format!("#/$defs/{table}")}})),
+            None => schema["required"] = json!([self.key]),
+        }
+        schema["properties"] = json!({self.key: described(words, self.about_key)});
+        schema["allOf"] = Value::Array(cases);
+        schema
     }
 }
 
@@ -146,12 +185,11 @@ impl Shape {
             }
             Self::Any => json!({}),
             Self::Object => json!({"type": "object"}),
-            Self::Schema => json!({"type": ["object", "boolean"]}),
             Self::Words(words) => {
                 let one = |(word, about): &(&str, &str)| json!({"const": word, "description": about});
                 json!({"oneOf": words.iter().map(one).collect::<Vec<_>>()})
             }
-            Self::Table(name) => json!({"$ref": format!("#/$defs/{name}")}),
+            Self::Ref(name) => json!({"$ref": format!("#/$defs/{name}")}),
             Self::List(item) => json!({"type": "array", "items": item.schema()}),
             Self::Map(value) => json!({"type": "object", "additionalProperties": value.schema()}),
             Self::Either(shapes) => {
@@ -161,22 +199,23 @@ impl Shape {
     }
 }
 
-/// The definitions that `root` needs, directly or not, in the order of the tables.
-pub(super) fn definitions(root: &Value, tables: &[&Table]) -> Map<String, Value> {
+/// The definitions that `root` needs, directly or not, in their order.
+pub(super) fn definitions(root: &Value, all: &[Definition]) -> Map<String, Value> {
     let mut needed: Vec<String> = Vec::new();
     references(root, &mut needed);
     let mut at = 0;
     while let Some(name) = needed.get(at).cloned() {
-        if let Some(table) = tables.iter().find(|table| table.name == name) {
-            references(&table.schema(), &mut needed);
+        if let Some(found) = all.iter().find(|one| one.name() == name) {
+            references(&found.schema(), &mut needed);
         }
         at += 1;
     }
-    let live = tables.iter().filter(|table| needed.iter().any(|name| name == table.name));
-    live.map(|table| (table.name.to_owned(), table.schema())).collect()
+    let live = all.iter().filter(|one| needed.iter().any(|name| name == one.name()));
+    live.map(|one| (one.name().to_owned(), one.schema())).collect()
 }
 
-fn references(schema: &Value, found: &mut Vec<String>) {
+/// Every definition that a schema refers to, added to those found before.
+pub(super) fn references(schema: &Value, found: &mut Vec<String>) {
     match schema {
         Value::Object(members) => {
             if let Some(name) =

@@ -3,36 +3,49 @@
 use serde_json::{Value, json};
 
 use super::replies;
-use super::shape::{Field, Shape, Table, field};
+use super::shape::{Definition, Field, Shape, Table, field};
 
-use Shape::{Any, Either, Flag, List, Map, Number, Object, Table as Ref, Text, Whole, Words};
+use Shape::{Any, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
 
 /// Several tests, or one that is the whole file.
 pub(super) fn root() -> Value {
     json!({"if": {"required": ["tests"]}, "then": {"$ref": "#/$defs/file"}, "else": {"$ref": "#/$defs/test"}})
 }
 
-pub(super) fn tables() -> Vec<&'static Table> {
-    let own = [&FILE, &TEST, &RESULT, &ANSWER, &PRICES, &EXPECT, &MESSAGE, &FAILURE, &COST];
-    own.into_iter().chain(replies::tables()).collect()
+pub(super) fn definitions() -> Vec<Definition> {
+    let own: [Definition; 9] = [
+        file().into(),
+        test().into(),
+        result().into(),
+        answer().into(),
+        prices().into(),
+        expect().into(),
+        message().into(),
+        failure().into(),
+        cost().into(),
+    ];
+    own.into_iter().chain(replies::definitions()).collect()
 }
 
 const AMOUNT: Shape = Number { min: 0.0, max: None };
 const WORKFLOW: &str = "The workflow that is tested. Default: the name of the file, NAME.test.json.";
 
-static FILE: Table = Table::new(
-    "file",
-    "Tests of one workflow.",
-    &[
-        field("workflow", Text, WORKFLOW),
-        field("description", Text, "For readers of the file."),
-        field("tests", List(&Ref("test")), "The tests; each is a run of its own."),
-    ],
-)
-.requires(&["tests"]);
+fn file() -> Table {
+    Table::new(
+        "file",
+        "Tests of one workflow.",
+        &[
+            field("workflow", Text, WORKFLOW),
+            field("description", Text, "For readers of the file."),
+            field("tests", List(&Ref("test")), "The tests; each is a run of its own."),
+        ],
+    )
+    .requires(&["tests"])
+}
 
-static TEST: Table =
-    Table::new("test", "A run with scripted answers, and what must come of it.", TEST_FIELDS);
+fn test() -> Table {
+    Table::new("test", "A run with scripted answers, and what must come of it.", TEST_FIELDS)
+}
 
 const TEST_FIELDS: &[Field] = &[
     field("name", Text, "What is tested; shown in the report."),
@@ -63,41 +76,49 @@ const TEST_FIELDS: &[Field] = &[
 /// A text or data as it is, or with conditions.
 const RESULTS: Shape = Either(&[Ref("result"), Any]);
 
-static RESULT: Table = Table::new(
-    "result",
-    "A result with conditions; a plain text or other data is the result itself.",
-    &[
-        field("match", Any, "Only for calls whose arguments hold this text, or these values."),
-        field("result", Any, "What the tool gives."),
-        field("error", Text, "It fails with this text."),
-        field("data", Any, "The structured result, which transitions read as `context.result`."),
-        field("delay_ms", Whole, "Milliseconds of the simulated clock that it takes."),
-        field("repeat", Flag, "It answers every further call as well."),
-    ],
-);
+fn result() -> Table {
+    Table::new(
+        "result",
+        "A result with conditions; a plain text or other data is the result itself.",
+        &[
+            field("match", Any, "Only for calls whose arguments hold this text, or these values."),
+            field("result", Any, "What the tool gives."),
+            field("error", Text, "It fails with this text."),
+            field("data", Any, "The structured result, which transitions read as `context.result`."),
+            field("delay_ms", Whole, "Milliseconds of the simulated clock that it takes."),
+            field("repeat", Flag, "It answers every further call as well."),
+        ],
+    )
+}
 
-static ANSWER: Table = Table::new(
-    "answer",
-    "An answer with conditions; anything else is the answer itself.",
-    &[
-        field("state", Text, "The state that asks."),
-        field("match", Text, "Only if the question holds this text."),
-        field("answer", Any, "What is answered."),
-        field("timeout", Flag, "Nobody answers in time."),
-    ],
-);
+fn answer() -> Table {
+    Table::new(
+        "answer",
+        "An answer with conditions; anything else is the answer itself.",
+        &[
+            field("state", Text, "The state that asks."),
+            field("match", Text, "Only if the question holds this text."),
+            field("answer", Any, "What is answered."),
+            field("timeout", Flag, "Nobody answers in time."),
+        ],
+    )
+}
 
-static PRICES: Table = Table::new(
-    "prices",
-    "Dollars per million tokens.",
-    &[
-        field("input", AMOUNT, "Tokens sent."),
-        field("output", AMOUNT, "Tokens answered."),
-        field("cached", AMOUNT, "Tokens found in the server's cache."),
-    ],
-);
+fn prices() -> Table {
+    Table::new(
+        "prices",
+        "Dollars per million tokens.",
+        &[
+            field("input", AMOUNT, "Tokens sent."),
+            field("output", AMOUNT, "Tokens answered."),
+            field("cached", AMOUNT, "Tokens found in the server's cache."),
+        ],
+    )
+}
 
-static EXPECT: Table = Table::new("expect", "What is not mentioned is not judged.", EXPECT_FIELDS);
+fn expect() -> Table {
+    Table::new("expect", "What is not mentioned is not judged.", EXPECT_FIELDS)
+}
 
 const EXPECT_FIELDS: &[Field] = &[
     field(
@@ -128,36 +149,42 @@ const EXPECT_FIELDS: &[Field] = &[
     field("replies_used", Flag, "Whether everything scripted must be used. Default: true."),
 ];
 
-static MESSAGE: Table = Table::new(
-    "expected_message",
-    "A message of a conversation.",
-    &[
-        field("context", Text, "The conversation."),
-        field("author", Text, "An agent, or `workflow`, `human`, `script`."),
-        field("text", Text, "A part of it, or a regular expression that it fits."),
-        field("private", Flag, "Said to one agent only, not in the conversation."),
-    ],
-);
+fn message() -> Table {
+    Table::new(
+        "expected_message",
+        "A message of a conversation.",
+        &[
+            field("context", Text, "The conversation."),
+            field("author", Text, "An agent, or `workflow`, `human`, `script`."),
+            field("text", Text, "A part of it, or a regular expression that it fits."),
+            field("private", Flag, "Said to one agent only, not in the conversation."),
+        ],
+    )
+}
 
-static FAILURE: Table = Table::new(
-    "expected_error",
-    "An error.",
-    &[
-        field("code", Text, "Its code, or that of what caused it in a called workflow."),
-        field("state", Text, "Where it happened."),
-        field("detail", Text, "A part of its text, or a regular expression that it fits."),
-    ],
-);
+fn failure() -> Table {
+    Table::new(
+        "expected_error",
+        "An error.",
+        &[
+            field("code", Text, "Its code, or that of what caused it in a called workflow."),
+            field("state", Text, "Where it happened."),
+            field("detail", Text, "A part of its text, or a regular expression that it fits."),
+        ],
+    )
+}
 
-static COST: Table = Table::new(
-    "expected_cost",
-    "What a run uses.",
-    &[
-        field("calls", Whole, "Model calls, exactly."),
-        field("max_calls", Whole, "Model calls, at most."),
-        field("tokens", Whole, "Tokens, exactly."),
-        field("max_tokens", Whole, "Tokens, at most."),
-        field("usd", AMOUNT, "Dollars, exactly."),
-        field("max_usd", AMOUNT, "Dollars, at most."),
-    ],
-);
+fn cost() -> Table {
+    Table::new(
+        "expected_cost",
+        "What a run uses.",
+        &[
+            field("calls", Whole, "Model calls, exactly."),
+            field("max_calls", Whole, "Model calls, at most."),
+            field("tokens", Whole, "Tokens, exactly."),
+            field("max_tokens", Whole, "Tokens, at most."),
+            field("usd", AMOUNT, "Dollars, exactly."),
+            field("max_usd", AMOUNT, "Dollars, at most."),
+        ],
+    )
+}

@@ -1,68 +1,73 @@
-use super::shape::Table;
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::config::settings::rules::RULES;
 use crate::config::workflow_file::vocabulary;
 
-fn tables(schema: Schema) -> Vec<&'static Table> {
-    match schema {
-        Schema::Workflow => workflow_tables(),
-        Schema::Role => role::tables(),
-        Schema::Settings => Vec::new(),
-        Schema::Replies => replies::tables(),
-        Schema::Test => test_file::tables(),
-    }
+/// The keys that an object of a schema explains.
+fn explained<'s>(schema: &'s Value, object: &str) -> Vec<&'s str> {
+    let properties = schema["$defs"][object]["properties"].as_object();
+    properties.into_iter().flat_map(Map::keys).map(String::as_str).collect()
 }
 
 #[test]
-fn every_key_that_is_read_is_explained() {
-    let all = workflow_tables();
-    for object in vocabulary::objects() {
-        let table = all.iter().find(|table| table.name == object);
-        let table = table.unwrap_or_else(|| panic!("no table explains the object `{object}`"));
-        for key in vocabulary::known(object) {
-            let there = table.fields.iter().any(|field| field.key == *key);
-            assert!(there, "`{key}` of `{object}` is read, but no field of its table explains it");
-        }
-    }
-    for key in crate::config::role_file::KEYS {
-        assert!(role::tables()[0].fields.iter().any(|field| field.key == *key), "{key}");
+fn test_files_are_explained_as_they_are_read() {
+    let schema = Schema::Test.value();
+    for (object, keys) in crate::config::test_file::VOCABULARY {
+        let explained: BTreeSet<&str> = explained(&schema, object).into_iter().collect();
+        assert_eq!(explained, keys.iter().copied().collect::<BTreeSet<_>>(), "{object}");
     }
 }
 
+/// What is read is explained and what is explained is read: by object, and for states and steps by their type.
 #[test]
-fn every_key_of_a_schema_is_read() {
+fn the_schema_of_workflows_has_the_keys_that_are_read() {
     let schema = Schema::Workflow.value();
+    let sorted = |mut keys: Vec<&str>| {
+        keys.sort_unstable();
+        keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>()
+    };
     for object in vocabulary::objects() {
-        let properties = schema["$defs"][object]["properties"].as_object();
-        for key in properties.into_iter().flat_map(Map::keys) {
-            assert!(vocabulary::known(object).contains(&key.as_str()), "{object}.{key}");
-        }
+        let read = vocabulary::known(object).to_vec();
+        assert_eq!(sorted(explained(&schema, object)), sorted(read), "the object `{object}`");
+    }
+    for (word, read) in vocabulary::states() {
+        let object = if word.is_empty() { "plain_state".to_owned() } else { format!("{word}_state") };
+        assert_eq!(sorted(explained(&schema, &object)), sorted(read), "the state `{word}`");
+        let known = schema["$defs"]["state"]["properties"]["type"]["oneOf"].as_array().unwrap();
+        assert!(word.is_empty() || known.iter().any(|one| one["const"] == word), "{word}");
+    }
+    for (word, read) in vocabulary::steps() {
+        assert_eq!(sorted(explained(&schema, &format!("{word}_step"))), sorted(read), "the step `{word}`");
     }
 }
 
-/// An object with a known vocabulary that nothing refers to would be a table nobody sees.
 #[test]
-fn every_object_that_is_read_is_reachable() {
-    let schema = Schema::Workflow.value();
-    for object in vocabulary::objects() {
-        assert!(schema["$defs"].get(object).is_some(), "nothing refers to `{object}`");
-    }
+fn the_schema_of_roles_has_the_keys_that_are_read() {
+    let schema = Schema::Role.value();
+    let explained = explained(&schema, "role");
+    assert_eq!(explained.len(), crate::config::role_file::KEYS.len());
+    assert!(crate::config::role_file::KEYS.iter().all(|key| explained.contains(key)));
 }
 
 #[test]
-fn tables_are_whole() {
+fn every_key_and_word_is_explained_in_a_sentence() {
     for schema in Schema::ALL {
-        let list = tables(schema);
-        let name = schema.name();
-        for (at, table) in list.iter().enumerate() {
-            assert!(list[..at].iter().all(|one| one.name != table.name), "{name}: two `{}`", table.name);
-            for (place, field) in table.fields.iter().enumerate() {
-                let twice = table.fields[..place].iter().any(|other| other.key == field.key);
-                assert!(!twice, "{name}: {}.{} stands there twice", table.name, field.key);
-                assert!(field.about.ends_with('.'), "{name}: {}.{}: {}", table.name, field.key, field.about);
+        let value = schema.value();
+        for (object, definition) in value["$defs"].as_object().into_iter().flatten() {
+            let about = definition["description"].as_str().unwrap_or_default();
+            assert!(about.ends_with('.'), "{}: {object}: {about}", schema.name());
+            for (key, property) in definition["properties"].as_object().into_iter().flatten() {
+                let about = property["description"].as_str().unwrap_or_default();
+                assert!(about.ends_with(['.', ',']), "{}: {object}.{key}: {about}", schema.name());
+                for word in property["oneOf"].as_array().into_iter().flatten() {
+                    let about = word["description"].as_str().unwrap_or_default();
+                    assert!(!about.is_empty(), "{}: {object}.{key}: {word}", schema.name());
+                }
             }
-            for key in table.required {
-                assert!(table.fields.iter().any(|field| field.key == *key), "{name}: {}.{key}", table.name);
+            for required in definition["required"].as_array().into_iter().flatten() {
+                let there = definition["properties"].get(required.as_str().unwrap()).is_some();
+                assert!(there, "{}: {object} requires {required}", schema.name());
             }
         }
     }
@@ -73,23 +78,11 @@ fn every_reference_has_its_definition_and_every_schema_is_one() {
     for schema in Schema::ALL {
         let value = schema.value();
         let mut found = Vec::new();
-        gather(&value, &mut found);
+        shape::references(&value, &mut found);
         for name in found {
             assert!(value["$defs"].get(&name).is_some(), "{}: {name}", schema.name());
         }
         jsonschema::draft202012::meta::validate(&value).unwrap();
-    }
-}
-
-fn gather(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Object(members) => {
-            let to = members.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix("#/$defs/"));
-            found.extend(to.map(str::to_owned));
-            members.values().for_each(|value| gather(value, found));
-        }
-        Value::Array(items) => items.iter().for_each(|item| gather(item, found)),
-        _ => {}
     }
 }
 

@@ -1,24 +1,63 @@
-//! A workflow file: everything but its states.
+//! A workflow file: everything but its states and steps.
 
-use super::shape::{Field, Shape, Table, field};
-use super::workflow_shapes::{DURATION, END, ERRORS, PATTERNS, RETRIES, TIME_END, known_if_read};
+use super::shape::{Definition, Field, Shape, Table, field};
+use super::workflow_shapes::{DURATION, END, RETRIES, SCHEMA, TEXTS, TIME_END, VALUE, WORDS};
 use crate::config::workflow_file::vocabulary::known;
 
-use Shape::{Any, Count, Either, Flag, List, Map, Number, Object, Schema, Table as Ref, Text, Whole, Words};
+use Shape::{Any, Count, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words};
 
-pub(super) fn tables() -> [&'static Table; 12] {
-    [&WORKFLOW, &PARAMETER, &LIMITS, &BUDGET, &CAP, &USE, &CONTEXT, &MESSAGE, &AGENT, &INPUT, &RETRY, &CATCH]
+pub(super) fn definitions() -> Vec<Definition> {
+    let table = |name, about, fields| Table::new(name, about, fields).reads(known(name));
+    let tables = [
+        table(
+            "workflow",
+            "A workflow: agents that share conversations, and the states that decide who speaks when.",
+            WORKFLOW_FIELDS,
+        )
+        .requires(&["workflow_name"]),
+        table("parameter", "A value that crosses the border of a workflow.", PARAMETER_FIELDS)
+            .requires(&["name"]),
+        table(
+            "limits",
+            "How far a run may go. Reaching a limit pauses the run, or leads to `on_limit`; nothing is lost.",
+            LIMITS_FIELDS,
+        ),
+        table(
+            "budget",
+            "What may be spent. A number is the hard end: the run pauses before the next model call.",
+            BUDGET_FIELDS,
+        ),
+        table("cap", "Two ends of a budget.", CAP_FIELDS),
+        table("use", "Things with a name, to be used by several states.", USE_FIELDS),
+        table("used_tool", "A call of a tool with a name of its own.", USED_TOOL_FIELDS).requires(&["tool"]),
+        table("context", "A conversation that its agents share.", CONTEXT_FIELDS).requires(&["name"]),
+        table("message", "A message of a conversation.", MESSAGE_FIELDS).requires(&["role", "content"]),
+        table("agent", "A role seated in a context.", AGENT_FIELDS).requires(&[
+            "agent_role",
+            "context",
+            "role",
+        ]),
+        table("input", "A value said explicitly: exactly one of these.", INPUT_FIELDS),
+        table(
+            "secret",
+            "A value that is read from the environment when it is needed, and never stored.",
+            SECRET_FIELDS,
+        )
+        .requires(&["env"]),
+        table(
+            "retry",
+            "When and how a failed state is tried again; the first rule that fits counts.",
+            RETRY_FIELDS,
+        ),
+        table(
+            "catch",
+            "Where to go when a state failed and no retry is left; the first rule that fits counts.",
+            CATCH_FIELDS,
+        )
+        .requires(&["target"]),
+    ];
+    tables.into_iter().map(Definition::from).collect()
 }
-
-static WORKFLOW: Table = Table {
-    known: Some(known("workflow")),
-    ..Table::new(
-        "workflow",
-        "A workflow: agents that share conversations, and the states that decide who speaks when.",
-        WORKFLOW_FIELDS,
-    )
-}
-.requires(&["workflow_name"]);
 
 const WORKFLOW_FIELDS: &[Field] = &[
     field("workflow_name", Text, "The name by which it is started: `/workflow NAME`, `synthdev run NAME`."),
@@ -92,7 +131,6 @@ const WORKFLOW_FIELDS: &[Field] = &[
         Text,
         "A JavaScript file beside this one; its functions can be named by every script here.",
     ),
-    field("schedule", Object, "Kept for starting workflows by the clock."),
     field(
         "snapshot",
         Words(&[
@@ -103,12 +141,6 @@ const WORKFLOW_FIELDS: &[Field] = &[
         "Whether the project's files are stored before an agent can change them.",
     ),
 ];
-
-static PARAMETER: Table = Table {
-    known: Some(known("parameter")),
-    ..Table::new("parameter", "A value that crosses the border of a workflow.", PARAMETER_FIELDS)
-}
-.requires(&["name"]);
 
 const PARAMETER_FIELDS: &[Field] = &[
     field("name", Text, "Its key in `common_data`."),
@@ -126,17 +158,8 @@ const PARAMETER_FIELDS: &[Field] = &[
     field("description", Text, "What to give; shown when it is asked for."),
     field("required", Flag, "Whether it must be there. Default: true for inputs, false for outputs."),
     field("default", Any, "Taken when nothing is given; then it is not required."),
-    field("schema", Schema, "A JSON Schema that the value must fit."),
+    field("schema", SCHEMA, "A JSON Schema that the value must fit, or the name of one in `use.schemas`."),
 ];
-
-static LIMITS: Table = Table {
-    known: Some(known("limits")),
-    ..Table::new(
-        "limits",
-        "How far a run may go. Reaching a limit pauses the run, or leads to `on_limit`; nothing is lost.",
-        LIMITS_FIELDS,
-    )
-};
 
 const LIMITS_FIELDS: &[Field] = &[
     field("max_steps", Count, "States visited by the whole run. Default: 200."),
@@ -151,45 +174,37 @@ const LIMITS_FIELDS: &[Field] = &[
     field("max_concurrency", Count, "Branches and items at the same time. Default: 10."),
 ];
 
-static BUDGET: Table = Table {
-    known: known_if_read("budget"),
-    ..Table::new(
-        "budget",
-        "What may be spent. A number is the hard end: the run pauses before the next model call.",
-        BUDGET_FIELDS,
-    )
-};
-
 const BUDGET_FIELDS: &[Field] = &[
     field("tokens", END, "Prompt and completion tokens together."),
     field("cost_usd", END, "US dollars, by the prices of the catalogue of models."),
     field("duration", TIME_END, "Seconds, or ISO 8601 (\"PT30M\"), since the run or the visit began."),
 ];
 
-static CAP: Table =
-    Table { known: known_if_read("cap"), ..Table::new("cap", "Two ends of a budget.", CAP_FIELDS) };
-
 const CAP_FIELDS: &[Field] =
     &[field("soft", DURATION, "Warns once."), field("hard", DURATION, "Pauses before the next model call.")];
-
-static USE: Table = Table {
-    known: known_if_read("use"),
-    ..Table::new("use", "Things with a name, to be used by several states.", USE_FIELDS)
-};
 
 const USE_FIELDS: &[Field] = &[
     field("retries", Map(&RETRIES), "Lists of `retry` rules, by name."),
     field("timeouts", Map(&DURATION), "Durations, by name."),
-    field("prompts", Map(&Text), "Texts, by name: `{\"prompt\": \"NAME\"}` as an input."),
-    field("schemas", Map(&Schema), "JSON Schemas, by name."),
-    field("tools", Map(&PATTERNS), "Lists of tool patterns, by name."),
+    field(
+        "prompts",
+        Map(&WORDS),
+        "Texts with `{{ expressions }}`, by name: `{\"prompt\": \"NAME\"}` as an input.",
+    ),
+    field("schemas", Map(&Object), "JSON Schemas, by name."),
+    field("tools", Map(&Ref("used_tool")), "Calls of tools, by name, for states of the type `tool`."),
 ];
 
-static CONTEXT: Table = Table {
-    known: Some(known("context")),
-    ..Table::new("context", "A conversation that its agents share.", CONTEXT_FIELDS)
-}
-.requires(&["name"]);
+const USED_TOOL_FIELDS: &[Field] = &[
+    field("tool", Text, "The tool."),
+    field("arguments", Map(&VALUE), "Its usual arguments; a state may replace each."),
+    field("description", Text, "For readers of the file."),
+];
+
+const SECRET_FIELDS: &[Field] = &[
+    field("env", Text, "The name of the variable."),
+    field("prefix", Text, "What is put in front of its value."),
+];
 
 const CONTEXT_FIELDS: &[Field] = &[
     field("name", Text, "The name that agents refer to."),
@@ -222,12 +237,6 @@ const CONTEXT_FIELDS: &[Field] = &[
     ),
 ];
 
-static MESSAGE: Table = Table {
-    known: Some(known("message")),
-    ..Table::new("message", "A message of a conversation.", MESSAGE_FIELDS)
-}
-.requires(&["role", "content"]);
-
 const MESSAGE_FIELDS: &[Field] = &[
     field(
         "role",
@@ -240,10 +249,6 @@ const MESSAGE_FIELDS: &[Field] = &[
     ),
     field("content", Text, "The text, taken literally."),
 ];
-
-static AGENT: Table =
-    Table { known: Some(known("agent")), ..Table::new("agent", "A role seated in a context.", AGENT_FIELDS) }
-        .requires(&["agent_role", "context", "role"]);
 
 const AGENT_FIELDS: &[Field] = &[
     field(
@@ -277,10 +282,10 @@ const AGENT_FIELDS: &[Field] = &[
     field("max_output_tokens", Count, "Limit of one answer."),
     field(
         "included_tools",
-        PATTERNS,
+        List(&Text),
         "Tools that it may use, instead of its role's: names, `*` wildcards, `/regex/`.",
     ),
-    field("excluded_tools", PATTERNS, "Tools that it may not use."),
+    field("excluded_tools", List(&Text), "Tools that it may not use."),
     field("system_message_append", Text, "Added to its role's prompt."),
     field(
         "tool_loop",
@@ -307,13 +312,7 @@ const AGENT_FIELDS: &[Field] = &[
         ]),
         "What it remembers of its own earlier visits.",
     ),
-    field("delegate", Flag, "Its model calls are answered by the client that drives the run."),
 ];
-
-static INPUT: Table = Table {
-    known: Some(known("input")),
-    ..Table::new("input", "A value said explicitly: exactly one of these.", INPUT_FIELDS)
-};
 
 const INPUT_FIELDS: &[Field] = &[
     field("text", Text, "This text, as it is."),
@@ -323,37 +322,20 @@ const INPUT_FIELDS: &[Field] = &[
     field("prompt", Text, "A text of `use.prompts`."),
 ];
 
-static RETRY: Table = Table {
-    known: known_if_read("retry"),
-    ..Table::new(
-        "retry",
-        "When and how a failed state is tried again; the first rule that fits counts.",
-        RETRY_FIELDS,
-    )
-};
-
 const RETRY_FIELDS: &[Field] = &[
-    field("errors", ERRORS, "Names of errors, `model.*` for all of a kind, `*` for all. Default: all."),
+    field("errors", TEXTS, "Names of errors, `model.*` for all of a kind, `*` for all. Default: all."),
     field("max_attempts", Count, "Attempts of a visit, the first included. Default: 3."),
     field("delay", DURATION, "Seconds before the second attempt. Default: 1."),
     field("backoff", Number { min: 1.0, max: None }, "The delay grows by this factor. Default: 2."),
     field("max_delay", DURATION, "Longest delay, in seconds. Default: 60."),
     field("jitter", Flag, "A random part of the delay, so that several do not try at once."),
+    field("description", Text, "For readers of the file."),
 ];
 
-static CATCH: Table = Table {
-    known: known_if_read("catch"),
-    ..Table::new(
-        "catch",
-        "Where to go when a state failed and no retry is left; the first rule that fits counts.",
-        CATCH_FIELDS,
-    )
-}
-.requires(&["target"]);
-
 const CATCH_FIELDS: &[Field] = &[
-    field("errors", ERRORS, "Names of errors, `model.*` for all of a kind, `*` for all. Default: all."),
+    field("errors", TEXTS, "Names of errors, `model.*` for all of a kind, `*` for all. Default: all."),
     field("as", Text, "The key of `common_data` that receives `{name, title, detail, state, agent}`."),
     field("before", Text, "A script that runs before the target is entered."),
     field("target", Text, "The state to go to."),
+    field("description", Text, "For readers of the file."),
 ];

@@ -1,21 +1,22 @@
 //! Shapes that several objects of a workflow file share.
 
-use super::shape::Shape::{self, Either, List, Number, Table as Ref, Text};
-use crate::config::workflow_file::vocabulary::known;
+use super::shape::Shape::{self, Any, Either, List, Map, Number, Object, Ref, Text};
 
-/// Seconds, or ISO 8601.
+/// Seconds, or ISO 8601, or a name of `use.timeouts`.
 pub(super) const DURATION: Shape = Either(&[Number { min: 0.0, max: None }, Text]);
-/// A value that an expression may give.
-pub(super) const INPUT_VALUE: Shape = Either(&[Text, Ref("input")]);
+/// An expression, a text, an explicit form, or literal JSON.
+pub(super) const VALUE: Shape = Either(&[Text, Ref("input"), Any]);
+/// A text that may hold an expression.
+pub(super) const WORDS: Shape = Either(&[Text, Ref("input")]);
+/// Texts by name; some may come from the environment when they are needed.
+pub(super) const TEXTS_BY_NAME: Shape =
+    Map(&Either(&[Text, Number { min: f64::MIN, max: None }, Shape::Flag, Ref("secret"), Ref("input")]));
 /// A number for the hard end alone, or both ends.
 pub(super) const END: Shape = Either(&[Number { min: 0.0, max: None }, Ref("cap")]);
 pub(super) const TIME_END: Shape = Either(&[Number { min: 0.0, max: None }, Text, Ref("cap")]);
-pub(super) const RETRIES: Shape = Either(&[Text, List(&Either(&[Text, Ref("retry")])), Ref("retry")]);
-pub(super) const ERRORS: Shape = Either(&[Text, List(&Text)]);
-pub(super) const PATTERNS: Shape = Either(&[Text, List(&Text)]);
-
-/// As [`known`], for tables whose reader may not be there yet: then nothing refers to them.
-pub(super) const fn known_if_read(name: &str) -> Option<&'static [&'static str]> {
-    let keys = known(name);
-    if keys.is_empty() { None } else { Some(keys) }
-}
+pub(super) const RETRIES: Shape = Either(&[Text, Ref("retry"), List(&Either(&[Text, Ref("retry")]))]);
+pub(super) const CATCHES: Shape = Either(&[Ref("catch"), List(&Ref("catch"))]);
+/// Several texts, or one.
+pub(super) const TEXTS: Shape = Either(&[Text, List(&Text)]);
+/// A JSON Schema, or the name of one in `use.schemas`.
+pub(super) const SCHEMA: Shape = Either(&[Text, Object]);

@@ -1,115 +1,169 @@
-//! The states of a workflow file.
+//! The states of a workflow file: what each type of them may hold.
 
-use super::shape::{Field, Shape, Table, field};
-use super::workflow_shapes::{DURATION, ERRORS, INPUT_VALUE, RETRIES, known_if_read};
-use crate::config::workflow_file::vocabulary::known;
+use super::shape::{Choice, Definition, Field, Shape, Table, field};
+use super::workflow_shapes::{CATCHES, DURATION, RETRIES, SCHEMA, TEXTS, TEXTS_BY_NAME, VALUE, WORDS};
+use crate::config::workflow_file::vocabulary::{known, states};
 
-use Shape::{
-    Any, Count, Either, Flag, Integer, List, Map, Number, Object, Schema, Table as Ref, Text, Whole, Words,
-};
+use Shape::{Any, Count, Either, Flag, Integer, List, Map, Number, Object, Ref, Text, Whole, Words};
 
-pub(super) fn tables() -> [&'static Table; 6] {
-    [&STATE, &ACTION, &TRANSITION, &BRANCH, &OUTPUT, &DELEGATED]
+/// A type of states: word, meaning, its own fields, keys that must be there.
+type Kind = (&'static str, &'static str, &'static [Field], &'static [&'static str]);
+
+pub(super) fn definitions() -> Vec<Definition> {
+    let mut all = vec![Definition::Choice(choice())];
+    all.extend(states().map(|(word, keys)| Definition::from(state(word, &keys))));
+    let table = |name, about, fields| Table::new(name, about, fields).reads(known(name));
+    let others = [
+        table("action", "What a state does beside its agent's input.", ACTION),
+        table("transition", "A way out of a state.", TRANSITION).requires(&["target"]),
+        table(
+            "branch",
+            "A branch: states of its own from `start` to `stop`, a workflow, or an agent.",
+            BRANCH,
+        )
+        .requires(&["name"]),
+        table("stored", "What becomes of a state's result.", STORED),
+        table("request", "A task for whoever drives the run.", REQUEST),
+    ];
+    all.extend(others.into_iter().map(Definition::from));
+    all
 }
 
-static STATE: Table = Table {
-    known: Some(known("state")),
-    ..Table::new("state", "A state: what happens in it, and where to go from there.", STATE_FIELDS)
+fn choice() -> Choice {
+    let typed = states().filter(|(word, _)| !word.is_empty());
+    Choice {
+        name: "state",
+        about: "A state: what happens in it, and where to go from there.",
+        key: "type",
+        about_key: TYPE,
+        words: typed.map(|(word, _)| (word, kind(word).1, table_name(word))).collect(),
+        otherwise: Some(table_name("")),
+    }
 }
-.requires(&["name"])
-.rules(&[
-    ("type", "parallel", &["branches"]),
-    ("type", "foreach", &["in"]),
-    ("type", "shell", &["command"]),
-    ("type", "tool", &["tool"]),
-    ("type", "mcp", &["server", "tool"]),
-    ("type", "http", &["url"]),
-    ("type", "delegate", &["delegate"]),
-    ("type", "fail", &["error"]),
-]);
 
-const STATE_FIELDS: &[Field] = &[
+const TYPE: &str =
+    "The kind of a state that does something else than calling an agent, a script or a workflow.";
+
+fn table_name(word: &str) -> String {
+    if word.is_empty() { "plain_state".to_owned() } else { format!("{word}_state") }
+}
+
+/// What is known of a type; the first row where nothing is.
+fn kind(word: &str) -> &'static Kind {
+    KINDS.iter().find(|kind| kind.0 == word).unwrap_or(&KINDS[0])
+}
+
+/// Own fields first: some keys mean something else there.
+fn state(word: &'static str, keys: &[&str]) -> Table {
+    let (_, about, own, required) = *kind(word);
+    let mut fields: Vec<Field> = own.to_vec();
+    for shared in SHARED {
+        if !fields.iter().any(|field| field.key == shared.key) {
+            fields.push(*shared);
+        }
+    }
+    // the name stands first, as everybody writes it
+    fields.sort_by_key(|field| field.key != "name" && field.key != "type");
+    Table::new(table_name(word), about, &fields).reads(keys).requires(required)
+}
+
+const SHARED: &[Field] = &[
     field(
         "name",
         Text,
         "Its name. The run begins at `start`, ends at `stop`, and enters `resume` when the person says something unasked.",
     ),
+    field("type", Text, TYPE),
     field("description", Text, "For readers of the file."),
-    field(
-        "type",
-        Words(&[
-            ("parallel", "Branches that run at the same time."),
-            ("foreach", "The same body for each item of a list."),
-            ("pause", "Waits for a person."),
-            ("delegate", "Hands a task to the client that drives the run."),
-            ("tool", "Runs a tool, without a model."),
-            ("mcp", "Calls a tool of an MCP server, without a model."),
-            ("shell", "Runs a command; its exit code and output decide the next transition."),
-            ("http", "Sends a request."),
-            ("wait", "Waits for a time."),
-            ("fail", "Fails with an error of your own."),
-            ("final", "Ends the workflow, as `stop` does."),
-        ]),
-        "The kind of a state that is none of: agent, script, called workflow, routing.",
-    ),
-    field("agent", Text, "The agent that speaks here."),
-    field(
-        "input",
-        Either(&[Text, Ref("input")]),
-        "What the agent is told: an expression if it can be read as one, else a text. At an end: the output.",
-    ),
     field("action", Ref("action"), "What else happens: a script, a call of the agent, another workflow."),
     field(
         "transition",
         List(&Ref("transition")),
-        "Where to go, asked in order; without the list the workflow ends.",
+        "Where to go, asked in order; without the list the workflow or body ends.",
     ),
-    // recovery
-    field("retry", RETRIES, "Rules for trying again, or the name of one in `use.retries`."),
-    field("catch", List(&Ref("catch")), "Where to go when it failed, after the retries."),
+    field("output", Ref("stored"), "The result is checked and kept."),
+    field("retry", RETRIES, "Rules for trying again, or names of `use.retries`."),
+    field("catch", CATCHES, "Where to go when it failed, after the retries."),
     field("fallback", Any, "The result of the state if it failed and nothing catches it; the run goes on."),
-    field(
-        "on_error",
-        Either(&[Text, ON_ERROR]),
-        "For errors that nothing else takes: a state's name, `fail` or `continue`. In a `parallel` state: what a failed branch means.",
-    ),
+    field("on_error", Text, "For errors that nothing else takes: a state's name, `fail` or `continue`."),
     field(
         "timeout",
         DURATION,
-        "Seconds, or ISO 8601 (\"PT5M\"), for one visit with all its retries; a name of `use.timeouts`.",
+        "Seconds, ISO 8601 (\"PT5M\"), or a name of `use.timeouts`, for one visit with all its retries.",
     ),
-    field("budget", Ref("budget"), "What one visit may spend, with everything it starts."),
+    field("budget", Ref("budget"), "What one visit may spend, with everything that it starts."),
     field("max_visits", Count, "Visits of this state, instead of the workflow's limit."),
     field("on_limit", Text, "The state to go to when a limit or budget is reached here, instead of pausing."),
-    field("output", Ref("stored"), "The result is checked and kept."),
-    // parallel
-    field("branches", List(&Ref("branch")), "parallel: what runs at the same time."),
-    field(
-        "join",
-        Either(&[JOIN, Count]),
-        "parallel: how many branches must succeed; the others are then stopped. Default: all.",
+];
+
+const KINDS: &[Kind] = &[
+    ("", "Calls an agent, a script or a workflow, or only decides where to go.", PLAIN, &["name"]),
+    ("parallel", "Branches that run at the same time.", PARALLEL, &["name", "branches"]),
+    ("foreach", "The same body for each item of a list.", FOREACH, &["name", "in"]),
+    ("pause", "Waits for a person.", PAUSE, &["name"]),
+    ("delegate", "Hands a task to whoever drives the run.", DELEGATE, &["name", "action"]),
+    ("tool", "Runs a tool, without a model.", TOOL, &["name", "tool"]),
+    ("mcp", "Calls a tool of an MCP server, without a model.", MCP, &["name", "server", "tool"]),
+    (
+        "shell",
+        "Runs a command; its exit code and output decide the next transition.",
+        SHELL,
+        &["name", "command"],
     ),
+    ("http", "Sends a request.", HTTP, &["name", "url"]),
+    ("wait", "Waits for a time.", WAIT, &["name"]),
+    ("fail", "Fails with an error of your own.", FAIL, &["name", "error"]),
+    ("final", "Ends the workflow or body, as `stop` does.", FINAL, &["name"]),
+];
+
+const PLAIN: &[Field] = &[
+    field("agent", Text, "The agent that speaks here."),
+    field(
+        "input",
+        VALUE,
+        "What the agent is told: an expression if it can be read as one, else a text. At `stop`: the output.",
+    ),
+    field("pre_handler", Text, "A function of the script file that runs before the agent is asked."),
+    field("post_handler", Text, "A function of the script file that gets the answer."),
+    field("transition_handler", Text, "A function of the script file that names the next state."),
+];
+
+const PARALLEL: &[Field] = &[
+    field(
+        "branches",
+        List(&Ref("branch")),
+        "What runs at the same time. The result is an object of their outputs by name.",
+    ),
+    field("join", Either(&[JOIN, Count]), "How many branches must succeed; the others are then stopped."),
     field(
         "merge",
         Map(&MERGE),
-        "parallel: what becomes of keys of `common_data` that several branches write; without it that is an error.",
+        "What becomes of keys of `common_data` that several branches write; without it that is an error.",
     ),
-    field("max_concurrency", Count, "parallel, foreach: how many at the same time."),
-    // foreach
-    field("in", INPUT_VALUE, "foreach: an expression that gives a list."),
-    field("each", Text, "foreach: the name of the item in the body. Default: item."),
-    field("at", Text, "foreach: the name of its position, from 0. Default: index."),
-    field("states", List(&Ref("state")), "foreach: the body, from its own `start` to its own `stop`."),
-    field("sub_workflow", Text, "foreach: a workflow as the body."),
-    field("sub_workflow_input", Map(&INPUT_VALUE), "foreach: the inputs of that workflow."),
-    field("needs_state", ERRORS, "foreach: the parts of `common_data` that the body sees; `*` for all."),
-    field("tolerated_failures", Whole, "foreach: so many items may fail."),
+    field("max_concurrency", Count, "How many run at once."),
     field(
-        "tolerated_percent",
-        Number { min: 0.0, max: Some(100.0) },
-        "foreach: so many of a hundred items may fail.",
+        "on_error",
+        Either(&[ON_ERROR, Text]),
+        "What a failed branch means to the others; or, as everywhere, a state's name, `fail` or `continue`.",
     ),
-    // pause
+];
+
+const FOREACH: &[Field] = &[
+    field("in", VALUE, "An expression that gives a list, or the list."),
+    field("each", Text, "The name of the item in the body. Default: item."),
+    field("at", Text, "The name of its position, from 0. Default: index."),
+    field("states", List(&Ref("state")), "The body, from its own `start` to its own `stop`."),
+    field("sub_workflow", Text, "A workflow as the body."),
+    field("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
+    field("agent", Text, "An agent as the body."),
+    field("input", VALUE, "What that agent is told."),
+    field("needs_state", TEXTS, "The parts of `common_data` that the body sees; `*` for all."),
+    field("max_concurrency", Count, "How many run at once."),
+    field("tolerated_failures", Whole, "So many items may fail."),
+    field("tolerated_percent", Number { min: 0.0, max: Some(100.0) }, "So many of a hundred items may fail."),
+];
+
+const PAUSE: &[Field] = &[
     field(
         "kind",
         Words(&[
@@ -121,68 +175,89 @@ const STATE_FIELDS: &[Field] = &[
             ("choice", "One of `choices`."),
             ("outputs", "Values for `required_outputs`."),
         ]),
-        "pause: what is asked for. Default: approval.",
+        "What is asked for. Default: what the other keys say, else approval.",
     ),
-    field("message", INPUT_VALUE, "pause: what the person reads."),
-    field("choices", List(&Text), "pause: what can be chosen."),
-    field("schema", Schema, "pause: a JSON Schema for the answer."),
-    field("required_outputs", List(&Text), "pause: names of values that must be given."),
-    field("ttl", DURATION, "pause, delegate: how long is waited for an answer."),
-    field("default", Any, "pause: the answer when nobody gave one."),
-    field("on_timeout", Text, "pause: the state to go to when nobody answered in time."),
-    field("delegate", Ref("delegated"), "delegate: the task."),
-    // steps
-    field("tool", Text, "tool, mcp: the tool's name."),
-    field("server", Text, "mcp: the server's name."),
-    field(
-        "arguments",
-        Either(&[Object, Text, Ref("input")]),
-        "tool, mcp: the arguments; texts that are expressions are evaluated.",
-    ),
-    field("command", INPUT_VALUE, "shell: the command."),
-    field(
-        "args",
-        Either(&[List(&INPUT_VALUE), Text]),
-        "shell: its arguments, passed one by one without a shell.",
-    ),
-    field("cwd", INPUT_VALUE, "shell: the directory, inside the project."),
-    field("env", Map(&INPUT_VALUE), "shell: variables of its environment."),
+    field("message", VALUE, "What the person reads."),
+    field("choices", TEXTS, "What can be chosen."),
+    field("schema", SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
+    field("required_outputs", TEXTS, "Names of values that must be given."),
+    field("ttl", DURATION, "How long is waited for an answer."),
+    field("default", Any, "The answer when nobody gave one."),
+    field("on_timeout", Text, "The state to go to when nobody answered in time."),
+];
+
+const DELEGATE: &[Field] = &[
+    field("action", Ref("request"), "The task."),
+    field("ttl", DURATION, "How long is waited for the result."),
+    field("default", Object, "The values when nobody gave any."),
+    field("on_timeout", Text, "The state to go to when nobody answered in time."),
+];
+
+const TOOL: &[Field] = &[
+    field("tool", Text, "The tool's name, or that of a call in `use.tools`."),
+    field("arguments", Map(&VALUE), "Its arguments; texts that are expressions are evaluated."),
+];
+
+const MCP: &[Field] = &[
+    field("server", Text, "The server's name."),
+    field("tool", Text, "The tool's name."),
+    field("arguments", Map(&VALUE), "Its arguments; texts that are expressions are evaluated."),
+];
+
+const SHELL: &[Field] = &[
+    field("command", WORDS, "The command line; with `args` a program that is started without a shell."),
+    field("args", List(&VALUE), "Its arguments, passed one by one."),
+    field("cwd", WORDS, "The directory, inside the project."),
+    field("env", TEXTS_BY_NAME, "Variables of its environment."),
     field(
         "expect_exit",
-        Either(&[Integer, List(&Integer), ANY_RESULT]),
-        "shell: exit codes that count as done. Default: 0; `any` leaves the decision to the transitions.",
+        EXPECTED,
+        "Exit codes that count as done; `any` leaves the decision to the transitions. Default: 0.",
     ),
-    field(
-        "execution",
-        Words(&[("server", "Run here (default)."), ("client", "Handed to the client that drives the run.")]),
-        "shell: who runs it.",
-    ),
-    field("method", Text, "http: GET, POST, … Default: GET."),
-    field("url", INPUT_VALUE, "http: the address."),
-    field("headers", Map(&INPUT_VALUE), "http: headers of the request."),
-    field("body", Either(&[Any]), "http: the body; an object is sent as JSON."),
+    field("execution", Words(&[("server", "Where this program runs.")]), "Who runs it."),
+];
+
+const HTTP: &[Field] = &[
+    field("method", Text, "GET, POST, PUT, PATCH, DELETE or HEAD. Default: GET, with a body POST."),
+    field("url", WORDS, "The address."),
+    field("headers", TEXTS_BY_NAME, "Headers of the request."),
+    field("query", TEXTS_BY_NAME, "Added to the address."),
+    field("body", VALUE, "The body; an object is sent as JSON."),
     field(
         "expect_status",
-        Either(&[Integer, List(&Integer), ANY_RESULT]),
-        "http: statuses that count as done. Default: 200 to 299; `any` leaves the decision to the transitions.",
+        EXPECTED,
+        "Statuses that count as done; `any` leaves the decision to the transitions. Default: below 400.",
     ),
+];
+
+const WAIT: &[Field] = &[
     field(
         "duration",
         Either(&[Number { min: 0.0, max: None }, Text, Ref("input")]),
-        "wait: seconds, ISO 8601 (\"PT30S\"), or an expression.",
+        "Seconds, ISO 8601 (\"PT30S\"), a name of `use.timeouts`, or an expression.",
     ),
-    field("until", INPUT_VALUE, "wait: a point in time, ISO 8601."),
-    field("error", Text, "fail: the name of the error, for `catch`."),
-    field("cause", INPUT_VALUE, "fail: what happened, for people."),
+    field(
+        "until",
+        Either(&[Number { min: 0.0, max: None }, Text, Ref("input")]),
+        "A point in time: ISO 8601, or milliseconds since 1970.",
+    ),
 ];
 
-const JOIN: Shape = Words(&[("all", "All of them (default)."), ("any", "The first one.")]);
-const ANY_RESULT: Shape = Words(&[("any", "Whatever comes back.")]);
+const FAIL: &[Field] = &[
+    field("error", Text, "The name of the error, for `catch`."),
+    field("cause", VALUE, "What happened, for people."),
+];
+
+const FINAL: &[Field] = &[field("input", VALUE, "The output.")];
+
+pub(super) const EXPECTED: Shape =
+    Either(&[Integer, List(&Integer), Words(&[("any", "Whatever comes back.")])]);
+pub(super) const JOIN: Shape = Words(&[("all", "All of them (default)."), ("any", "The first one.")]);
 const ON_ERROR: Shape = Words(&[
-    ("fail_fast", "parallel: the first failure stops the others and fails the state (default)."),
-    ("collect", "parallel: all finish; failures stand in the result."),
+    ("fail_fast", "The first failure stops the others and fails the state (default)."),
+    ("collect", "All finish; failures stand in the result."),
 ]);
-const MERGE: Shape = Words(&[
+pub(super) const MERGE: Shape = Words(&[
     ("first", "The first branch that wrote it wins."),
     ("last", "The last branch that wrote it wins."),
     ("append", "Lists are joined, in the order of the branches."),
@@ -190,12 +265,7 @@ const MERGE: Shape = Words(&[
     ("object", "Objects are joined; later branches win key by key."),
 ]);
 
-static ACTION: Table = Table {
-    known: Some(known("action")),
-    ..Table::new("action", "What a state does beside its agent's input.", ACTION_FIELDS)
-};
-
-const ACTION_FIELDS: &[Field] = &[
+const ACTION: &[Field] = &[
     field(
         "function",
         Words(&[
@@ -211,17 +281,16 @@ const ACTION_FIELDS: &[Field] = &[
         Text,
         "JavaScript that runs first: an expression, statements, or an arrow function. `this.common_data` holds the variables.",
     ),
+    field(
+        "set_state",
+        Either(&[Object, List(&Ref("update"))]),
+        "Changes of `common_data`, one after the other.",
+    ),
     field("sub_workflow", Text, "Another workflow, run to its end; its output is `sub_workflow_result`."),
-    field("sub_workflow_input", Map(&INPUT_VALUE), "The inputs of that workflow, by name."),
+    field("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
 ];
 
-static TRANSITION: Table = Table {
-    known: Some(known("transition")),
-    ..Table::new("transition", "A way out of a state.", TRANSITION_FIELDS)
-}
-.requires(&["target"]);
-
-const TRANSITION_FIELDS: &[Field] = &[
+const TRANSITION: &[Field] = &[
     field("target", Text, "The state to go to."),
     field(
         "condition",
@@ -232,53 +301,31 @@ const TRANSITION_FIELDS: &[Field] = &[
     field("description", Text, "For readers of the file."),
 ];
 
-static BRANCH: Table = Table {
-    known: known_if_read("branch"),
-    ..Table::new(
-        "branch",
-        "A branch: another workflow, or states of its own from `start` to `stop`.",
-        BRANCH_FIELDS,
-    )
-}
-.requires(&["name"]);
-
-const BRANCH_FIELDS: &[Field] = &[
+const BRANCH: &[Field] = &[
     field("name", Text, "Its key in the result."),
     field("description", Text, "For readers of the file."),
-    field("states", List(&Ref("state")), "Its states."),
+    field("states", List(&Ref("state")), "Its states, from its own `start` to its own `stop`."),
     field("sub_workflow", Text, "A workflow in their place."),
-    field("sub_workflow_input", Map(&INPUT_VALUE), "The inputs of that workflow."),
-    field("input", Map(&INPUT_VALUE), "The inputs of that workflow."),
+    field("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
+    field("agent", Text, "An agent in their place."),
+    field("input", VALUE, "What that agent is told."),
 ];
 
-static OUTPUT: Table = Table {
-    known: known_if_read("stored"),
-    ..Table::new("stored", "What becomes of a state's result.", OUTPUT_FIELDS)
-};
-
-const OUTPUT_FIELDS: &[Field] = &[
+const STORED: &[Field] = &[
     field("as", Text, "The key of `common_data` that receives it."),
-    field(
-        "schema",
-        Either(&[Schema, Text]),
-        "A JSON Schema that it must fit, or the name of one in `use.schemas`.",
-    ),
+    field("schema", SCHEMA, "A JSON Schema that it must fit, or the name of one in `use.schemas`."),
+    field("description", Text, "For readers of the file."),
 ];
 
-static DELEGATED: Table = Table {
-    known: known_if_read("delegated"),
-    ..Table::new("delegated", "A task for the client that drives the run.", DELEGATED_FIELDS)
-};
-
-const DELEGATED_FIELDS: &[Field] = &[
+const REQUEST: &[Field] = &[
     field(
         "type",
         Text,
         "Kind of the task: llm_task, browser_automation, text_processing, decision, approval, custom.",
     ),
     field("description", Text, "What is to be done, in a line."),
-    field("prompt", INPUT_VALUE, "The whole instruction."),
-    field("required_outputs", List(&Text), "Names of values that must come back."),
-    field("available_tools", List(&Text), "Tools that the client may use."),
-    field("context", Any, "What the client should know."),
+    field("prompt", VALUE, "The whole instruction."),
+    field("required_outputs", TEXTS, "Names of values that must come back."),
+    field("available_tools", TEXTS, "Tools that may be used."),
+    field("context", Any, "What is good to know."),
 ];

@@ -226,11 +226,11 @@ impl Facts {
         self.reads.extend(other.reads);
         self.writes.extend(other.writes);
         self.frozen.extend(other.frozen);
-        self.compares.extend(other.compares);
         self.opaque |= other.opaque;
         self.agents.extend(other.agents);
         self.contexts.extend(other.contexts);
         self.calls.extend(other.calls);
+        self.compares.extend(other.compares);
         self
     }
 }
@@ -281,6 +281,8 @@ pub struct Offer {
     pub returns: Option<Vec<Name>>,
     /// It cannot end without returning something.
     pub always: bool,
+    /// Tools whose decisions it reads as `function.TOOL`.
+    pub calls: Vec<String>,
 }
 
 /// Why a script cannot be compiled (E06).

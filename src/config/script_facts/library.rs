@@ -86,7 +86,7 @@ fn read(source: &str, rewritten: &Rewritten<'_>) -> Result<Library, Vec<SyntaxEr
     }
     facts.unknown.sort_by_key(|name| name.offset);
     let (hidden, offers): (Vec<Offer>, Vec<Offer>) =
-        names.offers(&at).into_iter().partition(|offer| is_hosts(&offer.name));
+        names.offers(&at, &facts.calls).into_iter().partition(|offer| is_hosts(&offer.name));
     let hidden = hidden.into_iter().map(|offer| Name { name: offer.name, offset: offer.offset }).collect();
     Ok(Library { prepared: names.prepare(&rewritten.text), offers, hidden, facts })
 }

@@ -135,7 +135,9 @@ fn one(node: &Node, name: &str, inputs: Inputs<'_>, all: &mut Arguments, finding
 fn limit(node: &Node, inputs: Inputs<'_>, all: &mut Arguments, findings: &Findings<'_>) {
     // what is wrong with it is found where the state is read
     if let Some(length) = length(node, "timeout", inputs.named, &mut Findings::new(findings.file)) {
-        all.add_literal("timeout_seconds", length.div_ceil(1_000).min(LONGEST_SECONDS).into());
+        // a little later than the state's own, whose error is the one that authors catch
+        let seconds = length.div_ceil(1_000).saturating_add(1);
+        all.add_literal("timeout_seconds", seconds.min(LONGEST_SECONDS).into());
     }
 }
 

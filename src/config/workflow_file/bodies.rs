@@ -68,12 +68,13 @@ impl Bodies<'_> {
             let name = required_text(item, "name", "the branch", findings);
             let known = name.as_ref().map_or("", |name| name.value.as_str());
             let scope = format!("{}.{known}/", self.owner);
-            inside.extend(self.body(item, &scope, "the branch", findings));
+            let body = self.body(item, &scope, "the branch", findings);
             let Some(name) = name else { continue };
             if branches.iter().any(|(other, _)| other.value == name.value) {
                 let message = format!("the branch `{}` is already defined", name.value);
                 findings.error("E03", name.span, message, Some("rename one of the two".to_owned()));
             } else {
+                inside.extend(body);
                 branches.push((name, format!("{scope}start")));
             }
         }

@@ -153,10 +153,10 @@ pub struct StateForm {
     pub script: Option<Text>,
     pub sub_workflow: Option<Text>,
     pub sub_inputs: Vec<(Text, InputForm)>,
-    /// `action.set_state`.
-    pub updates: Vec<UpdateForm>,
     /// What a state with a `type` does.
     pub work: WorkForm,
+    /// `action.set_state`.
+    pub updates: Vec<UpdateForm>,
     pub handlers: HandlersForm,
     /// `None`: the file has no list, which ends the workflow or the body (A14). Targets have the scope's name.
     pub transitions: Option<Vec<TransitionForm>>,
@@ -288,6 +288,24 @@ impl StateForm {
         self.catch.iter().map(|one| &one.target).chain(on_error).chain(&self.on_limit).chain(late)
     }
 
+    /// Keys of `common_data` that are written without a script: results, errors, updates, items of a loop.
+    pub fn writes(&self) -> impl Iterator<Item = &str> {
+        let result = self.store.iter().filter_map(|store| store.key.as_deref());
+        let errors = self.catch.iter().filter_map(|rule| rule.key.as_deref());
+        let updates = self.updates.iter().filter_map(|update| update.path.value.split('.').next());
+        let items: Vec<&str> = match &self.work {
+            WorkForm::ForEach(form) => vec![&form.each, &form.at, "total", "is_first", "is_last"],
+            WorkForm::Plain
+            | WorkForm::Parallel(_)
+            | WorkForm::Step(_)
+            | WorkForm::Pause(_)
+            | WorkForm::Wait(_)
+            | WorkForm::Fail { .. }
+            | WorkForm::Final => Vec::new(),
+        };
+        result.chain(errors).chain(updates).chain(items)
+    }
+
     /// The first states of its bodies, by their full names.
     pub fn bodies(&self) -> Vec<&str> {
         match &self.work {
@@ -304,6 +322,19 @@ impl StateForm {
 }
 
 impl WorkflowForm {
+    /// States of the workflow itself that any other may lead to: after errors and limits, or if nothing else holds.
+    pub fn detours(&self) -> impl Iterator<Item = &Text> {
+        let on_error = match &self.on_error {
+            Some(OnErrorForm::Go(target)) => Some(target),
+            Some(OnErrorForm::Fail | OnErrorForm::Continue) | None => None,
+        };
+        let no_match = match &self.no_match {
+            NoMatchForm::Go(target) => Some(target),
+            NoMatchForm::Error | NoMatchForm::Stop => None,
+        };
+        on_error.into_iter().chain(&self.on_limit).chain(no_match)
+    }
+
     /// Default values of `common_data`.
     pub fn variable_values(&self) -> Map<String, Value> {
         self.variables.iter().map(|(name, value)| (name.value.clone(), value.clone())).collect()

@@ -8,6 +8,7 @@ use super::fields::{choice, duration, given, object, required_text, text, texts,
 use super::inputs::Inputs;
 use super::keys::REQUEST;
 use super::{InputForm, PauseForm, RequestForm, WaitForm, WorkForm, safety, schema};
+use crate::domain::span::duration_ms;
 use crate::domain::workflow::PauseKind;
 
 pub(super) fn pause(
@@ -241,8 +242,12 @@ pub(super) fn wait(node: &Node, inputs: Inputs<'_>, findings: &mut Findings<'_>)
         }
     }
     match &value.kind {
+        // not waiting at all is a length, too
         Kind::Number(_) if key == "duration" => {
-            duration(value, key, findings)?;
+            if let Err(why) = duration_ms(&value.to_value()) {
+                findings.error("E10", value.span.clone(), why, None);
+                return None;
+            }
         }
         Kind::Number(_) | Kind::String(_) | Kind::Object(_) => {}
         Kind::Null | Kind::Bool(_) | Kind::Array(_) => {

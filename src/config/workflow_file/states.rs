@@ -102,8 +102,9 @@ impl<'n> States<'n> {
             script: action.and_then(|action| text(action, "script", findings)),
             sub_workflow: own.and_then(|action| text(action, "sub_workflow", findings)),
             sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.inputs(), findings)),
-            updates: action.map_or_else(Vec::new, |action| {
-                updates(action, &|value, findings| self.inputs().auto(value, findings), findings)
+            updates: own.map_or_else(Vec::new, |action| {
+                let value = |node: &Node, findings: &mut Findings<'_>| self.inputs().words(node, findings);
+                updates(action, &value, findings)
             }),
             handlers: if plain { handlers(node, findings) } else { HandlersForm::default() },
             transitions,
@@ -188,20 +189,19 @@ fn keys(node: &Node, kind: &StateType, findings: &mut Findings<'_>) {
                 let hint = format!("write \"action\": {{\"{key}\": …}}");
                 (format!("`{key}` stands in the action of a state"), Some(hint))
             }
-            _ if of_plain && !owners.is_empty() || owners.is_empty() && !of_plain => {
-                unknown_key(key, kind.what, kind.known())
-            }
-            _ if of_plain => (
-                format!("`{key}` belongs to a state without `type`"),
-                Some(format!("{} has no `{key}`", kind.what)),
-            ),
+            _ if owners.is_empty() && !of_plain => unknown_key(key, kind.what, kind.known()),
             _ => {
                 let types = owners.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+                let whose = match (of_plain, owners.is_empty()) {
+                    (true, true) => "states without `type`".to_owned(),
+                    (true, false) => format!("states without `type` or of the type {types}"),
+                    (false, _) => format!("states of the type {types}"),
+                };
                 let hint = match owners.as_slice() {
                     [only] if kind.word.is_empty() => format!("add \"type\": \"{only}\", or remove it"),
                     _ => format!("{} has no `{key}`", kind.what),
                 };
-                (format!("`{key}` belongs to states of the type {types}"), Some(hint))
+                (format!("`{key}` belongs to {whose}"), Some(hint))
             }
         };
         findings.error("E14", member.key_span.clone(), message, hint);
@@ -212,9 +212,11 @@ fn keys(node: &Node, kind: &StateType, findings: &mut Findings<'_>) {
 fn script_only(action: &Node, word: &str, findings: &mut Findings<'_>) {
     for member in action.members().unwrap_or_default() {
         let known = ACTION.known.contains(&member.key.as_str());
-        if known && member.key != "script" && member.value.kind != Kind::Null {
-            let message =
-                format!("a state of the type `{word}` does its own work: its action can only be a script");
+        if known && !["script", "set_state"].contains(&member.key.as_str()) && member.value.kind != Kind::Null
+        {
+            let message = format!(
+                "a state of the type `{word}` does its own work: its action can only be a script or `set_state`"
+            );
             let hint = format!("move `{}` to a state without `type`", member.key);
             findings.error("E10", member.key_span.clone(), message, Some(hint));
         }

@@ -41,7 +41,7 @@ pub struct RequestForm {
 }
 
 impl InputForm {
-    /// Its bytes in the file; empty where it was put together from several values.
+    /// Where the value stands.
     pub fn span(&self) -> Range<usize> {
         match self {
             Self::Auto(text)
@@ -50,7 +50,7 @@ impl InputForm {
             | Self::Expression(text)
             | Self::Template(text)
             | Self::File(text) => text.span.clone(),
-            Self::Value(value) => value.span.clone(),
+            Self::Value(literal) => literal.span.clone(),
             Self::Request(request) => request.prompt.as_ref().map_or(0..0, Self::span),
         }
     }

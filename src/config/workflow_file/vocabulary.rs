@@ -1,50 +1,49 @@
 //! Which keys the reader of workflow files takes, by object: for the schema, which explains exactly these.
 
 use super::keys::{
-    ACTION, AGENT, CONTEXT, INPUT, Keys, LIMITS, MESSAGE, PARAMETER, STATE, TRANSITION, WORKFLOW,
+    ACTION, AGENT, BRANCH, BUDGET, CAP, CATCH, CONTEXT, INPUT, Keys, LIMITS, MESSAGE, OUTPUT, PARAMETER,
+    PLAIN_STATE, REQUEST, RETRY, SECRET, STATE_TYPES, TRANSITION, UPDATE, USE, USED_TOOL, WORKFLOW,
 };
 
-const OBJECTS: &[(&str, &Keys)] = &[
+const OBJECTS: [(&str, &Keys); 20] = [
     ("workflow", &WORKFLOW),
     ("parameter", &PARAMETER),
     ("limits", &LIMITS),
+    ("budget", &BUDGET),
+    ("cap", &CAP),
+    ("use", &USE),
+    ("used_tool", &USED_TOOL),
     ("context", &CONTEXT),
     ("message", &MESSAGE),
     ("agent", &AGENT),
-    ("state", &STATE),
     ("action", &ACTION),
     ("transition", &TRANSITION),
     ("input", &INPUT),
+    ("branch", &BRANCH),
+    ("retry", &RETRY),
+    ("catch", &CATCH),
+    ("stored", &OUTPUT),
+    ("request", &REQUEST),
+    ("secret", &SECRET),
+    ("update", &UPDATE),
 ];
 
 /// The keys of an object that are read; none if there is no such object.
-pub const fn known(object: &str) -> &'static [&'static str] {
-    let mut at = 0;
-    while at < OBJECTS.len() {
-        if same(OBJECTS[at].0, object) {
-            return OBJECTS[at].1.known;
-        }
-        at += 1;
-    }
-    &[]
+pub fn known(object: &str) -> &'static [&'static str] {
+    OBJECTS.iter().find(|(name, _)| *name == object).map_or(&[], |(_, keys)| keys.known)
 }
 
-/// The names of all objects.
+/// The names of all objects whose keys do not depend on a `type`.
 pub fn objects() -> impl Iterator<Item = &'static str> {
     OBJECTS.iter().map(|(name, _)| *name)
 }
 
-const fn same(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    if one.len() != other.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < one.len() {
-        if one[at] != other[at] {
-            return false;
-        }
-        at += 1;
-    }
-    true
+/// Every `type` of a state with the keys that are read then; `""` is a state without a `type`.
+pub fn states() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    std::iter::once(&PLAIN_STATE).chain(&STATE_TYPES).map(|kind| (kind.word, kind.known().collect()))
+}
+
+/// Every `type` of a step with the keys that are read then.
+pub fn steps() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    super::steps::kinds()
 }

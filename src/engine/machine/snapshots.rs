@@ -21,7 +21,9 @@ impl Machine {
             return;
         }
         let touched = self.frame_mut().is_some_and(|frame| std::mem::take(&mut frame.touched));
-        let off = self.snapshot == Progress::None || matches!(self.snapshot, Progress::Failed(_));
+        // one that is being taken holds all changes so far: whatever changes files has waited for it
+        let pending = matches!(self.snapshot, Progress::Pending(_));
+        let off = self.snapshot == Progress::None || matches!(self.snapshot, Progress::Failed(_)) || pending;
         if touched && !off {
             let state = self.state_name();
             let workflow = self.spec.program.workflows.first().map(|root| root.name.clone());

@@ -86,7 +86,9 @@ impl Machine {
                 let facts = facts(item, at, items.len());
                 let mut body = frame.item(frame_id, &workflow, spec.start, visible(frame, spec, &facts));
                 body.item = Some(Arc::new(facts));
-                body.body = Some((format!("{}/", state.name), format!("{}[{at}]/", state.name)));
+                let own = frame.path_name(&state);
+                let own = own.strip_prefix(&frame.prefix).unwrap_or(&own);
+                body.body = Some((format!("{}/", state.name), format!("{own}[{at}]/")));
                 (body, spec.start)
             }
             _ => return,

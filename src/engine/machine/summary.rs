@@ -5,7 +5,7 @@ use super::{CallId, Effect, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
 use crate::engine::thread::Summary;
-use crate::engine::turn::{Covering, Summing};
+use crate::engine::turn::{Covering, Part, Summing};
 use crate::engine::view::summary;
 
 impl Machine {
@@ -41,7 +41,7 @@ impl Machine {
     pub(super) fn summing(&self) -> Option<Covering> {
         match self.frame()?.turn.as_ref()?.summing {
             Summing::Asked(covering) => Some(covering),
-            Summing::Free | Summing::Done | Summing::GivenUp => None,
+            Summing::Free | Summing::GivenUp => None,
         }
     }
 
@@ -72,11 +72,21 @@ impl Machine {
             return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
         }
         let Some(frame) = self.frame_mut() else { return };
-        if let Some(thread) = frame.thread(agent.context) {
-            thread.summary = Some(Summary::new(covering.covers, covering.replaced, text));
+        let summary = Some(Summary::new(covering.covers, covering.replaced, text));
+        match covering.part {
+            Part::Log => {
+                if let Some(thread) = frame.thread(agent.context) {
+                    thread.summary = summary;
+                }
+            }
+            Part::Visit => {
+                if let Some(turn) = frame.turn.as_mut() {
+                    turn.record = summary;
+                }
+            }
         }
         if let Some(turn) = frame.turn.as_mut() {
-            turn.summing = Summing::Done;
+            turn.summing = Summing::Free;
         }
         self.call_model();
     }

@@ -55,6 +55,7 @@ impl Machine {
             open: None,
             trimmed_told: false,
             summing: Summing::Free,
+            record: None,
         };
         frame.turn = Some(turn);
         if let Some(text) = input.filter(|_| stores_input || directive) {
@@ -107,11 +108,6 @@ impl Machine {
         let Some(workflow) = self.workflow() else { return };
         let state = self.state_name();
         let Some(frame) = self.frame_mut() else { return };
-        let Some(turn) = frame.turn.as_mut() else { return };
-        let may_sum_up = turn.summing == Summing::Free;
-        if turn.summing == Summing::Done {
-            turn.summing = Summing::Free;
-        }
         let Some((turn, agent)) =
             frame.turn.as_ref().and_then(|turn| Some((turn, workflow.agent(turn.agent)?)))
         else {
@@ -125,7 +121,8 @@ impl Machine {
             Ok(view) => view,
             Err(overflow) => return self.fail(too_long(&overflow, context)),
         };
-        if may_sum_up
+        // Each summary covers more than the one before, so this ends.
+        if turn.summing == Summing::Free
             && view.dropped > 0
             && let Some(covering) = summary::covering(&scene)
         {

@@ -14,17 +14,15 @@ pub(super) struct Fit {
     pub(super) dropped: usize,
     /// Tool answers may take this much of their own length together: room and whole.
     pub(super) answers: Option<(usize, usize)>,
-    /// The newest entry is another's text and too long by itself: it is cut to this (CTX-5).
-    pub(super) newest: Option<usize>,
-    /// The summary of an earlier part is cut to this.
-    pub(super) summary: Option<usize>,
+    /// Texts that lose their middle: summaries, and a newest one that is too long by itself (CTX-5).
+    pub(super) cut: usize,
 }
 
 /// A summary of fewer characters says nothing.
 const LEAST: usize = 60;
 
 impl Fit {
-    const WHOLE: Self = Self { dropped: 0, answers: None, newest: None, summary: None };
+    const WHOLE: Self = Self { dropped: 0, answers: None, cut: 0 };
 
     /// Room for an answer of `length`.
     pub(super) fn answer(&self, length: usize) -> Option<usize> {
@@ -66,23 +64,23 @@ pub(super) fn fit(groups: &mut Vec<Group<'_>>, context: &ContextSpec) -> Result<
     Ok(fit)
 }
 
-/// Nothing whole can go any more: answers of tools, the summary and the newest text lose their middle.
+/// Nothing whole can go any more: answers of tools, summaries and the newest text lose their middle.
 fn elide(groups: &mut Vec<Group<'_>>, limit: usize, kept: usize, fit: &mut Fit) {
     let whole: usize = groups.iter().map(|group| group.elidable).sum();
     let mut texts = groups.iter().map(|group| group.length).sum::<usize>() - whole;
-    if let Some(at) = groups.iter().position(|group| group.summary && texts > limit) {
-        let length = groups[at].length;
-        let room = length.saturating_sub(texts - limit);
-        if room < LEAST {
-            groups.remove(at);
-            fit.dropped += 1;
-            texts -= length;
-        } else {
-            fit.summary = Some(room);
-            texts -= length - room;
-        }
+    for group in groups.iter_mut().filter(|group| group.summary) {
+        let room = group.length.saturating_sub(texts.saturating_sub(limit));
+        let room = if room < LEAST.min(group.length) { 0 } else { room };
+        texts -= group.length - room;
+        group.room = Some(room).filter(|room| *room < group.length);
     }
+    let before = groups.len();
+    groups.retain(|group| group.room != Some(0));
+    fit.dropped += before - groups.len();
     fit.answers = (whole > 0).then(|| (limit.saturating_sub(texts), whole));
-    let last = groups.last().filter(|group| group.entry.calls.is_empty() && !group.keep);
-    fit.newest = last.filter(|_| texts > limit).map(|_| limit - kept);
+    let last = groups.last_mut().filter(|group| group.entry.calls.is_empty() && !group.keep);
+    if let Some(last) = last.filter(|_| texts > limit) {
+        last.room = Some(limit - kept);
+    }
+    fit.cut = groups.iter().filter(|group| group.room.is_some()).count();
 }

@@ -4,8 +4,8 @@
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side, ToolVisibility};
 use crate::domain::message::ChatRole;
-use crate::engine::thread::Thread;
-use crate::engine::turn::Turn;
+use crate::engine::thread::{Summary, Thread};
+use crate::engine::turn::{Part, Turn};
 
 /// Characters that a short text of another's call takes of its arguments and of its answer, at most.
 pub(super) const ARGUMENTS: usize = 200;
@@ -44,12 +44,14 @@ pub(super) struct Group<'a> {
     pub(super) lead: bool,
     /// Stands for what is left out already: the last to be cut, the first to be cut short.
     pub(super) summary: bool,
-    /// Position in the log, for what stands in it.
-    pub(super) at: Option<usize>,
+    /// Where it stands, for what a summary can speak for.
+    pub(super) at: Option<(Part, usize)>,
     /// Characters as shown to this agent.
     pub(super) length: usize,
     /// The part of them that may lose its middle: answers of tools.
     pub(super) elidable: usize,
+    /// The text is cut to this.
+    pub(super) room: Option<usize>,
 }
 
 impl<'a> Group<'a> {
@@ -63,7 +65,7 @@ impl<'a> Group<'a> {
             }
             ToolVisibility::None => (entry.text.chars().count(), 0),
         };
-        Self { entry, own, keep: false, lead: false, summary: false, at: None, length, elidable }
+        Self { entry, own, keep: false, lead: false, summary: false, at: None, length, elidable, room: None }
     }
 
     fn kept(self, keep: bool) -> Self {
@@ -75,8 +77,13 @@ impl<'a> Group<'a> {
         Self { lead: true, ..self }
     }
 
-    fn at(self, at: usize) -> Self {
-        Self { at: Some(at), ..self }
+    fn at(self, part: Part, at: usize) -> Self {
+        Self { at: Some((part, at)), ..self }
+    }
+
+    fn summary(summary: &'a Summary) -> Self {
+        let group = Self::new(&summary.entry, false, ToolVisibility::None);
+        Self { summary: true, ..group.kept(true).leading() }
     }
 }
 
@@ -97,8 +104,7 @@ pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
     let kept = kept(entries, scene.context.pin_first);
     for at in 0..=entries.len() {
         if let Some(summary) = summary.filter(|summary| summary.covers == at) {
-            let group = Group::new(&summary.entry, false, visibility).kept(true).leading();
-            groups.push(Group { summary: true, ..group });
+            groups.push(Group::summary(summary));
         }
         while let Some(aside) = asides.next_if(|aside| aside.at <= at) {
             let group = Group::new(&aside.entry, aside.own, visibility);
@@ -107,7 +113,7 @@ pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
         let keep = kept.get(at).copied().unwrap_or_default();
         let Some(entry) = entries.get(at).filter(|_| at >= covered || keep) else { continue };
         let own = is_own(scene.agent, entry, scene.side_of);
-        groups.push(Group::new(entry, own, visibility).kept(keep).at(at));
+        groups.push(Group::new(entry, own, visibility).kept(keep).at(Part::Log, at));
     }
     if let Some(entry) = &said.input {
         groups.push(Group::new(entry, is_own(scene.agent, entry, scene.side_of), visibility).kept(true));
@@ -115,8 +121,10 @@ pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
     if let Some(entry) = &said.directive {
         groups.push(Group::new(entry, false, visibility).kept(true).leading());
     }
-    for part in &turn.entries {
-        let group = Group::new(&part.entry, !part.private, visibility);
+    groups.extend(turn.record.as_ref().map(Group::summary));
+    let covered = turn.record.as_ref().map_or(0, |record| record.covers);
+    for (at, part) in turn.entries.iter().enumerate().skip(covered) {
+        let group = Group::new(&part.entry, !part.private, visibility).at(Part::Visit, at);
         groups.push(if part.private { group.leading() } else { group });
     }
     groups

@@ -39,23 +39,22 @@ fn speaker_name(author: &Author) -> Option<&str> {
     }
 }
 
-/// `fit` comes with the room of this group, where its text itself must be cut.
 pub(super) fn project(
     group: &Group<'_>,
     named: bool,
     visibility: ToolVisibility,
-    (fit, room): (&Fit, Option<usize>),
+    fit: &Fit,
     messages: &mut Vec<ChatMessage>,
 ) {
     let entry = group.entry;
     if entry.role == ChatRole::System {
         if !entry.text.trim().is_empty() {
-            messages.push(ChatMessage::text(ChatRole::System, cut(&entry.text, room)));
+            messages.push(ChatMessage::text(ChatRole::System, cut(&entry.text, group.room)));
         }
         return;
     }
     if group.own {
-        return project_own(entry, fit, room, messages);
+        return project_own(entry, fit, group.room, messages);
     }
     let mut text = said(entry).into_owned();
     for call in entry.calls.iter().filter(|_| visibility != ToolVisibility::None) {
@@ -76,7 +75,7 @@ pub(super) fn project(
     {
         text.insert_str(0, &format!("[{name}]: "));
     }
-    messages.push(ChatMessage::text(ChatRole::User, cut(&text, room)));
+    messages.push(ChatMessage::text(ChatRole::User, cut(&text, group.room)));
 }
 
 /// Own words are assistant messages; each call is followed by its result, in order.

@@ -1,22 +1,23 @@
 //! Summing up the oldest part of a conversation instead of leaving it out (`trim: "summarize"`).
 //!
-//! A summary belongs to the context: it is made of what everyone in it was shown, never of an agent's private
-//! words, and it changes views only. It is made for more than has to go, so that the views after it grow for a
+//! A summary of the log belongs to the context: it is made of what everyone in it was shown, never of an agent's
+//! private words. A visit that grows too long has a record of its own, for its agent and until it ends. Both change
+//! views only. It is made for more than has to go, so that the views after it grow for a
 //! while from the same beginning.
 
 use super::group::{Said, Scene, groups, kept};
 use super::project::{cut, said, summary_line};
 
-use crate::domain::context::{Author, ContextSpec, ToolVisibility, Trim};
+use crate::domain::context::{Author, ContextSpec, Entry, ToolVisibility, Trim};
 use crate::domain::message::{ChatMessage, ChatRole};
-use crate::engine::thread::Thread;
-use crate::engine::turn::Covering;
+use crate::engine::thread::{Summary, Thread};
+use crate::engine::turn::{Covering, Part, Turn};
 
 /// Characters of material that any model can take.
 const MATERIAL: usize = 4_000;
 
-/// The part of the log that should be summed up before the scene's agent is asked; `None` where nothing of the
-/// log has to go, or the context does not want summaries.
+/// What should be summed up before the scene's agent is asked; `None` where nothing that a summary can speak for
+/// has to go, or the context does not want summaries.
 pub fn covering(scene: &Scene<'_>) -> Option<Covering> {
     if scene.context.trim != Trim::Summarize {
         return None;
@@ -31,16 +32,32 @@ pub fn covering(scene: &Scene<'_>) -> Option<Covering> {
     // Half stays free for what comes next and for the summary itself.
     let target = limit / 2;
     let newest = groups.len().saturating_sub(1);
-    let mut covers = None;
-    let mut replaced = 0;
+    let (mut log, mut visit) = (Picked::default(), Picked::default());
     for group in groups.iter().take(newest).filter(|group| !group.keep) {
-        let Some(at) = group.at.filter(|_| total > target) else { continue };
+        let Some((part, at)) = group.at.filter(|_| total > target) else { continue };
         total = total.saturating_sub(group.length);
-        covers = Some(at + 1);
-        replaced += 1;
+        let picked = match part {
+            Part::Log => &mut log,
+            Part::Visit => &mut visit,
+        };
+        *picked = Picked { covers: at + 1, count: picked.count + 1, length: picked.length + group.length };
     }
-    let before = scene.thread.summary.as_ref().map_or(0, |summary| summary.replaced);
-    Some(Covering { covers: covers?, replaced: before + replaced })
+    // The larger part alone mostly makes room enough; if not, the other is asked for next.
+    let (part, picked, earlier) = if visit.length > log.length {
+        (Part::Visit, visit, &scene.turn.record)
+    } else {
+        (Part::Log, log, &scene.thread.summary)
+    };
+    let replaced = earlier.as_ref().map_or(0, |earlier| earlier.replaced) + picked.count;
+    (picked.count > 0).then_some(Covering { part, covers: picked.covers, replaced })
+}
+
+/// The oldest groups of one part.
+#[derive(Clone, Copy, Default)]
+struct Picked {
+    covers: usize,
+    count: usize,
+    length: usize,
 }
 
 /// Characters that a summary may take of a view.
@@ -72,7 +89,10 @@ pub fn messages(scene: &Scene<'_>, covering: Covering) -> Vec<ChatMessage> {
 /// The part as text, no longer than a view may be: what is too long loses its middle, each part in proportion.
 fn transcript(scene: &Scene<'_>, covering: Covering) -> String {
     let limit = scene.context.limit().0.max(MATERIAL);
-    let lines = lines(scene, covering.covers);
+    let lines = match covering.part {
+        Part::Log => log_lines(scene, covering.covers),
+        Part::Visit => visit_lines(scene.turn, covering.covers),
+    };
     let whole: usize = lines.iter().map(|line| line.chars().count()).sum();
     let room =
         |line: &str| (whole > limit).then(|| line.chars().count().saturating_mul(limit) / whole.max(1));
@@ -80,24 +100,34 @@ fn transcript(scene: &Scene<'_>, covering: Covering) -> String {
     parts.join("\n\n")
 }
 
-fn lines(scene: &Scene<'_>, covers: usize) -> Vec<String> {
+fn log_lines(scene: &Scene<'_>, covers: usize) -> Vec<String> {
     let Thread { log, summary, .. } = scene.thread;
     let kept = kept(&log.entries, scene.context.pin_first);
-    let earlier = summary.as_ref();
-    let mut lines: Vec<String> =
-        earlier.map(|summary| format!("[record so far]: {}", summary.text)).into_iter().collect();
-    let from = earlier.map_or(0, |summary| summary.covers);
-    for (entry, _) in log.entries.iter().zip(kept).take(covers).skip(from).filter(|(_, kept)| !kept) {
-        let mut line = format!("[{}]: {}", name(&entry.author), said(entry));
-        if scene.context.tool_visibility != ToolVisibility::None {
-            for call in &entry.calls {
-                line.push('\n');
-                line.push_str(&summary_line(call));
-            }
-        }
-        lines.push(line);
+    let with_calls = scene.context.tool_visibility != ToolVisibility::None;
+    let from = summary.as_ref().map_or(0, |summary| summary.covers);
+    let entries = log.entries.iter().zip(kept).take(covers).skip(from).filter(|(_, kept)| !kept);
+    let so_far = summary.iter().map(so_far);
+    so_far.chain(entries.map(|(entry, _)| line(entry, with_calls))).collect()
+}
+
+/// The agent's own work, for itself alone.
+fn visit_lines(turn: &Turn, covers: usize) -> Vec<String> {
+    let from = turn.record.as_ref().map_or(0, |record| record.covers);
+    let entries = turn.entries.iter().take(covers).skip(from);
+    turn.record.iter().map(so_far).chain(entries.map(|part| line(&part.entry, true))).collect()
+}
+
+fn so_far(earlier: &Summary) -> String {
+    format!("[record so far]: {}", earlier.text)
+}
+
+fn line(entry: &Entry, with_calls: bool) -> String {
+    let mut line = format!("[{}]: {}", name(&entry.author), said(entry));
+    for call in entry.calls.iter().filter(|_| with_calls) {
+        line.push('\n');
+        line.push_str(&summary_line(call));
     }
-    lines
+    line
 }
 
 fn name(author: &Author) -> &str {

@@ -9,7 +9,7 @@ use crate::domain::model::{ModelChoice, ToolChoice};
 use crate::engine::thread::Summary;
 use crate::engine::thread::Thread;
 use crate::engine::turn::Turn;
-use crate::engine::turn::{Summing, TurnEntry};
+use crate::engine::turn::{Part, Summing, TurnEntry};
 
 fn agent(id: &str, side: Side) -> AgentSpec {
     AgentSpec {
@@ -48,6 +48,7 @@ fn turn(agent: &AgentSpec, input: Option<&str>) -> Turn {
         open: None,
         trimmed_told: false,
         summing: Summing::Free,
+        record: None,
     }
 }
 
@@ -399,7 +400,11 @@ fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
     assert_eq!(covered(Trim::Summarize, 1_062, &thread), None, "it fits");
     assert_eq!(covered(Trim::DropOldest, 900, &thread), None);
     let (covering, messages) = covered(Trim::Summarize, 900, &thread).unwrap();
-    assert_eq!((covering.covers, covering.replaced), (7, 7), "half of the limit is free again");
+    assert_eq!(
+        (covering.part, covering.covers, covering.replaced),
+        (Part::Log, 7, 7),
+        "half of the limit is free again"
+    );
     let [system, user] = messages.as_slice() else { panic!("{messages:?}") };
     assert_eq!((system.role, user.role), (ChatRole::System, ChatRole::User));
     assert!(system.content.contains("at most 225 characters"), "{}", system.content);
@@ -413,6 +418,36 @@ fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
     assert_eq!((covering.covers, covering.replaced), (13, 13));
     assert!(messages[1].content.starts_with("[record so far]: the record\n\n[reviewer]: 7xx"));
     assert_eq!(summary::within(&format!(" {} ", "z".repeat(500)), &context(400)).chars().count(), 100);
+}
+
+#[test]
+fn a_long_visit_has_a_record_of_its_own() {
+    let seat = agent("coder", Side::Assistant);
+    let mut visit = turn(&seat, Some("go"));
+    for _ in 0..6 {
+        visit.add("w".repeat(70), used_tool("coder").calls);
+    }
+    let context = ContextSpec { trim: Trim::Summarize, ..context(500) };
+    let mut thread = thread_of(&[said(Author::Human, ChatRole::User, "short")]);
+    let asked = |thread: &Thread, visit: &Turn| {
+        let scene = Scene { agent: &seat, context: &context, thread, turn: visit, side_of: &side_of };
+        summary::covering(&scene)
+            .map(|covering| (covering, summary::messages(&scene, covering)[1].content.clone()))
+    };
+    let (covering, material) = asked(&thread, &visit).unwrap();
+    assert_eq!((covering.part, covering.covers, covering.replaced), (Part::Visit, 4, 4));
+    assert_eq!(material.matches("[coder]: ww").count(), 4, "{material}");
+    assert!(material.contains("[used read_files") && !material.contains("short"), "{material}");
+    visit.record = Some(Summary::new(covering.covers, covering.replaced, "done much".into()));
+    let view = lines(&shown(&seat, &context, &thread, &visit).unwrap());
+    assert_eq!(view[1..4], ["user: short", "user: go", "user: [summary of 4 earlier messages] done much"]);
+    assert_eq!(view.len(), 4 + 2 * 2);
+    visit.add("w".repeat(300), Vec::new());
+    let (covering, material) = asked(&thread, &visit).unwrap();
+    assert_eq!((covering.part, covering.covers, covering.replaced), (Part::Visit, 6, 6));
+    assert!(material.starts_with("[record so far]: done much"), "{material}");
+    visit.store(&mut thread, false, false);
+    assert_eq!(thread.log.entries.len(), 1 + 1 + 7, "what it leaves behind is whole");
 }
 
 mod properties {

@@ -194,7 +194,7 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
         RunEvent::Replied { call, agent, side, text, reasoning, model: name, usage, cost_usd, .. } => {
             if let Some(view) = model.run_mut(run) {
                 view.retry.remove(&call);
-                view.charge(&one_line(&agent), side, &one_line(&name), usage, cost_usd);
+                view.charge(call, (&one_line(&agent), side, &one_line(&name)), usage, cost_usd);
             }
             replied(model, run, call, (&agent, side, &name), &text, &reasoning);
         }
@@ -220,7 +220,7 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
             if let Some(view) = model.run_mut(run) {
                 view.retry.remove(&call);
                 view.summing.remove(&call);
-                view.charge(&one_line(&agent), side, &one_line(&name), usage, cost_usd);
+                view.charge(call, (&one_line(&agent), side, &one_line(&name)), usage, cost_usd);
             }
             if entries > 0 {
                 model.say(Item::note(&format!("{agent} summed up {entries} messages of {context}")));

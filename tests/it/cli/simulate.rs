@@ -1,6 +1,8 @@
 //! `simulate` and `test`: scripted runs from outside, what they say when an expectation does not hold, and that
 //! they touch nothing.
 
+mod outside;
+
 use serde_json::{Value, json};
 
 use super::world::{Ran, World, talk};
@@ -330,6 +332,9 @@ fn files_that_cannot_be_used_are_told_with_their_place() {
         world.run(&["simulate", "coder_reviewer", "r.json"]).code(2).err.contains("synthdev test r.json")
     );
     assert!(world.run(&["simulate", "coder_reviewer", "none.json"]).code(2).err.contains("none.json"));
+    world.write("r.json", "{\n \"replies\": {\"coder\": [{\"txt\": 1}]}}");
+    let err = world.run(&["run", "coder_reviewer", "x", "--replies", "r.json"]).code(2).err;
+    assert!(err.contains("r.json:2:24: replies.coder[0]: unknown key `txt`"), "{err}");
     world.write("r.json", "{}");
     assert!(world.run(&["simulate", "coder_revuer", "r.json"]).code(2).err.contains("coder_reviewer"));
 }

@@ -108,7 +108,18 @@ fn decision(luck: &mut Luck) -> Decision {
 fn outcome(luck: &mut Luck) -> ToolOutcome {
     let content =
         luck.pick(&["", "short", "long words of a tool, again and again and again and again and again"]);
-    ToolOutcome { ok: luck.chance(80), content: content.repeat(luck.between(1, 4)), ..ToolOutcome::default() }
+    let data = [
+        None,
+        Some(json!({"exit_code": 1})),
+        Some(json!({"exit_code": 7})),
+        Some(json!({"timed_out": true})),
+    ];
+    ToolOutcome {
+        ok: luck.chance(80),
+        content: content.repeat(luck.between(1, 4)),
+        data: luck.pick(&data),
+        ..ToolOutcome::default()
+    }
 }
 
 fn answer(luck: &mut Luck) -> Answer {
@@ -116,7 +127,10 @@ fn answer(luck: &mut Luck) -> Answer {
     if luck.chance(8) {
         Answer::Stop
     } else {
-        luck.pick(&[text("hello"), text(" "), text("more words"), Answer::Continue])
+        let value = |value: Value| Answer::Value { value };
+        let values = [json!(true), json!("hello"), json!(4), json!({"a": 1}), Value::Null].map(value);
+        let words = [text("hello"), text(" "), text("more words"), Answer::Continue];
+        luck.pick(&[&words[..], &words, &values].concat())
     }
 }
 

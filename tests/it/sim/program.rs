@@ -1,6 +1,7 @@
 //! Random small programs, as loading would have made them.
 
 mod bodies;
+mod remedies;
 
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use serde_json::{Map, json};
 use synthdev::domain::agent::{AgentSpec, InputVisibility, Memory, ToolLoop};
 use synthdev::domain::approval::{ApprovalPolicy, Permission};
 use synthdev::domain::context::{Author, ContextSpec, Entry, Side, ToolVisibility, Trim};
+use synthdev::domain::cost::Price;
 use synthdev::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
 use synthdev::domain::message::ChatRole;
 use synthdev::domain::model::ModelChoice;
@@ -80,7 +82,7 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         default: None,
         schema: None,
     };
-    Workflow {
+    let mut workflow = Workflow {
         name: format!("w{at}"),
         description: String::new(),
         inputs: Vec::new(),
@@ -111,7 +113,11 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         layer: Layer::Project,
         place: place(),
         ..Workflow::default()
+    };
+    if !chat {
+        remedies::add(luck, &mut workflow);
     }
+    workflow
 }
 
 fn context(luck: &mut Luck, name: usize) -> ContextSpec {
@@ -143,6 +149,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         choice: ModelChoice {
             level: "base".to_owned(),
             provider: "scripted".to_owned(),
+            price: luck.chance(70).then(|| Price { input: 1_000_000.0, output: 1_000_000.0, cached: None }),
             ..ModelChoice::default()
         },
         tools: tools[..luck.below(4)]

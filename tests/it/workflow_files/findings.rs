@@ -95,7 +95,7 @@ fn every_error_has_its_code_and_place() {
     error(&start.replace("reviewer", "modelless"), "E05", "\"modelless\"");
 }
 
-fn error(text: &str, code: &str, under: &str) {
+pub(super) fn error(text: &str, code: &str, under: &str) {
     let found = one(text).expect_err(text);
     let hit = found.iter().find(|one| one.code == code).unwrap_or_else(|| panic!("{text}\n{found:#?}"));
     assert_eq!(caret(text, hit), under, "{text}\n{found:#?}");
@@ -370,4 +370,55 @@ fn two_hundred_states_are_no_trouble() {
     assert_eq!(found, []);
     assert_eq!(program.workflows[0].states.len(), 201);
     assert_eq!(program.workflows[0].scripts.len(), 600);
+}
+
+/// Options of the agent, or of the context; code and text under the caret of what is found; `None`: nothing.
+type Options = (&'static str, &'static str, Option<(&'static str, &'static str)>);
+
+#[rustfmt::skip]
+const OPTIONS: &[Options] = &[
+    (r#""level": "none""#, "", Some(("E05", "\"none\""))),
+    (r#""level": "none", "provider": "keyless", "model": "m""#, "", Some(("E05", "\"none\""))),
+    (r#""level": "fast", "provider": "keyless", "model": "m""#, "", Some(("E05", "\"keyless\""))),
+    (r#""level": "fast", "provider": "rich", "model": "m", "temperature": 0.5, "max_output_tokens": 9"#, "", None),
+    (r#""model": """#, "", Some(("E10", "\"\""))),
+    (r#""temperature": 2.5"#, "", Some(("E10", "2.5"))),
+    (r#""temperature": "warm""#, "", Some(("E10", "\"warm\""))),
+    (r#""max_output_tokens": 0"#, "", Some(("E10", "0"))),
+    (r#""included_tools": ["read_file", "edit_fiel"]"#, "", Some(("W09", "\"edit_fiel\""))),
+    (r#""excluded_tools": ["ghost_*"]"#, "", Some(("W09", "\"ghost_*\""))),
+    (r#""excluded_tools": ["/(/"]"#, "", Some(("E10", "\"/(/\""))),
+    (r#""included_tools": [7]"#, "", Some(("E10", "7"))),
+    (r#""included_tools": "read_file""#, "", Some(("E10", "\"read_file\""))),
+    (r#""input_visibility": "shared", "memory": "private", "tool_loop": "step", "system_message_append": "x""#, "", None),
+    (r#""input_visibility": "secret""#, "", Some(("E10", "\"secret\""))),
+    (r#""memory": "privat""#, "", Some(("E10", "\"privat\""))),
+    (r#""delegate": true"#, "", Some(("E14", "\"delegate\""))),
+    ("", r#""max_tokens": 100, "trim": "summarize", "pin_first": 0, "tool_visibility": "full""#, None),
+    ("", r#""max_tokens": 0"#, Some(("E10", "0"))),
+    ("", r#""trim": "sumarize""#, Some(("E10", "\"sumarize\""))),
+    ("", r#""pin_first": -1"#, Some(("E10", "-1"))),
+    ("", r#""pin_first": 1.5"#, Some(("E10", "1.5"))),
+    ("", r#""tool_visibility": true"#, Some(("E10", "true"))),
+    ("", r#""max_token": 5"#, Some(("E14", "\"max_token\""))),
+];
+
+#[test]
+fn options_of_agents_and_contexts_are_judged_where_they_stand() {
+    for (agent, context, expected) in OPTIONS {
+        let more = |options: &str| if options.is_empty() { String::new() } else { format!(",\n{options}") };
+        let text = format!(
+            r#"{{"workflow_name": "w", "contexts": [{{"name": "talk"{}}}],
+"agents": [{{"agent_role": "coder", "context": "talk", "role": "assistant"{}}}],
+"states": [{{"name": "start", "agent": "coder", "input": {{"text": "go"}}}}]}}"#,
+            more(context),
+            more(agent)
+        );
+        let list = found(&text);
+        let shown: Vec<_> = list.iter().map(|one| (one.code.as_str(), caret(&text, one))).collect();
+        assert_eq!(shown, expected.iter().copied().collect::<Vec<_>>(), "{agent}{context}: {list:#?}");
+    }
+    let text = states(r#"{"name": "start", "agent": "coder", "input": {"text": "go"}}"#)
+        .replace("\"role\": \"user\"", "\"role\": \"user\", \"provider\": \"keyless\"");
+    assert_eq!(found(&text)[0].hint.as_deref(), Some("set KEYLESS_API_KEY"));
 }

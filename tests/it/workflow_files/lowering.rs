@@ -29,12 +29,12 @@ fn with(changes: Value) -> String {
     serde_json::to_string_pretty(&base).unwrap()
 }
 
-fn lowered(changes: Value) -> Program {
+pub(super) fn lowered(changes: Value) -> Program {
     let text = with(changes);
     one(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}")).0
 }
 
-fn source(program: &Program, input: &Input) -> String {
+pub(super) fn source(program: &Program, input: &Input) -> String {
     match input {
         Input::Script(at) => program.workflows[0].scripts[at.0].source.clone(),
         Input::Text(text) => format!("text: {text}"),
@@ -275,4 +275,22 @@ fn the_chat_waits_for_the_person_for_ever() {
     assert_eq!(workflow.states[0].transitions[0].target, workflow.start);
     assert!(!workflow.states[0].terminal && workflow.states[workflow.stop.0].terminal);
     assert_eq!((workflow.agents[0].context, workflow.agents[0].side), (ContextIx(0), Side::Assistant));
+}
+
+#[test]
+fn the_limit_of_a_view_is_the_smaller_one_and_the_default_is_for_those_who_say_nothing() {
+    let rows = [
+        (json!({}), (50_000, "max_length")),
+        (json!({"max_length": 70}), (70, "max_length")),
+        (json!({"max_tokens": 10}), (40, "max_tokens")),
+        (json!({"max_tokens": 100_000}), (400_000, "max_tokens")),
+        (json!({"max_tokens": 10, "max_length": 39}), (39, "max_length")),
+        (json!({"max_tokens": 10, "max_length": 41}), (40, "max_tokens")),
+    ];
+    for (fields, expected) in rows {
+        let mut context = json!({"name": "talk"});
+        context.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let program = lowered(json!({"contexts": [context]}));
+        assert_eq!(program.workflows[0].contexts[0].limit(), expected, "{fields}");
+    }
 }

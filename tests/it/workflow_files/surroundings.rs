@@ -39,6 +39,9 @@ impl World {
     pub(super) fn with<T>(&self, run: impl FnOnce(&Surroundings<'_>) -> T) -> T {
         let choice = |wish: &Wish| match wish.level.as_str() {
             "none" => Err(("no model is set for the level `none`".to_owned(), None)),
+            _ if wish.provider.as_deref() == Some("keyless") => {
+                Err(("provider keyless: no key is set".to_owned(), Some("set KEYLESS_API_KEY".to_owned())))
+            }
             level => {
                 Ok(ModelChoice { level: level.to_owned(), model: "m".to_owned(), ..ModelChoice::default() })
             }

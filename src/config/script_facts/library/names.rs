@@ -8,7 +8,7 @@ use oxc_ast::ast::{
 };
 use oxc_span::{GetSpan, Span};
 
-use super::super::{Name, Offer, SyntaxError};
+use super::super::{CallRead, Name, Offer, SyntaxError};
 use super::returns::{self, Returns};
 
 /// What a name of the file stands for.
@@ -49,8 +49,14 @@ impl Names {
         self.found.iter().any(|found| found.name == name)
     }
 
-    pub(super) fn offers(&self, at: &dyn Fn(usize) -> usize) -> Vec<Offer> {
+    /// `calls`: the tool decisions that the file reads, with places as `at` gives them.
+    pub(super) fn offers(&self, at: &dyn Fn(usize) -> usize, calls: &[CallRead]) -> Vec<Offer> {
         let place = |name: &Name| Name { name: name.name.clone(), offset: at(name.offset) };
+        let inside = |returns: &Returns| {
+            let (start, end) = (at(returns.span.start as usize), at(returns.span.end as usize));
+            let own = calls.iter().filter(|call| (start..end).contains(&call.offset));
+            own.map(|call| call.tool.clone()).collect()
+        };
         let offer = |found: &Found| Offer {
             name: found.name.clone(),
             offset: at(found.offset as usize),
@@ -59,6 +65,7 @@ impl Names {
                 .returns
                 .as_ref()
                 .and_then(|returns| Some(returns.texts.as_ref()?.iter().map(place).collect())),
+            calls: found.returns.as_ref().map_or_else(Vec::new, inside),
             always: found.returns.as_ref().is_some_and(|returns| returns.always),
         };
         self.found.iter().map(offer).collect()

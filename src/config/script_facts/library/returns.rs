@@ -4,6 +4,7 @@ use oxc_ast::ast::{
     ArrowFunctionExpression, Class, Declaration, Expression, Function, Program, ReturnStatement, Statement,
 };
 use oxc_ast_visit::{Visit, walk};
+use oxc_span::Span;
 use oxc_syntax::scope::ScopeFlags;
 
 use super::super::Name;
@@ -15,17 +16,19 @@ pub(super) struct Returns {
     pub(super) texts: Option<Vec<Name>>,
     /// It cannot end without returning something.
     pub(super) always: bool,
+    /// Where the function stands.
+    pub(super) span: Span,
     /// It can return `null`, `undefined` or nothing by a word.
     empty: bool,
 }
 
 impl Returns {
-    fn new() -> Self {
-        Self { texts: Some(Vec::new()), always: false, empty: false }
+    fn new(span: Span) -> Self {
+        Self { texts: Some(Vec::new()), always: false, span, empty: false }
     }
 
-    fn of(statements: &[Statement<'_>]) -> Self {
-        let mut returns = Self::new();
+    fn of(statements: &[Statement<'_>], span: Span) -> Self {
+        let mut returns = Self::new(span);
         for statement in statements {
             returns.visit_statement(statement);
         }
@@ -35,7 +38,8 @@ impl Returns {
 }
 
 pub(super) fn of_function(function: &Function<'_>) -> Returns {
-    function.body.as_ref().map_or_else(Returns::new, |body| Returns::of(&body.statements))
+    let body = function.body.as_ref();
+    body.map_or_else(|| Returns::new(function.span), |body| Returns::of(&body.statements, function.span))
 }
 
 /// Of a value that is a function; `None` if it is none.
@@ -82,9 +86,9 @@ pub(super) fn constant<'p, 'a>(program: &'p Program<'a>, name: &str) -> Option<&
 
 fn of_arrow(arrow: &ArrowFunctionExpression<'_>) -> Returns {
     if !arrow.expression {
-        return Returns::of(&arrow.body.statements);
+        return Returns::of(&arrow.body.statements, arrow.span);
     }
-    let mut returns = Returns::new();
+    let mut returns = Returns::new(arrow.span);
     match arrow.body.statements.first() {
         Some(Statement::ExpressionStatement(only)) => returns.value(&only.expression),
         _ => returns.texts = None,

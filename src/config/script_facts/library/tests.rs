@@ -90,6 +90,17 @@ fn what_a_library_touches_is_known() {
 }
 
 #[test]
+fn the_decisions_that_each_function_reads_are_known() {
+    let text = "function a() { return function.verdict.arguments.good; }
+        const b = () => [1].map(() => function['re-view'].arguments.x), c = 1;
+        export default { d() { return a() && function.other.arguments.y; } };";
+    let offers = library(text).unwrap().offers;
+    let calls: Vec<String> =
+        offers.iter().map(|offer| format!("{}:{}", offer.name, offer.calls.join("|"))).collect();
+    assert_eq!(calls, ["a:verdict", "b:re-view", "c:", "d:other"]);
+}
+
+#[test]
 fn what_cannot_be_a_library_is_refused_with_its_place() {
     for (text, message, at) in [
         ("import x from 'y';", "cannot import", 0),

@@ -213,7 +213,8 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn state(&self, step: &Step<'_>, name: Node, mut members: Vec<Member>) -> Node {
         members.insert(0, member("name", name));
         let turns = step.place.turns();
-        if turns > 1 {
+        let ends = members.iter().any(|one| one.key == "type" && one.value.as_str() == Some("final"));
+        if turns > 1 && !ends {
             // one more than can be needed: the loop's own count comes first
             let most = u32::try_from(turns.saturating_add(1)).unwrap_or(u32::MAX);
             members.push(member("max_visits", number(most, step.span())));

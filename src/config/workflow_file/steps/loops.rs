@@ -70,14 +70,18 @@ impl Flow<'_, '_> {
         let done = self.transition(&step.next, None, Some(turning.end(depth, "done")), step.span());
         let begin = text(format!("__flow.begin({depth}, \"{name}\")"), step.span());
         let action = member("action", super::nodes::object(vec![member("script", begin)], step.span()));
-        let first = member("transition", list(vec![turn.clone(), done.clone()], step.span()));
+        // without a condition there is no other way out than `break` and `return`
+        let way_out =
+            if test.as_str().is_some_and(|test| test.trim() == "true") { None } else { Some(done.clone()) };
+        let ways = |before: Vec<Node>| [before, way_out.clone().into_iter().collect()].concat();
+        let first = member("transition", list(ways(vec![turn.clone()]), step.span()));
         states.push(self.state(step, step.name.clone(), vec![action, first]));
         states.append(&mut inside);
         let over = text(format!("__flow.turns({depth}) >= {most}"), step.span());
         let over = self.transition(&format!("{name}.limit"), Some(over), None, step.span());
-        let again = member("transition", list(vec![over, turn, done.clone()], step.span()));
+        let again = member("transition", list(ways(vec![over, turn]), step.span()));
         states.push(self.state(&around, text(format!("{name}.again"), step.span()), vec![again]));
-        self.limit(step, test, done, goes_on.then(|| turning.end(depth, "max_iterations")), most, states);
+        self.limit(step, test, way_out, goes_on.then(|| turning.end(depth, "max_iterations")), most, states);
     }
 
     /// All turns are used up: that is no failure if the condition does not hold any more either.
@@ -85,7 +89,7 @@ impl Flow<'_, '_> {
         &mut self,
         step: &Step<'_>,
         test: Node,
-        done: Node,
+        done: Option<Node>,
         goes_on: Option<String>,
         most: u32,
         states: &mut Vec<Node>,
@@ -96,7 +100,7 @@ impl Flow<'_, '_> {
             Some(end) => self.transition(&step.next, Some(test), Some(end.clone()), step.span()),
             None => self.transition(&exceeded, Some(test), None, step.span()),
         };
-        let choices = member("transition", list(vec![more, done], step.span()));
+        let choices = member("transition", list(std::iter::once(more).chain(done).collect(), step.span()));
         states.push(self.state(step, text(format!("{name}.limit"), step.span()), vec![choices]));
         if goes_on.is_none() {
             let cause = format!("the loop `{name}` has made its {most} turns, and its condition still holds");

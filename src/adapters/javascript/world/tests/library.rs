@@ -170,3 +170,78 @@ fn inputs_the_loop_and_the_raw_answer_can_be_read() {
     let text = "JSON.stringify([last_response.choices[0].finish_reason, 'tool_calls' in last_response.choices[0].message])";
     assert_eq!(asked(text, &words).unwrap(), Some(json!("[\"stop\",false]")));
 }
+
+#[test]
+fn updates_of_the_state_and_the_count_of_loops() {
+    let mut world = World::new(Limits::default());
+    let mut after = |data: Json, text: &str| {
+        let task = ScriptTask::Run { script: ScriptIx(0) };
+        let outcome = world.evaluate(job(scope(data.clone()), &[text], task));
+        outcome.map_err(|error| error.message).map(|outcome| {
+            let Json::Object(mut data) = data else { unreachable!("tests pass objects") };
+            outcome.patch.removed.iter().for_each(|key| drop(data.shift_remove(key)));
+            data.extend(outcome.patch.set);
+            Json::Object(data)
+        })
+    };
+    for (data, text, expected) in [
+        (
+            json!({"a": 1}),
+            r#"__flow.set([["a","set",2],["b","set",common_data.a]])"#,
+            json!({"a": 2, "b": 1}),
+        ),
+        (json!({}), r#"__flow.set([["a.b.c","increment",2]])"#, json!({"a": {"b": {"c": 2}}})),
+        (
+            json!({"l": [1]}),
+            r#"__flow.set([["l","append",2],["m","append",3],["l.0","multiply",5]])"#,
+            json!({"l": [5, 2], "m": [3]}),
+        ),
+        (json!({"n": 7}), r#"__flow.set([["n","decrement",2]])"#, json!({"n": 5})),
+        (
+            json!({"o": {"x": 1}}),
+            r#"__flow.set([["o","merge",{y: 2}],["p","merge",{z: 3}]])"#,
+            json!({"o": {"x": 1, "y": 2}, "p": {"z": 3}}),
+        ),
+        (json!({}), r#"__flow.set([["a","set",(host) => typeof host]])"#, json!({"a": "object"})),
+        (json!({}), "__flow.begin(0, 'w')", json!({"_loops": [{"step": "w", "index": -1}]})),
+        (
+            json!({"_loops": [{"step": "w", "index": 0}, {"step": "stale", "index": 4}]}),
+            "__flow.turn(0)",
+            json!({"_loops": [{"step": "w", "index": 1}]}),
+        ),
+        (
+            json!({"_loops": [{"step": "w", "index": 1}]}),
+            "__flow.end(0, 'done', 'r')",
+            json!({"r": {"status": "done", "iterations": 2}}),
+        ),
+        (
+            json!({"_loops": [{"step": "w", "index": 1}, {"step": "v", "index": 0}]}),
+            "__flow.end(1, 'done')",
+            json!({"_loops": [{"step": "w", "index": 1}]}),
+        ),
+    ] {
+        assert_eq!(after(data, text), Ok(expected), "{text}");
+    }
+    for (data, text, message) in [
+        (
+            json!({"a": "x"}),
+            r#"__flow.set([["b","set",1],["a","increment",1]])"#,
+            "cannot increment `a`: a string is no number",
+        ),
+        (
+            json!({"a": 1}),
+            r#"__flow.set([["a","append",1]])"#,
+            "cannot append to `a`: it is a number, no list",
+        ),
+        (
+            json!({"a": []}),
+            r#"__flow.set([["a","merge",{}]])"#,
+            "cannot merge into `a`: it is a list, no object",
+        ),
+        (json!({"a": {}}), r#"__flow.set([["a","merge",[1]]])"#, "cannot merge a list into `a`"),
+        (json!({"a": 1}), r#"__flow.set([["a.b","set",1]])"#, "cannot write `a.b`: `a` is a number"),
+        (json!({}), r#"__flow.set([["a","set",undefined]])"#, "the value for `a` is undefined"),
+    ] {
+        assert_eq!(after(data, text), Err(format!("TypeError: {message}")), "{text}");
+    }
+}

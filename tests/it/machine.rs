@@ -1,0 +1,372 @@
+//! The pure machine, played by hand: what happens when something fails, takes too long, costs too much or needs a
+//! person. A story is a list of what the world does; what must come of it is a list of lines.
+
+mod budgets;
+mod errors;
+mod limits;
+mod pauses;
+mod steps;
+mod times;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use synthdev::domain::agent::AgentSpec;
+use synthdev::domain::approval::{ApprovalPolicy, Decision, Permission};
+use synthdev::domain::context::{ContextSpec, Side};
+use synthdev::domain::cost::{Price, Usage};
+use synthdev::domain::ids::{AgentIx, CallId, ContextIx, ScriptIx, StateIx, Timestamp, WorkflowIx};
+use synthdev::domain::model::{FinishReason, ModelChoice, ModelError, ModelReply};
+use synthdev::domain::place::Place;
+use synthdev::domain::script::{Script, ScriptError, ScriptErrorKind, ScriptForm, ScriptKind, ScriptOutcome};
+use synthdev::domain::tool::ToolOutcome;
+use synthdev::domain::workflow::{
+    AgentFunction, Backoff, Catch, Input as Given, Program, Recovery, Retry, SnapshotPolicy, State,
+    Transition, Work, Workflow,
+};
+use synthdev::engine::effect::{Effect, Question};
+use synthdev::engine::event::RunEvent;
+use synthdev::engine::input::{Answer, Input};
+use synthdev::engine::machine::Machine;
+use synthdev::engine::replay::replay;
+use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+
+/// What the world does next.
+#[derive(Clone, Debug)]
+enum Act {
+    /// The oldest model call is answered with these words.
+    Says(&'static str),
+    /// Answered, and it took so many tokens.
+    Costs(u64),
+    Breaks(ModelError),
+    /// The oldest script ends well: these are its values, or the guard that holds.
+    Values(Vec<Option<Value>>),
+    Chooses(usize),
+    Ran,
+    Throws(ScriptIx),
+    Tool(ToolOutcome),
+    Approves(Decision),
+    Answers(Answer),
+    Said(&'static str),
+    /// The next timer runs out, and the clock stands there.
+    Time,
+    /// The clock goes on, and nothing happens.
+    Passes(i64),
+}
+
+struct Play {
+    spec: Arc<RunSpec>,
+    machine: Machine,
+    now: i64,
+    pending: Vec<Effect>,
+    timers: Vec<(i64, CallId)>,
+    inputs: Vec<(Timestamp, Input)>,
+    lines: Vec<String>,
+}
+
+impl Play {
+    fn new(workflows: Vec<Workflow>, interactive: bool) -> Self {
+        let spec = Arc::new(spec(workflows, interactive));
+        let mut play = Self {
+            machine: Machine::new(Arc::clone(&spec)),
+            spec,
+            now: 1_000,
+            pending: Vec::new(),
+            timers: Vec::new(),
+            inputs: Vec::new(),
+            lines: Vec::new(),
+        };
+        play.feed(Input::Started { seed: 7 });
+        play
+    }
+
+    fn feed(&mut self, input: Input) {
+        let at = Timestamp(self.now);
+        self.inputs.push((at, input.clone()));
+        let output = self.machine.handle(at, input);
+        self.lines.extend(output.events.iter().filter_map(line));
+        for effect in output.effects {
+            match effect {
+                Effect::SetTimer { call, delay_ms } => {
+                    self.timers.push((self.now + i64::try_from(delay_ms).unwrap(), call));
+                }
+                Effect::Abort { call } => {
+                    let before = self.pending.len() + self.timers.len();
+                    self.pending.retain(|effect| call_of(effect) != Some(call));
+                    self.timers.retain(|(_, timer)| *timer != call);
+                    assert_eq!(self.pending.len() + self.timers.len() + 1, before, "stopped twice: {call}");
+                }
+                Effect::Finish => {}
+                Effect::AskApproval { ref invocation, .. } => {
+                    self.lines.push(format!("approve {} {}", invocation.tool, invocation.arguments));
+                    self.pending.push(effect);
+                }
+                effect => self.pending.push(effect),
+            }
+        }
+    }
+
+    /// Takes the oldest effect that `wanted` knows.
+    fn take(&mut self, wanted: impl Fn(&Effect) -> bool) -> Effect {
+        let at = self.pending.iter().position(wanted);
+        let at = at.unwrap_or_else(|| panic!("not asked for; {:#?} after {:#?}", self.pending, self.lines));
+        self.pending.remove(at)
+    }
+
+    fn call(&mut self, wanted: impl Fn(&Effect) -> bool) -> CallId {
+        call_of(&self.take(wanted)).unwrap()
+    }
+
+    fn act(&mut self, act: Act) {
+        let model = |effect: &Effect| matches!(effect, Effect::CallModel { .. });
+        let script = |effect: &Effect| matches!(effect, Effect::Evaluate { .. });
+        let input = match act {
+            Act::Says(text) => Input::Replied { call: self.call(model), reply: reply(text, 10) },
+            Act::Costs(tokens) => Input::Replied { call: self.call(model), reply: reply("words", tokens) },
+            Act::Breaks(error) => Input::ModelFailed { call: self.call(model), error, attempts: 1 },
+            Act::Ran => Input::Evaluated { call: self.call(script), outcome: ScriptOutcome::default() },
+            Act::Values(values) => {
+                let outcome = ScriptOutcome { values, ..ScriptOutcome::default() };
+                Input::Evaluated { call: self.call(script), outcome }
+            }
+            Act::Chooses(chosen) => {
+                let outcome = ScriptOutcome { chosen: Some(chosen), ..ScriptOutcome::default() };
+                Input::Evaluated { call: self.call(script), outcome }
+            }
+            Act::Throws(at) => {
+                let (kind, message) = (ScriptErrorKind::Thrown, "it broke".to_owned());
+                let error = ScriptError { kind, message, script: at, library: None, line: 1, column: 1 };
+                Input::ScriptFailed { call: self.call(script), error }
+            }
+            Act::Tool(outcome) => {
+                let call = self.call(|effect| matches!(effect, Effect::RunTool { .. }));
+                Input::ToolDone { call, outcome }
+            }
+            Act::Approves(decision) => {
+                let call = self.call(|effect| matches!(effect, Effect::AskApproval { .. }));
+                Input::Approved { call, decision }
+            }
+            Act::Answers(answer) => {
+                let call = self.call(|effect| matches!(effect, Effect::AskPerson { .. }));
+                Input::Answered { call, answer }
+            }
+            Act::Said(text) => Input::Said { text: text.to_owned() },
+            Act::Time => {
+                let next = *self.timers.iter().min().expect("a timer runs");
+                self.timers.retain(|timer| *timer != next);
+                self.now = next.0;
+                Input::Elapsed { call: next.1 }
+            }
+            Act::Passes(ms) => {
+                self.now += ms;
+                return;
+            }
+        };
+        self.now += 1;
+        self.feed(input);
+    }
+
+    /// A replay tells the same, and nothing is left open at the end.
+    fn finish(self) -> Vec<String> {
+        let (machine, events) = replay(Arc::clone(&self.spec), self.inputs.clone());
+        let told: Vec<String> = events.iter().filter_map(|(_, event)| line(event)).collect();
+        let own: Vec<String> =
+            self.lines.iter().filter(|line| !line.starts_with("approve ")).cloned().collect();
+        assert_eq!(told, own, "replay");
+        assert_eq!(machine.progress(), self.machine.progress());
+        if self.machine.is_over() {
+            assert!(
+                self.pending.is_empty() && self.timers.is_empty(),
+                "{:?} {:?}",
+                self.pending,
+                self.timers
+            );
+        }
+        self.lines
+    }
+}
+
+/// Plays a story and compares what is told; lines that begin with `set` only where they are expected.
+fn check(about: &str, workflows: Vec<Workflow>, interactive: bool, acts: Vec<Act>, expected: &[&str]) {
+    let mut play = Play::new(workflows, interactive);
+    for act in acts {
+        play.act(act);
+    }
+    let sets = expected.iter().any(|line| line.starts_with("set "));
+    let told: Vec<String> =
+        play.finish().into_iter().filter(|line| sets || !line.starts_with("set ")).collect();
+    assert_eq!(told, expected, "{about}");
+}
+
+fn line(event: &RunEvent) -> Option<String> {
+    let code = |error: &synthdev::domain::failure::Failure| error.code.clone();
+    Some(match event {
+        RunEvent::StateEntered { state, visit, .. } if *visit > 1 => format!("enter {state} {visit}"),
+        RunEvent::StateEntered { state, .. } => format!("enter {state}"),
+        RunEvent::ModelCalled { .. } => "model".to_owned(),
+        RunEvent::ToolStarted { tool, arguments, .. } => format!("run {tool} {arguments}"),
+        RunEvent::Retrying { attempt, max_attempts, delay_ms, error, .. } => {
+            format!("retry {attempt}/{max_attempts} in {delay_ms} after {}", error.code)
+        }
+        RunEvent::Caught { error, by, target, .. } => {
+            format!("{by} takes {} to {}", error.code, target.as_deref().unwrap_or("-"))
+        }
+        RunEvent::Warning { code, .. } => format!("warning {code}"),
+        RunEvent::BudgetWarning { scope, what, spent, .. } => format!("budget {scope} {what} {spent}"),
+        RunEvent::Waiting { until, .. } => format!("waits until {}", until.0),
+        RunEvent::Queued { text } => format!("queued {text}"),
+        RunEvent::DataChanged { set, .. } => format!("set {}", Value::Object(set.clone())),
+        RunEvent::PersonAsked { question, .. } => match question {
+            Question::Failed { failure } => format!("ask failed {}", failure.code),
+            Question::Limit { limit, .. } => format!("ask {limit}"),
+            Question::Pause { message, problem: None, .. } => format!("ask {message}"),
+            Question::Pause { problem: Some(problem), .. } => format!("ask again: {problem}"),
+            Question::Message | Question::NoSnapshot { .. } => "ask".to_owned(),
+        },
+        RunEvent::Finished { status, error, output, .. } => {
+            let error = error.as_ref().map_or_else(String::new, |error| format!(" {}", code(error)));
+            let output = output.as_ref().map_or_else(String::new, |output| format!(" {output}"));
+            format!("end {}{error}{output}", status.as_str())
+        }
+        _ => return None,
+    })
+}
+
+fn call_of(effect: &Effect) -> Option<CallId> {
+    match effect {
+        Effect::Evaluate { call, .. }
+        | Effect::CallModel { call, .. }
+        | Effect::AskApproval { call, .. }
+        | Effect::RunTool { call, .. }
+        | Effect::AskPerson { call, .. }
+        | Effect::TakeSnapshot { call, .. }
+        | Effect::SetTimer { call, .. }
+        | Effect::Abort { call } => Some(*call),
+        Effect::Finish => None,
+    }
+}
+
+fn reply(text: &str, tokens: u64) -> ModelReply {
+    ModelReply {
+        text: text.to_owned(),
+        reasoning: String::new(),
+        tool_calls: Vec::new(),
+        usage: Usage { prompt: tokens - tokens / 2, completion: tokens / 2, cached: 0, reasoning: 0 },
+        usage_estimated: false,
+        model: None,
+        finish: FinishReason::Stop,
+        duration_ms: 1,
+    }
+}
+
+fn broken() -> Act {
+    Act::Breaks(ModelError::Transport { detail: "no line".to_owned() })
+}
+
+fn spec(workflows: Vec<Workflow>, interactive: bool) -> RunSpec {
+    RunSpec {
+        machine_version: MACHINE_VERSION,
+        program: Program { workflows: workflows.into_iter().map(Arc::new).collect(), hash: "h".to_owned() },
+        inputs: Map::new(),
+        approvals: ApprovalPolicy {
+            write: Permission::Allow,
+            execute: Permission::Ask,
+            ..ApprovalPolicy::default()
+        },
+        interactive,
+    }
+}
+
+/// States in order; the last one ends the workflow. One agent, without tools, at a dollar a token.
+fn workflow(states: Vec<State>) -> Workflow {
+    let script = |kind| Script {
+        kind,
+        form: ScriptForm::Expression,
+        source: "x".to_owned(),
+        prepared: "x".to_owned(),
+        offers: Vec::new(),
+        place: Place::default(),
+    };
+    let price = Price { input: 1_000_000.0, output: 1_000_000.0, cached: None };
+    let agent = AgentSpec {
+        id: "writer".to_owned(),
+        side: Side::Assistant,
+        context: ContextIx(0),
+        choice: ModelChoice { price: Some(price), ..ModelChoice::default() },
+        max_tool_rounds: 2,
+        ..agent_spec()
+    };
+    let stop = StateIx(states.len());
+    let mut states = states;
+    states.push(State { name: "stop".to_owned(), terminal: true, ..State::default() });
+    Workflow {
+        name: "w".to_owned(),
+        contexts: vec![ContextSpec { name: "talk".to_owned(), ..context_spec() }],
+        agents: vec![agent],
+        states,
+        scripts: Arc::new(
+            [ScriptKind::Condition, ScriptKind::Before, ScriptKind::Action, ScriptKind::Input]
+                .map(script)
+                .to_vec(),
+        ),
+        start: StateIx(0),
+        stop,
+        snapshot: SnapshotPolicy::Off,
+        ..Workflow::default()
+    }
+}
+
+const CONDITION: ScriptIx = ScriptIx(0);
+const BEFORE: ScriptIx = ScriptIx(1);
+const ACTION: ScriptIx = ScriptIx(2);
+const INPUT: ScriptIx = ScriptIx(3);
+
+fn agent_spec() -> AgentSpec {
+    serde_json::from_value(json!({
+        "id": "writer", "role": "writer", "side": "assistant", "context": 0, "system_prompt": "", "examples": [],
+        "choice": ModelChoice::default(), "tools": [], "parsing_tools": [], "max_tool_rounds": 2, "reminder": null
+    }))
+    .unwrap()
+}
+
+fn context_spec() -> ContextSpec {
+    serde_json::from_value(json!({"name": "talk", "starting_messages": [], "max_length": 50_000})).unwrap()
+}
+
+fn state(name: &str, work: Work, target: usize) -> State {
+    State {
+        name: name.to_owned(),
+        work,
+        transitions: vec![Transition { target: StateIx(target), condition: None, before: None }],
+        ..State::default()
+    }
+}
+
+fn speak() -> Work {
+    Work::Agent {
+        agent: AgentIx(0),
+        function: AgentFunction::SendUserMessage,
+        input: Given::Text("do it".to_owned()),
+    }
+}
+
+fn child() -> Work {
+    Work::Child { workflow: WorkflowIx(1), inputs: Vec::new() }
+}
+
+fn named(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn retry(errors: &[&str], max_attempts: u32, delay_ms: u64) -> Retry {
+    let backoff = Backoff { delay_ms, factor: 2.0, max_delay_ms: 60_000, jitter: false };
+    Retry { errors: named(errors), max_attempts, backoff }
+}
+
+fn catch(errors: &[&str], target: usize) -> Catch {
+    Catch { errors: named(errors), key: None, before: None, target: StateIx(target) }
+}
+
+fn with(state: State, recovery: Recovery) -> State {
+    State { recovery, ..state }
+}

@@ -1,0 +1,100 @@
+//! Limits lead to `on_limit`, to a `catch`, to a person, or to a pause (A52, FSM-16).
+
+use super::*;
+use synthdev::domain::workflow::Limits;
+
+/// Speaks for ever; `last` is where a limit may lead.
+fn looping(limits: Limits, on_limit: Option<usize>, change: impl Fn(State) -> State) -> Vec<Workflow> {
+    let start = change(state("start", speak(), 0));
+    let states = vec![start, state("last", Work::None, 2)];
+    vec![Workflow { limits, on_limit: on_limit.map(StateIx), ..workflow(states) }]
+}
+
+fn says(times: usize) -> Vec<Act> {
+    vec![Act::Says("words"); times]
+}
+
+#[test]
+fn each_limit_leads_where_the_workflow_says() {
+    let none = Limits::default();
+    let steps = Limits { max_steps: 2, ..none };
+    let visits = Limits { max_visits: 2, ..none };
+    let calls = Limits { max_model_calls: Some(2), ..none };
+    let same = |state: State| state;
+    let three = |state: State| State { max_visits: Some(3), ..state };
+    let caught =
+        |state: State| with(state, Recovery { catch: vec![catch(&["limit"], 1)], ..Recovery::default() });
+    let own = |state: State| State { on_limit: Some(StateIx(1)), ..state };
+    let last = ["enter last", "enter stop", "end completed"];
+    let went = |by: &'static str| [&[by], &last[..]].concat();
+    let rounds = ["enter start", "model", "enter start 2", "model"];
+    let rows: Vec<(&str, Vec<Workflow>, usize, Vec<&str>)> = vec![
+        ("steps", looping(steps, None, same), 2, vec!["end paused limit"]),
+        ("steps, led on", looping(steps, Some(1), same), 2, went("on_limit takes limit to last")),
+        ("visits, led on", looping(visits, Some(1), same), 2, went("on_limit takes limit to last")),
+        ("visits, by the state", looping(visits, None, own), 2, went("on_limit takes limit to last")),
+        ("visits, caught", looping(visits, None, caught), 2, went("catch takes limit to last")),
+        ("calls", looping(calls, None, same), 2, vec!["enter start 3", "end paused limit"]),
+        (
+            "calls, led on",
+            looping(calls, Some(1), same),
+            2,
+            [&["enter start 3"], &went("on_limit takes limit to last")[..]].concat(),
+        ),
+        (
+            "a state's own number",
+            looping(visits, None, three),
+            3,
+            vec!["enter start 3", "model", "end paused limit"],
+        ),
+    ];
+    for (about, workflows, times, rest) in rows {
+        check(about, workflows, false, says(times), &[&rounds[..], &rest].concat());
+    }
+}
+
+#[test]
+fn on_limit_is_taken_once() {
+    let limits = Limits { max_visits: 1, ..Limits::default() };
+    let states = vec![state("start", speak(), 0), state("last", speak(), 0)];
+    let one = Workflow { limits, on_limit: Some(StateIx(1)), ..workflow(states) };
+    let expected =
+        ["enter start", "model", "on_limit takes limit to last", "enter last", "model", "end paused limit"];
+    check("back to the loop", vec![one], false, says(2), &expected);
+}
+
+#[test]
+fn a_person_grants_the_same_again() {
+    let calls = Limits { max_model_calls: Some(1), ..Limits::default() };
+    let acts =
+        vec![Act::Says("one"), Act::Answers(Answer::Continue), Act::Says("two"), Act::Answers(Answer::Stop)];
+    let expected = [
+        "enter start",
+        "model",
+        "enter start 2",
+        "ask max_model_calls",
+        "model",
+        "enter start 3",
+        "ask max_model_calls",
+        "end paused limit",
+    ];
+    check("calls", looping(calls, None, |state| state), true, acts, &expected);
+}
+
+#[test]
+fn a_limit_inside_a_child_can_be_taken_by_its_parent() {
+    let root = |on_limit| Workflow {
+        on_limit,
+        limits: Limits { max_model_calls: Some(1), ..Limits::default() },
+        ..workflow(vec![state("start", child(), 2), state("last", Work::None, 2)])
+    };
+    let inner = || Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", speak(), 0)]) };
+    let begin = ["enter start", "enter inner/start", "model", "enter inner/start 2"];
+    let rows = [
+        (None, vec!["end paused limit"]),
+        (Some(StateIx(1)), vec!["on_limit takes limit to last", "enter last", "enter stop", "end completed"]),
+    ];
+    for (on_limit, rest) in rows {
+        check("child", vec![root(on_limit), inner()], false, says(1), &[&begin[..], &rest].concat());
+    }
+}

@@ -1,0 +1,144 @@
+//! `pause` states, and what the person says unasked (B8 to B10, A62).
+
+use super::*;
+use synthdev::domain::workflow::{Pause, PauseKind};
+
+fn pause(kind: PauseKind) -> Pause {
+    Pause {
+        kind,
+        message: Given::Text("well?".to_owned()),
+        choices: Vec::new(),
+        schema: None,
+        required_outputs: Vec::new(),
+        default: None,
+        ttl_ms: None,
+        on_timeout: None,
+    }
+}
+
+fn one(pause: Pause) -> Vec<Workflow> {
+    use synthdev::domain::workflow::Store;
+    let store = Some(Store { key: Some("said".to_owned()), schema: None });
+    let start = State { store, ..state("start", Work::Pause(pause), 2) };
+    vec![workflow(vec![start, state("other", Work::None, 2)])]
+}
+
+fn text(text: &str) -> Act {
+    Act::Answers(Answer::Text { text: text.to_owned() })
+}
+
+fn value(value: Value) -> Act {
+    Act::Answers(Answer::Value { value })
+}
+
+#[test]
+fn an_answer_that_fits_is_the_result() {
+    let outputs = Pause { required_outputs: named(&["a", "b"]), ..pause(PauseKind::Outputs) };
+    let rows = [
+        (pause(PauseKind::Text), vec![text("fine")], vec![r#"set {"said":"fine"}"#]),
+        (pause(PauseKind::Approval), vec![value(json!(false))], vec![r#"set {"said":false}"#]),
+        (
+            pause(PauseKind::Number),
+            vec![text("many"), text("7")],
+            vec!["ask again: `many` is no number", r#"set {"said":7}"#],
+        ),
+        (
+            outputs,
+            vec![value(json!({"x": 1})), value(json!({"a": 1, "b": 2, "x": 3}))],
+            vec!["ask again: missing: a, b", r#"set {"said":{"a":1,"b":2}}"#],
+        ),
+    ];
+    for (pause, acts, rest) in rows {
+        let about = format!("{pause:?}");
+        let expected = [&["enter start", "ask well?"], &rest[..], &["enter stop", "end completed"]].concat();
+        check(&about, one(pause), true, acts, &expected);
+    }
+}
+
+#[test]
+fn without_an_answer() {
+    let with_default = || Pause { default: Some(json!("d")), ..pause(PauseKind::Text) };
+    let ttl = |pause: Pause| Pause { ttl_ms: Some(500), ..pause };
+    let led = Pause { on_timeout: Some(StateIx(1)), ..ttl(pause(PauseKind::Text)) };
+    let end = ["enter stop", "end completed"];
+    let took = [&[r#"set {"said":"d"}"#], &end[..]].concat();
+    let rows: Vec<(&str, Pause, bool, Vec<Act>, Vec<&str>)> = vec![
+        ("headless, with a default", with_default(), false, vec![], took.clone()),
+        ("headless, without", pause(PauseKind::Text), false, vec![], vec!["end paused input_required"]),
+        ("headless, in time", ttl(with_default()), false, vec![], vec!["end paused input_required"]),
+        (
+            "the default after a while",
+            ttl(with_default()),
+            true,
+            vec![Act::Time],
+            [&["ask well?", "warning pause_timeout"], &took[..]].concat(),
+        ),
+        (
+            "elsewhere after a while",
+            led,
+            true,
+            vec![Act::Time],
+            [&["ask well?", "on_timeout takes timeout to other", "enter other"], &end[..]].concat(),
+        ),
+        (
+            "too late",
+            ttl(pause(PauseKind::Text)),
+            true,
+            vec![Act::Time, Act::Answers(Answer::Stop)],
+            vec!["ask well?", "ask failed timeout", "end failed timeout"],
+        ),
+        (
+            "answered in time",
+            ttl(with_default()),
+            true,
+            vec![text("t")],
+            [&["ask well?", r#"set {"said":"t"}"#], &end[..]].concat(),
+        ),
+        (
+            "stopped",
+            pause(PauseKind::Text),
+            true,
+            vec![Act::Answers(Answer::Stop)],
+            vec!["ask well?", "end paused input_required"],
+        ),
+    ];
+    for (about, pause, interactive, acts, rest) in rows {
+        check(about, one(pause), interactive, acts, &[&["enter start"], &rest[..]].concat());
+    }
+}
+
+#[test]
+fn words_that_nobody_asked_for() {
+    let said = || Act::Said("by the way");
+    let words = r#"set {"said":"by the way"}"#;
+    let end = ["enter stop", "end completed"];
+    // a pause that waits for words takes them
+    let taken = [&["enter start", "ask well?", words], &end[..]].concat();
+    check("waiting", one(pause(PauseKind::Text)), true, vec![said()], &taken);
+    // any other question does not
+    let kept = ["enter start", "ask well?", "queued by the way"];
+    check("a yes or no", one(pause(PauseKind::Approval)), true, vec![said()], &kept);
+    // kept for the next pause
+    let later = || {
+        let mut workflow = one(pause(PauseKind::Text)).remove(0);
+        workflow.states[0].transitions[0].target = StateIx(2);
+        workflow.states[1] = state("other", speak(), 0);
+        workflow.start = StateIx(1);
+        workflow
+    };
+    let begin = ["enter other", "model", "queued by the way"];
+    let expected = [&begin[..], &["enter start", "ask well?", words], &end].concat();
+    check("the next pause", vec![later()], true, vec![said(), Act::Says("done")], &expected);
+    // or for the state `resume`, at the next transition
+    let resumed = Workflow { resume: Some(StateIx(2)), ..later() };
+    let expected = [&begin[..], &[r#"set {"resume_input":"by the way"}"#], &end].concat();
+    check("resume", vec![resumed], true, vec![said(), Act::Says("done")], &expected);
+}
+
+#[test]
+fn outputs_without_a_place_stand_under_their_names() {
+    let outputs = Pause { required_outputs: named(&["a"]), ..pause(PauseKind::Outputs) };
+    let start = state("start", Work::Pause(outputs), 1);
+    let expected = ["enter start", "ask well?", r#"set {"a":"plan"}"#, "enter stop", "end completed"];
+    check("B9", vec![workflow(vec![start])], true, vec![text("plan")], &expected);
+}

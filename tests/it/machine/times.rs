@@ -1,0 +1,177 @@
+//! Time limits of states and workflows, and `wait`.
+
+use super::*;
+use synthdev::domain::workflow::{Branch, BranchErrors, Join, OnError, Parallel, Wait};
+
+const SLOW: &str = "end failed timeout";
+
+fn timed(ms: u64, recovery: Recovery) -> State {
+    State { timeout_ms: Some(ms), ..with(state("start", speak(), 2), recovery) }
+}
+
+fn two(start: State) -> Vec<Workflow> {
+    vec![workflow(vec![start, state("other", Work::None, 2)])]
+}
+
+#[test]
+fn a_visit_may_take_so_long_with_all_its_attempts() {
+    let caught = Recovery { catch: vec![catch(&["timeout"], 1)], ..Recovery::default() };
+    let retried = Recovery { retry: vec![retry(&["model"], 5, 400)], ..Recovery::default() };
+    let timely = Recovery { retry: vec![retry(&["timeout"], 2, 0)], ..Recovery::default() };
+    let rows = [
+        ("in time", Recovery::default(), vec![Act::Says("done")], vec!["enter stop", "end completed"]),
+        ("too late", Recovery::default(), vec![Act::Time], vec![SLOW]),
+        (
+            "caught",
+            caught,
+            vec![Act::Time],
+            vec!["catch takes timeout to other", "enter other", "enter stop", "end completed"],
+        ),
+        (
+            "the waits between attempts count",
+            retried,
+            vec![broken(), Act::Time, broken(), Act::Time],
+            vec![
+                "retry 2/5 in 400 after model.transport",
+                "model",
+                "retry 3/5 in 800 after model.transport",
+                SLOW,
+            ],
+        ),
+        (
+            "tried again with new time where a rule says so",
+            timely,
+            vec![Act::Time, Act::Time, Act::Time],
+            vec!["retry 2/2 in 0 after timeout", "model", SLOW],
+        ),
+    ];
+    for (about, recovery, acts, rest) in rows {
+        let expected = [&["enter start", "model"], &rest[..]].concat();
+        check(about, two(timed(500, recovery)), false, acts, &expected);
+    }
+}
+
+#[test]
+fn a_state_that_runs_out_of_time_stops_all_that_it_started() {
+    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
+    let both = Parallel {
+        branches: vec![branch("a", 2), branch("b", 4)],
+        join: Join::All,
+        on_error: BranchErrors::FailFast,
+        max_concurrency: None,
+        merge: Default::default(),
+    };
+    let caught = Recovery { catch: vec![catch(&["timeout"], 1)], ..Recovery::default() };
+    let fork = State { timeout_ms: Some(500), ..with(state("start", Work::Parallel(both), 6), caught) };
+    let end = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
+    let inner = Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", speak(), 1)]) };
+    let root = workflow(vec![
+        fork,
+        state("other", Work::None, 6),
+        state("start.a/start", speak(), 3),
+        end("start.a/stop"),
+        state("start.b/start", child(), 5),
+        end("start.b/stop"),
+    ]);
+    let expected = [
+        "enter start",
+        "enter start.a/start",
+        "model",
+        "enter start.b/start",
+        "enter inner/start",
+        "model",
+        "catch takes timeout to other",
+        "enter other",
+        "enter stop",
+        "end completed",
+    ];
+    check("branches", vec![root, inner], false, vec![Act::Time], &expected);
+}
+
+#[test]
+fn a_workflow_may_take_so_long() {
+    let inner = |timeout_ms, on_error| Workflow {
+        name: "inner".to_owned(),
+        timeout_ms,
+        on_error,
+        ..workflow(vec![
+            with(
+                state("start", speak(), 2),
+                // a rule of one state is not for the time of the whole
+                Recovery { catch: vec![catch(&["*"], 1)], ..Recovery::default() },
+            ),
+            state("last", speak(), 2),
+        ])
+    };
+    let root = |timeout_ms| Workflow { timeout_ms, ..workflow(vec![state("start", child(), 1)]) };
+    let begin = ["enter start", "enter inner/start", "model"];
+    let rows = [
+        (
+            vec![root(None), inner(Some(50), OnError::Fail)],
+            vec![Act::Time],
+            vec!["end failed sub_workflow_failed"],
+        ),
+        (vec![root(Some(50)), inner(None, OnError::Fail)], vec![Act::Time], vec![SLOW]),
+        (
+            vec![root(None), inner(Some(50), OnError::Go(StateIx(1)))],
+            vec![Act::Time, Act::Says("in short")],
+            vec![
+                "on_error takes timeout to inner/last",
+                "enter inner/last",
+                "model",
+                "enter inner/stop",
+                "enter stop",
+                "end completed",
+            ],
+        ),
+        (
+            vec![root(Some(50)), inner(Some(40), OnError::Fail)],
+            vec![Act::Says("done")],
+            vec!["enter inner/stop", "enter stop", "end completed"],
+        ),
+    ];
+    for (workflows, acts, rest) in rows {
+        check("timeout of a workflow", workflows, false, acts, &[&begin[..], &rest].concat());
+    }
+}
+
+#[test]
+fn late_timers_change_nothing() {
+    let mut play = Play::new(two(timed(500, Recovery::default())), true);
+    let (_, late) = play.timers[0];
+    play.act(Act::Says("done"));
+    let told = play.lines.len();
+    play.feed(Input::Elapsed { call: late });
+    assert_eq!(play.finish().len(), told);
+}
+
+#[test]
+fn a_person_who_is_asked_about_an_error_has_all_the_time() {
+    let acts = vec![Act::Time, Act::Passes(100_000), Act::Answers(Answer::Continue), Act::Time];
+    let mut play = Play::new(two(timed(500, Recovery::default())), true);
+    for act in acts {
+        play.act(act);
+    }
+    let expected = ["enter start", "model", "ask failed timeout", "model", "ask failed timeout"];
+    assert_eq!(play.finish(), expected);
+}
+
+#[test]
+fn waiting_takes_its_time() {
+    let text = |text: &str| Given::Text(text.to_owned());
+    let done = |line: &'static str| vec![line, "enter stop", "end completed"];
+    let rows = [
+        (Wait::For(Given::Value(json!(2.5))), vec![Act::Time], done("waits until 3500")),
+        (Wait::For(text("PT1M")), vec![Act::Time], done("waits until 61000")),
+        (Wait::Until(text("1970-01-01T00:00:05Z")), vec![Act::Time], done("waits until 5000")),
+        (Wait::Until(Given::Value(json!(1))), vec![Act::Time], done("waits until 1000")),
+        (Wait::For(text("a while")), vec![], vec!["end failed validation"]),
+        (Wait::Until(text("tomorrow")), vec![], vec!["end failed validation"]),
+        (Wait::For(Given::Script(INPUT)), vec![Act::Values(vec![None])], vec!["end failed validation"]),
+    ];
+    for (wait, acts, rest) in rows {
+        let about = format!("{wait:?}");
+        let start = state("start", Work::Wait(wait), 1);
+        check(&about, vec![workflow(vec![start])], false, acts, &[&["enter start"], &rest[..]].concat());
+    }
+}

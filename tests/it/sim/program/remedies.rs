@@ -1,0 +1,124 @@
+//! What random programs do about errors, time, money and people.
+
+use serde_json::{Value, json};
+use synthdev::domain::ids::{ScriptIx, StateIx};
+use synthdev::domain::tool::ToolRisk;
+use synthdev::domain::workflow::{
+    Backoff, Budget, Cap, Catch, Expect, Input, OnError, Pause, PauseKind, Recovery, Retry, State, Step,
+    Wait, Work, Workflow,
+};
+
+use super::super::luck::Luck;
+
+/// States are reached only within their own list: the workflow's, or that of a branch or loop body.
+pub fn add(luck: &mut Luck, workflow: &mut Workflow) {
+    let scope = |state: &State| state.name.rsplit_once('/').map(|(scope, _)| scope.to_owned());
+    let scopes: Vec<Option<String>> = workflow.states.iter().map(scope).collect();
+    for at in 0..workflow.states.len() {
+        let near: Vec<StateIx> =
+            (0..scopes.len()).filter(|other| scopes[*other] == scopes[at]).map(StateIx).collect();
+        let state = &mut workflow.states[at];
+        let plain = matches!(state.work, Work::Agent { .. } | Work::None) && !state.terminal;
+        if plain && luck.chance(25) {
+            state.work = action(luck, &near);
+            state.expects.clear();
+        }
+        if luck.chance(50) {
+            state.recovery = recovery(luck, &near);
+        }
+        state.timeout_ms = luck.chance(12).then_some(500);
+        state.budget = if luck.chance(12) { budget(luck) } else { Budget::default() };
+        state.max_visits = luck.chance(10).then(|| u32::try_from(luck.below(4)).unwrap());
+        state.on_limit = luck.chance(10).then(|| luck.pick(&near));
+    }
+    let main: Vec<StateIx> = (0..=workflow.stop.0).map(StateIx).collect();
+    workflow.budget = if luck.chance(20) { budget(luck) } else { Budget::default() };
+    workflow.timeout_ms = luck.chance(12).then_some(5_000);
+    let go = OnError::Go(luck.pick(&main));
+    workflow.on_error = luck.pick(&[OnError::Fail, OnError::Fail, OnError::Continue, go]);
+    workflow.on_limit = luck.chance(20).then(|| luck.pick(&main));
+    workflow.lenient = luck.chance(12);
+    workflow.resume = luck.chance(20).then(|| luck.pick(&main));
+    workflow.limits.max_model_calls = luck.chance(20).then(|| u32::try_from(luck.below(9)).unwrap());
+}
+
+fn errors(luck: &mut Luck) -> Vec<String> {
+    let names =
+        ["*", "model.*", "tool", "script", "sub_workflow_failed", "limit", "timeout", "budget_exceeded"];
+    (0..luck.between(1, 2)).map(|_| luck.pick(&names).to_owned()).collect()
+}
+
+fn recovery(luck: &mut Luck, near: &[StateIx]) -> Recovery {
+    let retry = |luck: &mut Luck| Retry {
+        errors: errors(luck),
+        max_attempts: u32::try_from(luck.below(4)).unwrap(),
+        backoff: Backoff {
+            delay_ms: luck.pick(&[0, 1_000]),
+            factor: luck.pick(&[1.0, 2.0, f64::MAX]),
+            max_delay_ms: 60_000,
+            jitter: luck.chance(50),
+        },
+    };
+    let catch = |luck: &mut Luck| Catch {
+        errors: errors(luck),
+        key: luck.chance(50).then(|| "error".to_owned()),
+        before: luck.chance(40).then_some(ScriptIx(1)),
+        target: luck.pick(near),
+    };
+    let policies = [OnError::Fail, OnError::Continue, OnError::Go(luck.pick(near))];
+    Recovery {
+        retry: (0..luck.below(3)).map(|_| retry(luck)).collect(),
+        catch: (0..luck.below(3)).map(|_| catch(luck)).collect(),
+        fallback: luck.chance(15).then(|| json!("instead")),
+        on_error: luck.chance(25).then(|| luck.pick(&policies)),
+    }
+}
+
+fn budget(luck: &mut Luck) -> Budget {
+    let mut budget = Budget::default();
+    let amount = luck.between(0, 120);
+    match luck.below(3) {
+        0 => budget.tokens = Cap { soft: Some(amount as u64 / 2), hard: Some(amount as u64) },
+        1 => budget.cost_usd = Cap { soft: None, hard: Some(amount as f64) },
+        _ => budget.duration_ms = Cap { soft: Some(20), hard: luck.chance(70).then_some(90) },
+    }
+    budget
+}
+
+fn action(luck: &mut Luck, near: &[StateIx]) -> Work {
+    let input = luck.pick(&[Input::Absent, Input::Text("7".to_owned()), Input::Script(ScriptIx(3))]);
+    match luck.below(5) {
+        0 | 1 => Work::Step(Step {
+            tool: "shell".to_owned(),
+            risk: luck.pick(&[ToolRisk::Read, ToolRisk::Write, ToolRisk::Execute]),
+            arguments: (0..luck.below(3)).map(|at| (vec![format!("a{at}")], input.clone())).collect(),
+            expect: luck.pick(&[Expect::Ok, Expect::Any, Expect::OneOf(vec![0, 1])]),
+        }),
+        2 | 3 => Work::Pause(pause(luck, input, near)),
+        _ if luck.chance(60) => {
+            Work::Wait(if luck.chance(50) { Wait::For(input) } else { Wait::Until(input) })
+        }
+        _ => Work::Fail { error: "own.error".to_owned(), cause: input },
+    }
+}
+
+fn pause(luck: &mut Luck, message: Input, near: &[StateIx]) -> Pause {
+    let kinds = [
+        PauseKind::Approval,
+        PauseKind::Text,
+        PauseKind::Text,
+        PauseKind::Number,
+        PauseKind::Choice,
+        PauseKind::Outputs,
+    ];
+    Pause {
+        kind: luck.pick(&kinds),
+        message,
+        choices: vec!["hello".to_owned(), "no".to_owned()],
+        schema: luck.chance(10).then(|| json!({"type": "string"})),
+        required_outputs: Vec::new(),
+        default: luck.pick(&[None, None, Some(Value::from("hello"))]),
+        ttl_ms: luck.chance(30).then_some(700),
+        on_timeout: luck.chance(50).then(|| luck.pick(near)),
+    }
+}
