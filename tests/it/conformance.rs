@@ -90,7 +90,7 @@ macro_rules! files {
 
 files! {
     actions agents budgets children contexts decisions fields fields2 foreach handlers library limits machine
-    parallel pauses recovery scripts snapshots steps steps2 unasked
+    parallel pauses recovery safety scripts snapshots step_safety steps steps2 unasked
 }
 
 /// What cases have that do not say otherwise.

@@ -63,8 +63,8 @@ impl ToolPort for Scripted {
     }
 }
 
-/// Begins to serve on this machine; gives its address. `/status/404` answers with that status, everything else with
-/// the request as JSON: `{method, path, headers, body}`.
+/// Begins to serve on this machine; gives its address. `/status/404` answers with that status, `/slow` never, everything
+/// else with the request as JSON: `{method, path, headers, body}`.
 pub async fn web() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -92,6 +92,10 @@ async fn serve(mut socket: TcpStream) {
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_lowercase(), json!(value)))
         .collect();
+    if path == "/slow" {
+        let _ = socket.read(&mut [0; 8]).await;
+        return;
+    }
     let echo = json!({"method": method, "path": path, "headers": headers, "body": body}).to_string();
     let (status, body) = match path.strip_prefix("/status/") {
         Some(status) => (status, json!({"status": status}).to_string()),
