@@ -289,6 +289,7 @@ pub enum RunEvent {
         call: CallId,
         question: Question,
     },
+    /// The question is closed: it was answered, or, as an approval may be, withdrawn because nobody waits for it.
     PersonAnswered {
         call: CallId,
     },

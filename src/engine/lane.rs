@@ -34,6 +34,23 @@ pub enum Phase {
     Over,
 }
 
+impl Phase {
+    /// The effect whose answer is waited for.
+    pub fn pending(&self) -> Option<CallId> {
+        match *self {
+            Self::Script(call)
+            | Self::Values(call)
+            | Self::Choice(call)
+            | Self::Model(call)
+            | Self::Approval(call)
+            | Self::Tool(call)
+            | Self::Person(call, _)
+            | Self::Timer(call) => Some(call),
+            Self::New | Self::ToolHeld | Self::Held | Self::Fork | Self::Ending | Self::Over => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
     Message,
@@ -64,6 +81,8 @@ pub enum Then {
     Catch(usize),
     /// After a `wait`.
     Done,
+    /// After the time of a `pause` that nobody is there to answer.
+    Unanswered,
 }
 
 /// How a branch or item ended: with its output, or not.
@@ -115,17 +134,7 @@ impl Lane {
 
     /// The effect whose answer moves this lane on.
     pub fn pending(&self) -> Option<CallId> {
-        match self.phase {
-            Phase::Script(call)
-            | Phase::Values(call)
-            | Phase::Choice(call)
-            | Phase::Model(call)
-            | Phase::Approval(call)
-            | Phase::Tool(call)
-            | Phase::Person(call, _)
-            | Phase::Timer(call) => Some(call),
-            Phase::New | Phase::ToolHeld | Phase::Held | Phase::Fork | Phase::Ending | Phase::Over => None,
-        }
+        self.phase.pending()
     }
 
     /// Timers that run beside the work.

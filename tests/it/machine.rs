@@ -8,6 +8,7 @@ mod pauses;
 mod retries;
 mod steps;
 mod times;
+mod withdrawn;
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Budgets: what is spent is counted for the run and for every state that it happens in; a model call waits or is
-//! refused when a hard end is near (FSM-16, MODEL-12).
+//! refused when a hard end is near, a state is not entered when it is reached (FSM-16, MODEL-12).
 //!
 //! Calls that run beside each other could each stay below the end and pass it together. So a call reserves what it
 //! may use, and a further one is held back while what is spent and reserved reaches the end: the end is passed by
@@ -47,6 +47,14 @@ impl Machine {
                 false
             }
         }
+    }
+
+    /// Asked before a state is entered that does not end its workflow; time passes without model calls, too.
+    pub(super) fn within_budgets(&mut self) -> bool {
+        self.warn_budgets();
+        let Verdict::Over(scope, kind) = self.verdict(&self.lane) else { return true };
+        self.over_budget(scope, kind);
+        false
     }
 
     /// A model call begins: it counts, and what it may use is reserved.
@@ -226,6 +234,10 @@ impl Machine {
         let budget = budgets.iter().find(|(owner, _)| *owner == scope).map(|(_, budget)| *budget);
         let Some((budget, purse)) = budget.zip(self.purse_mut(scope)) else { return };
         let (Some(hard), Some(end)) = (kind.of(&budget).1, purse.end(kind, &budget)) else { return };
+        // another branch that asked the same may have been answered already
+        if purse.spent(kind, now) < end {
+            return;
+        }
         let late = if kind == Kind::Duration { (purse.spent(kind, now) - end).max(0.0) } else { 0.0 };
         purse.grant(kind, hard + late);
     }

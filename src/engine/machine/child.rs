@@ -37,10 +37,20 @@ impl Machine {
             inputs: given.clone(),
         });
         self.frame_ids += 1;
-        let prefix = format!("{}{}/", self.frame().map(|f| f.prefix.clone()).unwrap_or_default(), child.name);
+        let prefix = format!("{}{}/", self.place_of_child(), child.name);
         self.lane.frames.push(Frame::new(self.frame_ids, ix, &child, prefix, given));
         self.arm_workflow_timer();
         self.lane.jump = Some(child.start);
+    }
+
+    /// What stands in front of a child's name in paths: also the branch or item in which it is started.
+    fn place_of_child(&self) -> String {
+        let branch = self.lane.parent.is_some() && self.lane.frames.len() == 1;
+        let own = self.state_name();
+        match own.rsplit_once('/') {
+            Some((place, _)) if branch => format!("{place}/"),
+            _ => self.frame().map(|frame| frame.prefix.clone()).unwrap_or_default(),
+        }
     }
 }
 

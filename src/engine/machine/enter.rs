@@ -20,7 +20,8 @@ impl Machine {
         frame.state = target;
         frame.stay = stay;
         let Some((workflow, state)) = self.here() else { return };
-        if !workflow.conversational && !self.within_limits(target, &state) {
+        let free = workflow.conversational || self.within_limits(target, &state);
+        if !free || !(workflow.conversational || state.terminal || self.within_budgets()) {
             return;
         }
         self.lane.steps += 1;

@@ -96,7 +96,7 @@ impl Machine {
         }
     }
 
-    fn tell_join(&mut self, fork: &Fork) {
+    pub(super) fn tell_join(&mut self, fork: &Fork) {
         let state = self.state_name();
         let (succeeded, failed, stopped) = (fork.succeeded, fork.failed, fork.stopped());
         self.emit(RunEvent::Joined { state, succeeded, failed, stopped });
@@ -107,12 +107,12 @@ impl Machine {
         let Some((_, state)) = self.here() else { return };
         let Some(mut fork) = self.lane.fork.take() else { return };
         self.keep_touched(fork.touched);
-        if let Work::Parallel(spec) = &state.work
-            && let Err(conflict) = self.merge(spec, std::mem::take(&mut fork.left))
-        {
+        let left = std::mem::take(&mut fork.left);
+        let merged = if let Work::Parallel(spec) = &state.work { self.merge(spec, left) } else { Ok(()) };
+        self.tell_join(&fork);
+        if let Err(conflict) = merged {
             return self.fail(*conflict);
         }
-        self.tell_join(&fork);
         let success = fork.failed == 0;
         let value = if let Work::Parallel(spec) = &state.work {
             let named = spec.branches.iter().zip(fork.outputs);

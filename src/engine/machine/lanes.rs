@@ -7,7 +7,8 @@ impl Machine {
     /// Makes the lane current that an input is for. `false`: nobody waits for it any more, because a cancel, a
     /// time limit or a finished join overtook it.
     pub(super) fn turn_to(&mut self, input: &Input) -> bool {
-        let Some(call) = input.answers() else { return self.switch(0) };
+        // a run that ends in a branch has no other lane left
+        let Some(call) = input.answers() else { return self.lane.phase == Phase::Ending || self.switch(0) };
         if self.snapshot == Progress::Pending(call) || self.lane.awaits(call) {
             return true;
         }
@@ -72,18 +73,14 @@ impl Machine {
         }
         self.lane.fork = None;
         for lane in std::mem::take(&mut self.lanes).into_values() {
-            for call in lane.pending().into_iter().chain(lane.timers()) {
-                self.effect(Effect::Abort { call });
-            }
+            self.stop_lane(&lane);
         }
         self.ready.clear();
     }
 
     /// Stops everything everywhere and makes the root current: the run itself is about to end.
     pub(super) fn stop_all(&mut self) {
-        if let Some(call) = self.lane.pending() {
-            self.effect(Effect::Abort { call });
-        }
+        self.withdraw(&self.lane.phase.clone());
         if let Some(root) = self.lanes.remove(&0) {
             let branch = std::mem::replace(&mut self.lane, root);
             for call in branch.timers() {
@@ -93,17 +90,29 @@ impl Machine {
         self.stop_beside();
     }
 
-    /// Stops every branch and item of the current lane.
+    /// Stops every branch and item of the current lane, with all that they have started.
     pub(super) fn stop_branches(&mut self) {
         let Some(fork) = self.lane.fork.as_mut() else { return };
         let mut open: Vec<u64> = std::mem::take(&mut fork.running).into_values().collect();
+        let mut touched = false;
         while let Some(id) = open.pop() {
             let Some(mut lane) = self.lanes.remove(&id) else { continue };
-            fork.touched |= lane.frames.iter().any(|frame| frame.touched);
-            for call in lane.pending().into_iter().chain(lane.timers()) {
-                self.out.effects.push(Effect::Abort { call });
+            touched |= lane.frames.iter().any(|frame| frame.touched);
+            self.stop_lane(&lane);
+            if let Some(inner) = lane.fork.take() {
+                touched |= inner.touched;
+                open.extend(inner.running.into_values());
             }
-            open.extend(lane.fork.take().into_iter().flat_map(|fork| fork.running.into_values()));
+        }
+        if let Some(fork) = self.lane.fork.as_mut() {
+            fork.touched |= touched;
+        }
+    }
+
+    fn stop_lane(&mut self, lane: &Lane) {
+        self.withdraw(&lane.phase);
+        for call in lane.timers() {
+            self.effect(Effect::Abort { call });
         }
     }
 }

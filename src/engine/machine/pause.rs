@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Asked, CallId, Effect, Machine, Phase, RunEvent};
+use super::{Asked, CallId, Effect, Machine, Phase, RunEvent, Then};
 use crate::domain::failure::Failure;
 use crate::domain::ids::Timestamp;
 use crate::domain::workflow::{Pause, PauseKind, Work, plain_text};
@@ -24,7 +24,7 @@ impl Machine {
             if let Some(frame) = self.frame_mut() {
                 frame.stay.ttl = Some(call);
             }
-            Timestamp(self.now.0.saturating_add(i64::try_from(ttl).unwrap_or(i64::MAX)))
+            self.later(ttl)
         });
         let question = Question::Pause {
             message,
@@ -58,11 +58,23 @@ impl Machine {
         if resumes { None } else { self.said.pop_front() }
     }
 
+    /// Nobody will answer: the default counts at once, `on_timeout` when its time has come; else the run waits.
     fn without_a_person(&mut self, pause: &Pause, message: &str) {
-        match &pause.default {
-            Some(value) if pause.ttl_ms.is_none() => self.work_done(true, value.clone()),
-            Some(_) | None => self.wait_for_somebody(message),
+        if let Some(value) = &pause.default {
+            return self.work_done(true, value.clone());
         }
+        let Some(ttl) = pause.ttl_ms.filter(|_| pause.on_timeout.is_some()) else {
+            return self.wait_for_somebody(message);
+        };
+        let until = self.later(ttl);
+        self.emit(RunEvent::Waiting { state: self.state_name(), until });
+        let call = self.set_timer(ttl);
+        self.lane.then = Then::Unanswered;
+        self.lane.phase = Phase::Timer(call);
+    }
+
+    fn later(&self, ms: u64) -> Timestamp {
+        Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
     }
 
     /// Nobody answers: the run waits for somebody who does.
@@ -125,6 +137,10 @@ impl Machine {
         self.emit(RunEvent::PersonAnswered { call });
         self.effect(Effect::Abort { call });
         self.lane.phase = Phase::New;
+        self.go_on_unanswered();
+    }
+
+    pub(super) fn go_on_unanswered(&mut self) {
         let Some((_, state)) = self.here() else { return };
         let Work::Pause(pause) = &state.work else { return };
         let detail = format!("nobody answered state `{}` in time", self.state_name());

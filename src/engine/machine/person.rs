@@ -41,7 +41,7 @@ impl Machine {
             Asked::ModelCalls => self.grant_calls(),
             Asked::Budget(scope, kind) => {
                 self.grant_same_again(scope, kind);
-                self.call_model();
+                self.go_on_spending();
             }
             Asked::NoSnapshot => {
                 self.snapshot = super::snapshot_progress::Progress::None;
@@ -71,6 +71,14 @@ impl Machine {
         }
     }
 
+    /// A budget is asked about before a model call, or before a state is entered.
+    fn go_on_spending(&mut self) {
+        match self.frame() {
+            Some(frame) if frame.turn.is_none() => self.lane.jump = Some(frame.state),
+            _ => self.call_model(),
+        }
+    }
+
     fn on_message(&mut self, text: String) {
         let Some((_, state)) = self.here() else { return };
         if let Work::Agent { agent, function, .. } = state.work {
@@ -95,7 +103,11 @@ impl Machine {
 
     fn grant_calls(&mut self) {
         let most = self.spec.program.workflows.first().and_then(|root| root.limits.max_model_calls);
-        self.granted_calls = self.granted_calls.saturating_add(most.unwrap_or(0).max(1));
+        let most = most.unwrap_or(0);
+        // another branch that asked the same may have been answered already
+        if self.model_calls >= most.saturating_add(self.granted_calls) {
+            self.granted_calls = self.granted_calls.saturating_add(most.max(1));
+        }
         self.call_model();
     }
 

@@ -11,6 +11,7 @@ impl Machine {
                 Then::Work => self.work_again(),
                 Then::Done => self.work_done(true, serde_json::Value::Null),
                 Then::Catch(rule) => self.after_catch(rule),
+                Then::Unanswered => self.go_on_unanswered(),
             };
         }
         let Some(at) = self.lane.frames.iter().position(|frame| frame.timers().any(|timer| timer == call))
@@ -47,14 +48,19 @@ impl Machine {
         }
     }
 
-    /// Stops what the current lane itself waits for. A question is told to be closed.
+    /// Stops what the current lane itself waits for.
     fn stop_pending(&mut self) {
-        let Some(call) = self.lane.pending() else { return };
-        if matches!(self.lane.phase, Phase::Person(..)) {
+        self.withdraw(&self.lane.phase.clone());
+        self.lane.phase = Phase::New;
+    }
+
+    /// Stops what a lane waits for. A question or an approval is told to be closed: nobody waits for its answer.
+    pub(super) fn withdraw(&mut self, phase: &Phase) {
+        let Some(call) = phase.pending() else { return };
+        if matches!(phase, Phase::Person(..) | Phase::Approval(_)) {
             self.emit(RunEvent::PersonAnswered { call });
         }
         self.effect(Effect::Abort { call });
-        self.lane.phase = Phase::New;
     }
 
     /// Gives up everything that was started from the state in which a frame of this lane is.
@@ -62,6 +68,7 @@ impl Machine {
         self.stop_branches();
         if let Some(fork) = self.lane.fork.take() {
             self.keep_touched(fork.touched);
+            self.tell_join(&fork);
         }
         while self.lane.frames.len() > at + 1 {
             self.stop_timers();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::sim::luck::Luck;
 use synthdev::domain::model::ModelParameters;
-use synthdev::domain::workflow::{Branch, BranchErrors, Budget, Cap, Join, Parallel};
+use synthdev::domain::workflow::{Branch, BranchErrors, Budget, Cap, Join, Parallel, Wait};
 
 fn tokens(soft: Option<u64>, hard: u64) -> Budget {
     Budget { tokens: Cap { soft, hard: Some(hard) }, ..Budget::default() }
@@ -15,7 +15,7 @@ fn looping(budget: Budget, on_limit: Option<usize>) -> Workflow {
     Workflow { budget, on_limit: on_limit.map(StateIx), ..workflow(states) }
 }
 
-const ROUNDS: [&str; 5] = ["enter start", "model", "enter start 2", "model", "enter start 3"];
+const ROUNDS: [&str; 4] = ["enter start", "model", "enter start 2", "model"];
 
 #[test]
 fn the_run_stops_before_the_next_call() {
@@ -27,8 +27,7 @@ fn the_run_stops_before_the_next_call() {
     let time = Budget { duration_ms: Cap { soft: None, hard: Some(100) }, ..Budget::default() };
     let slow = vec![Act::Costs(2), Act::Passes(150), Act::Costs(2)];
     check("duration", vec![looping(time, None)], false, slow, &paused);
-    let warned =
-        [&ROUNDS[..3], &["model", "budget run tokens 110"], &["enter start 3"], &paused[5..]].concat();
+    let warned = [&ROUNDS[..], &["budget run tokens 110"], &paused[4..]].concat();
     check("soft", vec![looping(tokens(Some(80), 100), None)], false, costs(), &warned);
     let unknown = {
         let mut one = looping(dollars, None);
@@ -38,6 +37,65 @@ fn the_run_stops_before_the_next_call() {
     let told =
         ["enter start", "model", "warning price_unknown", "enter start 2", "model", "enter start 3", "model"];
     check("no price", vec![unknown], false, costs(), &told);
+}
+
+#[test]
+fn time_counts_without_a_model_call() {
+    let wait = |target| state("start", Work::Wait(Wait::For(Given::Value(json!(1)))), target);
+    let time = Budget { duration_ms: Cap { soft: Some(1_500), hard: Some(2_500) }, ..Budget::default() };
+    let one = |on_limit: Option<usize>| {
+        let states = vec![wait(0), state("last", Work::None, 2)];
+        vec![Workflow { budget: time, on_limit: on_limit.map(StateIx), ..workflow(states) }]
+    };
+    let begin = [
+        "enter start",
+        "waits until 2000",
+        "enter start 2",
+        "waits until 3001",
+        "budget run duration 2002",
+        "enter start 3",
+        "waits until 4002",
+    ];
+    let end = ["enter stop", "end completed"];
+    let led = [&["on_limit takes budget_exceeded to last", "enter last"], &end[..]].concat();
+    let times = |times: usize| vec![Act::Time; times];
+    let rows = [
+        ("paused", one(None), false, times(3), vec!["end paused budget_exceeded"]),
+        ("led on", one(Some(1)), false, times(3), led),
+        (
+            "asked",
+            one(None),
+            true,
+            [times(3), vec![Act::Answers(Answer::Continue)]].concat(),
+            vec!["ask budget.duration", "enter start 4", "waits until 5004"],
+        ),
+    ];
+    for (about, workflows, interactive, acts, rest) in rows {
+        check(about, workflows, interactive, acts, &[&begin[..], &rest].concat());
+    }
+    // the end of a workflow needs no budget
+    let late = vec![Act::Passes(9_000), Act::Time];
+    let ending = vec![Workflow { budget: time, ..workflow(vec![wait(1)]) }];
+    check("too late to stop", ending, false, late, &[&begin[..2], &end].concat());
+}
+
+#[test]
+fn branches_that_ask_the_same_are_granted_it_once() {
+    let mut play = Play::new(vec![fan(2, tokens(None, 100), 10)], true);
+    let asked =
+        |play: &Play| play.lines.iter().filter(|line| *line == "ask budget.tokens").count();
+    for tokens in [60, 60, 10] {
+        play.act(Act::Costs(tokens));
+    }
+    assert_eq!(asked(&play), 2, "{:#?}", play.lines);
+    for act in [Act::Answers(Answer::Continue), Act::Answers(Answer::Continue)] {
+        play.act(act);
+    }
+    // 130 are used and 200 granted, not 300
+    for tokens in [40, 40] {
+        play.act(Act::Costs(tokens));
+    }
+    assert_eq!(asked(&play), 4, "{:#?}", play.lines);
 }
 
 #[test]
@@ -60,8 +118,8 @@ fn a_person_grants_the_same_again() {
     let acts =
         vec![Act::Costs(100), Act::Answers(Answer::Continue), Act::Costs(100), Act::Answers(Answer::Stop)];
     let asked =
-        ["ask budget.tokens", "model", "enter start 3", "ask budget.tokens", "end paused budget_exceeded"];
-    let expected = [&ROUNDS[..3], &asked].concat();
+        ["ask budget.tokens", "enter start 2", "model", "ask budget.tokens", "end paused budget_exceeded"];
+    let expected = [&ROUNDS[..2], &asked].concat();
     check("tokens", vec![looping(tokens(None, 100), None)], true, acts, &expected);
 }
 
@@ -80,7 +138,6 @@ fn a_state_s_budget_is_for_one_visit_with_all_that_it_starts() {
         "enter start",
         "enter inner/start",
         "model",
-        "enter inner/start 2",
         "catch takes budget_exceeded to other",
         "enter other",
         "model",

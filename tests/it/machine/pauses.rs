@@ -65,7 +65,15 @@ fn without_an_answer() {
     let rows = [
         ("headless, with a default", with_default(), false, vec![], took.clone()),
         ("headless, without", pause(PauseKind::Text), false, vec![], vec!["end paused input_required"]),
-        ("headless, in time", ttl(with_default()), false, vec![], vec!["end paused input_required"]),
+        ("headless, with time for an answer", ttl(with_default()), false, vec![], took.clone()),
+        ("headless, in time", ttl(pause(PauseKind::Text)), false, vec![], vec!["end paused input_required"]),
+        (
+            "headless, elsewhere after a while",
+            led.clone(),
+            false,
+            vec![Act::Time],
+            [&["waits until 1500", "on_timeout takes timeout to other", "enter other"], &end[..]].concat(),
+        ),
         (
             "the default after a while",
             ttl(with_default()),

@@ -129,3 +129,26 @@ fn the_next_attempt_sees_what_the_tools_of_the_last_one_did() {
         play.finish();
     }
 }
+
+#[test]
+fn private_work_of_a_state_that_was_left_is_seen_by_nobody() {
+    let mut one = workflow(vec![
+        with(state("start", speak(), 1), Recovery { catch: vec![catch(&["*"], 1)], ..Recovery::default() }),
+        state("next", speak(), 2),
+    ]);
+    one.agents[0].side = Side::User;
+    one.agents[0].tools = vec![ToolSpec {
+        name: "deploy".to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object"}),
+        risk: ToolRisk::Read,
+    }];
+    let mut play = Play::new(vec![one], false);
+    play.act(Act::Calls("deploy"));
+    play.act(Act::Tool(ToolOutcome { ok: true, content: "deployed it".to_owned(), ..ToolOutcome::default() }));
+    play.act(broken());
+    let Some(Effect::CallModel { request, .. }) = play.pending.last() else { panic!("{:?}", play.lines) };
+    assert!(request.messages.iter().all(|message| !message.content.contains("deployed it")));
+    play.act(Act::Says("done"));
+    play.finish();
+}

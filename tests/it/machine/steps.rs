@@ -115,3 +115,27 @@ fn a_failed_step_can_be_caught_and_says_why() {
     assert!(data.contains("(3)") && data.contains("why"), "{data}");
     assert_eq!(told.last().unwrap(), "end completed");
 }
+
+#[test]
+fn a_run_that_ends_in_a_branch_can_be_cancelled_while_its_snapshot_is_made() {
+    use synthdev::domain::workflow::{Branch, BranchErrors, Join, Parallel};
+    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
+    let spec = Parallel {
+        branches: vec![branch("a", 1)],
+        join: Join::All,
+        on_error: BranchErrors::FailFast,
+        max_concurrency: None,
+        merge: Default::default(),
+    };
+    let loops = State { max_visits: Some(1), ..state("start.a/s", Work::None, 1) };
+    let one = Workflow {
+        snapshot: SnapshotPolicy::Auto,
+        ..workflow(vec![state("start", Work::Parallel(spec), 2), loops])
+    };
+    // the snapshot before the run is not there yet when the branch reaches its limit
+    let mut play = Play::new(vec![one], false);
+    assert_eq!(play.lines, ["enter start", "enter start.a/s"]);
+    assert!(!play.machine.is_over());
+    play.feed(Input::Cancelled { partial: Vec::new(), end: false });
+    assert!(play.machine.is_over(), "{:?}", play.lines);
+}

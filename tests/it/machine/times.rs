@@ -78,7 +78,7 @@ fn a_state_that_runs_out_of_time_stops_all_that_it_started() {
         "enter start.a/start",
         "model",
         "enter start.b/start",
-        "enter inner/start",
+        "enter start.b/inner/start",
         "model",
         "catch takes timeout to other",
         "enter other",

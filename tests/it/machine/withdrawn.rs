@@ -1,0 +1,69 @@
+//! Whatever is asked is closed, also where nobody waits for the answer any more; every fork is told to be over.
+
+use super::*;
+use synthdev::domain::tool::ToolRisk;
+use synthdev::domain::workflow::{Branch, BranchErrors, Expect, Join, Parallel, Pause, PauseKind, Step};
+
+fn approval() -> Work {
+    let (tool, risk) = ("shell".to_owned(), ToolRisk::Execute);
+    Work::Step(Step { tool, risk, arguments: Vec::new(), expect: Expect::Ok })
+}
+
+fn question() -> Work {
+    Work::Pause(Pause {
+        kind: PauseKind::Approval,
+        message: Given::Text("well?".to_owned()),
+        choices: Vec::new(),
+        schema: None,
+        required_outputs: Vec::new(),
+        default: None,
+        ttl_ms: None,
+        on_timeout: None,
+    })
+}
+
+/// One branch speaks, the other one asks.
+fn fork(asks: Work, timeout_ms: Option<u64>) -> Workflow {
+    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
+    let spec = Parallel {
+        branches: vec![branch("a", 1), branch("b", 3)],
+        join: Join::Any,
+        on_error: BranchErrors::FailFast,
+        max_concurrency: None,
+        merge: Default::default(),
+    };
+    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
+    workflow(vec![
+        State { timeout_ms, ..state("start", Work::Parallel(spec), 5) },
+        state("start.a/s", speak(), 2),
+        ending("start.a/stop"),
+        state("start.b/s", asks, 4),
+        ending("start.b/stop"),
+    ])
+}
+
+#[test]
+fn a_question_that_is_overtaken_is_closed_and_every_fork_ends() {
+    let cancel = || Input::Cancelled { partial: Vec::new(), end: true };
+    for asks in [approval(), question()] {
+        let ways = ["joined", "timed out", "cancelled"];
+        for way in ways {
+            let mut play = Play::new(vec![fork(asks.clone(), Some(500))], true);
+            let asked = play.pending.iter().find(|effect| {
+                matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. })
+            });
+            let asked = asked.and_then(call_of).unwrap_or_else(|| panic!("{:?}", play.pending));
+            match way {
+                "joined" => play.act(Act::Says("done")),
+                "timed out" => play.act(Act::Time),
+                _ => play.feed(cancel()),
+            }
+            let (_, events) = replay(Arc::clone(&play.spec), play.inputs.clone());
+            let closed = events.iter().filter(|(_, event)| *event == RunEvent::PersonAnswered { call: asked });
+            assert_eq!(closed.count(), 1, "{way}: {asks:?}");
+            let joined = events.iter().filter(|(_, event)| matches!(event, RunEvent::Joined { .. })).count();
+            assert_eq!(joined, usize::from(way != "cancelled"), "{way}: {asks:?}");
+            assert!(!play.pending.iter().any(|effect| call_of(effect) == Some(asked)), "{way}");
+        }
+    }
+}
