@@ -29,6 +29,8 @@ pub struct Fork {
     pub left: BTreeMap<usize, Leaving>,
     /// A tool that changes files ran inside.
     pub touched: bool,
+    /// The output of a child that the last branch or item with one has started (A50), with its position.
+    pub child: Option<(usize, Value)>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +72,17 @@ impl Fork {
             first_failure: None,
             left: BTreeMap::new(),
             touched: false,
+            child: None,
+        }
+    }
+
+    /// Notes what the child of a branch or item gave. `inherited`: what the branch began with is not its own.
+    pub fn keep_child(&mut self, at: usize, inherited: Option<&Value>, frame: Option<&Frame>) {
+        let output =
+            frame.and_then(|frame| frame.sub_result.as_ref()).filter(|output| Some(*output) != inherited);
+        let last = self.child.as_ref().is_none_or(|(earlier, _)| *earlier < at);
+        if let Some(output) = output.filter(|_| last) {
+            self.child = Some((at, output.clone()));
         }
     }
 

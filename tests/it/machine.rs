@@ -4,6 +4,7 @@
 mod budgets;
 mod errors;
 mod limits;
+mod loops;
 mod pauses;
 mod retries;
 mod steps;

@@ -87,7 +87,8 @@ impl Machine {
         let Some(frame) = self.frame_mut() else { return };
         let stay = &mut frame.stay;
         // the same answer would lead nowhere again; anything else that is done must not be done twice
-        let unmatched = matches!(&stay.question, Some(Question::Failed { failure }) if failure.code == "no_transition");
+        let unmatched =
+            matches!(&stay.question, Some(Question::Failed { failure }) if failure.code == "no_transition");
         stay.done &= !(speaks && unmatched);
         stay.attempts.clear();
         (stay.caught, stay.fell_back, stay.continued, stay.question) = (false, false, false, None);
@@ -125,7 +126,7 @@ impl Machine {
     }
 
     /// Nothing in this lane deals with the error.
-    fn end_failed(&mut self, failure: Failure) {
+    pub(super) fn end_failed(&mut self, failure: Failure) {
         if self.lane.parent.is_some() {
             self.stop_timers();
             self.lane.ended = Some(Err(Box::new(failure)));

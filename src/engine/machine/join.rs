@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::split::branch_name;
-use super::{Machine, RunEvent};
+use super::{Lane, Machine, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::workflow::{BranchErrors, ForEach, Join, Parallel, State, Work};
 use crate::engine::fork::{Fork, Leaving, failed_output};
@@ -27,13 +27,15 @@ impl Machine {
         let Some(finished) = self.leave_for(parent) else { return };
         let Some((_, state)) = self.here() else { return };
         self.tell_end(&state, at, &ended);
-        let Some(fork) = self.lane.fork.as_mut() else { return };
+        let Some((parent, fork)) = self.lane.frames.last().zip(self.lane.fork.as_mut()) else { return };
+        let inherited = parent.sub_result.as_ref().filter(|_| matches!(state.work, Work::Parallel(_)));
         fork.running.remove(&at);
         let frame = finished.frames.into_iter().next();
         fork.touched |= frame.as_ref().is_some_and(|frame| frame.touched);
         match ended {
             Ok(output) => {
                 fork.succeeded += 1;
+                fork.keep_child(at, inherited, frame.as_ref());
                 fork.outputs[at] = Some(output.unwrap_or(Value::Null));
                 if let (Work::Parallel(_), Some(frame)) = (&state.work, frame) {
                     fork.left.insert(at, Leaving::of(frame));
@@ -56,6 +58,17 @@ impl Machine {
                 self.fail_fork(&state);
             }
         }
+    }
+
+    /// Whether the state that forked can go on although this lane, one more than so far, has failed.
+    pub(super) fn tolerates_another(&self, lane: &Lane) -> bool {
+        let forked = lane.parent.and_then(|(id, _)| self.lane_of(id));
+        let tolerates = forked.and_then(|lane| {
+            let (frame, fork) = lane.frames.last().zip(lane.fork.as_ref())?;
+            let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+            Some(tolerates(&workflow.state(frame.state)?.work, fork, fork.failed + 1))
+        });
+        tolerates.unwrap_or(false)
     }
 
     fn tell_end(&mut self, state: &State, at: usize, ended: &Ended) {
@@ -112,6 +125,9 @@ impl Machine {
         self.tell_join(&fork);
         if let Err(conflict) = merged {
             return self.fail(*conflict);
+        }
+        if let Some((frame, (_, output))) = self.frame_mut().zip(fork.child.take()) {
+            frame.sub_result = Some(output);
         }
         let success = fork.failed == 0;
         let value = if let Work::Parallel(spec) = &state.work {
@@ -195,12 +211,33 @@ fn verdict(state: &State, fork: &Fork) -> Verdict {
     }
 }
 
-fn of_branches(spec: &Parallel, fork: &Fork) -> Verdict {
-    let needed = match spec.join {
-        Join::All => fork.total,
+fn tolerates(work: &Work, fork: &Fork, failed: usize) -> bool {
+    match work {
+        Work::Parallel(spec) => {
+            let collects = spec.on_error == BranchErrors::Collect && spec.join == Join::All;
+            collects || fork.total - failed >= needed(spec, fork.total)
+        }
+        Work::ForEach(spec) => failed <= tolerated(spec, fork.total),
+        Work::None
+        | Work::Agent { .. }
+        | Work::Child { .. }
+        | Work::Step(_)
+        | Work::Pause(_)
+        | Work::Wait(_)
+        | Work::Fail { .. } => false,
+    }
+}
+
+fn needed(spec: &Parallel, total: usize) -> usize {
+    match spec.join {
+        Join::All => total,
         Join::Any => 1,
-        Join::Count(count) => (count as usize).min(fork.total),
-    };
+        Join::Count(count) => (count as usize).min(total),
+    }
+}
+
+fn of_branches(spec: &Parallel, fork: &Fork) -> Verdict {
+    let needed = needed(spec, fork.total);
     let all = spec.join == Join::All;
     if !all && fork.succeeded >= needed {
         return Verdict::Enough;
@@ -214,14 +251,17 @@ fn of_branches(spec: &Parallel, fork: &Fork) -> Verdict {
     }
 }
 
+fn of_items(spec: &ForEach, fork: &Fork) -> Verdict {
+    if fork.failed > tolerated(spec, fork.total) { Verdict::Failed } else { Verdict::GoOn }
+}
+
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     clippy::cast_possible_truncation,
     reason = "a share of a number of items"
 )]
-fn of_items(spec: &ForEach, fork: &Fork) -> Verdict {
-    let share = (fork.total as f64 * spec.tolerated_percent / 100.0).floor() as usize;
-    let tolerated = share.max(spec.tolerated_failures as usize);
-    if fork.failed > tolerated { Verdict::Failed } else { Verdict::GoOn }
+fn tolerated(spec: &ForEach, total: usize) -> usize {
+    let share = (total as f64 * spec.tolerated_percent / 100.0).floor() as usize;
+    share.max(spec.tolerated_failures as usize)
 }

@@ -1,5 +1,5 @@
 //! Limits of visits and calls: reaching one goes to `on_limit`, else to a `catch` that names it, else asks, else
-//! pauses (A52, FSM-16).
+//! pauses (A52, FSM-16). Where nobody can be asked, a branch or item fails alone if that is tolerated.
 
 use super::{Asked, Frame, Lane, Machine, Phase};
 use crate::domain::failure::Failure;
@@ -15,6 +15,8 @@ use crate::engine::turn::INTERRUPTED;
 enum Exit {
     OnLimit(StateIx),
     Catch(usize),
+    /// The branch or item fails alone: the state that forked tolerates it.
+    Fail,
 }
 
 impl Machine {
@@ -68,7 +70,9 @@ impl Machine {
             | Asked::Pause
             | Asked::Failed => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
         };
-        let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else { return false };
+        let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else {
+            return false;
+        };
         // what this lane waited for has just been answered
         self.lane.phase = Phase::New;
         if !self.switch(lane) {
@@ -88,6 +92,7 @@ impl Machine {
                 self.tell_caught(failure, "on_limit", Some(name));
                 self.follow(state.transitions.len(), target, Vec::new());
             }
+            Exit::Fail => self.end_failed(failure),
         }
         true
     }
@@ -104,6 +109,9 @@ impl Machine {
             let found = (0..=from).rev().find_map(|at| Some((at, self.exit_of(lane, at, limit, code)?)));
             if let Some((at, exit)) = found {
                 return Some((id, at, exit));
+            }
+            if !self.spec.interactive && is_local(limit.0) && self.tolerates_another(lane) {
+                return Some((id, 0, Exit::Fail));
             }
             id = lane.parent?.0;
             from = self.lane_of(id)?.frames.len().checked_sub(1)?;
@@ -179,6 +187,11 @@ impl Machine {
         self.error = Some(self.located(failure));
         self.finish(RunStatus::Paused, None);
     }
+}
+
+/// Reached by one branch or item, while the others can go on.
+fn is_local(asked: Asked) -> bool {
+    !matches!(asked, Asked::ModelCalls | Asked::Budget(Scope::Run, _))
 }
 
 /// Under which name a way out is remembered as taken: limits of the whole run once for all states of a frame, any

@@ -59,13 +59,14 @@ pub(super) fn fit(groups: &mut Vec<Group<'_>>, context: &ContextSpec) -> Result<
     groups.retain(|_| !gone.next().unwrap_or(false));
     let mut fit = Fit { dropped, ..Fit::WHOLE };
     if total > limit {
-        elide(groups, limit, kept, &mut fit);
+        elide(groups, limit, kept, &mut fit)?;
     }
     Ok(fit)
 }
 
-/// Nothing whole can go any more: answers of tools, summaries and the newest text lose their middle.
-fn elide(groups: &mut Vec<Group<'_>>, limit: usize, kept: usize, fit: &mut Fit) {
+/// Nothing whole can go any more: answers of tools, summaries and the newest text lose their middle. The arguments
+/// of the newest calls cannot.
+fn elide(groups: &mut Vec<Group<'_>>, limit: usize, kept: usize, fit: &mut Fit) -> Result<(), Overflow> {
     let whole: usize = groups.iter().map(|group| group.elidable).sum();
     let mut texts = groups.iter().map(|group| group.length).sum::<usize>() - whole;
     for group in groups.iter_mut().filter(|group| group.summary) {
@@ -79,8 +80,11 @@ fn elide(groups: &mut Vec<Group<'_>>, limit: usize, kept: usize, fit: &mut Fit) 
     fit.dropped += before - groups.len();
     fit.answers = (whole > 0).then(|| (limit.saturating_sub(texts), whole));
     let last = groups.last_mut().filter(|group| group.entry.calls.is_empty() && !group.keep);
-    if let Some(last) = last.filter(|_| texts > limit) {
-        last.room = Some(limit - kept);
+    match last {
+        Some(last) if texts > limit => last.room = Some(limit - kept),
+        None if texts > limit => return Err(Overflow { length: texts, limit }),
+        Some(_) | None => {}
     }
     fit.cut = groups.iter().filter(|group| group.room.is_some()).count();
+    Ok(())
 }

@@ -82,8 +82,7 @@ fn time_counts_without_a_model_call() {
 #[test]
 fn branches_that_ask_the_same_are_granted_it_once() {
     let mut play = Play::new(vec![fan(2, tokens(None, 100), 10)], true);
-    let asked =
-        |play: &Play| play.lines.iter().filter(|line| *line == "ask budget.tokens").count();
+    let asked = |play: &Play| play.lines.iter().filter(|line| *line == "ask budget.tokens").count();
     for tokens in [60, 60, 10] {
         play.act(Act::Costs(tokens));
     }

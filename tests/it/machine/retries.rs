@@ -43,14 +43,8 @@ fn work_that_is_done_is_not_done_again() {
 fn a_result_that_does_not_fit_is_asked_for_again() {
     let store = Some(Store { key: None, schema: Some(json!({"type": "integer"})) });
     let start = State { store, ..with(state("start", speak(), 1), all(2)) };
-    let expected = [
-        "enter start",
-        "model",
-        "retry 2/2 in 0 after validation",
-        "model",
-        "enter stop",
-        "end completed",
-    ];
+    let expected =
+        ["enter start", "model", "retry 2/2 in 0 after validation", "model", "enter stop", "end completed"];
     let acts = vec![Act::Says("many"), Act::Time, Act::Says("7")];
     check("validation", vec![workflow(vec![start])], false, acts, &expected);
 }
@@ -59,10 +53,10 @@ fn a_result_that_does_not_fit_is_asked_for_again() {
 fn a_state_that_is_being_left_is_not_tried_again() {
     let before = Catch { before: Some(BEFORE), ..catch(&["tool.failed"], 1) };
     let start = with(state("start", shell(), 1), Recovery { catch: vec![before], ..all(1) });
-    let start = State { recovery: Recovery { retry: vec![retry(&["script"], 3, 0)], ..start.recovery }, ..start };
+    let start =
+        State { recovery: Recovery { retry: vec![retry(&["script"], 3, 0)], ..start.recovery }, ..start };
     let failed = Act::Tool(ToolOutcome { ok: false, ..ToolOutcome::default() });
-    let expected =
-        ["enter start", "run shell {}", "catch takes tool.failed to stop", "end failed script"];
+    let expected = ["enter start", "run shell {}", "catch takes tool.failed to stop", "end failed script"];
     let acts = vec![failed, Act::Throws(BEFORE)];
     check("before of a catch", vec![workflow(vec![start])], false, acts, &expected);
 }
@@ -108,14 +102,15 @@ fn the_next_attempt_sees_what_the_tools_of_the_last_one_did() {
         };
         let mut play = Play::new(vec![one], false);
         let seen = |play: &Play| {
-            let Some(Effect::CallModel { request, .. }) = play.pending.last() else { panic!("{:?}", play.lines) };
+            let Some(Effect::CallModel { request, .. }) = play.pending.last() else {
+                panic!("{:?}", play.lines)
+            };
             request.messages.iter().filter(|message| message.content.contains("deployed it")).count()
         };
-        for act in [Act::Calls("deploy"), Act::Tool(ToolOutcome {
-            ok: true,
-            content: "deployed it".to_owned(),
-            ..ToolOutcome::default()
-        })] {
+        for act in [
+            Act::Calls("deploy"),
+            Act::Tool(ToolOutcome { ok: true, content: "deployed it".to_owned(), ..ToolOutcome::default() }),
+        ] {
             play.act(act);
         }
         assert_eq!(seen(&play), 1, "{side:?}");
@@ -145,7 +140,11 @@ fn private_work_of_a_state_that_was_left_is_seen_by_nobody() {
     }];
     let mut play = Play::new(vec![one], false);
     play.act(Act::Calls("deploy"));
-    play.act(Act::Tool(ToolOutcome { ok: true, content: "deployed it".to_owned(), ..ToolOutcome::default() }));
+    play.act(Act::Tool(ToolOutcome {
+        ok: true,
+        content: "deployed it".to_owned(),
+        ..ToolOutcome::default()
+    }));
     play.act(broken());
     let Some(Effect::CallModel { request, .. }) = play.pending.last() else { panic!("{:?}", play.lines) };
     assert!(request.messages.iter().all(|message| !message.content.contains("deployed it")));

@@ -49,9 +49,10 @@ fn a_question_that_is_overtaken_is_closed_and_every_fork_ends() {
         let ways = ["joined", "timed out", "cancelled"];
         for way in ways {
             let mut play = Play::new(vec![fork(asks.clone(), Some(500))], true);
-            let asked = play.pending.iter().find(|effect| {
-                matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. })
-            });
+            let asked = play
+                .pending
+                .iter()
+                .find(|effect| matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. }));
             let asked = asked.and_then(call_of).unwrap_or_else(|| panic!("{:?}", play.pending));
             match way {
                 "joined" => play.act(Act::Says("done")),
@@ -59,7 +60,8 @@ fn a_question_that_is_overtaken_is_closed_and_every_fork_ends() {
                 _ => play.feed(cancel()),
             }
             let (_, events) = replay(Arc::clone(&play.spec), play.inputs.clone());
-            let closed = events.iter().filter(|(_, event)| *event == RunEvent::PersonAnswered { call: asked });
+            let closed =
+                events.iter().filter(|(_, event)| *event == RunEvent::PersonAnswered { call: asked });
             assert_eq!(closed.count(), 1, "{way}: {asks:?}");
             let joined = events.iter().filter(|(_, event)| matches!(event, RunEvent::Joined { .. })).count();
             assert_eq!(joined, usize::from(way != "cancelled"), "{way}: {asks:?}");
