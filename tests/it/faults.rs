@@ -114,6 +114,18 @@ fn sound_files_have_no_findings() {
 }
 
 #[test]
+fn shipped_workflows_have_no_findings() {
+    let catalog = catalog();
+    assert!(catalog.workflows().len() >= 9 && !catalog.has_errors());
+    for entry in catalog.workflows() {
+        let found = match catalog.check(&entry.name) {
+            Ok((_, found)) | Err(found) => found,
+        };
+        assert_eq!(found, [], "{}", entry.name);
+    }
+}
+
+#[test]
 fn seeded_faults_are_found_where_they_are() {
     let catalog = catalog();
     let (mut count, mut missed) = (0, Vec::new());
