@@ -186,6 +186,7 @@ impl Backend for Desk {
             description: entry.description.clone(),
             input: entry.inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", "),
             waits_for_input: entry.start == StartCondition::OnUserInput,
+            needs_input: entry.inputs.iter().any(|input| input.required),
             layer: entry.layer,
             broken: catalog.program(&entry.name).err().and_then(|found| first_error(&catalog, &found)),
         };
@@ -378,6 +379,7 @@ fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
             description: String::new(),
             input: String::new(),
             waits_for_input: false,
+            needs_input: false,
             layer: file.layer,
             broken: Some(crate::config::render::compact(broken)),
         })

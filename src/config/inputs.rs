@@ -20,8 +20,8 @@ pub struct InputError {
     pub missing: bool,
 }
 
-/// The rest of a command line. With one declared input the text is its value; with several it must be a
-/// JSON object. One matching outer pair of quotes is removed.
+/// The rest of a command line. With one declared input the text is its value, and so it is with the only one of
+/// several that must be given; otherwise it must be a JSON object. One matching outer pair of quotes is removed.
 pub fn from_text(parameters: &[Parameter], text: &str) -> Result<Map<String, Value>, InputError> {
     let text = unquoted(text.trim());
     match parameters {
@@ -36,13 +36,21 @@ pub fn from_text(parameters: &[Parameter], text: &str) -> Result<Map<String, Val
         many if text.is_empty() => from_values(many, &Map::new()),
         many => match parse(text) {
             Some(Value::Object(values)) => from_values(many, &values),
-            _ => {
-                let names: Vec<&str> = many.iter().map(|one| one.name.as_str()).collect();
-                let message = format!("this workflow takes several inputs: {}", names.join(", "));
-                Err(refuse("", message, "give them as a JSON object: {\"name\": value, …}"))
-            }
+            _ => match only_required(many) {
+                Some(only) => from_values(many, &Map::from_iter([(only.name.clone(), Value::from(text))])),
+                None => {
+                    let names: Vec<&str> = many.iter().map(|one| one.name.as_str()).collect();
+                    let message = format!("this workflow takes several inputs: {}", names.join(", "));
+                    Err(refuse("", message, "give them as a JSON object: {\"name\": value, …}"))
+                }
+            },
         },
     }
+}
+
+fn only_required(parameters: &[Parameter]) -> Option<&Parameter> {
+    let mut required = parameters.iter().filter(|parameter| parameter.required);
+    required.next().filter(|_| required.next().is_none())
 }
 
 /// Named values, for callers that have them. Unknown names are refused.
@@ -253,13 +261,17 @@ mod tests {
             ("{\"a\": 1, \"c\": 2}", "c", "there is no input `c`"),
             ("{\"b\": \"x\"}", "a", "the input `a` is missing"),
             ("", "a", "the input `a` is missing"),
-            ("just text", "", "this workflow takes several inputs: a, b"),
+            ("just text", "a", "`a` must be of type number, found just text"),
             ("{\"a\": []}", "a", "`a` must be of type number, found []"),
         ];
         for (text, field, message) in rows {
             let error = from_text(&many, text).unwrap_err();
             assert_eq!((error.parameter.as_str(), error.message.as_str()), (field, message), "{text}");
         }
+        assert_eq!(from_text(&many, "3").unwrap(), *json!({"a": 3}).as_object().unwrap());
+        many[1].required = true;
+        let error = from_text(&many, "just text").unwrap_err();
+        assert_eq!(error.message, "this workflow takes several inputs: a, b");
         assert!(from_text(&[], "x").is_err() && from_text(&[], "").unwrap().is_empty());
     }
 

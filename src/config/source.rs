@@ -37,7 +37,7 @@ impl SourceFile {
 }
 
 /// Findings of one file that are kept: nobody reads more, and a file of garbage could hold millions.
-const MOST: usize = 500;
+const MOST: usize = 200;
 
 /// Collects every problem of one file in one pass.
 #[derive(Debug)]

@@ -28,6 +28,7 @@ mod visit;
 mod wait;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -42,7 +43,7 @@ use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::cost::CostLedger;
 use crate::domain::failure::Failure;
-use crate::domain::ids::{CallId, SnapshotId, Timestamp};
+use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::domain::script::{ScriptJob, ScriptTask};
 use crate::domain::workflow::{State, Workflow};
@@ -90,6 +91,20 @@ pub struct Machine {
     result: Option<Value>,
     error: Option<Failure>,
     out: Output,
+}
+
+/// A state that is there, where it stands.
+struct Here {
+    workflow: Arc<Workflow>,
+    at: StateIx,
+}
+
+impl Deref for Here {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.workflow.states[self.at.0]
+    }
 }
 
 impl Machine {
@@ -213,11 +228,12 @@ impl Machine {
         self.spec.program.workflows.get(frame.workflow.0).cloned()
     }
 
-    /// The current state with its workflow; cheap to clone because definitions are shared.
-    fn here(&self) -> Option<(Arc<Workflow>, State)> {
+    /// The current state with its workflow. Nothing is copied: a state may hold a long list of items.
+    fn here(&self) -> Option<(Arc<Workflow>, Here)> {
         let workflow = self.workflow()?;
-        let state = workflow.state(self.frame()?.state)?.clone();
-        Some((workflow, state))
+        let at = self.frame()?.state;
+        workflow.state(at)?;
+        Some((Arc::clone(&workflow), Here { workflow, at }))
     }
 
     /// The current state's path name.

@@ -20,6 +20,8 @@ pub struct WorkflowLine {
     pub input: String,
     /// `start_condition: on_user_input`: without an input it waits for the next text.
     pub waits_for_input: bool,
+    /// One of its inputs has no default.
+    pub needs_input: bool,
     pub layer: Layer,
     /// Why it cannot be started: the first finding in one line.
     pub broken: Option<String>,

@@ -17,6 +17,7 @@ mod scripts;
 mod secrets;
 mod seed;
 mod settings;
+mod shipped;
 mod simulate;
 mod snapshots;
 mod steps;

@@ -287,9 +287,8 @@ impl Weather {
         for (_, event) in &self.events {
             match event {
                 RunEvent::Forked { state, total, .. } => {
-                    if open.insert(state, [*total, 0, 0]).is_some() {
-                        twice.insert(state.as_str());
-                    }
+                    let running = open.insert(state, [*total, 0, 0]);
+                    twice.extend(running.map(|_| state.as_str()));
                 }
                 RunEvent::BranchFinished { state, .. } if twice.contains(state.as_str()) => {}
                 RunEvent::Joined { state, .. } if twice.contains(state.as_str()) => joins += 1,

@@ -295,6 +295,7 @@ fn workflow_lines() -> Vec<WorkflowLine> {
             description: "A coder and a reviewer share one context.".into(),
             input: "the coding task".into(),
             waits_for_input: false,
+            needs_input: true,
             layer: Layer::BuiltIn,
             broken: None,
         },
@@ -302,6 +303,7 @@ fn workflow_lines() -> Vec<WorkflowLine> {
             name: "tick".into(),
             layer: Layer::User,
             waits_for_input: true,
+            needs_input: true,
             ..WorkflowLine::default()
         },
         WorkflowLine { name: "plain".into(), ..WorkflowLine::default() },

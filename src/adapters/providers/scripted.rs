@@ -11,17 +11,20 @@
 //!       { "tool_calls": [ { "name": "read_file", "arguments": { "path": "a.rs" } } ] },
 //!       { "text": "and", "tool_calls": [ { "name": "list", "arguments": "{bad json", "id": "call_9" } ] },
 //!       { "error": { "kind": "rate_limited", "retry_after_ms": 500, "message": "slow down" } },
-//!       { "match": "fix (it|them)", "reply": { "text": "Fixed." } }
+//!       { "match": "fix (it|them)", "reply": { "text": "Fixed." } },
+//!       { "sees": ["first this", "then that"], "sees_not": ["a secret"], "reply": { "text": "Seen." } }
 //!     ] } }
 //! ```
 //! `replies` holds a list per agent id, child workflows' agents included; each call takes the next one, a retry too.
-//! `match` is a regular expression or a plain part of the last message and must fit, else the run has drifted.
+//! `match` is a regular expression or a plain part of the last message and must fit, else the run has drifted. So must
+//! `sees`: each of its texts is in what the agent is shown, the system prompt included, in this order; and `sees_not`.
 //! Error kinds: rate_limited, overloaded, transport, timeout, auth, too_long, refused, protocol. `chunk`
 //! is the number of characters per streamed piece (default: all at once). Without `usage` it is estimated.
 //! Other keys at the top belong to other readers of the file; unknown keys inside a reply are refused.
 
 mod fault;
 mod script;
+mod wants;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -153,15 +156,11 @@ impl ScriptedModel {
                 list.len()
             )));
         };
-        let last = request.messages.last().map_or("", |message| message.content.as_str());
-        if let Some(fit) = &reply.fit
-            && !fit.fits(last)
-        {
+        if let Err(wanted) = reply.wants.judge(&request.messages) {
             return Err(drift(format!(
-                "agent `{agent}` in state `{}` asked {asked}, but reply {} of its script expects `{}`",
+                "agent `{agent}` in state `{}` asked {asked}, but reply {} of its script expects {wanted}",
                 request.state,
                 index + 1,
-                fit.text()
             )));
         }
         next.insert(agent.clone(), index + 1);

@@ -1,5 +1,7 @@
 //! Scripts of a workflow: parsed, their names judged (E05–E07), inputs told apart from text (A8, W07).
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::super::script_facts::{Facts, Library, Name, SyntaxError, facts, is_known, known_names};
@@ -24,13 +26,19 @@ pub struct Around<'c> {
 
 /// Compiles every script of a workflow; what does not parse is left out and found.
 pub fn compile(form: &WorkflowForm, around: Around<'_>, findings: &mut Findings<'_>) -> Vec<StateScripts> {
-    form.states.iter().map(|state| Compiler { form, around, findings, apart: false }.state(state)).collect()
+    let parsed = Parsed::default();
+    let mut compiler = Compiler { form, around, findings, parsed: &parsed, apart: false };
+    form.states.iter().map(|state| compiler.state(state)).collect()
 }
+
+/// What was parsed already: conditions repeat themselves from state to state.
+type Parsed = RefCell<HashMap<(ScriptKind, String), Result<Facts, SyntaxError>>>;
 
 struct Compiler<'c, 'f, 'a> {
     form: &'c WorkflowForm,
     around: Around<'c>,
     findings: &'f mut Findings<'a>,
+    parsed: &'c Parsed,
     /// The text is a whole file, not a string in JSON.
     apart: bool,
 }
@@ -81,8 +89,14 @@ impl Compiler<'_, '_, '_> {
 
     /// As `script_facts::facts`, with the names of the script file known.
     fn facts(&self, source: &str, kind: ScriptKind) -> Result<Facts, SyntaxError> {
-        let facts = facts(source, kind)?;
-        Ok(self.explained(facts))
+        let key = (kind, source.to_owned());
+        let known = self.parsed.borrow().get(&key).cloned();
+        let facts = known.unwrap_or_else(|| {
+            let found = facts(source, kind);
+            self.parsed.borrow_mut().insert(key, found.clone());
+            found
+        });
+        facts.map(|facts| self.explained(facts))
     }
 
     fn explained(&self, mut facts: Facts) -> Facts {
@@ -163,8 +177,13 @@ impl Compiler<'_, '_, '_> {
         };
         let whole = Text { value: file.text.to_string(), span: 0..file.text.len() };
         let mut findings = Findings::new(&file);
-        let mut apart =
-            Compiler { form: self.form, around: self.around, findings: &mut findings, apart: true };
+        let mut apart = Compiler {
+            form: self.form,
+            around: self.around,
+            findings: &mut findings,
+            parsed: self.parsed,
+            apart: true,
+        };
         let found = apart.template(&whole);
         self.findings.list.append(&mut findings.list);
         match found {

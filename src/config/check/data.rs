@@ -1,7 +1,7 @@
 //! `common_data`: an output that nothing writes (W08), names that hide the host's (W10), who counts rounds (I01).
 
 use super::super::source::Findings;
-use super::super::workflow_file::inside;
+use super::super::workflow_file::{WorkflowForm, inside};
 use super::Unit;
 use crate::domain::diagnostic::Severity;
 
@@ -38,12 +38,17 @@ fn output(unit: &Unit, findings: &mut Findings<'_>) {
                 }
             }
         }
-        (None, Some(output)) if !written.contains(output.name.value.as_str()) => {
+        (None, Some(output)) if !written.contains(output.name.value.as_str()) && !ends_with_a_value(form) => {
             let message = format!("nothing writes the output `{}`", output.name.value);
             findings.warning("W08", output.name.span.clone(), message, hint(&output.name.value));
         }
         (None, _) => {}
     }
+}
+
+/// Whether a state other than `stop` ends the workflow and gives its output.
+fn ends_with_a_value(form: &WorkflowForm) -> bool {
+    form.states.iter().any(|state| state.scope.is_empty() && state.is_terminal() && state.input.is_some())
 }
 
 fn shadows(unit: &Unit, findings: &mut Findings<'_>) {

@@ -51,8 +51,13 @@ impl Graph {
             return;
         }
         let states = &unit.form.states;
+        // of a body that is never entered only its owner is named
+        let entered = |state: &StateForm| {
+            let inside = (0..states.len()).filter(|at| self.reachable[*at]).flat_map(|at| &self.inside[at]);
+            state.scope.is_empty() || inside.into_iter().any(|start| states[*start].scope == state.scope)
+        };
         for (at, state) in states.iter().enumerate() {
-            if !self.reachable[at] && at != self.stop && !state.implied {
+            if !self.reachable[at] && at != self.stop && !state.implied && entered(state) {
                 let message = format!("the state `{}` cannot be reached from `start`", state.name.value);
                 let hint = "add a transition to it, or remove it";
                 findings.warning("W01", state.name.span.clone(), message, Some(hint.to_owned()));

@@ -12,34 +12,54 @@ impl Speakers {
     pub(super) fn new(unit: &Unit, graph: &Graph) -> Self {
         let agents = unit.form.agents.len();
         let own: Vec<Option<usize>> = unit.form.states.iter().map(|state| unit.speaker(state)).collect();
-        let only = |agent: usize| (0..agents).map(|one| one == agent).collect::<Vec<bool>>();
         let mut before = vec![vec![false; agents]; graph.next.len()];
         let mut after = before.clone();
         for (at, agent) in own.iter().enumerate() {
             if let Some(agent) = agent {
-                after[at] = only(*agent);
+                after[at][*agent] = true;
             }
         }
-        let mut open: Vec<usize> = graph.start.into_iter().collect();
-        let mut visited = vec![false; graph.next.len()];
-        while let Some(at) = open.pop() {
-            visited[at] = true;
-            if own.get(at).copied().flatten().is_none() {
-                after[at] = before[at].clone();
-            }
-            for next in graph.next[at].iter().chain(&graph.inside[at]) {
-                let mut grown = !visited[*next];
-                for agent in 0..agents {
-                    if after[at][agent] && !before[*next][agent] {
-                        before[*next][agent] = true;
-                        grown = true;
+        let ends = ends(unit, graph);
+        // both only ever grow, so this comes to rest
+        let mut grown = true;
+        while std::mem::take(&mut grown) {
+            for at in (0..graph.next.len()).filter(|at| graph.reachable[*at]) {
+                if own.get(at).copied().flatten().is_none() {
+                    grown |= join(&mut after[at], &before[at]);
+                    for end in &ends[at] {
+                        let inside = after[*end].clone();
+                        grown |= join(&mut after[at], &inside);
                     }
                 }
-                if grown {
-                    open.push(*next);
+                for next in graph.next[at].iter().chain(&graph.inside[at]) {
+                    grown |= join(&mut before[*next], &after[at]);
                 }
             }
         }
         Self { before, after }
     }
+}
+
+/// The states that end the bodies of each state.
+fn ends(unit: &Unit, graph: &Graph) -> Vec<Vec<usize>> {
+    let states = &unit.form.states;
+    let mut ends = vec![Vec::new(); graph.next.len()];
+    for (at, inside) in graph.inside.iter().enumerate() {
+        for start in inside {
+            let scope = &states[*start].scope;
+            let last = states.iter().enumerate().filter(|(_, one)| one.is_terminal() && one.scope == *scope);
+            ends[at].extend(last.map(|(end, _)| end));
+        }
+    }
+    ends
+}
+
+/// Adds everybody of `more`; whether that was anybody new.
+fn join(to: &mut [bool], more: &[bool]) -> bool {
+    let mut grown = false;
+    for (one, more) in to.iter_mut().zip(more) {
+        grown |= *more && !*one;
+        *one |= more;
+    }
+    grown
 }

@@ -2,7 +2,9 @@
 
 use super::shape::{Definition, Field, Shape, Table, field};
 
-use Shape::{Any, Count, List, Map, Ref, Text, Whole, Words};
+use Shape::{Any, Count, Either, List, Map, Ref, Text, Whole, Words};
+
+const TEXTS: Shape = Either(&[Text, List(&Text)]);
 
 pub(super) fn definitions() -> Vec<Definition> {
     vec![file().into(), reply().into(), spoken().into(), call().into(), error().into(), usage().into()]
@@ -34,7 +36,13 @@ const REPLY_FIELDS: &[Field] = &[
         Text,
         "Only if the last message holds this text or fits this regular expression; then `reply` is the answer.",
     ),
-    field("reply", Ref("spoken"), "The answer if `match` fits."),
+    field(
+        "sees",
+        TEXTS,
+        "Only if all that the agent is shown, its prompt included, holds these texts in this order; then `reply` is the answer.",
+    ),
+    field("sees_not", TEXTS, "Only if nothing that the agent is shown holds one of these texts."),
+    field("reply", Ref("spoken"), "The answer if `match`, `sees` and `sees_not` fit."),
     field("text", Text, "What is said."),
     field("reasoning", Text, "What is thought, where a model shows it."),
     field("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),

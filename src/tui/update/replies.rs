@@ -136,7 +136,7 @@ fn choose_workflow(model: &mut Model, wanted: String, list: &[WorkflowLine]) -> 
         model.say(Item::line(Tone::Bad, &format!("no workflow {wanted} — {tail}")));
         return Vec::new();
     };
-    if line.broken.is_some() || (line.input.is_empty() && !line.waits_for_input) {
+    if line.broken.is_some() || (!line.needs_input && !line.waits_for_input) {
         return vec![Cmd::StartWorkflow { name: wanted, input: String::new() }];
     }
     let what = if line.input.is_empty() { "a text" } else { &line.input };

@@ -5,20 +5,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use super::shipped::names as shipped;
 use super::world::{World, talk, workflow};
-
-/// Workflow names of the files that are shipped.
-fn shipped() -> Vec<String> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/workflows");
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
-        .filter_map(|file| file.strip_suffix(".json").map(str::to_owned))
-        .filter(|name| !name.contains('.'))
-        .collect();
-    names.sort();
-    names
-}
 
 /// Each is a picture in `tests/frames`, to be looked at when it changes.
 #[test]

@@ -62,7 +62,7 @@ fn without_an_answer() {
     let led = Pause { on_timeout: Some(StateIx(1)), ..ttl(pause(PauseKind::Text)) };
     let end = ["enter stop", "end completed"];
     let took = [&[r#"set {"said":"d"}"#], &end[..]].concat();
-    let rows: Vec<(&str, Pause, bool, Vec<Act>, Vec<&str>)> = vec![
+    let rows = [
         ("headless, with a default", with_default(), false, vec![], took.clone()),
         ("headless, without", pause(PauseKind::Text), false, vec![], vec!["end paused input_required"]),
         ("headless, in time", ttl(with_default()), false, vec![], vec!["end paused input_required"]),

@@ -119,9 +119,9 @@ fn deep_and_huge_files_end_in_findings_and_soon() {
     let huge = "x".repeat(10_000_000);
     let many =
         |item: &dyn Fn(usize) -> String, count: usize| (0..count).map(item).collect::<Vec<_>>().join(",");
-    let keys = many(&|at| format!("\"k{at}\": {at}"), 200_000);
+    let keys = many(&|at| format!("\"k{at}\": {at}"), 50_000);
     let states =
-        many(&|at| format!(r#"{{"name": "s{at}", "transition": [{{"target": "s{}"}}]}}"#, at + 1), 3_000);
+        many(&|at| format!(r#"{{"name": "s{at}", "transition": [{{"target": "s{}"}}]}}"#, at + 1), 1_000);
     for (text, code) in [
         (SMALL.replace("\"start\"", &format!("\"{huge}\"")), "E01"),
         (SMALL.replace("{\"name\"", &format!("{{\"{huge}\": 1, \"name\"")), "E14"),

@@ -10,10 +10,11 @@ use crate::domain::model::ModelError;
 use crate::domain::scripted::Fit;
 
 use super::fault::{BadScript, Problem, Spot};
+use super::wants::Wants;
 
 #[derive(Debug)]
 pub struct Reply {
-    pub fit: Option<Fit>,
+    pub wants: Wants,
     pub delay_ms: u64,
     /// Characters per streamed piece.
     pub chunk: Option<usize>,
@@ -36,7 +37,9 @@ pub struct Answer {
 }
 
 const REPLY_KEYS: [&str; 7] = ["text", "tool_calls", "error", "delay_ms", "chunk", "usage", "reasoning"];
-const MATCH_KEYS: [&str; 4] = ["match", "reply", "delay_ms", "chunk"];
+/// Those of them that say what the agent must be asked.
+const WANTS_KEYS: [&str; 3] = ["match", "sees", "sees_not"];
+const MATCH_KEYS: [&str; 6] = ["match", "sees", "sees_not", "reply", "delay_ms", "chunk"];
 const CALL_KEYS: [&str; 3] = ["name", "arguments", "id"];
 const ERROR_KEYS: [&str; 3] = ["kind", "retry_after_ms", "message"];
 
@@ -65,25 +68,48 @@ pub fn read(file: &Value) -> Result<(String, BTreeMap<String, Vec<Reply>>), BadS
 
 fn reply(value: &Value, at: &Spot, problems: &mut Vec<Problem>) -> Option<Reply> {
     let members = object(value, at, problems)?;
-    let Some(wanted) = members.get("match") else { return plain(members, at, problems) };
+    let Some(first) = WANTS_KEYS.into_iter().find(|key| members.contains_key(*key)) else {
+        return plain(members, at, problems);
+    };
     unknown(members, &MATCH_KEYS, at, problems);
-    let Some(wanted) = wanted.as_str() else {
-        problems.push(at.key("match").problem("a text is needed"));
+    let Some(inner) = members.get("reply") else {
+        problems.push(at.problem(format!("`{first}` needs a `reply` beside it")));
         return None;
     };
-    let Some(inner) = members.get("reply") else {
-        problems.push(at.problem("`match` needs a `reply` beside it"));
-        return None;
+    let wants = Wants {
+        last: members.get("match").and_then(|wanted| fit(wanted, &at.key("match"), problems)),
+        sees: fits(members, "sees", at, problems),
+        sees_not: fits(members, "sees_not", at, problems),
     };
     let at = at.key("reply");
     let inner = object(inner, &at, problems)?;
     let found = plain(inner, &at, problems)?;
     Some(Reply {
-        fit: Some(Fit::new(wanted)),
+        wants,
         delay_ms: found.delay_ms.max(number(members, "delay_ms", &at, problems).unwrap_or(0)),
         chunk: found.chunk.or_else(|| chunk(members, &at, problems)),
         ..found
     })
+}
+
+fn fits(members: &Map<String, Value>, key: &str, at: &Spot, problems: &mut Vec<Problem>) -> Vec<Fit> {
+    let at = at.key(key);
+    match members.get(key) {
+        None => Vec::new(),
+        Some(Value::Array(list)) => {
+            let read = |(index, text)| fit(text, &at.item(index), problems);
+            list.iter().enumerate().filter_map(read).collect()
+        }
+        Some(text) => fit(text, &at, problems).into_iter().collect(),
+    }
+}
+
+fn fit(value: &Value, at: &Spot, problems: &mut Vec<Problem>) -> Option<Fit> {
+    let text = value.as_str();
+    if text.is_none() {
+        problems.push(at.problem("a text is needed"));
+    }
+    text.map(Fit::new)
 }
 
 fn plain(members: &Map<String, Value>, at: &Spot, problems: &mut Vec<Problem>) -> Option<Reply> {
@@ -102,7 +128,7 @@ fn plain(members: &Map<String, Value>, at: &Spot, problems: &mut Vec<Problem>) -
         None => Outcome::Answer(answer),
     };
     Some(Reply {
-        fit: None,
+        wants: Wants::default(),
         delay_ms: number(members, "delay_ms", at, problems).unwrap_or(0),
         chunk: chunk(members, at, problems),
         usage: usage(members, at, problems),

@@ -85,11 +85,36 @@ async fn drift_says_what_was_asked_and_what_was_expected() {
     assert_eq!(model.unused(), [("coder".to_owned(), 0)]);
 }
 
+/// What three messages must hold, and what is said if they do not.
+#[tokio::test]
+async fn replies_ask_for_what_an_agent_is_shown() {
+    let rows = [
+        (json!({"sees": "first"}), ""),
+        (json!({"sees": ["first", "sec.nd", "third", "end"], "match": "third"}), ""),
+        (json!({"sees_not": ["fourth"], "sees": []}), ""),
+        (json!({"sees": ["second", "first"]}), "sees `first`, which it does not later"),
+        (json!({"sees": ["first", "fourth"]}), "sees `fourth`, which it does not at all"),
+        (json!({"sees": "first", "sees_not": "sec.nd"}), "does not see `sec.nd`, which it does"),
+        (json!({"sees": "first", "match": "second"}), "expects `second`"),
+    ];
+    for (mut reply, says) in rows {
+        reply["reply"] = json!({"text": "yes"});
+        let model = ScriptedModel::from_value(&json!({"replies": {"coder": [reply]}})).unwrap();
+        let mut asked = request("coder", "first");
+        asked.messages.push(ChatMessage::text(ChatRole::Assistant, "second"));
+        asked.messages.push(ChatMessage::text(ChatRole::User, "third and end"));
+        let came = model.call(&asked, &Heard::default()).await;
+        let error = came.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(if says.is_empty() { error.is_empty() } else { error.contains(says) }, "{reply}: {error}");
+    }
+}
+
 #[test]
 fn every_problem_of_a_file_is_named_with_its_place() {
     let file = json!({"replies": {"a": [
         {"txt": "x"}, {"text": 3}, {"tool_calls": [{"arguments": {}}]}, {"error": {"kind": "sad"}}, {"match": "x"},
-        {"text": "x", "chunk": 0, "delay_ms": -1}, 7], "b": {}}});
+        {"text": "x", "chunk": 0, "delay_ms": -1}, 7, {"sees": "x"},
+        {"sees": ["x", 1], "sees_not": 2, "reply": {"text": "x"}}, {"match": 1, "reply": {"text": "x"}}], "b": {}}});
     let problems = ScriptedModel::from_value(&file).unwrap_err().problems;
     let starts = [
         "replies.a[0]: unknown key `txt`",
@@ -102,6 +127,10 @@ fn every_problem_of_a_file_is_named_with_its_place() {
         "replies.a[5].delay_ms: a whole number",
         "replies.a[5].chunk: at least 1",
         "replies.a[6]: an object",
+        "replies.a[7]: `sees` needs",
+        "replies.a[8].sees[1]: a text",
+        "replies.a[8].sees_not: a text",
+        "replies.a[9].match: a text",
         "replies.b: a list",
     ];
     assert_eq!(problems.len(), starts.len(), "{problems:#?}");
