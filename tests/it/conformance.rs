@@ -89,7 +89,7 @@ macro_rules! files {
 }
 
 files! {
-    actions agents budgets children contexts decisions fields fields2 foreach handlers library limits machine
+    actions agents budgets children contexts decisions fields fields2 foreach handlers lanes library limits machine
     parallel pauses recovery safety scripts snapshots step_safety steps steps2 unasked
 }
 
@@ -153,9 +153,8 @@ async fn played(case: &Case) -> (Vec<String>, Vec<ModelRequest>) {
         texts.workflows.iter_mut().for_each(|text| *text = text.replace(WEB, &url));
     }
     let mut scripted = None;
-    let mut stage = Stage::with_tools(&texts, |real| {
-        scripted.insert(world::Scripted::new(real, &case.results)).clone()
-    });
+    let mut stage =
+        Stage::with_tools(&texts, |real| scripted.insert(world::Scripted::new(real, &case.results)).clone());
     if case.snapshots.as_deref() == Some("fail") {
         stage.break_snapshots();
     }
@@ -215,7 +214,9 @@ fn holds(field: &str, got: &Value, expected: &Value) -> bool {
             !events.any(|event| none.iter().any(|one| fits(event, one)))
         }
         ("error" | "hint", Value::String(words)) => got.as_str().is_some_and(|text| text.contains(words)),
-        (_, Value::Object(facts)) if named => facts.iter().all(|(name, wanted)| got[name.as_str()] == *wanted),
+        (_, Value::Object(facts)) if named => {
+            facts.iter().all(|(name, wanted)| got[name.as_str()] == *wanted)
+        }
         _ => got == expected,
     }
 }

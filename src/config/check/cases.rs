@@ -35,11 +35,7 @@ struct Subject {
 
 /// `None` if one of the conditions always holds; else what is known of the cases in which none does: descriptions
 /// of the values, empty if there is nothing certain to say.
-pub(super) fn open(
-    tests: &[&Test],
-    decisions: &Decisions<'_>,
-    known: &Known,
-) -> Option<Vec<String>> {
+pub(super) fn open(tests: &[&Test], decisions: &Decisions<'_>, known: &Known) -> Option<Vec<String>> {
     match tried(tests, decisions, known) {
         Some(open) => open,
         // too many to try: two conditions that exclude and complete each other are enough
