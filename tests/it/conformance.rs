@@ -89,7 +89,7 @@ macro_rules! files {
 }
 
 files! {
-    actions agents budgets children contexts decisions fields fields2 foreach handlers library limits machine
+    actions agents budgets children contexts decisions fields fields2 foreach handlers lanes library limits machine
     parallel pauses recovery safety scripts snapshots step_safety steps steps2 unasked
 }
 
