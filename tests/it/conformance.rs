@@ -3,15 +3,27 @@
 //!
 //! A case: `rule`, `about`, `workflows` (the first is run), `roles` (default: `shared.json`), `extra_roles` (a
 //! role file above them), `replies` per agent, `input` (with `line`: as typed, A46), `files` of the project, texts
-//! `beside` the workflow file (which is `w0.json`), `snapshots: "fail"`, `expect`. Of `expect`, every field that is
-//! there must hold: `status`, `path`, `output`, error `code` and its innermost `cause`, `warnings` (codes, all of
-//! them), `thread` (`author role: text` of everything said in a context), `notes` (codes that loading reports and
-//! goes on), `summaries` (`agent: entries`), or `findings` (codes that loading must report) / `findings_any`. Of
-//! what stands under an agent's id in `views` (messages of its last request, `role: text`, with ` +tool` for each
-//! call), `calls` (requests in all), `choices` (level, model and parameters) and `tools` (names of its last
-//! request), only the agents that `expect` names are looked at.
+//! `beside` the workflow file (which is `w0.json`), `snapshots: "fail"`, `models` (a catalogue above the shipped
+//! one), `results` (`{tool: [{ok, content, data}]}` of tools that are not run), `answers`, `expect`. `@web` in a
+//! workflow is the address of a server that answers `/status/404` with that status, anything else with the request.
+//!
+//! With `answers` a person is there, who answers each question with the next of them: `{"text"}`, `{"value"}`,
+//! `"continue"`, `"stop"`, `"silence"` (no answer to this one). `{"say"}` is said unasked while the question is open,
+//! before the answer that follows it, or is the answer itself with `"answers": true`.
+//!
+//! Of `expect`, every field that is there must hold: `status`, `path`, `output`, error `code` and its innermost
+//! `cause`, `warnings` (codes, all of them), `thread` (`author role: text` of everything said in a context), `notes`
+//! (codes that loading reports and goes on), `summaries` (`agent: entries`), or `findings` (codes that loading must
+//! report) / `findings_any`. `error` and `hint` are words that the innermost error's detail and the error's hint hold.
+//! `events` happen in this order among others, `absent` ones not at all; each is looked at for the fields it names.
+//! Only what `expect` names is looked at in `data` (what states of the root wrote), in `visits` (per state), and, by
+//! agent id, in `views` (messages of its last request, `role: text`, with ` +tool` for each call), `calls` (requests
+//! in all), `choices` (level, model and parameters) and `tools` (names of its last request).
 //!
 //! Every request of every case is also sent to a server that refuses what some real provider would refuse.
+
+mod coverage;
+mod world;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +37,7 @@ use synthdev::domain::message::ChatMessage;
 use synthdev::domain::model::{DeltaKind, ModelChoice, ModelRequest};
 use synthdev::domain::workflow::Program;
 use synthdev::engine::event::RunEvent;
+use synthdev::engine::spec::RunSpec;
 use synthdev::ports::model::{DeltaSink, ModelPort};
 
 use super::support::model_server::{Behaviour, ModelServer};
@@ -48,6 +61,10 @@ struct Case {
     /// `fail`: no snapshot can be stored.
     #[serde(default)]
     snapshots: Option<String>,
+    models: Option<Value>,
+    #[serde(default)]
+    results: Map<String, Value>,
+    answers: Option<Vec<Value>>,
     #[serde(default)]
     input: Value,
     #[serde(default)]
@@ -56,18 +73,28 @@ struct Case {
 }
 
 macro_rules! files {
-    ($($name:ident)*) => {$(
-        #[test]
-        fn $name() {
-            play(include_str!(concat!("../data/conformance/", stringify!($name), ".json")));
-        }
-    )*};
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                play(include_str!(concat!("../data/conformance/", stringify!($name), ".json")));
+            }
+        )*
+
+        /// Every file of cases by its name.
+        const FILES: &[(&str, &str)] = &[
+            $((stringify!($name), include_str!(concat!("../data/conformance/", stringify!($name), ".json")))),*
+        ];
+    };
 }
 
 files! {
-    actions agents budgets children contexts decisions fields handlers library limits machine pauses recovery
-    scripts snapshots steps
+    actions agents budgets children contexts decisions fields fields2 foreach handlers lanes library limits machine
+    parallel pauses recovery safety scripts snapshots step_safety steps steps2 unasked
 }
+
+/// What cases have that do not say otherwise.
+const SHARED: &str = include_str!("../data/conformance/shared.json");
 
 /// Plays all cases of a file and tells every one that fails.
 fn play(text: &str) {
@@ -120,7 +147,14 @@ async fn refusals(requests: &[ModelRequest]) -> Vec<String> {
 
 /// What is wrong with a case, and the requests that it made.
 async fn played(case: &Case) -> (Vec<String>, Vec<ModelRequest>) {
-    let mut stage = Stage::new(&texts(case));
+    let mut texts = texts(case);
+    if texts.workflows.iter().any(|text| text.contains(WEB)) {
+        let url = world::web().await;
+        texts.workflows.iter_mut().for_each(|text| *text = text.replace(WEB, &url));
+    }
+    let mut scripted = None;
+    let mut stage =
+        Stage::with_tools(&texts, |real| scripted.insert(world::Scripted::new(real, &case.results)).clone());
     if case.snapshots.as_deref() == Some("fail") {
         stage.break_snapshots();
     }
@@ -145,20 +179,21 @@ async fn played(case: &Case) -> (Vec<String>, Vec<ModelRequest>) {
         Ok(values) => values,
         Err(error) => return (vec![format!("the input is refused: {error}")], Vec::new()),
     };
-    let run = stage.start(spec(program, values));
-    stage.end().await;
+    let interactive = case.answers.is_some();
+    let run = stage.start(RunSpec { interactive, ..spec(program, values) });
+    let answers = case.answers.as_deref().unwrap_or_default();
+    let mut problems = world::lead(&mut stage, &run, answers).await;
     let requests = stage.heard.requests();
     let mut got = facts(&stage.seen());
     got["notes"] = found.iter().map(|one| one.code.as_str()).collect();
     for (fact, value) in asked(&requests) {
         got[fact] = value;
     }
-    let mut problems: Vec<String> = case
-        .expect
-        .iter()
-        .filter(|(field, expected)| !holds(field, &got[field.as_str()], expected))
-        .map(|(field, expected)| format!("{field}: expected {expected}, got {}", got[field.as_str()]))
-        .collect();
+    let wrong = case.expect.iter().filter(|(field, expected)| !holds(field, &got[field.as_str()], expected));
+    problems.extend(
+        wrong.map(|(field, expected)| format!("{field}: expected {expected}, got {}", got[field.as_str()])),
+    );
+    problems.extend(scripted.iter().flat_map(|tools| tools.unused()));
     if !problems.is_empty() {
         problems.push(format!("its error: {}", got["error"]));
     }
@@ -166,16 +201,38 @@ async fn played(case: &Case) -> (Vec<String>, Vec<ModelRequest>) {
     (problems, requests)
 }
 
-/// Facts per agent are compared for the agents that are named; everything else as a whole.
+/// Facts by name are compared for what is named; everything else as a whole.
 fn holds(field: &str, got: &Value, expected: &Value) -> bool {
-    match expected.as_object().filter(|_| PER_AGENT.contains(&field)) {
-        Some(agents) => agents.iter().all(|(agent, wanted)| got[agent.as_str()] == *wanted),
-        None => got == expected,
+    let named = ["data", "visits"].contains(&field) || PER_AGENT.contains(&field);
+    match (field, expected) {
+        ("events", Value::Array(wanted)) => {
+            let mut left = got.as_array().into_iter().flatten();
+            wanted.iter().all(|one| left.any(|event| fits(event, one)))
+        }
+        ("absent", Value::Array(none)) => {
+            let mut events = got.as_array().into_iter().flatten();
+            !events.any(|event| none.iter().any(|one| fits(event, one)))
+        }
+        ("error" | "hint", Value::String(words)) => got.as_str().is_some_and(|text| text.contains(words)),
+        (_, Value::Object(facts)) if named => {
+            facts.iter().all(|(name, wanted)| got[name.as_str()] == *wanted)
+        }
+        _ => got == expected,
+    }
+}
+
+/// Whether a fact has everything that is wanted of it.
+fn fits(fact: &Value, wanted: &Value) -> bool {
+    match (fact, wanted) {
+        (Value::Object(_), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, value)| fits(&fact[key.as_str()], value))
+        }
+        _ => fact == wanted,
     }
 }
 
 fn texts(case: &Case) -> Texts {
-    let shared: Value = serde_json::from_str(include_str!("../data/conformance/shared.json")).unwrap();
+    let shared: Value = serde_json::from_str(SHARED).unwrap();
     let roles = case.roles.as_ref().unwrap_or(&shared["roles"]);
     Texts {
         roles: std::iter::once(roles).chain(&case.extra_roles).map(Value::to_string).collect(),
@@ -183,6 +240,7 @@ fn texts(case: &Case) -> Texts {
         replies: case.replies.clone(),
         files: case.files.clone(),
         beside: case.beside.iter().map(|(path, text)| (path.clone(), lines(text))).collect(),
+        models: case.models.as_ref().map(Value::to_string),
     }
 }
 
@@ -218,6 +276,7 @@ fn refused(case: &Case, found: &[Diagnostic]) -> Vec<String> {
     vec![format!("loading reports {lines:#?}, expected {}", Value::Object(case.expect.clone()))]
 }
 
+const WEB: &str = "@web";
 const PER_AGENT: [&str; 4] = ["views", "calls", "choices", "tools"];
 
 /// What each agent's model was asked.
@@ -255,8 +314,17 @@ fn facts(events: &[RunEvent]) -> Value {
     let mut thread = Vec::new();
     let mut summaries = Vec::new();
     let mut end = Value::Null;
+    let mut data = json!({});
+    let mut visits = json!({});
     for event in events {
         match event {
+            RunEvent::StateEntered { state, .. } => {
+                visits[state] = json!(visits[state].as_u64().unwrap_or(0) + 1);
+            }
+            RunEvent::DataChanged { state, set, removed } if !state.contains('/') => {
+                set.iter().for_each(|(key, value)| data[key] = value.clone());
+                removed.iter().for_each(|key| data[key] = Value::Null);
+            }
             RunEvent::Warning { code, .. } => warnings.push(code.clone()),
             RunEvent::MessageAdded { author, role, text, private: false, .. } => {
                 thread.push(format!("{} {}: {text}", name(author), role.as_str()));
@@ -266,7 +334,9 @@ fn facts(events: &[RunEvent]) -> Value {
             }
             RunEvent::Finished { status, output, error, path, .. } => {
                 end = json!({
-                    "status": status, "output": output, "path": path, "error": error,
+                    "status": status, "output": output, "path": path,
+                    "error": error.as_ref().map(|error| &error.root().detail),
+                    "hint": error.as_ref().and_then(|error| error.hint.as_ref()),
                     "code": error.as_ref().map(|error| &error.code),
                     "cause": error.as_ref().map(|error| &error.root().code),
                 });
@@ -275,6 +345,10 @@ fn facts(events: &[RunEvent]) -> Value {
         }
     }
     end["warnings"] = json!(warnings);
+    end["data"] = data;
+    end["visits"] = visits;
+    end["events"] = json!(events);
+    end["absent"] = end["events"].clone();
     end["thread"] = json!(thread);
     end["summaries"] = json!(summaries);
     end

@@ -81,7 +81,11 @@ fn given(
     Ok(given)
 }
 
-fn fitting(parameter: &Parameter, value: Value) -> Result<Value, String> {
+/// The value as the type of the parameter, and checked by its schema (A45).
+///
+/// # Errors
+/// What does not fit.
+pub(super) fn fitting(parameter: &Parameter, value: Value) -> Result<Value, String> {
     let value = parameter.kind.convert(value)?;
     let Some(schema) = &parameter.schema else { return Ok(value) };
     let validator =

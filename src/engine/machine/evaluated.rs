@@ -177,7 +177,9 @@ impl Machine {
 
     /// A14: a list of which nothing holds is an error that shows every value, never a silent end.
     fn no_match(&mut self, workflow: &Workflow, state: &State, tried: &[TriedGuard]) {
-        if let NoMatch::Go(target) = workflow.no_match {
+        // a branch cannot go on in a state of the whole workflow; for `stop` a body has its own
+        let branch = self.lane.frames.len() <= 1 && self.lane.parent.is_some();
+        if let (NoMatch::Go(target), false) = (workflow.no_match, branch) {
             return self.follow(state.transitions.len(), target, tried.to_vec());
         }
         let lines: Vec<String> = state

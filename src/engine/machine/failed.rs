@@ -4,6 +4,7 @@
 
 use super::{Asked, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
+use crate::domain::workflow::Work;
 use crate::engine::effect::Question;
 
 /// What a child's error is called where the child was started.
@@ -56,10 +57,11 @@ impl Machine {
     }
 
     /// The current state does not deal with it. A person is asked where it happened, so that what a child has
-    /// done is not lost, unless a state further out deals with it.
+    /// done is not lost, unless a state further out deals with it, or the workflow itself said that it fails.
     fn uncaught(&mut self, failure: Failure) {
         let top = self.lane.frames.len().saturating_sub(1);
-        let asks = self.spec.interactive && self.lane.parent.is_none();
+        let declared = self.here().is_some_and(|(_, state)| matches!(state.work, Work::Fail { .. }));
+        let asks = self.spec.interactive && self.lane.parent.is_none() && !declared;
         if asks && !(0..top).any(|at| self.remedy(at, CHILD_FAILED).is_some()) {
             return self.ask_failed(failure);
         }

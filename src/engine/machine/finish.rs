@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::child::fitting;
 use super::snapshot_progress::Progress;
 use super::{Effect, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
@@ -48,10 +49,10 @@ impl Machine {
         let value = given.or_else(stored).filter(|value| !value.is_null());
         let Some(declared) = declared else { return Ok(value) };
         match value {
-            Some(value) => declared.kind.convert(value).map(Some).map_err(|problem| {
+            Some(value) => fitting(declared, value).map(Some).map_err(|problem| {
                 Box::new(Failure::new(
                     "validation",
-                    "The output has the wrong type",
+                    "The output does not fit",
                     format!("output `{}` of `{}`: {problem}", declared.name, workflow.name),
                 ))
             }),

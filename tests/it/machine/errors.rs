@@ -312,6 +312,10 @@ fn a_fail_state_has_its_own_error() {
     for (cause, recovery, acts, rest) in rows {
         let start = with(state("start", fail(cause), 2), recovery);
         let expected = [&["enter start"], &rest[..]].concat();
-        check("fail", vec![workflow(vec![start, state("other", Work::None, 2)])], false, acts, &expected);
+        // what the author declared is not asked about, even where somebody is there
+        for interactive in [false, true] {
+            let states = vec![start.clone(), state("other", Work::None, 2)];
+            check("fail", vec![workflow(states)], interactive, acts.clone(), &expected);
+        }
     }
 }

@@ -18,6 +18,7 @@ use synthdev::domain::workflow::Program;
 use synthdev::engine::event::{Published, RunEvent};
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
 use synthdev::ports::model::ModelPort;
+use synthdev::ports::tool::ToolPort;
 use synthdev::runtime::handle::{Handle, Options, Ports, RetryPolicy};
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -41,6 +42,8 @@ pub struct Texts {
     pub files: Map<String, Value>,
     /// Script files and prompts beside the workflows.
     pub beside: Map<String, Value>,
+    /// A catalogue of models above the shipped one.
+    pub models: Option<String>,
 }
 
 pub struct Stage {
@@ -62,6 +65,19 @@ impl Stage {
 
     /// With something between the runtime and the scripted model.
     pub fn with_model(texts: &Texts, around: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>) -> Self {
+        Self::with(texts, around, |tools| tools)
+    }
+
+    /// With something between the runtime and the project's tools.
+    pub fn with_tools(texts: &Texts, around: impl FnOnce(Arc<dyn ToolPort>) -> Arc<dyn ToolPort>) -> Self {
+        Self::with(texts, |model| model, around)
+    }
+
+    fn with(
+        texts: &Texts,
+        model: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>,
+        tools: impl FnOnce(Arc<dyn ToolPort>) -> Arc<dyn ToolPort>,
+    ) -> Self {
         let project = tempfile::tempdir().unwrap();
         let data = tempfile::tempdir().unwrap();
         for (path, text) in &texts.files {
@@ -73,8 +89,9 @@ impl Stage {
         let replies = if texts.replies.is_null() { json!({}) } else { texts.replies.clone() };
         let script = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
         let wired = wiring::wire(project.path(), data.path(), &catalog, Some(script));
-        let heard = Arc::new(Recorder::new(around(wired.providers.clone())));
-        let ports = Ports { models: heard.clone(), ..wired.handle.ports().clone() };
+        let heard = Arc::new(Recorder::new(model(wired.providers.clone())));
+        let ports = wired.handle.ports().clone();
+        let ports = Ports { models: heard.clone(), tools: tools(ports.tools.clone()), ..ports };
         let retry = RetryPolicy { attempts: 2, first_delay_ms: 1, longest_delay_ms: 1 };
         let handle =
             Handle::new(ports, Options { project: "stage".into(), pid: 1, retry, secrets: Vec::new() });
@@ -167,13 +184,14 @@ fn sources(texts: &Texts) -> Sources {
     let beside = texts.beside.iter().map(|(name, text)| {
         SourceFile::new(Layer::Project, name.as_str(), text.as_str().unwrap_or_default())
     });
+    let models = texts.models.iter().map(|text| SourceFile::new(Layer::User, "models.json", text.as_str()));
     let mut command_line = Overrides::default();
     for level in ["base", "smart", "fast"] {
         command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
     }
     Sources {
         settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
-        models: vec![built_in("built-in:config/models.json", MODELS)],
+        models: std::iter::once(built_in("built-in:config/models.json", MODELS)).chain(models).collect(),
         roles: std::iter::once(built_in("built-in:roles/core.json", ROLES)).chain(roles).collect(),
         workflows: workflows.collect(),
         texts: beside.collect(),

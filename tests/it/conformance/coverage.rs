@@ -1,0 +1,233 @@
+//! No rule without a case, and no field of the format that no case has used.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use synthdev::config::workflow_file::vocabulary;
+
+/// Rules that are not about a run; the file that tests each, and words of that test.
+const ELSEWHERE: [(&str, &str, &str); 1] = [(
+    // a mode of the screen: the machine has none
+    "A59",
+    include_str!("../tui.rs"),
+    "assert_eq!(desk.model.mode(), \"role:coder\", \"the mode returns (WFM-1)\");",
+)];
+
+/// Keys that cannot be played: object, key, why.
+const EXEMPT: [(&str, &str, &str); 0] = [];
+
+/// Fields by object, with the cases that have them.
+#[derive(Default)]
+struct Seen {
+    fields: BTreeMap<(String, String), BTreeSet<String>>,
+    case: String,
+}
+
+#[test]
+fn no_rule_without_a_case() {
+    let mut table: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, at, case) in cases() {
+        table.entry(case["rule"].as_str().unwrap().to_owned()).or_default().push(format!("{file}#{at}"));
+    }
+    for (rule, text, words) in ELSEWHERE {
+        assert!(text.contains(words), "the test of {rule} is gone");
+        table.entry(rule.to_owned()).or_default().push("tests/it/tui.rs".to_owned());
+    }
+    let missing: Vec<String> =
+        (1..=62).map(|number| format!("A{number}")).filter(|rule| !table.contains_key(rule)).collect();
+    assert_eq!(missing, Vec::<String>::new(), "rules without a case");
+    for (rule, places) in table {
+        println!("{rule}: {}", places.join(" "));
+    }
+}
+
+#[test]
+fn no_field_without_a_case() {
+    let mut seen = Seen::default();
+    let shared: Value = serde_json::from_str(super::SHARED).unwrap();
+    assert!(shared["roles"].is_object());
+    for (file, at, case) in cases() {
+        let refused = ["findings", "findings_any"].iter().any(|key| case["expect"].get(key).is_some());
+        if !refused {
+            seen.case = format!("{file}#{at}");
+            case["workflows"].as_array().unwrap().iter().for_each(|one| seen.workflow(one));
+        }
+    }
+    let mut missing = Vec::new();
+    for (object, key) in vocabulary_fields() {
+        let found = seen.fields.get(&(object.clone(), key.clone()));
+        let exempt = EXEMPT.iter().any(|(of, one, _)| *of == object && *one == key);
+        match found {
+            Some(places) if !exempt => {
+                println!("{object}.{key}: {}", places.iter().take(3).cloned().collect::<Vec<_>>().join(" "));
+            }
+            Some(_) => missing.push(format!("{object}.{key} is exempt, but has a case")),
+            None if exempt => {}
+            None => missing.push(format!("{object}.{key}")),
+        }
+    }
+    assert!(missing.is_empty(), "{} fields have no case:\n{}", missing.len(), missing.join("\n"));
+}
+
+/// Every file of cases, by name; the position in the file, and the case.
+fn cases() -> Vec<(&'static str, usize, Value)> {
+    let read = |(name, text): &(&'static str, &str)| {
+        let cases: Vec<Value> = serde_json::from_str(text).unwrap();
+        cases.into_iter().enumerate().map(|(at, case)| (*name, at, case)).collect::<Vec<_>>()
+    };
+    super::FILES.iter().flat_map(read).collect()
+}
+
+fn vocabulary_fields() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let mut add = |object: String, keys: &[&str]| {
+        all.extend(keys.iter().map(|key| (object.clone(), (*key).to_owned())));
+    };
+    for object in vocabulary::objects() {
+        add(object.to_owned(), vocabulary::known(object));
+    }
+    for (word, keys) in vocabulary::states() {
+        // a state without a type has none
+        let keys: Vec<&str> = keys.into_iter().filter(|key| !(word.is_empty() && *key == "type")).collect();
+        add(format!("state {word}").trim().to_owned(), &keys);
+    }
+    for (word, keys) in vocabulary::steps() {
+        add(format!("step {word}"), &keys);
+    }
+    all
+}
+
+fn list(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        Value::Null => &[],
+        one => std::slice::from_ref(one),
+    }
+}
+
+impl Seen {
+    fn keys(&mut self, object: &str, value: &Value) {
+        for key in value.as_object().into_iter().flat_map(|members| members.keys()) {
+            self.fields.entry((object.to_owned(), key.clone())).or_default().insert(self.case.clone());
+        }
+    }
+
+    fn workflow(&mut self, workflow: &Value) {
+        self.keys("workflow", workflow);
+        for parameter in list(&workflow["input"]).iter().chain(list(&workflow["output"])) {
+            self.keys("parameter", parameter);
+        }
+        self.keys("limits", &workflow["limits"]);
+        self.budget(&workflow["budget"]);
+        self.named(&workflow["use"]);
+        for context in list(&workflow["contexts"]) {
+            self.keys("context", context);
+            for message in list(&context["starting_messages"]) {
+                self.keys("message", message);
+            }
+        }
+        for agent in list(&workflow["agents"]) {
+            self.keys("agent", agent);
+        }
+        self.states(&workflow["states"]);
+        self.steps(&workflow["steps"]);
+    }
+
+    fn budget(&mut self, budget: &Value) {
+        self.keys("budget", budget);
+        for cap in budget.as_object().into_iter().flat_map(|members| members.values()) {
+            self.keys("cap", cap);
+        }
+    }
+
+    fn named(&mut self, named: &Value) {
+        self.keys("use", named);
+        let members = |key: &str| named[key].as_object().cloned().unwrap_or_default();
+        for (_, rules) in members("retries") {
+            list(&rules).iter().for_each(|rule| self.keys("retry", rule));
+        }
+        for (_, tool) in members("tools") {
+            self.keys("used_tool", &tool);
+            self.inputs(&tool["arguments"]);
+        }
+        members("prompts").values().for_each(|prompt| self.inputs(prompt));
+    }
+
+    fn states(&mut self, states: &Value) {
+        for state in list(states) {
+            let kind = state["type"].as_str().unwrap_or_default();
+            self.keys(format!("state {kind}").trim(), state);
+            let action = &state["action"];
+            self.keys(if kind == "delegate" { "request" } else { "action" }, action);
+            list(&action["set_state"]).iter().for_each(|one| self.update(one));
+            self.safety(state);
+            self.inputs(action);
+            self.branches(state);
+            self.states(&state["states"]);
+        }
+    }
+
+    /// What states and steps have in common.
+    fn safety(&mut self, one: &Value) {
+        list(&one["transition"]).iter().for_each(|one| self.keys("transition", one));
+        list(&one["retry"]).iter().for_each(|rule| self.keys("retry", rule));
+        list(&one["catch"]).iter().for_each(|rule| self.keys("catch", rule));
+        self.keys("stored", &one["output"]);
+        self.budget(&one["budget"]);
+        for key in ["input", "message", "cause", "duration", "until", "command", "args", "cwd", "env"] {
+            self.inputs(&one[key]);
+        }
+        for key in ["arguments", "url", "headers", "query", "body", "in", "sub_workflow_input"] {
+            self.inputs(&one[key]);
+        }
+        for header in one["headers"].as_object().into_iter().flat_map(|members| members.values()) {
+            self.keys("secret", header);
+        }
+    }
+
+    fn update(&mut self, update: &Value) {
+        if update["path"].is_string() {
+            self.keys("update", update);
+        }
+    }
+
+    fn branches(&mut self, one: &Value) {
+        for branch in list(&one["branches"]) {
+            self.keys("branch", branch);
+            self.inputs(branch);
+            self.states(&branch["states"]);
+            self.steps(&branch["steps"]);
+        }
+    }
+
+    fn steps(&mut self, steps: &Value) {
+        for step in list(steps) {
+            let kind = step["type"].as_str().unwrap_or_default();
+            self.keys(&format!("step {kind}"), step);
+            self.safety(step);
+            list(&step["updates"]).iter().for_each(|one| self.update(one));
+            self.branches(step);
+            for key in ["steps", "then", "else"] {
+                self.steps(&step[key]);
+            }
+        }
+    }
+
+    /// Input forms however deep they stand: objects of one text under one of the known keys.
+    fn inputs(&mut self, value: &Value) {
+        match value {
+            Value::Object(members) => {
+                let form = members.len() == 1
+                    && members.iter().all(|(key, value)| {
+                        vocabulary::known("input").contains(&key.as_str()) && value.is_string()
+                    });
+                if form {
+                    self.keys("input", value);
+                }
+                members.values().for_each(|value| self.inputs(value));
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.inputs(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
