@@ -261,7 +261,7 @@ mod tests {
             ("{\"a\": 1, \"c\": 2}", "c", "there is no input `c`"),
             ("{\"b\": \"x\"}", "a", "the input `a` is missing"),
             ("", "a", "the input `a` is missing"),
-            ("just text", "a", "`a` must be of type number, found just text"),
+            ("just text", "a", "`a` must be of type number, found \"just text\""),
             ("{\"a\": []}", "a", "`a` must be of type number, found []"),
         ];
         for (text, field, message) in rows {
