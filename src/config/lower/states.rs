@@ -176,6 +176,8 @@ impl<'b> Builder<'b> {
             let updated = state.updates.iter().filter_map(|update| update.path.value.split('.').next());
             needed.extend(updated.map(str::to_owned));
         }
+        let own = [form.each.as_str(), &form.at, "total", "is_first", "is_last"];
+        needed.retain(|key| !own.contains(&key.as_str()));
         needed.sort_unstable();
         needed.dedup();
         needed
