@@ -22,6 +22,7 @@
 //!
 //! Every request of every case is also sent to a server that refuses what some real provider would refuse.
 
+mod choices;
 mod coverage;
 mod world;
 
@@ -90,7 +91,7 @@ macro_rules! files {
 
 files! {
     actions agents budgets children contexts decisions fields fields2 foreach handlers lanes library limits machine
-    parallel pauses recovery safety scripts snapshots step_safety steps steps2 unasked
+    parallel pauses recovery safety scripts snapshots step_safety steps steps2 unasked words
 }
 
 /// What cases have that do not say otherwise.
