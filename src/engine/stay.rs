@@ -3,6 +3,7 @@
 
 use super::effect::Question;
 use super::purse::Purse;
+use super::turn::TurnEntry;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::tool::{ToolInvocation, ToolRisk};
 
@@ -12,6 +13,11 @@ pub struct Stay {
     pub attempts: Vec<u32>,
     /// `action.script` has succeeded: a retry begins after it.
     pub scripted: bool,
+    /// The work is done and stored: a retry only chooses the transition again (§1.1 line 5).
+    pub done: bool,
+    /// Rounds of tools of a failed attempt whose words are not the context's: the next attempt sees them, nobody
+    /// else ever does.
+    pub rounds: Vec<TurnEntry>,
     /// The work was begun once more: going on is no new visit (A29).
     pub again: bool,
     /// A `catch` has been chosen; an error of its `before` is not caught here again.

@@ -5,6 +5,7 @@ mod budgets;
 mod errors;
 mod limits;
 mod pauses;
+mod retries;
 mod steps;
 mod times;
 
@@ -16,6 +17,7 @@ use synthdev::domain::approval::{ApprovalPolicy, Decision, Permission};
 use synthdev::domain::context::{ContextSpec, Side};
 use synthdev::domain::cost::{Price, Usage};
 use synthdev::domain::ids::{AgentIx, CallId, ContextIx, ScriptIx, StateIx, Timestamp, WorkflowIx};
+use synthdev::domain::message::ToolCall;
 use synthdev::domain::model::{FinishReason, ModelChoice, ModelError, ModelReply};
 use synthdev::domain::place::Place;
 use synthdev::domain::script::{Script, ScriptError, ScriptErrorKind, ScriptForm, ScriptKind, ScriptOutcome};
@@ -38,6 +40,8 @@ enum Act {
     Says(&'static str),
     /// Answered, and it took so many tokens.
     Costs(u64),
+    /// The oldest model call is answered with a call of this tool.
+    Calls(&'static str),
     Breaks(ModelError),
     /// The oldest script ends well: these are its values, or the guard that holds.
     Values(Vec<Option<Value>>),
@@ -123,6 +127,12 @@ impl Play {
         let input = match act {
             Act::Says(text) => Input::Replied { call: self.call(model), reply: reply(text, 10) },
             Act::Costs(tokens) => Input::Replied { call: self.call(model), reply: reply("words", tokens) },
+            Act::Calls(tool) => {
+                let (id, name, arguments) = ("c".to_owned(), tool.to_owned(), "{}".to_owned());
+                let tool_calls = vec![ToolCall { id, name, arguments }];
+                let reply = ModelReply { tool_calls, ..reply("", 10) };
+                Input::Replied { call: self.call(model), reply }
+            }
             Act::Breaks(error) => Input::ModelFailed { call: self.call(model), error, attempts: 1 },
             Act::Ran => Input::Evaluated { call: self.call(script), outcome: ScriptOutcome::default() },
             Act::Values(values) => {

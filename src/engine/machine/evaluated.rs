@@ -134,6 +134,9 @@ impl Machine {
 
     /// Judges the transitions of the current state. One that holds always and does nothing needs no script.
     pub(super) fn choose(&mut self) {
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.done = true;
+        }
         let Some((workflow, state)) = self.here() else { return };
         match state.transitions.first() {
             None => self.no_match(&workflow, &state, &[]),

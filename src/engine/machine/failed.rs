@@ -83,8 +83,12 @@ impl Machine {
 
     /// The person wants it tried again: with new chances and new time.
     pub(super) fn try_again(&mut self) {
+        let speaks = self.here().is_some_and(|(_, state)| matches!(state.work, Work::Agent { .. }));
         let Some(frame) = self.frame_mut() else { return };
         let stay = &mut frame.stay;
+        // the same answer would lead nowhere again; anything else that is done must not be done twice
+        let unmatched = matches!(&stay.question, Some(Question::Failed { failure }) if failure.code == "no_transition");
+        stay.done &= !(speaks && unmatched);
         stay.attempts.clear();
         (stay.caught, stay.fell_back, stay.continued, stay.question) = (false, false, false, None);
         self.arm_workflow_timer();

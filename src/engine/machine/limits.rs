@@ -68,7 +68,7 @@ impl Machine {
             | Asked::Pause
             | Asked::Failed => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
         };
-        let Some((lane, at, exit)) = self.find_exit(id, from, limit, &failure.code) else { return false };
+        let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else { return false };
         // what this lane waited for has just been answered
         self.lane.phase = Phase::New;
         if !self.switch(lane) {
@@ -78,7 +78,7 @@ impl Machine {
         self.drop_visit();
         self.raise(asked);
         if let Some(frame) = self.frame_mut() {
-            frame.passed.insert(limit.to_owned());
+            frame.passed.insert(passing(asked, limit, frame.state));
         }
         match exit {
             Exit::Catch(rule) => self.catch(rule, failure),
@@ -92,7 +92,13 @@ impl Machine {
         true
     }
 
-    fn find_exit(&self, mut id: u64, mut from: usize, limit: &str, code: &str) -> Option<(u64, usize, Exit)> {
+    fn find_exit(
+        &self,
+        mut id: u64,
+        mut from: usize,
+        limit: (Asked, &str),
+        code: &str,
+    ) -> Option<(u64, usize, Exit)> {
         loop {
             let lane = self.lane_of(id)?;
             let found = (0..=from).rev().find_map(|at| Some((at, self.exit_of(lane, at, limit, code)?)));
@@ -104,8 +110,9 @@ impl Machine {
         }
     }
 
-    fn exit_of(&self, lane: &Lane, at: usize, limit: &str, code: &str) -> Option<Exit> {
-        let frame = lane.frames.get(at).filter(|frame| !frame.passed.contains(limit))?;
+    fn exit_of(&self, lane: &Lane, at: usize, (asked, limit): (Asked, &str), code: &str) -> Option<Exit> {
+        let unused = |frame: &&Frame| !frame.passed.contains(&passing(asked, limit, frame.state));
+        let frame = lane.frames.get(at).filter(unused)?;
         let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
         // a branch cannot leave for a state of the whole workflow; the state that forked can
@@ -132,8 +139,10 @@ impl Machine {
                 self.granted_calls = self.granted_calls.saturating_add(more);
             }
             Asked::Budget(Scope::Run, kind) => {
-                if let Some(hard) = kind.of(&root.budget).1 {
-                    self.grant_budget(Scope::Run, kind, hard / 10.0);
+                if let Some((hard, end)) = kind.of(&root.budget).1.zip(self.purse.end(kind, &root.budget)) {
+                    // what the last call used beyond the end is not taken from what is left
+                    let over = (self.purse.spent(kind, self.now) - end).max(0.0);
+                    self.grant_budget(Scope::Run, kind, over + hard / 10.0);
                 }
             }
             // these end with the visit that is left
@@ -169,6 +178,21 @@ impl Machine {
         }
         self.error = Some(self.located(failure));
         self.finish(RunStatus::Paused, None);
+    }
+}
+
+/// Under which name a way out is remembered as taken: limits of the whole run once for all states of a frame, any
+/// other once for each state.
+fn passing(asked: Asked, limit: &str, state: StateIx) -> String {
+    match asked {
+        Asked::Steps | Asked::ModelCalls | Asked::Budget(Scope::Run, _) => limit.to_owned(),
+        Asked::Budget(Scope::State { .. }, _)
+        | Asked::Visits(_)
+        | Asked::ToolRounds
+        | Asked::Message
+        | Asked::NoSnapshot
+        | Asked::Pause
+        | Asked::Failed => format!("{limit} of {}", state.0),
     }
 }
 

@@ -29,8 +29,8 @@ impl Machine {
         let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
         let (stay, rules) = (&frame.stay, &state.recovery);
-        // trying again does not lower what was used up
-        let lasting = code == "limit" || code == "budget_exceeded";
+        // trying again does not lower what was used up, and a state that is left by a `catch` is left
+        let lasting = stay.caught || code == "limit" || code == "budget_exceeded";
         let retry = rules.retry.iter().position(|rule| rule.applies(code)).filter(|_| !lasting);
         if let Some((at, rule)) = retry.and_then(|at| Some((at, rules.retry.get(at)?)))
             && stay.failures(at).saturating_add(1) < rule.max_attempts
@@ -97,13 +97,17 @@ impl Machine {
         self.effect(Effect::SetTimer { call, delay_ms });
     }
 
-    /// The state's work once more, from the script if that is what failed. No new visit and no new step.
+    /// The state's work once more, from the script if that is what failed; where the work is done, only the choice of
+    /// what follows. No new visit and no new step.
     pub(super) fn work_again(&mut self) {
         let Some((_, state)) = self.here() else { return };
         // a time limit that ran out begins anew
         self.arm_state_timer(&state);
         let Some(frame) = self.frame_mut() else { return };
         frame.stay.again = true;
+        if frame.stay.done {
+            return self.choose();
+        }
         if frame.stay.scripted { self.after_script() } else { self.begin_state(&state) }
     }
 

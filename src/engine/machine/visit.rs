@@ -12,7 +12,7 @@ use crate::domain::message::{ChatRole, ToolCall};
 use crate::domain::model::{ModelRequest, ToolChoice};
 use crate::domain::workflow::{AgentFunction, Work};
 use crate::engine::frame::{Continuation, speaker};
-use crate::engine::turn::{Summing, Turn};
+use crate::engine::turn::{Summing, Turn, TurnEntry};
 use crate::engine::view::{Scene, summary};
 use crate::engine::{scope, view};
 
@@ -46,7 +46,7 @@ impl Machine {
             stores_input,
             directive,
             input_author: speaker(&workflow),
-            entries: Vec::new(),
+            entries: std::mem::take(&mut frame.stay.rounds),
             rounds: 0,
             allowed: agent.max_tool_rounds,
             repairs: 0,
@@ -227,7 +227,8 @@ impl Machine {
     }
 
     /// A visit that cannot go on: turns that were completed stay in the context (their tools have acted),
-    /// a call that failed at once leaves no trace (CTX-11). User-seat work stays private.
+    /// a call that failed at once leaves no trace (CTX-11). Work that stays private is kept for the next attempt
+    /// alone, so that it does not do again what its tools have done.
     pub(super) fn drop_visit(&mut self) {
         let Some(workflow) = self.workflow() else { return };
         let asked = self.only_asks();
@@ -236,9 +237,9 @@ impl Machine {
         turn.close_open(crate::engine::turn::INTERRUPTED);
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let (ix, input) = (turn.agent, turn.input.clone());
-        if turn.side == Side::Assistant
-            && !asked
-            && turn.has_spoken()
+        if turn.side == Side::User || asked {
+            frame.stay.rounds = rounds(turn.entries, agent);
+        } else if turn.has_spoken()
             && let Some(thread) = frame.thread(agent.context)
         {
             turn.store(thread, false, agent.memory == Memory::Private);
@@ -257,6 +258,14 @@ impl Machine {
         let asks = |work: &Work| matches!(work, Work::Agent { function: AgentFunction::Ask, .. });
         self.here().is_some_and(|(_, state)| asks(&state.work))
     }
+}
+
+/// What was said up to the last executed tool call.
+fn rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEntry> {
+    let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
+    let acted = |turn: &TurnEntry| turn.entry.calls.iter().any(|answered| !decides(&answered.call.name));
+    entries.truncate(entries.iter().rposition(acted).map_or(0, |last| last + 1));
+    entries
 }
 
 fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec) -> String {

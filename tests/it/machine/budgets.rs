@@ -47,10 +47,12 @@ fn on_limit_has_a_tenth_to_end_well() {
     let acts = vec![Act::Costs(50), Act::Costs(55), Act::Says("in short")];
     let expected = [&ROUNDS[..], &led].concat();
     check("led on", vec![looping(tokens(None, 100), Some(1))], false, acts, &expected);
-    let acts = vec![Act::Costs(50), Act::Costs(60)];
-    let led = [&led[..2], &["end paused budget_exceeded"]].concat();
-    let expected = [&ROUNDS[..], &led].concat();
-    check("nothing left", vec![looping(tokens(None, 100), Some(1))], false, acts, &expected);
+    // whatever the last call has used beyond the end
+    let acts = vec![Act::Costs(50), Act::Costs(500), Act::Says("in short")];
+    check("far beyond", vec![looping(tokens(None, 100), Some(1))], false, acts, &expected);
+    let time = Budget { duration_ms: Cap { soft: None, hard: Some(100) }, ..Budget::default() };
+    let acts = vec![Act::Costs(2), Act::Passes(5_000), Act::Costs(2), Act::Says("in short")];
+    check("far too late", vec![looping(time, Some(1))], false, acts, &expected);
 }
 
 #[test]

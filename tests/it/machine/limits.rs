@@ -64,6 +64,26 @@ fn on_limit_is_taken_once() {
 }
 
 #[test]
+fn each_state_has_its_own_way_out() {
+    let own = |state: State, target| State { max_visits: Some(1), on_limit: Some(StateIx(target)), ..state };
+    let states = vec![
+        own(state("start", Work::None, 0), 1),
+        own(state("second", Work::None, 1), 2),
+        state("last", Work::None, 3),
+    ];
+    let expected = [
+        "enter start",
+        "on_limit takes limit to second",
+        "enter second",
+        "on_limit takes limit to last",
+        "enter last",
+        "enter stop",
+        "end completed",
+    ];
+    check("two loops", vec![workflow(states)], false, Vec::new(), &expected);
+}
+
+#[test]
 fn a_person_grants_the_same_again() {
     let calls = Limits { max_model_calls: Some(1), ..Limits::default() };
     let acts =

@@ -1,0 +1,131 @@
+//! What a retry does again, and what it must not (FSM-17, §1.1 line 5).
+
+use super::*;
+use synthdev::domain::tool::{ToolRisk, ToolSpec};
+use synthdev::domain::workflow::{Expect, Step, Store};
+
+fn shell() -> Work {
+    let (tool, risk, arguments) = ("shell".to_owned(), ToolRisk::Read, Vec::new());
+    Work::Step(Step { tool, risk, arguments, expect: Expect::Ok })
+}
+
+fn ran() -> Act {
+    Act::Tool(ToolOutcome { ok: true, content: "the words".to_owned(), ..ToolOutcome::default() })
+}
+
+fn all(max_attempts: u32) -> Recovery {
+    Recovery { retry: vec![retry(&["*"], max_attempts, 0)], ..Recovery::default() }
+}
+
+/// Leaves only where the condition holds.
+fn guarded(work: Work, recovery: Recovery) -> State {
+    let transitions = vec![Transition { target: StateIx(1), condition: Some(CONDITION), before: None }];
+    State { transitions, ..with(state("start", work, 1), recovery) }
+}
+
+#[test]
+fn work_that_is_done_is_not_done_again() {
+    let begin = ["enter start", "run shell {}", "retry 2/3 in 0 after expression"];
+    let again = ["retry 3/3 in 0 after expression"];
+    let rows = [
+        ("at last", vec![Act::Chooses(0)], vec!["enter stop", "end completed"]),
+        ("never", vec![Act::Throws(CONDITION)], vec!["end failed expression"]),
+    ];
+    for (about, last, rest) in rows {
+        let acts = vec![ran(), Act::Throws(CONDITION), Act::Time, Act::Throws(CONDITION), Act::Time];
+        let expected = [&begin[..], &again, &rest].concat();
+        let one = vec![workflow(vec![guarded(shell(), all(3))])];
+        check(about, one, false, [acts, last].concat(), &expected);
+    }
+}
+
+#[test]
+fn a_result_that_does_not_fit_is_asked_for_again() {
+    let store = Some(Store { key: None, schema: Some(json!({"type": "integer"})) });
+    let start = State { store, ..with(state("start", speak(), 1), all(2)) };
+    let expected = [
+        "enter start",
+        "model",
+        "retry 2/2 in 0 after validation",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
+    let acts = vec![Act::Says("many"), Act::Time, Act::Says("7")];
+    check("validation", vec![workflow(vec![start])], false, acts, &expected);
+}
+
+#[test]
+fn a_state_that_is_being_left_is_not_tried_again() {
+    let before = Catch { before: Some(BEFORE), ..catch(&["tool.failed"], 1) };
+    let start = with(state("start", shell(), 1), Recovery { catch: vec![before], ..all(1) });
+    let start = State { recovery: Recovery { retry: vec![retry(&["script"], 3, 0)], ..start.recovery }, ..start };
+    let failed = Act::Tool(ToolOutcome { ok: false, ..ToolOutcome::default() });
+    let expected =
+        ["enter start", "run shell {}", "catch takes tool.failed to stop", "end failed script"];
+    let acts = vec![failed, Act::Throws(BEFORE)];
+    check("before of a catch", vec![workflow(vec![start])], false, acts, &expected);
+}
+
+#[test]
+fn a_person_who_tries_again_asks_the_agent_but_repeats_no_step() {
+    let rows = [
+        (speak(), vec![Act::Says("what?")], vec!["model", "enter stop", "end completed"]),
+        (shell(), vec![ran()], vec!["enter stop", "end completed"]),
+    ];
+    for (work, mut acts, rest) in rows {
+        let about = format!("{work:?}");
+        let first = if rest.len() == 3 { "model" } else { "run shell {}" };
+        let nothing = |chosen| if chosen { Act::Chooses(0) } else { Act::Chooses(9) };
+        let again = if rest.len() == 3 { vec![Act::Says("this")] } else { Vec::new() };
+        acts.extend([nothing(false), Act::Answers(Answer::Continue)]);
+        acts.extend(again);
+        acts.push(nothing(true));
+        let expected = [&["enter start", first, "ask failed no_transition"], &rest[..]].concat();
+        check(&about, vec![workflow(vec![guarded(work, Recovery::default())])], true, acts, &expected);
+    }
+}
+
+#[test]
+fn the_next_attempt_sees_what_the_tools_of_the_last_one_did() {
+    let tool = ToolSpec {
+        name: "deploy".to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object"}),
+        risk: ToolRisk::Read,
+    };
+    for side in [Side::Assistant, Side::User] {
+        let mut one = workflow(vec![with(state("start", speak(), 1), all(2)), state("next", speak(), 2)]);
+        one.agents[0].side = side;
+        one.agents[0].tools = vec![tool.clone()];
+        let mut other = one.agents[0].clone();
+        (other.id, other.side) = ("other".to_owned(), Side::Assistant);
+        one.agents.push(other);
+        one.states[1].work = Work::Agent {
+            agent: AgentIx(1),
+            function: AgentFunction::SendUserMessage,
+            input: Given::Text("and you".to_owned()),
+        };
+        let mut play = Play::new(vec![one], false);
+        let seen = |play: &Play| {
+            let Some(Effect::CallModel { request, .. }) = play.pending.last() else { panic!("{:?}", play.lines) };
+            request.messages.iter().filter(|message| message.content.contains("deployed it")).count()
+        };
+        for act in [Act::Calls("deploy"), Act::Tool(ToolOutcome {
+            ok: true,
+            content: "deployed it".to_owned(),
+            ..ToolOutcome::default()
+        })] {
+            play.act(act);
+        }
+        assert_eq!(seen(&play), 1, "{side:?}");
+        play.act(broken());
+        play.act(Act::Time);
+        assert_eq!(seen(&play), 1, "{side:?}, tried again");
+        // a decision is for the agent alone: nothing of its work is anybody else's
+        play.act(Act::Says("done"));
+        assert_eq!(play.lines.iter().filter(|line| line.starts_with("run ")).count(), 1);
+        play.act(Act::Says("me too"));
+        play.finish();
+    }
+}
