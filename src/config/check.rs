@@ -1,4 +1,4 @@
-//! Judges a workflow that has been read: names, the graph, decisions, data (E01–E09, E12, E13, W01–W10, I01).
+//! Judges a workflow that has been read: names, the graph, decisions, data (E01–E09, E12, E13, W01–W11, I01).
 //!
 //! It sees the file form with its compiled scripts and cast agents; it changes nothing and builds nothing.
 
@@ -12,6 +12,7 @@ mod literals;
 mod names;
 mod schema;
 mod script_file;
+mod shell;
 mod speakers;
 mod template;
 mod transitions;
@@ -36,4 +37,5 @@ pub fn check<'w>(unit: &Unit, child: &dyn Fn(&str) -> Option<&'w WorkflowForm>, 
     decisions::check(unit, &graph, findings);
     conversions::check(unit, child, findings);
     data::check(unit, findings);
+    shell::check(unit, findings);
 }

@@ -87,13 +87,18 @@ impl Frame {
     ) -> Self {
         let mut data = workflow.variables.clone();
         data.extend(inputs.clone());
+        let variables = Arc::new(workflow.variables.keys().cloned().collect());
+        Self { variables, inputs: Arc::new(inputs), ..Self::bare(id, ix, workflow, prefix, data) }
+    }
+
+    fn bare(id: u64, ix: WorkflowIx, workflow: &Workflow, prefix: String, data: Map<String, Value>) -> Self {
         Self {
             id,
             workflow: ix,
             prefix,
             data: Arc::new(data),
             version: 0,
-            variables: Arc::new(workflow.variables.keys().cloned().collect()),
+            variables: Arc::default(),
             threads: workflow.contexts.iter().map(Thread::start).collect(),
             agents: vec![AgentMemory::default(); workflow.agents.len()],
             state: workflow.start,
@@ -110,7 +115,7 @@ impl Frame {
             spoke: false,
             item: None,
             body: None,
-            inputs: Arc::new(inputs),
+            inputs: Arc::default(),
             timer: None,
             state_timer: None,
             stay: Stay::default(),
@@ -141,12 +146,8 @@ impl Frame {
 
     /// One item of a `foreach`: contexts and agents of its own, and only the data that it is given (CHILD-5).
     pub fn item(&self, id: u64, workflow: &Workflow, start: StateIx, data: Map<String, Value>) -> Self {
-        let mut frame = Self::new(id, self.workflow, workflow, self.prefix.clone(), Map::new());
-        frame.data = Arc::new(data);
-        frame.inputs = Arc::clone(&self.inputs);
-        frame.variables = Arc::default();
-        frame.state = start;
-        frame
+        let inputs = Arc::clone(&self.inputs);
+        Self { inputs, state: start, ..Self::bare(id, self.workflow, workflow, self.prefix.clone(), data) }
     }
 
     pub fn path_name(&self, state: &State) -> String {

@@ -78,8 +78,8 @@ fn merged(rule: Merge, base: Option<&Value>, values: &[Option<&Value>]) -> Optio
         Merge::Sum => Some(sum(base, &present().collect::<Vec<_>>())),
         Merge::Object => {
             let mut all = base.and_then(Value::as_object).cloned().unwrap_or_default();
-            for value in present() {
-                all.extend(value.as_object().cloned().unwrap_or_default());
+            for value in present().filter_map(Value::as_object) {
+                apply_changes(base.and_then(Value::as_object), value, &mut all);
             }
             Some(Value::Object(all))
         }
@@ -95,7 +95,19 @@ fn listed(base: Option<&Value>) -> Vec<Value> {
 fn added(base: Option<&Value>, value: &Value) -> Vec<Value> {
     let before = listed(base);
     let Some(items) = value.as_array() else { return vec![value.clone()] };
-    if items.starts_with(&before) { items[before.len()..].to_vec() } else { items.clone() }
+    let same = items.iter().zip(&before).take_while(|(item, old)| item == old).count();
+    items[same..].to_vec()
+}
+
+/// What a branch did to an object: keys that it left alone say nothing.
+fn apply_changes(base: Option<&Map<String, Value>>, own: &Map<String, Value>, to: &mut Map<String, Value>) {
+    let old = |key: &str| base.and_then(|base| base.get(key));
+    for (key, value) in own.iter().filter(|(key, value)| old(key) != Some(value)) {
+        to.insert(key.clone(), value.clone());
+    }
+    for key in base.into_iter().flat_map(Map::keys).filter(|key| !own.contains_key(*key)) {
+        to.shift_remove(key);
+    }
 }
 
 /// Whole numbers stay whole.

@@ -22,4 +22,4 @@ mod simulate;
 mod snapshots;
 mod steps;
 mod trust;
-mod world;
+pub(crate) mod world;

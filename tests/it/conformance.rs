@@ -22,6 +22,7 @@
 //!
 //! Every request of every case is also sent to a server that refuses what some real provider would refuse.
 
+mod choices;
 mod coverage;
 mod world;
 
@@ -89,8 +90,8 @@ macro_rules! files {
 }
 
 files! {
-    actions agents budgets children contexts decisions fields fields2 foreach handlers library limits machine
-    parallel pauses recovery safety scripts snapshots step_safety steps steps2 unasked
+    actions agents budgets children contexts decisions fields fields2 foreach handlers lanes library limits machine
+    parallel pauses recovery safety scripts snapshots step_safety steps steps2 unasked words
 }
 
 /// What cases have that do not say otherwise.

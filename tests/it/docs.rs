@@ -1,5 +1,8 @@
 //! The reference pages say what the code does: every number and name of a page is looked up where it is decided.
 
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
 use synthdev::cli::exit;
 use synthdev::config::settings::rules::RULES;
 use synthdev::config::settings::shape::Shape;
@@ -10,6 +13,8 @@ use synthdev::domain::context::DEFAULT_MAX_LENGTH;
 use synthdev::domain::model::ModelError;
 use synthdev::domain::place::Layer;
 use synthdev::domain::workflow::Limits;
+
+use super::cli::world::World;
 
 const PAGE: &str = include_str!("../../docs/exit-codes-and-limits.md");
 
@@ -104,4 +109,75 @@ fn the_example_of_a_test_file_can_be_used() {
     let file = SourceFile::new(Layer::Project, "example.test.json", example);
     let (tests, found) = test_file::read(&file);
     assert_eq!((tests.len(), found), (1, Vec::new()));
+}
+
+const LANGUAGE: &str = include_str!("../../docs/workflows.md");
+
+/// What stands between fences of this kind on the page of the language, in order.
+fn fenced(kind: &str) -> Vec<&'static str> {
+    let fence = format!("```{kind}\n");
+    let blocks = LANGUAGE.split(fence.as_str()).skip(1);
+    blocks.map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+/// Every key of the schema of workflows, and every word that stands for itself in it.
+fn words_of_the_language() -> (BTreeSet<String>, BTreeSet<String>) {
+    fn walk(schema: &Value, keys: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {
+        if let Some(known) = schema["properties"].as_object() {
+            keys.extend(known.keys().cloned());
+        }
+        words.extend(schema["const"].as_str().map(str::to_owned));
+        match schema {
+            Value::Object(members) => members.values().for_each(|inner| walk(inner, keys, words)),
+            Value::Array(items) => items.iter().for_each(|inner| walk(inner, keys, words)),
+            _ => {}
+        }
+    }
+    let schema = serde_json::from_str(include_str!("../../config/schema/workflow.json")).unwrap();
+    let (mut keys, mut words) = (BTreeSet::new(), BTreeSet::new());
+    walk(&schema, &mut keys, &mut words);
+    (keys, words)
+}
+
+#[test]
+fn every_workflow_of_the_language_page_is_sound() {
+    let world = World::new();
+    for text in fenced("json") {
+        let name = serde_json::from_str::<Value>(text).unwrap()["workflow_name"].as_str().unwrap().to_owned();
+        world.write(&format!("page/{name}.json"), text);
+    }
+    world.write("page/handlers/script.js", fenced("js")[0]);
+    world.write("page/prompts/note.md", "Write this down: {{common_data.notes}}");
+    let report = world.run(&["check", "page", "--json"]).code(0).json();
+    assert_eq!(report["findings"], json!([]));
+    assert_eq!(report["workflows"].as_array().unwrap().len(), fenced("json").len());
+    assert!(fenced("json").len() >= 10);
+}
+
+#[test]
+fn every_key_of_the_language_is_explained_and_used_in_an_example() {
+    let (keys, words) = words_of_the_language();
+    for word in keys.union(&words) {
+        assert!(LANGUAGE.contains(&format!("`{word}`")), "`{word}` is not explained");
+    }
+    let examples = fenced("json").concat();
+    for key in keys {
+        assert!(examples.contains(&format!("\"{key}\": ")), "no example uses `{key}`");
+    }
+}
+
+#[test]
+fn limits_are_the_same_on_the_language_page() {
+    let limits = Limits::default();
+    let row = LANGUAGE.lines().find(|line| line.starts_with("| `limits` | `max_steps`")).unwrap();
+    let defaults = [
+        format!("`max_steps` ({} states)", limits.max_steps),
+        format!("`max_visits` ({} of each state)", limits.max_visits),
+        format!("`max_depth` ({})", limits.max_depth),
+        format!("`max_tool_rounds` ({DEFAULT_TOOL_ROUNDS})"),
+    ];
+    for default in defaults {
+        assert!(row.contains(&default), "{default}");
+    }
+    assert!(LANGUAGE.contains(&format!("at most, {DEFAULT_MAX_LENGTH} unless set")));
 }

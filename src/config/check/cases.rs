@@ -8,13 +8,14 @@ use super::schema::{Leads, follow, requires, values};
 
 /// Combinations that are tried; with more, conditions are only compared in pairs.
 const MOST: usize = 20_000;
-/// What the work of a state came to, as conditions read it.
-const RESULT: &str = "context.result";
 /// Open cases that are named.
 const NAMED: usize = 6;
 
 /// The tools that a state's own agent must call one of, with their schemas.
 pub(super) type Decisions<'d> = [(&'d str, &'d Value)];
+
+/// Terms of which a schema says all that they can be, as they are written.
+pub(super) type Known = [(String, Value)];
 
 /// What a term can be.
 #[derive(Clone, PartialEq, Debug)]
@@ -33,13 +34,9 @@ struct Subject {
 }
 
 /// `None` if one of the conditions always holds; else what is known of the cases in which none does: descriptions
-/// of the values, empty if there is nothing certain to say. `result`: the schema of `context.result`, if it is known.
-pub(super) fn open(
-    tests: &[&Test],
-    decisions: &Decisions<'_>,
-    result: Option<&Value>,
-) -> Option<Vec<String>> {
-    match tried(tests, decisions, result) {
+/// of the values, empty if there is nothing certain to say.
+pub(super) fn open(tests: &[&Test], decisions: &Decisions<'_>, known: &Known) -> Option<Vec<String>> {
+    match tried(tests, decisions, known) {
         Some(open) => open,
         // too many to try: two conditions that exclude and complete each other are enough
         None => {
@@ -47,20 +44,20 @@ pub(super) fn open(
                 .iter()
                 .enumerate()
                 .flat_map(|(at, one)| tests[at + 1..].iter().map(move |two| [*one, *two]));
-            let complete = pairs.into_iter().any(|pair| tried(&pair, decisions, result) == Some(None));
+            let complete = pairs.into_iter().any(|pair| tried(&pair, decisions, known) == Some(None));
             if complete { None } else { Some(Vec::new()) }
         }
     }
 }
 
 /// `None`: too many cases.
-fn tried(tests: &[&Test], decisions: &Decisions<'_>, result: Option<&Value>) -> Option<Option<Vec<String>>> {
+fn tried(tests: &[&Test], decisions: &Decisions<'_>, known: &Known) -> Option<Option<Vec<String>>> {
     let mut mentions = Vec::new();
     for test in tests {
         collect(test, &mut mentions);
     }
     let subjects: Vec<Subject> =
-        mentions.into_iter().map(|mention| subject(mention, decisions, result)).collect();
+        mentions.into_iter().map(|mention| subject(mention, decisions, known)).collect();
     let count = subjects.iter().try_fold(1_usize, |all, one| all.checked_mul(one.cases.len()))?;
     if count > MOST {
         return None;
@@ -124,9 +121,9 @@ fn mention<'m, 't>(term: &'t Term, mentions: &'m mut Vec<Mention<'t>>) -> &'m mu
     &mut mentions[at]
 }
 
-fn subject(mention: Mention<'_>, decisions: &Decisions<'_>, result: Option<&Value>) -> Subject {
+fn subject(mention: Mention<'_>, decisions: &Decisions<'_>, known: &Known) -> Subject {
     let term = mention.term.clone();
-    let answered = result.filter(|_| term.text == RESULT).and_then(values);
+    let answered = known.iter().find(|(text, _)| *text == term.text).and_then(|(_, schema)| values(schema));
     if let Some(all) = answered {
         return Subject { term, cases: all.into_iter().map(Case::Is).collect(), closed: true };
     }

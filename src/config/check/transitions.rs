@@ -63,7 +63,7 @@ fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &m
     }
     let conditions = scripts.transitions.iter().filter_map(|one| one.condition.as_ref());
     let tests: Vec<&Test> = conditions.filter_map(|script| script.facts.test.as_ref()).collect();
-    let Some(cases) = open(&tests, &decisions(unit, state, scripts), answer(state).as_ref()) else { return };
+    let Some(cases) = open(&tests, &decisions(unit, state, scripts), &known(state)) else { return };
     let name = &state.name.value;
     let message = if cases.is_empty() {
         format!("the state `{name}` may find no transition that holds")
@@ -74,13 +74,30 @@ fn open_end(unit: &Unit, state: &StateForm, scripts: &StateScripts, findings: &m
     findings.warning("W03", state.name.span.clone(), message, Some(hint.to_owned()));
 }
 
-/// What can come of a question, as a schema: its transitions read that as `context.result`.
+/// What is known of the values that the transitions of a state read: what its work came to, and the same where
+/// `output` keeps it.
+fn known(state: &StateForm) -> Vec<(String, Value)> {
+    // nothing is kept of a state that failed and goes on
+    if state.on_error == Some(OnErrorForm::Continue) {
+        return Vec::new();
+    }
+    // a fallback may stand in the place of an answer; it fits the schema of `output`, if there is one
+    let answer = answer(state).filter(|_| state.fallback.is_none());
+    let kept = state.store.as_ref().and_then(|store| {
+        let schema = answer.clone().or_else(|| store.schema.clone())?;
+        Some((store.key.as_ref()?, schema))
+    });
+    let kept = kept.into_iter().flat_map(|(key, schema)| {
+        let roots = ["common_data", "variables", "common_data.variables", "state"];
+        roots.map(|root| (format!("{root}.{key}"), schema.clone()))
+    });
+    let result = answer.clone().map(|schema| ("context.result".to_owned(), schema));
+    result.into_iter().chain(kept).collect()
+}
+
+/// What can come of a question, as a schema.
 fn answer(state: &StateForm) -> Option<Value> {
     let WorkForm::Pause(pause) = &state.work else { return None };
-    // another value may stand in its place
-    if state.fallback.is_some() || state.on_error == Some(OnErrorForm::Continue) {
-        return None;
-    }
     match pause.kind {
         PauseKind::Approval | PauseKind::Boolean => Some(json!({"type": "boolean"})),
         PauseKind::Choice => Some(json!({"enum": pause.choices})),

@@ -149,11 +149,38 @@ impl<'b> Builder<'b> {
             each: form.each.clone(),
             at: form.at.clone(),
             start: find(&self.unit.form, &form.start),
-            needs: form.needs.clone(),
+            needs: self.needed(form),
             max_concurrency: form.max_concurrency,
             tolerated_failures: form.tolerated_failures,
             tolerated_percent: form.tolerated_percent,
         }
+    }
+
+    /// "Everything" is what the body reads, where that is known: ten thousand items do not each carry all of it.
+    fn needed(&self, form: &ForEachForm) -> Vec<String> {
+        if !form.needs.iter().any(|path| path == "*") {
+            return form.needs.clone();
+        }
+        let scope = form.start.strip_suffix("start").unwrap_or(&form.start);
+        let states = self.unit.form.states.iter().zip(&self.unit.states);
+        let inside: Vec<_> = states.filter(|(state, _)| state.name.value.starts_with(scope)).collect();
+        let mut needed: Vec<String> = Vec::new();
+        for (state, scripts) in inside {
+            let catches = scripts.catch.iter().flatten();
+            for script in scripts.entering().chain(scripts.leaving()).chain(catches) {
+                if script.facts.opaque || !script.facts.offered.is_empty() {
+                    return form.needs.clone();
+                }
+                needed.extend(script.facts.reads.iter().map(|key| key.name.clone()));
+            }
+            let updated = state.updates.iter().filter_map(|update| update.path.value.split('.').next());
+            needed.extend(updated.map(str::to_owned));
+        }
+        let own = [form.each.as_str(), &form.at, "total", "is_first", "is_last"];
+        needed.retain(|key| !own.contains(&key.as_str()));
+        needed.sort_unstable();
+        needed.dedup();
+        needed
     }
 
     fn pause(&mut self, form: &PauseForm, scripts: &StateScripts) -> Pause {

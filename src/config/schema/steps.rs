@@ -1,7 +1,9 @@
 //! Steps of a step-list workflow: what each type of them may hold.
 
 use super::shape::{Choice, Definition, Field, Shape, Table, field};
-use super::workflow_shapes::{CATCHES, DURATION, RETRIES, SCHEMA, TEXTS, TEXTS_BY_NAME, VALUE, WORDS};
+use super::workflow_shapes::{
+    CATCHES, DURATION, HEADERS, RETRIES, SCHEMA, TEXTS, TEXTS_BY_NAME, VALUE, WORDS,
+};
 use super::workflow_states::{EXPECTED, JOIN, MERGE};
 use crate::config::workflow_file::vocabulary::{known, steps};
 
@@ -184,7 +186,7 @@ const TOOL: &[Field] = &[
 const HTTP: &[Field] = &[
     field("method", Text, "GET, POST, PUT, PATCH, DELETE or HEAD. Default: GET, with a body POST."),
     field("url", WORDS, "The address."),
-    field("headers", TEXTS_BY_NAME, "Headers of the request."),
+    field("headers", HEADERS, "Headers of the request."),
     field("query", TEXTS_BY_NAME, "Added to the address."),
     field("body", VALUE, "The body; an object is sent as JSON."),
     field(

@@ -8,8 +8,11 @@ pub(super) const DURATION: Shape = Either(&[Number { min: 0.0, max: None }, Text
 pub(super) const VALUE: Shape = Either(&[Text, Ref("input"), Any]);
 /// A text that may hold an expression.
 pub(super) const WORDS: Shape = Either(&[Text, Ref("input")]);
-/// Texts by name; some may come from the environment when they are needed.
+/// Texts by name.
 pub(super) const TEXTS_BY_NAME: Shape =
+    Map(&Either(&[Text, Number { min: f64::MIN, max: None }, Shape::Flag, Ref("input")]));
+/// The same, and some may come from the environment when they are needed: headers, nothing else.
+pub(super) const HEADERS: Shape =
     Map(&Either(&[Text, Number { min: f64::MIN, max: None }, Shape::Flag, Ref("secret"), Ref("input")]));
 /// A number for the hard end alone, or both ends.
 pub(super) const END: Shape = Either(&[Number { min: 0.0, max: None }, Ref("cap")]);

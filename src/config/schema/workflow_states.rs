@@ -1,7 +1,9 @@
 //! The states of a workflow file: what each type of them may hold.
 
 use super::shape::{Choice, Definition, Field, Shape, Table, field};
-use super::workflow_shapes::{CATCHES, DURATION, RETRIES, SCHEMA, TEXTS, TEXTS_BY_NAME, VALUE, WORDS};
+use super::workflow_shapes::{
+    CATCHES, DURATION, HEADERS, RETRIES, SCHEMA, TEXTS, TEXTS_BY_NAME, VALUE, WORDS,
+};
 use crate::config::workflow_file::vocabulary::{known, states};
 
 use Shape::{Any, Count, Either, Flag, Integer, List, Map, Number, Object, Ref, Text, Whole, Words};
@@ -220,7 +222,7 @@ const SHELL: &[Field] = &[
 const HTTP: &[Field] = &[
     field("method", Text, "GET, POST, PUT, PATCH, DELETE or HEAD. Default: GET, with a body POST."),
     field("url", WORDS, "The address."),
-    field("headers", TEXTS_BY_NAME, "Headers of the request."),
+    field("headers", HEADERS, "Headers of the request."),
     field("query", TEXTS_BY_NAME, "Added to the address."),
     field("body", VALUE, "The body; an object is sent as JSON."),
     field(

@@ -10,6 +10,8 @@ use crate::domain::failure::Failure;
 use crate::domain::tool::{ToolInvocation, ToolOutcome};
 use crate::domain::workflow::{Expect, Input, Step, Work};
 
+/// The tool whose headers may be secrets.
+const HTTP: &str = "http_request";
 /// Who asks, where no agent does.
 const ASKED_BY: &str = "workflow";
 
@@ -20,7 +22,7 @@ impl Machine {
             Err(problem) => {
                 let detail = format!("state `{}`: {problem}", self.state_name());
                 return self.fail(
-                    Failure::new("input_undefined", "An argument of a step is undefined", detail).hint(
+                    Failure::new("input_undefined", "An argument of a step cannot be used", detail).hint(
                         "set the value in an earlier state, or give a default: `common_data.x ?? \"\"`",
                     ),
                 );
@@ -140,6 +142,12 @@ fn arguments(step: &Step, values: &[Option<Value>]) -> Result<Map<String, Value>
             Input::Absent | Input::Human => None,
         };
         let value = value.ok_or_else(|| format!("`{}` evaluates to undefined", path.join(".")))?;
+        let computed =
+            matches!(input, Input::Script(_)) && !matches!(value, Value::String(_) | Value::Number(_));
+        if step.tool == HTTP && computed && path.first().is_some_and(|first| first == "headers") {
+            // an object would name a variable of the environment: only the file may do that
+            return Err(format!("`{}` must evaluate to a text or a number", path.join(".")));
+        }
         put(&mut all, path, value);
     }
     if let Value::Object(arguments) = all {
@@ -215,6 +223,22 @@ mod tests {
         assert_eq!(built(&[("", script())], &[Some(json!({"a": 1}))]), Ok(json!({"a": 1})));
         assert!(built(&[("", script())], &[Some(json!("text"))]).is_err());
         assert!(built(&[("a.b", script())], &[None]).unwrap_err().contains("a.b"));
+    }
+
+    #[test]
+    fn only_the_file_names_a_secret() {
+        let step = |input| Step {
+            tool: HTTP.to_owned(),
+            risk: ToolRisk::Execute,
+            arguments: vec![(vec!["headers".to_owned(), "x".to_owned()], input)],
+            expect: Expect::Ok,
+        };
+        let secret = json!({"env": "KEY"});
+        let given = arguments(&step(Input::Value(secret.clone())), &[]).unwrap();
+        assert_eq!(Value::from(given), json!({"headers": {"x": secret}}));
+        let computed = step(Input::Script(ScriptIx(0)));
+        assert!(arguments(&computed, &[Some(secret)]).unwrap_err().contains("headers.x"));
+        assert!(arguments(&computed, &[Some(json!("text"))]).is_ok());
     }
 
     #[test]

@@ -49,6 +49,11 @@ fn what_branches_wrote_is_joined_by_rule_and_else_refused() {
     let sum = [("x", Merge::Sum)];
     check(list(json!(10)), &[list(json!(11)), list(json!(13))], &sum, Ok(json!([{"x": 14}, []])));
     check(list(json!(0.5)), &[list(json!(1.0)), list(json!(0.0))], &sum, Ok(json!([{"x": 0.5}, []])));
+    let edits = [list(json!([{"id": 1}, 2])), list(json!([{"id": 9}]))];
+    check(list(json!([{"id": 1}])), &edits, &append, Ok(json!([{"x": [{"id": 1}, 2, {"id": 9}]}, []])));
+    let own = [list(json!({"n": 5, "o": 1})), list(json!({"n": 0, "m": 2}))];
+    let merged = json!([{"x": {"n": 5, "m": 2}}, []]);
+    check(list(json!({"n": 0, "o": 1})), &own, &[("x", Merge::Object)], Ok(merged));
     let objects = [list(json!({"k": 1})), list(json!({"k": 2, "l": 3}))];
     check(json!({}), &objects, &[("x", Merge::Object)], Ok(json!([{"x": {"k": 2, "l": 3}}, []])));
 }

@@ -126,7 +126,7 @@ async fn each_agent_sees_itself_as_the_assistant() {
     for (at, text) in [(3, &coder[5].1), (4, &coder[6].1), (5, &coder[7].1)] {
         assert_eq!(reviewer[at].1, *text);
     }
-    assert!(reviewer[6].1.starts_with("I wrote three.") && reviewer[6].1.contains("review coder's work"));
+    assert!(reviewer[6].1.starts_with("I wrote three.") && reviewer[6].1.contains("Review the coder's work"));
     assert!(
         reviewer.iter().all(|(_, _, calls)| calls.is_empty()),
         "another agent's calls are text: {reviewer:#?}"

@@ -204,6 +204,7 @@ fn keys_of_replies_are_those_that_the_scripted_model_reads() {
         match object {
             "reply" if key == "match" => json!({"match": "x", "reply": {"text": "hi"}}),
             "reply" if key == "reply" => json!({"match": "x", "reply": {"text": "hi"}}),
+            "reply" if key.starts_with("sees") => json!({key: ["x"], "reply": {"text": "hi"}}),
             "reply" => with(json!({"text": "hi"})),
             "spoken" => json!({"match": "x", "reply": with(json!({"text": "hi"}))}),
             "call" => json!({"tool_calls": [with(json!({"name": "n"}))]}),

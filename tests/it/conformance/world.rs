@@ -124,11 +124,9 @@ pub async fn lead(stage: &mut Stage, run: &RunId, answers: &[Value]) -> Vec<Stri
     loop {
         match stage.next().await {
             RunEvent::Finished { .. } => break,
-            RunEvent::PersonAsked { call, question } => {
-                if !answered(stage, run, call, &mut answers) {
-                    problems.push(format!("there is no answer for {question:?}"));
-                    stage.handle.send(run, Command::End);
-                }
+            RunEvent::PersonAsked { call, question } if !answered(stage, run, call, &mut answers) => {
+                problems.push(format!("there is no answer for {question:?}"));
+                stage.handle.send(run, Command::End);
             }
             _ => {}
         }

@@ -96,7 +96,8 @@ fn a_join_says_how_many_and_how_keys_are_merged() {
 #[test]
 fn loops_have_one_body() {
     let rows = [
-        (json!({"agent": "coder", "input": "common_data.item"}), vec!["*"], "Script"),
+        (json!({"agent": "coder", "input": "common_data.item + common_data.file"}), vec!["item"], "Script"),
+        (json!({"agent": "coder", "input": {"expr": "JSON.stringify(common_data)"}}), vec!["*"], "Script"),
         (
             json!({"states": [{"name": "start", "agent": "coder"}], "needs_state": ["common_data.a.b", "c"]}),
             vec!["a.b", "c"],

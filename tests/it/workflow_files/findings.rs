@@ -259,6 +259,32 @@ fn warns(text: &str, expected: &[(&str, &str)]) {
 }
 
 #[test]
+fn words_of_agents_are_no_commands() {
+    let input = r#""input": {"name": "command", "type": "string"}, "variables": {"flag": "-v", "said": ""}"#;
+    let shell = |fields: &str| {
+        let state = format!(r#"{{"name": "start", "type": "shell", {fields}}}"#);
+        states(&state).replacen("\"contexts\"", &format!("{input}, \"contexts\""), 1)
+    };
+    for fields in [
+        r#""command": "make test""#,
+        r#""command": {"expr": "common_data.command"}"#,
+        r#""command": {"template": "{{common_data.command}} {{common_data.flag}}"}"#,
+        r#""command": "echo", "args": [{"expr": "last_agent_response"}]"#,
+    ] {
+        warns(&shell(fields), &[]);
+    }
+    for fields in [
+        r#""command": {"template": "echo {{last_agent_response}}"}"#,
+        r#""command": {"expr": "common_data.plan"}"#,
+        r#""command": {"expr": "common_data.said"}, "action": {"script": "common_data.said = 'x'"}"#,
+    ] {
+        let text = shell(fields);
+        let (_, found) = one(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
+        assert_eq!(found.iter().map(|one| one.code.as_str()).collect::<Vec<_>>(), ["W11"], "{text}");
+    }
+}
+
+#[test]
 fn literal_text_that_looks_like_a_slip_is_a_warning() {
     let rows = [
         ("Write a haiku", Severity::Info, None),
