@@ -283,8 +283,8 @@ fn too_long(overflow: &view::Overflow, context: &ContextSpec) -> Failure {
     } else {
         (
             "The conversation cannot be cut to its limit",
-            "starting and pinned messages, the input and the newest calls of tools, which are never cut, have",
-            "raise the limit of the context, or shorten the input, the starting_messages, pin_first or what tools are given",
+            "starting and pinned messages and the input, which are never cut, have",
+            "raise the limit of the context, or shorten the input, the starting_messages or pin_first",
         )
     };
     let allowed = format!("{field} of `{}` allows {limit}", context.name);

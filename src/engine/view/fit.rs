@@ -59,14 +59,15 @@ pub(super) fn fit(groups: &mut Vec<Group<'_>>, context: &ContextSpec) -> Result<
     groups.retain(|_| !gone.next().unwrap_or(false));
     let mut fit = Fit { dropped, ..Fit::WHOLE };
     if total > limit {
-        elide(groups, limit, kept, &mut fit)?;
+        elide(groups, limit, kept, &mut fit);
     }
     Ok(fit)
 }
 
 /// Nothing whole can go any more: answers of tools, summaries and the newest text lose their middle. The arguments
-/// of the newest calls cannot.
-fn elide(groups: &mut Vec<Group<'_>>, limit: usize, kept: usize, fit: &mut Fit) -> Result<(), Overflow> {
+/// of the newest calls cannot: a file that was just written whole may pass the limit once, and only the model's own
+/// window can refuse it, so that work which was paid for is not lost to a number.
+fn elide(groups: &mut Vec<Group<'_>>, limit: usize, kept: usize, fit: &mut Fit) {
     let whole: usize = groups.iter().map(|group| group.elidable).sum();
     let mut texts = groups.iter().map(|group| group.length).sum::<usize>() - whole;
     for group in groups.iter_mut().filter(|group| group.summary) {
@@ -80,11 +81,8 @@ fn elide(groups: &mut Vec<Group<'_>>, limit: usize, kept: usize, fit: &mut Fit) 
     fit.dropped += before - groups.len();
     fit.answers = (whole > 0).then(|| (limit.saturating_sub(texts), whole));
     let last = groups.last_mut().filter(|group| group.entry.calls.is_empty() && !group.keep);
-    match last {
-        Some(last) if texts > limit => last.room = Some(limit - kept),
-        None if texts > limit => return Err(Overflow { length: texts, limit }),
-        Some(_) | None => {}
+    if let Some(last) = last.filter(|_| texts > limit) {
+        last.room = Some(limit - kept);
     }
     fit.cut = groups.iter().filter(|group| group.room.is_some()).count();
-    Ok(())
 }

@@ -211,10 +211,9 @@ fn an_input_is_never_cut_and_answers_are() {
     let view = limited(&seat, &[], &visit, 1_000).unwrap();
     let answer = &view.messages[3].content;
     assert!(answer.chars().count() <= 1_000 && answer.contains("cut to fit"), "{}", answer.len());
-    // what a tool was given is not cut: no request is longer than the limit
+    // what a tool was just given is not cut, and no reason to fail
     visit.entries[0].entry.calls[0].call.arguments = "a".repeat(1_200);
-    let overflow = limited(&seat, &[], &visit, 1_000).unwrap_err();
-    assert_eq!(overflow, Overflow { length: 1_202, limit: 1_000 });
+    assert!(limited(&seat, &[], &visit, 1_000).is_ok());
 }
 
 #[test]
