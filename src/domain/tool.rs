@@ -36,6 +36,9 @@ pub struct ParsingTool {
     pub parsing_only: bool,
 }
 
+/// Who asks where no agent does: a step of the workflow itself.
+pub const ASKED_BY: &str = "workflow";
+
 /// One execution of a tool that has been permitted, checked and approved.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ToolInvocation {

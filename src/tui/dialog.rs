@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::tool::{ToolPreview, ToolRisk};
+use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
 use crate::domain::workflow::{PauseKind, plain_text};
 use crate::engine::effect::Question;
 use crate::tui::msg::Cmd;
@@ -46,6 +46,8 @@ pub struct Dialog {
     pub body: Vec<String>,
     /// Lines are a unified diff.
     pub diff: bool,
+    /// The workflow itself asks, for one of its steps: "always" means that step.
+    step: bool,
     /// First body row on screen; bounded while drawing.
     pub scroll: usize,
     /// The reason for a refusal, while it is typed.
@@ -68,6 +70,7 @@ impl Dialog {
             title,
             body,
             diff: false,
+            step: false,
             scroll: 0,
             reason: None,
             armed: false,
@@ -100,7 +103,7 @@ impl Dialog {
             Some(ToolPreview::Text { text }) => (text.clone(), false),
             None => (arguments_text(arguments), false),
         };
-        Self { diff, ..Self::new(Kind::Approval { run, call }, title, &body) }
+        Self { diff, step: agent == ASKED_BY, ..Self::new(Kind::Approval { run, call }, title, &body) }
     }
 
     /// `None`: the question is not one for a dialog.
@@ -177,6 +180,9 @@ impl Dialog {
     pub fn keys(&self) -> &'static str {
         match (&self.kind, &self.reason) {
             (_, Some(_)) => "Enter deny with this reason · Esc back",
+            (Kind::Approval { .. }, None) if self.step => {
+                "y allow · a allow this step for the run · n deny · r deny, with reason"
+            }
             (Kind::Approval { .. }, None) => {
                 "y allow · a allow this tool for the run · n deny · r deny, with reason"
             }

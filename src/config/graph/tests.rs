@@ -254,8 +254,8 @@ Everything that a state can be
  │ ╰─ far
  │    ▷ start          shell make check
  │    ├─▸ ↓ again      1 n > 1
- │    ├─▸ ↓ stop       2 otherwise
- │    ▼
+ │    ╰─▸ ↓ stop       2 otherwise
+ │
  │    ◷ again          waits PT5S
  │    ╰─▸ ↑ start
  │
@@ -268,8 +268,8 @@ Everything that a state can be
  ? ask                 asks for approval: Go on with␛[31m this?
  ├╌▸ ↓ give_up         ! no answer in time
  ├─▸ ↓ 検査            1 context.result === true
- ├─▸ ↑ each            2 otherwise
- ▼
+ ╰─▸ ↑ each            2 otherwise
+
  ▷ 検査                mcp github search
  ├╌▸ ↓ give_up         ! limit or budget reached
  ├─▸ ↓ stop            1 judge.ok === 'this.x'
@@ -338,10 +338,10 @@ fn a_run_is_seen_on_its_graph() {
     assert!(find(" ‖ fan").ends_with("×1  $0.2500"), "the owner pays for its body:\n{text}");
     assert!(find(" │ ╰─ far").ends_with("far"), "{text}");
     assert!(find(" │    ▷ start").ends_with("×1  $0.2500"), "{text}");
-    assert!(find(" │    ├─▸ ↓ stop").ends_with("×1  $0.2500"), "{text}");
+    assert!(find(" │    ╰─▸ ↓ stop").ends_with("×1  $0.2500"), "{text}");
     assert!(find(" │    ├─▸ ↓ again").ends_with("n > 1"), "never taken: {text}");
     assert!(find("▶? ask").ends_with("×3"), "{text}");
-    assert!(find(" ├─▸ ↑ each").ends_with("×2"), "{text}");
+    assert!(find(" ╰─▸ ↑ each").ends_with("×2"), "{text}");
     assert!(find(" ▷ fix").ends_with('…'), "no number: {text}");
     let tone = |start: &str| {
         let line = lines.iter().find(|line| plain(&[(*line).clone()]).starts_with(start)).unwrap();
@@ -351,7 +351,7 @@ fn a_run_is_seen_on_its_graph() {
         (" ○ start", Tone::Done),
         ("▶? ask", Tone::Current),
         (" ▷ fix", Tone::Dim),
-        (" ├─▸ ↑ each", Tone::Done),
+        (" ╰─▸ ↑ each", Tone::Done),
         (" ├╌▸ ↓ give_up", Tone::Dim),
     ];
     for (start, expected) in rows {

@@ -7,13 +7,11 @@ use serde_json::{Map, Value};
 use super::{Effect, Machine, Phase};
 use crate::domain::approval::Permission;
 use crate::domain::failure::Failure;
-use crate::domain::tool::{ToolInvocation, ToolOutcome};
+use crate::domain::tool::{ASKED_BY, ToolInvocation, ToolOutcome};
 use crate::domain::workflow::{Expect, Input, Step, Work};
 
 /// The tool whose headers may be secrets.
 const HTTP: &str = "http_request";
-/// Who asks, where no agent does.
-const ASKED_BY: &str = "workflow";
 
 impl Machine {
     pub(super) fn begin_step(&mut self, step: &Step, values: &[Option<Value>]) {

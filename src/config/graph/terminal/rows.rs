@@ -150,10 +150,11 @@ impl Drawing<'_> {
         // what leads away from a failure is decided before any condition is asked
         edges.sort_by_key(|edge| !edge.kind.is_exception());
         let Some(last) = edges.len().checked_sub(1) else { return };
-        let goes_on = edges.iter().any(|edge| Some(edge.to) == below);
+        // the last way may simply lead down; any other has an arrow of its own, and no second one
+        let goes_on = edges.last().is_some_and(|edge| Some(edge.to) == below);
         let several = edges.iter().filter(|edge| !edge.kind.is_exception()).count() > 1;
         for (place, edge) in edges.iter().enumerate() {
-            let down = place == last && Some(edge.to) == below;
+            let down = place == last && goes_on;
             let (lead, name) = if down {
                 (format!(" {rail}▼ "), String::new())
             } else {
@@ -164,10 +165,6 @@ impl Drawing<'_> {
                 (format!(" {rail}{corner}{dash}▸ {arrow} "), target)
             };
             self.rows.push(Row { name, words: words(edge, several), tally: edge.tally, ..Row::new(lead) });
-        }
-        let drawn = edges.last().is_some_and(|edge| Some(edge.to) == below);
-        if goes_on && !drawn {
-            self.rows.push(Row::new(format!(" {rail}▼")));
         }
         if !goes_on && below.is_some() {
             self.rows.push(Row::new(format!(" {rail}").trim_end().to_owned()));
