@@ -31,7 +31,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::cli::args::{Cli, Command, ConfigCommand, completions};
-use crate::cli::exit;
+use crate::cli::{exit, limits};
 use world::World;
 
 /// Does what was typed; the answer is the exit code.
@@ -42,6 +42,10 @@ pub fn run(cli: Cli) -> Result<u8> {
     hardening::close_to_others();
     if let Some(Command::Completions { shell }) = cli.command {
         std::io::stdout().lock().write_all(&completions(shell))?;
+        return Ok(exit::COMPLETED);
+    }
+    if matches!(cli.command, Some(Command::Limits)) {
+        std::io::stdout().lock().write_all(limits::page().as_bytes())?;
         return Ok(exit::COMPLETED);
     }
     let world = World::find(&cli)?;
@@ -61,6 +65,6 @@ pub fn run(cli: Cli) -> Result<u8> {
         Some(Command::Roles { json }) => lists::roles(&world, json),
         Some(Command::Tools { json }) => lists::tools(&world, json),
         Some(Command::Config(ConfigCommand::Show { origin })) => lists::config(&world, origin),
-        Some(Command::Completions { .. }) => Ok(exit::COMPLETED),
+        Some(Command::Completions { .. } | Command::Limits) => Ok(exit::COMPLETED),
     }
 }

@@ -5,6 +5,7 @@ pub mod envelope;
 pub mod exit;
 pub mod graph;
 pub mod headless;
+pub mod limits;
 pub mod lists;
 pub mod moments;
 pub mod past;

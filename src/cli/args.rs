@@ -146,6 +146,8 @@ pub enum Command {
         #[arg(long)]
         headless: bool,
     },
+    /// Every limit there is, its default, and where it is set
+    Limits,
     /// Print a completion script for your shell
     Completions { shell: Shell },
 }

@@ -102,6 +102,14 @@ fn help_and_version_say_what_they_must() {
 }
 
 #[test]
+fn err_4_every_limit_is_told() {
+    let told = World::new().run(&["limits"]).code(0).out;
+    for word in ["max_steps", "max_concurrency", "budget", "tools.output_limit_bytes", "32 MiB"] {
+        assert!(told.contains(word), "no `{word}` in\n{told}");
+    }
+}
+
+#[test]
 fn completions_exist_for_every_shell_and_name_the_commands() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
