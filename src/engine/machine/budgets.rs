@@ -227,7 +227,7 @@ impl Machine {
         }
     }
 
-    /// The person gives the same amount again. Time went on while they thought.
+    /// The person gives the same amount again, from what is used up by now: one "continue" is never asked twice.
     pub(super) fn grant_same_again(&mut self, scope: Scope, kind: Kind) {
         let now = self.now;
         let budgets = self.scopes(&self.lane);
@@ -238,8 +238,8 @@ impl Machine {
         if purse.spent(kind, now) < end {
             return;
         }
-        let late = if kind == Kind::Duration { (purse.spent(kind, now) - end).max(0.0) } else { 0.0 };
-        purse.grant(kind, hard + late);
+        let over = purse.spent(kind, now) - end;
+        purse.grant(kind, hard + over);
     }
 }
 
