@@ -36,7 +36,7 @@
 //! 1. [`domain::workflow`], [`domain::script`] and [`domain::context`]: what is run.
 //! 2. [`engine::input`], [`engine::effect`], [`engine::event`]: everything that goes into a run and comes out.
 //! 3. [`engine::machine`], then the files below it in the order of a state's visit: `enter`, `visit`, `replied`,
-//!    `tools`, `evaluated`, `finish`.
+//!    `tools`, `step`, `evaluated`, `stored`, `finish`; `split` and `join` for branches and loops, `recover` for errors.
 //! 4. [`runtime::handle`] and beside it `driver`, `perform`, `journal`: how a run meets time.
 //! 5. [`config::workflow_file`] (what is written), [`config::check`] (what is wrong), [`config::lower`] (what is run).
 //! 6. One adapter of your choice; then [`app`], which puts all of it together.
@@ -47,6 +47,10 @@
 //! | --- | --- |
 //! | what a workflow file may say | `config/workflow_file/`, then `config/check/` and `config/lower/` |
 //! | a setting, its names and default | the table in `config/settings/rules.rs` |
+//! | branches and loops | `engine/{lane,fork,merge}.rs`, `engine/machine/{lanes,split,join}.rs` |
+//! | errors, limits, budgets, time | `engine/machine/{recover,failed,limits,budgets,timers}.rs` |
+//! | step lists and handlers | `config/workflow_file/{steps,handlers}.rs`: rewritten as states |
+//! | drawings, schemas, the cost envelope | `config/graph/`, `config/schema/`, `config/envelope.rs` |
 //! | what an agent is shown of a conversation | `engine/view.rs` |
 //! | how a model's answer is judged | `engine/machine/replied.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |

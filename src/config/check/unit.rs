@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::script_facts::{Facts, Library};
 use super::super::source::SourceFile;
-use super::super::workflow_file::{AgentForm, FunctionForm, StateForm, Text, WorkForm, WorkflowForm};
+use super::super::workflow_file::{AgentForm, FunctionForm, StateForm, Text, WorkflowForm};
 use crate::domain::model::ModelChoice;
 use crate::domain::place::Place;
 use crate::domain::role::Role;
@@ -135,23 +135,7 @@ impl Unit {
         let facts = self.scripts().map(|script| &script.facts).chain(self.library_facts());
         let mut keys: HashSet<&str> =
             facts.flat_map(|facts| &facts.writes).map(|key| key.name.as_str()).collect();
-        for state in &self.form.states {
-            keys.extend(state.updates.iter().filter_map(|update| update.path.value.split('.').next()));
-            keys.extend(state.store.as_ref().and_then(|store| store.key.as_deref()));
-            keys.extend(state.catch.iter().filter_map(|rule| rule.key.as_deref()));
-            match &state.work {
-                WorkForm::Pause(form) => keys.extend(form.required_outputs.iter().map(String::as_str)),
-                WorkForm::ForEach(form) => {
-                    keys.extend([form.each.as_str(), &form.at, "total", "is_first", "is_last"]);
-                }
-                WorkForm::Plain
-                | WorkForm::Parallel(_)
-                | WorkForm::Step(_)
-                | WorkForm::Wait(_)
-                | WorkForm::Fail { .. }
-                | WorkForm::Final => {}
-            }
-        }
+        keys.extend(self.form.states.iter().flat_map(StateForm::writes));
         keys
     }
 

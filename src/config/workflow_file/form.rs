@@ -288,17 +288,17 @@ impl StateForm {
         self.catch.iter().map(|one| &one.target).chain(on_error).chain(&self.on_limit).chain(late)
     }
 
-    /// Keys of `common_data` that are written without a script: results, errors, updates, items of a loop.
+    /// Keys of `common_data` that are written without a script: results, errors, updates, answers, items of a loop.
     pub fn writes(&self) -> impl Iterator<Item = &str> {
         let result = self.store.iter().filter_map(|store| store.key.as_deref());
         let errors = self.catch.iter().filter_map(|rule| rule.key.as_deref());
         let updates = self.updates.iter().filter_map(|update| update.path.value.split('.').next());
         let items: Vec<&str> = match &self.work {
             WorkForm::ForEach(form) => vec![&form.each, &form.at, "total", "is_first", "is_last"],
+            WorkForm::Pause(form) => form.required_outputs.iter().map(String::as_str).collect(),
             WorkForm::Plain
             | WorkForm::Parallel(_)
             | WorkForm::Step(_)
-            | WorkForm::Pause(_)
             | WorkForm::Wait(_)
             | WorkForm::Fail { .. }
             | WorkForm::Final => Vec::new(),

@@ -8,7 +8,7 @@ use crate::domain::failure::Failure;
 use crate::domain::workflow::{BranchErrors, ForEach, Join, Parallel, State, Work};
 use crate::engine::fork::{Fork, Leaving, failed_output};
 use crate::engine::lane::Ended;
-use crate::engine::merge;
+use crate::engine::merge::{self, Conflict};
 
 /// What to do after a branch or item has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,32 +153,21 @@ impl Machine {
             .filter_map(|(at, leaving)| Some((spec.branches.get(*at)?.name.as_str(), leaving)))
             .collect();
         let changes = merge::data(&frame.data, &branches, &spec.merge).map_err(|conflict| {
-            let failure = Failure::new(
-                "merge_conflict",
+            let Conflict { what, first, second } = conflict;
+            clash(
                 "Two branches wrote the same data",
-                format!(
-                    "`common_data.{}` was written by the branches `{}` and `{}` of state `{state}`",
-                    conflict.what, conflict.first, conflict.second
-                ),
+                format!("`common_data.{what}` was written by the branches `{first}` and `{second}` of state `{state}`"),
+                format!("say what counts: \"merge\": {{\"{what}\": \"last\"}} (or first, append, sum, object)"),
             )
-            .hint(format!(
-                "say what counts: \"merge\": {{\"{}\": \"last\"}} (or first, append, sum, object)",
-                conflict.what
-            ));
-            Box::new(failure)
         })?;
         let names: Vec<&str> = workflow.contexts.iter().map(|context| context.name.as_str()).collect();
         let threads = merge::threads(&frame.threads, &names, &branches).map_err(|conflict| {
-            let failure = Failure::new(
-                "merge_conflict",
+            let Conflict { what, first, second } = conflict;
+            clash(
                 "Two branches rewrote the same conversation",
-                format!(
-                    "the context `{}` was rewritten by the branch `{}` and changed by `{}` of state `{state}`",
-                    conflict.what, conflict.first, conflict.second
-                ),
+                format!("the context `{what}` was rewritten by the branch `{first}` and changed by `{second}` of state `{state}`"),
+                "clear or rewrite a shared context before or after the parallel state, not inside".to_owned(),
             )
-            .hint("clear or rewrite a shared context before or after the parallel state, not inside");
-            Box::new(failure)
         })?;
         frame.threads = threads;
         frame.agents = merge::agents(&frame.agents, &branches);
@@ -195,6 +184,10 @@ impl Machine {
         }
         Ok(())
     }
+}
+
+fn clash(title: &str, detail: String, hint: String) -> Box<Failure> {
+    Box::new(Failure::new("merge_conflict", title, detail).hint(hint))
 }
 
 fn verdict(state: &State, fork: &Fork) -> Verdict {
