@@ -1,6 +1,7 @@
 //! Rows of a run's journal and the summary that lists are made of.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::cost::Usage;
 use super::failure::Failure;
@@ -49,6 +50,57 @@ pub struct Row {
     pub body: String,
 }
 
+/// Why a run waits (§1.7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseReason {
+    Approval,
+    Input,
+    Delegate,
+    Error,
+    Limit,
+    Budget,
+    User,
+    UncertainEffect,
+}
+
+impl PauseReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approval => "approval",
+            Self::Input => "input",
+            Self::Delegate => "delegate",
+            Self::Error => "error",
+            Self::Limit => "limit",
+            Self::Budget => "budget",
+            Self::User => "user",
+            Self::UncertainEffect => "uncertain_effect",
+        }
+    }
+}
+
+/// One thing that a run waits for; several branches may each wait for one (B15).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct OpenPause {
+    pub call: CallId,
+    /// Path name of the state.
+    pub state: String,
+    pub reason: PauseReason,
+    pub message: String,
+    /// What a `pause` state asks for: approval, text, number, boolean, choice, outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_outputs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    pub since: Timestamp,
+}
+
 /// What is known when a run begins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunHeader {
@@ -77,6 +129,9 @@ pub struct RunProgress {
     pub output: Option<serde_json::Value>,
     pub error: Option<Failure>,
     pub updated: Timestamp,
+    /// What it waits for, if it is paused, or failed where it can be tried again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<OpenPause>,
 }
 
 impl RunProgress {
@@ -91,6 +146,7 @@ impl RunProgress {
             output: None,
             error: None,
             updated: at,
+            pauses: Vec::new(),
         }
     }
 }

@@ -58,6 +58,7 @@ fn progress(status: RunStatus) -> RunProgress {
         output: Some(serde_json::json!({"text": "done", "n": [1, 2]})),
         error: Some(Failure::new("no_transition", "no way on", "state `review`").hint("add a transition")),
         updated: Timestamp(99),
+        pauses: Vec::new(),
     }
 }
 

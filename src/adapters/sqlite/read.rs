@@ -152,6 +152,7 @@ fn summary(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite::Result<Run
             output: json(row, 14)?,
             error: json(row, 15)?,
             updated: Timestamp(row.get(16)?),
+            pauses: Vec::new(),
         },
     })
 }
