@@ -24,6 +24,7 @@ mod stored;
 mod summary;
 mod timers;
 mod tools;
+mod upgrade;
 mod visit;
 mod wait;
 

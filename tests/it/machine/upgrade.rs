@@ -1,0 +1,286 @@
+//! A run that stands somewhere moves to a changed file, and goes on under it to the end (FSM-28).
+
+pub(super) mod played;
+
+use serde_json::{Value, json};
+use synthdev::engine::input::Answer;
+
+use played::{Played, nothing, program};
+
+type Edit = fn(&mut Value);
+
+/// Where to stand, what to change, and what must come of it: notes, or reasons why not.
+struct Row {
+    about: &'static str,
+    /// The thing that is about to be done, and the how manieth of its name.
+    stop: (&'static str, usize),
+    edit: Edit,
+    told: Result<&'static [&'static str], &'static [&'static str]>,
+    /// The states of the whole run, and how it ends.
+    then: (&'static str, &'static str),
+}
+
+/// A writer whose text is judged until it is good.
+fn writing() -> Value {
+    json!({
+        "workflow_name": "case", "snapshot": "off",
+        "input": {"name": "task", "type": "string"},
+        "output": {"name": "result", "type": "string"},
+        "variables": {"rounds": 0},
+        "contexts": [{"name": "talk"}, {"name": "side"}],
+        "agents": [
+            {"agent_role": "writer", "context": "talk", "role": "assistant"},
+            {"agent_role": "critic", "context": "talk", "role": "user"},
+            {"name": "clerk", "agent_role": "writer", "context": "side", "role": "assistant"}],
+        "states": [
+            {"name": "start", "action": {"script": "() => { this.common_data.now = this.common_data.task; }"},
+                "transition": [{"target": "write"}]},
+            {"name": "write", "agent": "writer", "input": "common_data.now", "transition": [{"target": "judge"}]},
+            {"name": "judge", "agent": "critic", "input": {"text": "Judge."}, "transition": [
+                {"target": "write", "condition": "function.verdict.arguments.good === false",
+                    "before": "() => { this.common_data.rounds++; this.common_data.now = 'again'; }"},
+                {"target": "stop", "condition": "function.verdict.arguments.good === true",
+                    "before": "() => { this.common_data.result = this.getAgent('writer').getLastResponse(); }"}]},
+            {"name": "stop", "input": "common_data.result"}]
+    })
+}
+
+fn state<'v>(file: &'v mut Value, name: &str) -> &'v mut Value {
+    let states = file["states"].as_array_mut().unwrap();
+    states.iter_mut().find(|state| state["name"] == name).unwrap()
+}
+
+fn push(list: &mut Value, item: Value) {
+    list.as_array_mut().unwrap().push(item);
+}
+
+fn remove(file: &mut Value, list: &str, key: &str, name: &str) {
+    file[list].as_array_mut().unwrap().retain(|item| item[key] != name);
+}
+
+fn checked(row: &Row, before: &[Value], inputs: Value, replies: Value, answers: &[Answer]) {
+    let about = row.about;
+    let mut played = Played::new(program(before), inputs, replies, answers);
+    played.until(row.stop.0, row.stop.1);
+    let mut after = before.to_vec();
+    (row.edit)(&mut after[0]);
+    let old = format!("{:?}", played.machine);
+    let told = played.machine.upgrade(program(&after));
+    let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
+    assert_eq!(told, row.told.map(texts).map_err(texts), "{about}");
+    if told.is_err() {
+        assert_eq!(format!("{:?}", played.machine), old, "{about}: nothing may be changed");
+    }
+    played.feed(nothing());
+    played.to_end();
+    assert_eq!((played.path().as_str(), played.end().as_str()), row.then, "{about}");
+}
+
+const BAD: &str = r#"{"verdict": {"good": false}}"#;
+
+fn judged() -> Value {
+    let bad: Value = serde_json::from_str(BAD).unwrap();
+    json!({"writer": ["one", "two", "three"], "critic": [bad, {"verdict": {"good": true}}], "clerk": ["noted"]})
+}
+
+const WHOLE: (&str, &str) = ("start write judge write judge stop", "completed \"two\"");
+
+#[test]
+fn what_is_different_is_told_and_counts_from_here() {
+    let rows = [
+        Row {
+            about: "nothing",
+            stop: ("model critic in judge", 1),
+            edit: |_| {},
+            told: Ok(&[]),
+            then: WHOLE,
+        },
+        Row {
+            about: "a state in between, before the others: every position moves",
+            stop: ("model critic in judge", 1),
+            edit: |file| {
+                let note = json!({"name": "note", "agent": "clerk", "input": {"text": "Note."},
+                    "transition": [{"target": "stop"}]});
+                file["states"].as_array_mut().unwrap().insert(0, note);
+                let clerk = file["agents"].as_array_mut().unwrap().pop().unwrap();
+                file["agents"].as_array_mut().unwrap().insert(0, clerk);
+                file["contexts"].as_array_mut().unwrap().reverse();
+                state(file, "judge")["transition"][1]["target"] = json!("note");
+            },
+            told: Ok(&["`judge` → `note` is new", "`judge` → `stop` is gone", "state `note` is new"]),
+            then: ("start write judge write judge note stop", "completed \"two\""),
+        },
+        Row {
+            about: "the choice under way is made by the new conditions",
+            stop: ("choose judge", 1),
+            edit: |file| {
+                let transition = &mut state(file, "judge")["transition"];
+                transition[0]["condition"] = json!("function.verdict.arguments.good === undefined");
+                transition[1]["condition"] = json!("function.verdict.arguments.good !== undefined");
+            },
+            told: Ok(&[
+                "the condition of `judge` → `write` changed",
+                "the condition of `judge` → `stop` changed",
+            ]),
+            then: ("start write judge stop", "completed \"one\""),
+        },
+        Row {
+            about: "transitions in another order, and another `before`",
+            stop: ("choose judge", 2),
+            edit: |file| {
+                let list = state(file, "judge")["transition"].as_array_mut().unwrap();
+                list.reverse();
+                list[0]["before"] =
+                    json!("() => { this.common_data.result = 'round ' + this.common_data.rounds; }");
+            },
+            told: Ok(&[
+                "the `before` of `judge` → `stop` changed",
+                "the transitions of state `judge` are tried in another order",
+            ]),
+            then: ("start write judge write judge stop", "completed \"round 1\""),
+        },
+        Row {
+            about: "the script and the input that are being evaluated",
+            stop: ("script start", 1),
+            edit: |file| {
+                state(file, "start")["action"]["script"] = json!("() => { this.common_data.later = 1; }");
+                state(file, "write")["input"] = json!({"text": "Write."});
+            },
+            told: Ok(&["`action.script` of state `start` changed", "`input` of state `write` changed"]),
+            then: WHOLE,
+        },
+        Row {
+            about: "a script that is no longer there",
+            stop: ("script start", 1),
+            edit: |file| {
+                state(file, "start").as_object_mut().unwrap().remove("action");
+                state(file, "write")["input"] = json!("common_data.task");
+            },
+            told: Ok(&["`action.script` of state `start` changed", "`input` of state `write` changed"]),
+            then: WHOLE,
+        },
+        Row {
+            about: "variables: new ones begin, others keep their value",
+            stop: ("model writer in write", 2),
+            edit: |file| {
+                file["variables"] = json!({"rounds": 7, "extra": "E"});
+                state(file, "judge")["transition"][1]["before"] = json!(
+                    "() => { this.common_data.result = this.common_data.extra + this.common_data.rounds; }"
+                );
+            },
+            told: Ok(&[
+                "the `before` of `judge` → `stop` changed",
+                "variable `rounds` begins differently: the run keeps its value",
+                "variable `extra` is new",
+            ]),
+            then: ("start write judge write judge stop", "completed \"E1\""),
+        },
+        Row {
+            about: "inputs: a new one has its default",
+            stop: ("model writer in write", 1),
+            edit: |file| {
+                file["input"] = json!([{"name": "task", "type": "string"},
+                    {"name": "style", "type": "string", "default": "plain"}]);
+                state(file, "judge")["transition"][1]["before"] =
+                    json!("() => { this.common_data.result = inputs.style + this.common_data.style; }");
+            },
+            told: Ok(&["the `before` of `judge` → `stop` changed", "input `style` is new"]),
+            then: ("start write judge write judge stop", "completed \"plainplain\""),
+        },
+        Row {
+            about: "limits: what was used counts",
+            stop: ("model critic in judge", 1),
+            edit: |file| {
+                file["limits"] = json!({"max_visits": 1, "max_steps": 100});
+                file["on_limit"] = json!("stop");
+                state(file, "stop")["input"] = json!("'limit'");
+            },
+            told: Ok(&[
+                "`input` of state `stop` changed",
+                "the limit max_steps is now 100 (before: 200); what was used counts",
+                "the limit max_visits is now 1 (before: 25); what was used counts",
+                "the `on_limit` of the workflow changed",
+            ]),
+            then: ("start write judge stop", "completed \"limit\""),
+        },
+        Row {
+            about: "what nobody uses any more",
+            stop: ("model critic in judge", 1),
+            edit: |file| {
+                remove(file, "agents", "name", "clerk");
+                remove(file, "contexts", "name", "side");
+            },
+            told: Ok(&["agent clerk is gone", "context `side` is gone"]),
+            then: WHOLE,
+        },
+    ];
+    for row in rows {
+        checked(&row, &[writing()], json!({"task": "t"}), judged(), &[]);
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_is_all_told_and_nothing_is_changed() {
+    let rows = [
+        Row {
+            about: "the state is gone, and an input is missing",
+            stop: ("model critic in judge", 1),
+            edit: |file| {
+                file["input"] =
+                    json!([{"name": "task", "type": "string"}, {"name": "who", "type": "string"}]);
+                state(file, "judge")["name"] = json!("review");
+                state(file, "write")["transition"][0]["target"] = json!("review");
+            },
+            told: Err(&[
+                "state `judge`, where the run stands, is not in the new file",
+                "input `who` is required in the new file, and this run has no value for it: give it a \"default\"",
+            ]),
+            then: WHOLE,
+        },
+        Row {
+            about: "an agent elsewhere",
+            stop: ("choose judge", 1),
+            edit: |file| {
+                file["agents"][0]["context"] = json!("side");
+                state(file, "judge")["transition"][1]["before"] = json!("() => {}");
+            },
+            told: Err(&[
+                "agent `writer` has moved to another context (`talk` → `side`): what it said and heard is in `talk`",
+            ]),
+            then: WHOLE,
+        },
+        Row {
+            about: "the one who speaks is another",
+            stop: ("model writer in write", 2),
+            edit: |file| state(file, "write")["agent"] = json!("clerk"),
+            told: Err(&["agent `writer` is speaking in state `write`, which the new file uses differently"]),
+            then: WHOLE,
+        },
+        Row {
+            about: "the one who speaks is gone",
+            stop: ("model writer in write", 1),
+            edit: |file| {
+                remove(file, "agents", "agent_role", "writer");
+                push(
+                    &mut file["agents"],
+                    json!({"name": "author", "agent_role": "writer", "context": "talk",
+                    "role": "assistant"}),
+                );
+                state(file, "write")["agent"] = json!("author");
+                state(file, "judge")["transition"][1]["before"] = json!("() => {}");
+            },
+            told: Err(&["agent `writer`, which is speaking in state `write`, is not in the new file"]),
+            then: WHOLE,
+        },
+        Row {
+            about: "an input of another type",
+            stop: ("model writer in write", 1),
+            edit: |file| file["input"]["type"] = json!("number"),
+            told: Err(&["input `task` has a value that no longer fits: expected number, found string"]),
+            then: WHOLE,
+        },
+    ];
+    for row in rows {
+        checked(&row, &[writing()], json!({"task": "t"}), judged(), &[]);
+    }
+}
