@@ -50,7 +50,9 @@ impl Machine {
         }
         let mut notes = differences::between(&old.program, &program, &names);
         notes.extend(
-            self.all_lanes().flat_map(|lane| standing::left_behind(lane, &old.program, &program, &names)),
+            self.all_lanes()
+                .into_iter()
+                .flat_map(|lane| standing::left_behind(lane, &old.program, &program, &names)),
         );
         once(&mut notes);
         let changed = program.hash != old.program.hash || program != old.program;
@@ -64,7 +66,7 @@ impl Machine {
 
     fn move_to(&mut self, old: &RunSpec, spec: Arc<RunSpec>, names: &Names) {
         let branches: BTreeSet<u64> =
-            self.all_lanes().filter(|lane| self.is_branch(lane)).map(|lane| lane.id).collect();
+            self.all_lanes().into_iter().filter(|lane| self.is_branch(lane)).map(|lane| lane.id).collect();
         let moving = Move { old: &old.program, new: &spec.program, names };
         let mut added = Map::new();
         for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
@@ -77,8 +79,11 @@ impl Machine {
         }
     }
 
-    fn all_lanes(&self) -> impl Iterator<Item = &Lane> {
-        std::iter::once(&self.lane).chain(self.lanes.values())
+    /// In the order in which they began.
+    fn all_lanes(&self) -> Vec<&Lane> {
+        let mut all: Vec<&Lane> = std::iter::once(&self.lane).chain(self.lanes.values()).collect();
+        all.sort_by_key(|lane| lane.id);
+        all
     }
 
     /// Whether it is a branch of a `parallel` state, whose conversations are merged at the join.
@@ -99,8 +104,7 @@ impl Machine {
             // a lane that is about to enter a state, or is over, waits for nothing
             open && lane.jump.is_none() && lane.ended.is_none()
         };
-        let mut open: Vec<u64> = self.all_lanes().filter(asks).map(|lane| lane.id).collect();
-        open.sort_unstable();
+        let open: Vec<u64> = self.all_lanes().into_iter().filter(asks).map(|lane| lane.id).collect();
         for id in open {
             if self.switch(id) {
                 self.ask_lane_anew();

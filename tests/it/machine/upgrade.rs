@@ -284,3 +284,176 @@ fn what_stands_in_the_way_is_all_told_and_nothing_is_changed() {
         checked(&row, &[writing()], json!({"task": "t"}), judged(), &[]);
     }
 }
+
+/// A writer and a critic beside each other, then a loop, a child, a command and a question.
+fn busy() -> [Value; 2] {
+    let root = json!({
+        "workflow_name": "case", "snapshot": "off",
+        "input": {"name": "task", "type": "string"},
+        "output": {"name": "result", "type": "string"},
+        "contexts": [{"name": "talk"}, {"name": "side"}],
+        "agents": [{"agent_role": "writer", "context": "talk", "role": "assistant"},
+            {"agent_role": "critic", "context": "side", "role": "assistant"}],
+        "states": [
+            {"name": "start", "type": "parallel", "branches": [
+                {"name": "a", "agent": "writer", "input": {"text": "A."}},
+                {"name": "b", "agent": "critic", "input": {"text": "B."}}], "transition": [{"target": "each"}]},
+            {"name": "each", "type": "foreach", "in": ["x", "y"], "max_concurrency": 1, "states": [
+                {"name": "start", "agent": "writer", "input": "common_data.item", "transition": [{"target": "stop"}]}],
+                "transition": [{"target": "call"}]},
+            {"name": "call", "action": {"sub_workflow": "inner",
+                "sub_workflow_input": {"what": "common_data.task"}},
+                "transition": [{"target": "run"}]},
+            {"name": "run", "type": "shell", "command": "make", "transition": [{"target": "ask"}]},
+            {"name": "ask", "type": "pause", "kind": "choice", "choices": ["p", "q"], "message": "Which?",
+                "output": {"as": "result"}, "transition": [{"target": "stop"}]},
+            {"name": "stop", "input": "common_data.result"}]
+    });
+    let inner = json!({
+        "workflow_name": "inner",
+        "input": {"name": "what", "type": "string"},
+        "output": {"name": "answer", "type": "string"},
+        "contexts": [{"name": "own"}],
+        "agents": [{"agent_role": "writer", "context": "own", "role": "assistant"}],
+        "states": [
+            {"name": "start", "agent": "writer", "input": "common_data.what", "output": {"as": "answer"},
+                "transition": [{"target": "stop"}]},
+            {"name": "stop", "input": "common_data.answer"}]
+    });
+    [root, inner]
+}
+
+const LONG: (&str, &str) = (
+    "start start.a/start start.b/start start.a/stop start.b/stop each each[0]/start each[0]/stop each[1]/start \
+     each[1]/stop call inner/start inner/stop run ask stop",
+    "completed \"q\"",
+);
+
+fn insert(file: &mut Value, state: Value) {
+    file["states"].as_array_mut().unwrap().insert(1, state);
+}
+
+#[test]
+fn work_that_has_begun_is_finished_as_what_it_is() {
+    let rows = [
+        Row {
+            about: "in a branch, everything moves",
+            stop: ("model critic in start.b/start", 1),
+            edit: |file| {
+                insert(file, json!({"name": "extra", "transition": [{"target": "each"}]}));
+                state(file, "start")["transition"][0]["target"] = json!("extra");
+                file["contexts"].as_array_mut().unwrap().insert(0, json!({"name": "new"}));
+                file["agents"].as_array_mut().unwrap().reverse();
+            },
+            told: Ok(&[
+                "`start` → `extra` is new",
+                "`start` → `each` is gone",
+                "state `extra` is new",
+                "context `new` is new",
+            ]),
+            then: (
+                "start start.a/start start.b/start start.a/stop start.b/stop extra each each[0]/start each[0]/stop \
+                each[1]/start each[1]/stop call inner/start inner/stop run ask stop",
+                "completed \"q\"",
+            ),
+        },
+        Row {
+            about: "other branches",
+            stop: ("model critic in start.b/start", 1),
+            edit: |file| state(file, "start")["branches"][1]["name"] = json!("c"),
+            told: Err(&[
+                "the branches of state `start` run, and are others in the new file (a, b → a, c)",
+                "state `start.b/start`, where the run stands, is not in the new file",
+            ]),
+            then: LONG,
+        },
+        Row {
+            about: "the loop is over other items",
+            stop: ("model writer in each[1]/start", 1),
+            edit: |file| state(file, "each")["in"] = json!(["x", "y", "z"]),
+            told: Err(&["the loop of state `each` runs over 2 items, in the new file over 3"]),
+            then: LONG,
+        },
+        Row {
+            about: "the next item begins under the new file",
+            stop: ("model writer in each[0]/start", 1),
+            edit: |file| {
+                let body = &mut state(file, "each")["states"];
+                body[0]["transition"] = json!([{"target": "more"}]);
+                push(body, json!({"name": "more", "transition": [{"target": "stop"}]}));
+            },
+            told: Ok(&[
+                "`each/start` → `each/more` is new",
+                "`each/start` → `each/stop` is gone",
+                "state `each/more` is new",
+            ]),
+            then: (
+                "start start.a/start start.b/start start.a/stop start.b/stop each each[0]/start each[0]/more \
+                each[0]/stop each[1]/start each[1]/more each[1]/stop call inner/start inner/stop run ask stop",
+                "completed \"q\"",
+            ),
+        },
+        Row {
+            about: "in a child",
+            stop: ("model writer in inner/start", 1),
+            edit: |file| insert(file, json!({"name": "extra", "transition": [{"target": "stop"}]})),
+            told: Ok(&["state `extra` is new"]),
+            then: LONG,
+        },
+        Row {
+            about: "the child is no longer called",
+            stop: ("model writer in inner/start", 1),
+            edit: |file| *state(file, "call") = json!({"name": "call", "transition": [{"target": "run"}]}),
+            told: Err(&[
+                "state `call` no longer calls the workflow `inner`, in which the run stands",
+                "the workflow `inner`, in which the run stands, is not in the new file",
+            ]),
+            then: LONG,
+        },
+        Row {
+            about: "a command waits for approval",
+            stop: ("approve shell", 1),
+            edit: |file| {
+                *state(file, "run") = json!({"name": "run", "type": "wait", "duration": 1,
+                "transition": [{"target": "ask"}]})
+            },
+            told: Err(&["state `run` is running `shell`, and does not in the new file"]),
+            then: LONG,
+        },
+        Row {
+            about: "a question has other choices",
+            stop: ("ask", 1),
+            edit: |file| {
+                state(file, "ask")["choices"] = json!(["q", "r"]);
+                state(file, "ask")["transition"] = json!([{"target": "thanks"}]);
+                insert(file, json!({"name": "thanks", "transition": [{"target": "stop"}]}));
+            },
+            told: Ok(&[
+                "`choices` of state `ask` changed",
+                "`ask` → `thanks` is new",
+                "`ask` → `stop` is gone",
+                "state `thanks` is new",
+            ]),
+            then: (
+                "start start.a/start start.b/start start.a/stop start.b/stop each each[0]/start each[0]/stop \
+                each[1]/start each[1]/stop call inner/start inner/stop run ask thanks stop",
+                "completed \"q\"",
+            ),
+        },
+        Row {
+            about: "a question is another kind of question",
+            stop: ("ask", 1),
+            edit: |file| {
+                *state(file, "ask") = json!({"name": "ask", "type": "pause", "kind": "number",
+                "message": "How many?", "transition": [{"target": "stop"}]})
+            },
+            told: Err(&["state `ask` waits for an answer, and asks for something else in the new file"]),
+            then: LONG,
+        },
+    ];
+    let replies = || json!({"writer": ["A", "X", "Y", "inner"], "critic": ["B"]});
+    let answer = Answer::Value { value: json!("q") };
+    for row in rows {
+        checked(&row, &busy(), json!({"task": "t"}), replies(), std::slice::from_ref(&answer));
+    }
+}
