@@ -124,19 +124,31 @@ impl Played {
     /// Goes on until the `nth` (from 1) thing that is called so is next, or to the end.
     pub fn until(&mut self, stop: &str, mut nth: usize) {
         while !self.machine.is_over() {
-            let at = self.pending.iter().position(|effect| !matches!(effect, Effect::SetTimer { .. }));
-            let effect = self.pending.get(at.unwrap_or(0)).cloned().expect("something is asked for");
-            if named(&effect) == stop {
+            if self.next() == stop {
                 nth -= 1;
                 if nth == 0 {
                     return;
                 }
             }
-            self.pending.remove(at.unwrap_or(0));
-            let input = self.perform(effect);
-            self.feed(input);
+            self.step();
         }
         assert_eq!(stop, "", "never came: {:#?}", self.events);
+    }
+
+    /// Does what is next; timers run out only where nothing else is left.
+    pub fn step(&mut self) {
+        let at = self.at();
+        let effect = self.pending.remove(at).expect("something is asked for");
+        let input = self.perform(effect);
+        self.feed(input);
+    }
+
+    fn at(&self) -> usize {
+        self.pending.iter().position(|effect| !matches!(effect, Effect::SetTimer { .. })).unwrap_or(0)
+    }
+
+    fn next(&self) -> String {
+        self.pending.get(self.at()).map(named).unwrap_or_default()
     }
 
     pub fn to_end(&mut self) {
