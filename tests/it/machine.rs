@@ -9,6 +9,7 @@ mod pauses;
 mod retries;
 mod steps;
 mod times;
+mod upgrade;
 mod withdrawn;
 
 use std::sync::Arc;
