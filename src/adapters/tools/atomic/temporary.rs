@@ -122,3 +122,112 @@ fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(file), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
     id(file) == id(there)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn names(directory: &Path) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn what_a_living_writer_holds_stays_and_what_a_dead_one_left_goes() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let mut first = Temporary::beside(&target, false).unwrap();
+        first.fill(b"first", None).unwrap();
+        for path in places(&target).skip(1).take(3) {
+            fs::write(path, "left").unwrap();
+        }
+        sweep(&target);
+        assert_eq!(names(directory.path()), 1, "only the living one is there");
+        let mut second = Temporary::beside(&target, false).unwrap();
+        assert_ne!(first.path, second.path);
+        second.fill(b"second", None).unwrap();
+        first.move_to(&target).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"first");
+        // the lock went with the file; its name is free, and the target is not taken for a left-over
+        sweep(&target);
+        second.move_to(&target).unwrap();
+        assert_eq!((fs::read(&target).unwrap(), names(directory.path())), (b"second".to_vec(), 1));
+        drop(Temporary::beside(&target, false).unwrap());
+        assert_eq!(names(directory.path()), 1, "a write that is given up leaves nothing");
+    }
+
+    #[test]
+    fn left_overs_of_another_file_are_none_of_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, other) = (directory.path().join("a"), directory.path().join("b"));
+        let left = places(&other).next().unwrap();
+        fs::write(&left, "left").unwrap();
+        super::super::replace(&one, b"x").unwrap();
+        assert!(left.exists());
+        super::super::replace(&other, b"x").unwrap();
+        assert!(!left.exists());
+        // as long as a name may be
+        super::super::replace(&directory.path().join("n".repeat(255)), b"x").unwrap();
+        assert_eq!(names(directory.path()), 3);
+    }
+
+    #[test]
+    fn links_and_directories_of_such_a_name_are_not_touched() {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, prey) = (directory.path().join("a"), directory.path().join("prey"));
+        fs::write(&prey, "prey").unwrap();
+        let all: Vec<PathBuf> = places(&target).collect();
+        symlink(&prey, &all[0]).unwrap();
+        symlink("nowhere", &all[1]).unwrap();
+        fs::create_dir(&all[2]).unwrap();
+        super::super::replace(&target, b"new").unwrap();
+        assert_eq!(
+            (fs::read(&target).unwrap(), fs::read(&prey).unwrap()),
+            (b"new".to_vec(), b"prey".to_vec())
+        );
+        assert!(all[0].is_symlink() && all[1].is_symlink() && all[2].is_dir());
+        for path in &all[3..] {
+            fs::create_dir(path).unwrap();
+        }
+        let error = super::super::replace(&target, b"newer").unwrap_err().to_string();
+        assert!(error.starts_with("8 unfinished writes of it lie beside it (.synthdev-"), "{error}");
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_private_file_is_never_readable_by_others_on_its_way() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let temporary = Temporary::beside(&target, true).unwrap();
+        assert_eq!(mode(&temporary.path), 0o600);
+        drop(temporary);
+        for wanted in [0o600, 0o640, 0o755] {
+            fs::write(&target, "old").unwrap();
+            fs::set_permissions(&target, Permissions::from_mode(wanted)).unwrap();
+            super::super::replace(&target, b"new").unwrap();
+            assert_eq!(mode(&target), wanted);
+        }
+    }
+
+    /// Writers that are born, move and sweep at the same time never lose a file or leave one.
+    #[test]
+    fn many_writers_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        std::thread::scope(|scope| {
+            for writer in 0..4_u8 {
+                let target = &target;
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        super::super::replace(target, &vec![writer; 5000]).unwrap();
+                        let found = fs::read(target).unwrap();
+                        assert!(found.len() == 5000 && found.iter().all(|byte| *byte == found[0]));
+                        sweep(target);
+                    }
+                });
+            }
+        });
+        assert_eq!(names(directory.path()), 1);
+    }
+}

@@ -139,3 +139,155 @@ async fn every_step_of_a_killed_write_is_told_and_cleared_away() {
         }
     }
 }
+
+#[tokio::test]
+async fn what_would_fail_or_changes_no_file_is_not_foreseen() {
+    let place = Place::new(&[("a", "x x"), ("ro", "x"), ("dir/b", "b"), (".git/config", "")]);
+    fs::set_permissions(place.path("ro"), fs::Permissions::from_mode(0o444)).unwrap();
+    for none in [
+        edit("a", "x", "y"),
+        edit("a", "z", "y"),
+        edit("a", "x x", "x x"),
+        edit("gone", "x", "y"),
+        edit("ro", "x", "y"),
+        write("ro", "y"),
+        write("dir", "y"),
+        write("a/b", "y"),
+        write("../a", "y"),
+        write(".git/config", "y"),
+        call("write_file", json!({"file_path": "a"})),
+        call("write_file", json!({"file_path": "a", "content": "y", "overwrite": false})),
+        call("write_file", json!({"file_path": "n/m", "content": "y", "create_directories": false})),
+        call("read_files", json!({"file_paths": ["a"]})),
+        call("execute_terminal", json!({"command": "rm a"})),
+        call("unheard_of", json!({"file_path": "a", "content": "y"})),
+    ] {
+        assert_eq!(place.tools.foresee(&none).await, None, "{none:?}");
+    }
+    let same = write("ro", "x");
+    let foreseen = place.foresee(&same).await;
+    assert_eq!(foreseen.before.as_ref(), Some(&foreseen.after));
+    assert_eq!(place.done(&same, &foreseen).await.changed, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_written_down_is_small_and_names_the_real_file() {
+    let place = Place::new(&[("real/a", "abc")]);
+    symlink("real", place.path("alias")).unwrap();
+    let foreseen = place.foresee(&edit("./alias/../real/a", "b", "B")).await;
+    let json = serde_json::to_value(&foreseen).unwrap();
+    assert_eq!(serde_json::from_value::<Foreseen>(json.clone()).unwrap(), foreseen);
+    assert_eq!(json["path"], "real/a");
+    // sha256sum of `abc`
+    assert_eq!(json["before"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_eq!(json["outcome"]["summary"], "edited real/a at line 1 (-1 +1 lines)");
+    assert_eq!(json["outcome"]["changed"], json!(["real/a"]));
+    let large = place.foresee(&write("new", &"x".repeat(100_000))).await;
+    assert_eq!(large.before, None);
+    assert!(serde_json::to_string(&large).unwrap().len() < 600);
+}
+
+/// What somebody else did meanwhile to the file `dir/a`, and what a person is told.
+#[tokio::test]
+async fn what_somebody_else_did_is_left_to_a_person() {
+    let is = |what: &str| format!("`dir/a` {what}");
+    let changed =
+        is("is neither as the call found it nor as it leaves it: somebody else has changed it since");
+    let cannot = |why: &str| is(&format!("cannot be compared with what the call was to do: {why}"));
+    let other_way = |to: &str| {
+        format!(
+            "`dir/a` leads to `{to}` now and led to `dir/a` when the call began: somebody else has changed the links"
+        )
+    };
+    type Meddle = fn(&Path);
+    let gone: Meddle = |file| fs::remove_file(file).unwrap();
+    let away: Meddle = |file| fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    let link: Meddle = |file| {
+        fs::remove_file(file).unwrap();
+        symlink("../other", file).unwrap();
+    };
+    let outside: Meddle = |file| {
+        fs::remove_file(file).unwrap();
+        symlink("/etc/hostname", file).unwrap();
+    };
+    let dead: Meddle = |file| {
+        fs::remove_file(file).unwrap();
+        symlink("nowhere", file).unwrap();
+    };
+    let directory: Meddle = |file| {
+        fs::remove_file(file).unwrap();
+        fs::create_dir(file).unwrap();
+    };
+    let parent_is_file: Meddle = |file| {
+        fs::remove_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file.parent().unwrap(), "x").unwrap();
+    };
+    let grown: Meddle = |file| fs::File::create(file).unwrap().set_len(10 * 1024 * 1024 + 1).unwrap();
+    let socket: Meddle = |file| {
+        fs::remove_file(file).unwrap();
+        std::os::unix::net::UnixListener::bind(file).unwrap();
+    };
+    let was_there = is("was there when the call began and is gone now: somebody else has removed it since");
+    let rows: [(Meddle, String); 10] = [
+        (|file| fs::write(file, "some other text").unwrap(), changed.clone()),
+        (|file| fs::write(file, "").unwrap(), changed),
+        (gone, was_there.clone()),
+        (away, was_there),
+        (link, other_way("other")),
+        (
+            outside,
+            "`dir/a` is outside the project; use a path relative to the project's directory".to_owned(),
+        ),
+        (dead, "`dir/a` passes through a link that leads nowhere".to_owned()),
+        (directory, cannot("it is a directory; use list_directory")),
+        (parent_is_file, cannot("a part of the path is a file, not a directory")),
+        (socket, cannot("it is not a regular file")),
+    ];
+    for (meddle, expected) in rows {
+        for call in [edit("dir/a", "old", "new"), write("dir/a", "text")] {
+            let place = Place::new(&[("dir/a", "old"), ("other", "old")]);
+            let foreseen = place.foresee(&call).await;
+            meddle(&place.path("dir/a"));
+            place.unclear(&call, &foreseen, &expected).await;
+        }
+    }
+    let place = Place::new(&[("dir/a", "old")]);
+    let call = write("dir/a", "text");
+    let foreseen = place.foresee(&call).await;
+    grown(&place.path("dir/a"));
+    let Standing::Unclear { reason } = place.tools.examine(&call, &foreseen).await else { panic!() };
+    assert!(reason.contains("the limit is 10485760"), "{reason}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_left_to_a_person() {
+    let place = Place::new(&[("a", "old")]);
+    let call = write("a", "new");
+    let foreseen = place.foresee(&call).await;
+    fs::set_permissions(place.path("a"), fs::Permissions::from_mode(0)).unwrap();
+    if fs::read(place.path("a")).is_ok() {
+        // this user may read everything: nothing is hidden from it
+        assert_eq!(place.tools.examine(&call, &foreseen).await, Standing::NotBegun);
+        return;
+    }
+    let why = "`a` cannot be compared with what the call was to do: permission denied";
+    place.unclear(&call, &foreseen, why).await;
+}
+
+/// A journal can come from elsewhere: what it foresees is not believed.
+#[tokio::test]
+async fn a_foreseen_path_cannot_lead_out_of_the_project() {
+    let place = Place::new(&[("a", "old")]);
+    let honest = place.foresee(&write("a", "new")).await;
+    for path in ["../a", "/etc/hostname", "b", ""] {
+        let forged = Foreseen { path: path.to_owned(), ..honest.clone() };
+        let standing = place.tools.examine(&write("a", "new"), &forged).await;
+        assert!(matches!(&standing, Standing::Unclear { .. }), "{path}: {standing:?}");
+    }
+    for asked in ["../a", "/etc/hostname"] {
+        let forged = Foreseen { path: asked.to_owned(), ..honest.clone() };
+        let why = format!("`{asked}` is outside the project; use a path relative to the project's directory");
+        place.unclear(&write(asked, "new"), &forged, &why).await;
+    }
+    place.unclear(&call("shell", json!({})), &honest, "a path must not be empty or contain NUL").await;
+}
