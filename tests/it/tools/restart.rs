@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use synthdev::adapters::tools::scripted::ScriptedTools;
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
 use synthdev::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
 use synthdev::ports::tool::ToolPort;
+use tempfile::TempDir;
 
 use super::{Project, invocation};
 use crate::sim::luck::Luck;
@@ -113,12 +114,12 @@ async fn three_hundred_random_changes_are_told_truly() {
     assert!(project.listing().iter().all(|name| !name.contains(".tmp")), "{:?}", project.listing());
 }
 
-/// The n-th text of the writer below.
+/// The n-th text of the writer below; each is longer than the one before.
 fn text(n: usize) -> String {
-    format!("{n}:{}", "x".repeat(200_000 + n))
+    format!("{n}:{}", "x".repeat(100_000 * (n + 1)))
 }
 
-/// The victim of the next test; does nothing when run as a test of its own. Keeps a journal as a run does.
+/// The victim of the next tests; does nothing when run as a test of its own. Keeps a journal as a run does.
 #[tokio::test]
 async fn writer() {
     let Ok(place) = std::env::var("SYNTHDEV_TEST_WRITER") else { return };
@@ -126,66 +127,107 @@ async fn writer() {
     let mut journal = std::fs::File::create(Path::new(&place).join("journal")).unwrap();
     for n in 0.. {
         let call = invocation("write_file", json!({"file_path": "deep/a", "content": text(n)}));
-        let foreseen = tools.foresee(&call).await.unwrap();
-        journal.write_all(format!("{}\n", serde_json::to_string(&foreseen).unwrap()).as_bytes()).unwrap();
+        let foreseen = serde_json::to_string(&tools.foresee(&call).await.unwrap()).unwrap();
+        journal.write_all(format!("{foreseen}\n").as_bytes()).unwrap();
         assert!(tools.run(&call).await.ok);
         journal.write_all(b"done\n").unwrap();
     }
 }
 
-fn start(name: &str, variable: &str, value: &str) -> Child {
-    let mut victim = Command::new(std::env::current_exe().unwrap());
-    victim.args([name, "--exact"]).env(variable, value).stdout(Stdio::null()).stderr(Stdio::null());
-    victim.spawn().unwrap()
+/// A project and a journal, and a process that writes both until it is killed.
+struct Killed {
+    place: TempDir,
 }
 
-/// Waits until the journal has more than `lines` lines; the bound is only there to end a failing test.
-fn wait_for(journal: &Path, lines: usize) {
-    let started = Instant::now();
-    while std::fs::read_to_string(journal).unwrap_or_default().matches('\n').count() <= lines {
-        assert!(started.elapsed() < Duration::from_secs(60), "the writer does not write");
-        std::thread::sleep(Duration::from_millis(1));
+impl Killed {
+    /// `limits`: what the shell that starts the writer sets before.
+    fn start(limits: &str) -> (Self, Child) {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("project")).unwrap();
+        let mut writer = Command::new("sh");
+        writer.args(["-c", &format!("{limits} exec \"$0\" \"$@\"")]).arg(std::env::current_exe().unwrap());
+        writer.args(["tools::restart::writer", "--exact"]).env("SYNTHDEV_TEST_WRITER", place.path());
+        let child = writer.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        (Self { place }, child)
+    }
+
+    fn project(&self) -> PathBuf {
+        self.place.path().join("project")
+    }
+
+    fn journal(&self) -> String {
+        std::fs::read_to_string(self.place.path().join("journal")).unwrap_or_default()
+    }
+
+    /// What is half written at this moment.
+    fn half(&self) -> Option<PathBuf> {
+        let found = std::fs::read_dir(self.project().join("deep")).ok()?.flatten();
+        found.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "tmp"))
+    }
+
+    /// Waits for a sign; the bound is only there to end a failing test.
+    fn wait(&self, sign: impl Fn(&Self) -> bool) {
+        let started = Instant::now();
+        while !sign(self) {
+            assert!(started.elapsed() < Duration::from_secs(60), "the writer does not write");
+        }
+    }
+
+    /// What is told of the last call that was begun is true, and nothing else lies in the project.
+    async fn check(&self) -> Standing {
+        let journal = self.journal();
+        // a row that was not written to its end was never acknowledged
+        let whole = &journal[..journal.rfind('\n').unwrap() + 1];
+        let begun = whole.lines().filter(|line| *line != "done");
+        let begun: Vec<Foreseen> = begun.map(|line| serde_json::from_str(line).unwrap()).collect();
+        let last = begun.len() - 1;
+        let call = invocation("write_file", json!({"file_path": "deep/a", "content": text(last)}));
+        let tools = ProjectTools::new(ToolSettings::new(self.project()));
+        let now = std::fs::read_to_string(self.project().join("deep/a")).ok();
+        let standing = tools.examine(&call, &begun[last]).await;
+        if now.as_ref() == Some(&text(last)) {
+            assert!(matches!(standing, Standing::Done(_)), "{standing:?}");
+        } else {
+            assert!(now == last.checked_sub(1).map(text), "half a file");
+            assert_eq!(standing, Standing::NotBegun);
+            assert!(!whole.ends_with("done\n"), "a finished write is lost");
+        }
+        let names = walk(&self.project());
+        let expected: &[&str] = if now.is_some() { &["deep", "deep/a"] } else { &["deep"] };
+        assert!(names.is_empty() || names == expected, "{names:?}");
+        assert!(tools.run(&call).await.ok);
+        assert_eq!(walk(&self.project()), ["deep", "deep/a"]);
+        standing
     }
 }
 
+/// At random moments, and as soon as a half-written file is seen.
 #[tokio::test]
 async fn a_write_that_was_really_killed_is_told_truly() {
     let mut luck = Luck::new(9);
     for round in 0..20 {
-        let place = tempfile::tempdir().unwrap();
-        std::fs::create_dir(place.path().join("project")).unwrap();
-        let journal = place.path().join("journal");
-        let mut victim =
-            start("tools::restart::writer", "SYNTHDEV_TEST_WRITER", place.path().to_str().unwrap());
-        wait_for(&journal, luck.between(0, 6));
-        std::thread::sleep(Duration::from_micros(luck.between(0, 20_000) as u64));
-        victim.kill().unwrap();
-        victim.wait().unwrap();
-        let kept = std::fs::read_to_string(&journal).unwrap();
-        // a row that was not written to its end was never acknowledged
-        let whole = &kept[..kept.rfind('\n').map_or(0, |at| at + 1)];
-        let begun: Vec<Foreseen> = whole
-            .lines()
-            .filter(|line| *line != "done")
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        let last = begun.len() - 1;
-        let call = invocation("write_file", json!({"file_path": "deep/a", "content": text(last)}));
-        let tools = ProjectTools::new(ToolSettings::new(place.path().join("project")));
-        let file = place.path().join("project/deep/a");
-        let now = std::fs::read_to_string(&file).ok();
-        let standing = tools.examine(&call, &begun[last]).await;
-        if now.as_ref() == Some(&text(last)) {
-            assert!(matches!(standing, Standing::Done(_)), "round {round}: {standing:?}");
+        let (killed, mut writer) = Killed::start("");
+        let rows = luck.between(0, 6);
+        killed.wait(|killed| killed.journal().matches('\n').count() > rows);
+        if round % 2 == 0 {
+            killed.wait(|killed| killed.half().is_some());
         } else {
-            assert_eq!(now, last.checked_sub(1).map(text), "round {round}: half a file");
-            assert_eq!(standing, Standing::NotBegun, "round {round}");
-            assert!(!whole.ends_with("done\n"), "round {round}: a finished write is lost");
+            std::thread::sleep(Duration::from_micros(luck.between(0, 20_000) as u64));
         }
-        let left: Vec<_> = walk(&place.path().join("project"));
-        let expected: &[&str] = if now.is_some() { &["deep", "deep/a"] } else { &["deep"] };
-        assert!(left.is_empty() || left == expected, "round {round}: {left:?}");
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        killed.check().await;
     }
+}
+
+/// The system itself kills a process whose file grows over a limit: always in the middle of a write.
+#[tokio::test]
+async fn a_write_that_is_killed_in_its_middle_leaves_nothing() {
+    let (killed, mut writer) = Killed::start("ulimit -c 0; ulimit -f 500;");
+    assert!(!writer.wait().unwrap().success());
+    let half = killed.half().unwrap();
+    assert!(half.metadata().unwrap().len() > 0);
+    assert_eq!(killed.check().await, Standing::NotBegun);
 }
 
 fn walk(root: &Path) -> Vec<String> {
