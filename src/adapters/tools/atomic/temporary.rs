@@ -83,8 +83,10 @@ impl Temporary {
 pub(in super::super) fn sweep(target: &Path) {
     for path in places(target) {
         // not followed: a link of that name is not ours
-        if fs::symlink_metadata(&path).is_ok_and(|found| found.is_file()) {
-            remove_if_left(&path);
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
+            && let Ok(file) = File::open(&path)
+        {
+            remove_if_left(&file, &path);
         }
     }
 }
@@ -109,10 +111,10 @@ fn held(file: &File, path: &Path) -> bool {
     }
 }
 
-fn remove_if_left(path: &Path) {
-    let Ok(file) = File::open(path) else { return };
-    // its writer may have moved it into place since we opened it, and another may have the name by now
-    if file.try_lock().is_ok() && is_at(&file, path) {
+/// `file`: what was of that name a moment ago.
+fn remove_if_left(file: &File, path: &Path) {
+    // its writer may have moved it into place since then, and another may have the name by now
+    if file.try_lock().is_ok() && is_at(file, path) {
         let _ = fs::remove_file(path);
     }
 }
@@ -154,6 +156,27 @@ mod tests {
         assert_eq!((fs::read(&target).unwrap(), names(directory.path())), (b"second".to_vec(), 1));
         drop(Temporary::beside(&target, false).unwrap());
         assert_eq!(names(directory.path()), 1, "a write that is given up leaves nothing");
+    }
+
+    #[test]
+    fn a_name_that_changed_hands_while_it_was_looked_at_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("a");
+        let first = Temporary::beside(&target, false).unwrap();
+        let (path, seen) = (first.path.clone(), File::open(&first.path).unwrap());
+        first.move_to(&target).unwrap();
+        let second = Temporary::beside(&target, false).unwrap();
+        assert_eq!(second.path, path);
+        remove_if_left(&seen, &path);
+        second.move_to(&target).unwrap();
+        // and a file that was born and not yet locked when it was swept is not used
+        let file = File::create_new(&path).unwrap();
+        let sweeper = File::open(&path).unwrap();
+        sweeper.try_lock().unwrap();
+        assert!(!held(&file, &path), "somebody is about to remove it");
+        remove_if_left(&sweeper, &path);
+        drop(sweeper);
+        assert!(!path.exists() && !held(&file, &path), "it is gone");
     }
 
     #[test]
