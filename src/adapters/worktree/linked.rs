@@ -47,7 +47,22 @@ impl Linked {
             return Err(foreign());
         }
         let (name, branch) = (name.to_owned(), worktree.branch.clone());
-        Ok(Self { top: top.to_owned(), prefix: store.prefix.clone(), name, branch, base })
+        let linked = Self { top: top.to_owned(), prefix: store.prefix.clone(), name, branch, base };
+        if linked.belongs_to(store) { Ok(linked) } else { Err(foreign()) }
+    }
+
+    /// Other projects have worktrees in the same directory.
+    fn belongs_to(&self, store: &Store) -> bool {
+        match fs::read_to_string(self.top.join(".git")) {
+            Ok(link) => {
+                let record = link.trim_end().strip_prefix("gitdir: ").map(Path::new);
+                let common = record.and_then(|record| record.parent()?.parent());
+                common.is_some_and(|common| same(common, store.repo.commondir()))
+            }
+            Err(_) => {
+                fs::symlink_metadata(&self.top).is_err() || store.repo.find_commit(self.base).is_ok()
+            }
+        }
     }
 
     /// Opens the worktree.

@@ -579,7 +579,14 @@ fn a_forged_record_leads_nowhere() {
         assert!(error.message.contains("no worktree of this project"), "{forged:?}: {error}");
         assert!(port(&project).changes(&forged).is_err() && port(&project).merge(&forged).is_err());
     }
-    assert!(port(&other).discard(&made, true).is_err());
-    assert_eq!(port(&project).changes(&made).unwrap(), []);
+    let neighbour = GitWorktrees::new(other.store_with(&[], &project.data()));
+    for broken in [false, true] {
+        if broken {
+            fs::remove_file(Path::new(&made.path).join(".git")).unwrap();
+        }
+        let error = neighbour.discard(&made, true).unwrap_err();
+        assert!(error.message.contains("no worktree of this project"), "{error}");
+    }
+    assert!(Path::new(&made.path).join("a.txt").exists());
     assert!(project.at("a.txt").exists());
 }
