@@ -193,6 +193,7 @@ impl Machine {
             output: self.result.clone(),
             error: self.error.clone(),
             updated: self.now,
+            pauses: Vec::new(),
         }
     }
 
