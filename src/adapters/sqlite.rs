@@ -10,6 +10,7 @@ mod failure;
 mod list;
 mod open;
 mod process;
+mod queue;
 mod read;
 mod refusal;
 mod room;

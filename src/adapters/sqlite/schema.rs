@@ -128,7 +128,7 @@ CREATE TABLE behind(
 );
 INSERT INTO behind SELECT key, 0 FROM runs;
 CREATE VIRTUAL TABLE words USING fts5(
-  text, content='', contentless_delete=1, detail=full, prefix='2', tokenize='unicode61 remove_diacritics 2'
+  text, content='', contentless_delete=1, detail=full, prefix='2 3', tokenize='unicode61 remove_diacritics 2'
 );
 ";
 

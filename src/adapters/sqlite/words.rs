@@ -3,19 +3,15 @@
 //! Appending costs nothing for it: words wait in memory until `sync`, the run's end or a search. A kill loses only
 //! what waited; `behind` says from where on, and the next search makes it up.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::write::{Writer, begin, input_words};
 use super::{decode, read};
 use crate::ports::run_store::WordsOf;
 
-/// Words that wait at most. Beyond it they are left to the next search.
-const WAITING_LIMIT: usize = 4 << 20;
-/// One transaction of the index: other writers wait for it.
-const BATCH_BYTES: usize = 256 << 10;
+/// One transaction of the index at most: other writers wait for it.
 const BATCH_ROWS: usize = 2_000;
+const BATCH_BYTES: usize = 4 << 20;
 
 /// Number of a row in the index. A run has fewer than 2^32 rows: at one a millisecond that is seven weeks.
 pub(super) fn number(key: i64, seq: i64) -> i64 {
@@ -25,63 +21,6 @@ pub(super) fn number(key: i64, seq: i64) -> i64 {
 /// The run's key and the row's `seq`.
 pub(super) fn place(number: i64) -> (i64, i64) {
     (number >> 32, number & 0xffff_ffff)
-}
-
-/// Words of rows that are committed and not in the index yet.
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    runs: HashMap<i64, Waiting>,
-    bytes: usize,
-}
-
-/// An unbroken range of a run's rows.
-#[derive(Debug)]
-struct Waiting {
-    key: i64,
-    from: i64,
-    /// One after the last.
-    upto: i64,
-    texts: Vec<(i64, String)>,
-}
-
-impl Queue {
-    /// Rows from `from` on. What does not follow what waits already, or is too much, is left to the next search.
-    pub(super) fn push(&mut self, key: i64, from: i64, words: impl Iterator<Item = Option<String>>) {
-        let waiting =
-            self.runs.entry(key).or_insert_with(|| Waiting { key, from, upto: from, texts: Vec::new() });
-        if waiting.upto != from {
-            return;
-        }
-        for text in words {
-            if self.bytes > WAITING_LIMIT {
-                return;
-            }
-            if let Some(text) = text {
-                self.bytes += text.len();
-                waiting.texts.push((waiting.upto, text));
-            }
-            waiting.upto += 1;
-        }
-    }
-
-    /// A part of one run that is worth a transaction.
-    fn take(&mut self) -> Option<Waiting> {
-        let key = *self.runs.keys().next()?;
-        let mut all = self.runs.remove(&key)?;
-        let mut bytes = 0;
-        let fits = all.texts.iter().position(|(_, text)| {
-            bytes += text.len();
-            bytes > BATCH_BYTES
-        });
-        if let Some(fits) = fits.filter(|fits| *fits > 0) {
-            let texts = all.texts.split_off(fits);
-            let from = texts.first().map_or(all.upto, |(seq, _)| *seq);
-            self.runs.insert(key, Waiting { key, from, upto: all.upto, texts });
-            all.upto = from;
-        }
-        self.bytes -= all.texts.iter().map(|(_, text)| text.len()).sum::<usize>();
-        Some(all)
-    }
 }
 
 impl Writer {
@@ -124,13 +63,13 @@ impl Writer {
                     insert(&transaction, *key, upto, &text)?;
                 }
                 (rows, upto) = (rows + 1, upto + 1);
-                if rows >= BATCH_ROWS || bytes > WAITING_LIMIT {
+                if rows >= BATCH_ROWS || bytes > BATCH_BYTES {
                     break;
                 }
             }
             drop(found);
             advance(&transaction, *key, upto)?;
-            if rows >= BATCH_ROWS || bytes > WAITING_LIMIT {
+            if rows >= BATCH_ROWS || bytes > BATCH_BYTES {
                 break;
             }
         }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
+use super::queue::Queue;
 use super::refusal::{self, Outcome, Refusal};
-use super::words::Queue;
 use super::{blob, process};
 use crate::domain::ids::RunId;
 use crate::domain::journal::{Row, RunHeader, RunProgress};
