@@ -1,4 +1,9 @@
-//! Rows of a run's journal and the summary that lists are made of.
+//! Rows of a run's journal, the summary that lists are made of, and what can be asked of the history.
+
+mod origin;
+mod query;
+mod room;
+mod token;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,6 +11,11 @@ use serde_json::Value;
 use super::cost::Usage;
 use super::failure::Failure;
 use super::ids::{CallId, RunId, SnapshotId, Timestamp};
+
+pub use origin::{Origin, OriginKind, Worktree};
+pub use query::{Hit, RunQuery, SearchQuery};
+pub use room::{Freed, Space};
+pub use token::{Redeemed, TokenRecord};
 
 /// §1.7. `Interrupted` is what a reader sees of a run whose process died.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -20,6 +30,14 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
+    pub const ALL: [Self; 6] =
+        [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled, Self::Interrupted];
+
+    /// Completed, failed or cancelled: nothing more is written unless a person has it go on.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -37,8 +55,20 @@ impl RunStatus {
 pub enum RowKind {
     /// Written before an effect; without a later input of the same call its outcome is unknown.
     Intent,
+    /// An effect with consequences is about to be performed; the body says what is foreseen (§1.7).
+    Begun,
     /// An input of the machine: the truth from which a run is rebuilt.
     Input,
+}
+
+impl RowKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Intent => "intent",
+            Self::Begun => "begun",
+            Self::Input => "input",
+        }
+    }
 }
 
 /// One append-only row. `body` is JSON text; bodies above 128 KiB are stored once by content hash by the store.
@@ -48,6 +78,20 @@ pub struct Row {
     pub at: Timestamp,
     pub call: Option<CallId>,
     pub body: String,
+    /// What a search can find in it; `None` is nothing. Kept in the search index only: a row that was read again
+    /// has none.
+    #[serde(skip)]
+    pub words: Option<String>,
+    /// Of the events that an input led to: a replay must reach the same (FSM-27).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<u64>,
+}
+
+impl Row {
+    /// A row that no search finds and that has no digest.
+    pub fn new(kind: RowKind, at: Timestamp, call: Option<CallId>, body: impl Into<String>) -> Self {
+        Self { kind, at, call, body: body.into(), words: None, digest: None }
+    }
 }
 
 /// Why a run waits (§1.7).
@@ -116,6 +160,12 @@ pub struct RunHeader {
     pub started: Timestamp,
     /// Process that drives the run, to tell running from interrupted.
     pub pid: u32,
+    /// The run that it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// Where it works, if not in the project itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
 }
 
 /// The changing part, rewritten at each state boundary; rebuildable from the rows.
@@ -160,6 +210,10 @@ pub struct RunSummary {
     pub input: String,
     pub project: String,
     pub started: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
     #[serde(flatten)]
     pub progress: RunProgress,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::handle::Handle;
 use crate::domain::cost::CostLedger;
 use crate::domain::ids::Timestamp;
-use crate::domain::journal::{RowKind, RunSummary};
+use crate::domain::journal::{RowKind, RunQuery, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
@@ -31,7 +31,7 @@ impl Handle {
     /// # Errors
     /// The store cannot be read.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
-        self.ports().store.list(limit)
+        self.ports().store.list(&RunQuery::newest(limit))
     }
 
     /// Rebuilds one run from its journal; accepts a unique prefix of the id.
@@ -54,6 +54,7 @@ impl Handle {
         for row in rows {
             match row.kind {
                 RowKind::Intent => open.push((row.call, row.body)),
+                RowKind::Begun => {}
                 RowKind::Input => {
                     let input: Input =
                         serde_json::from_str(&row.body).map_err(|error| unreadable("journal", &error))?;
