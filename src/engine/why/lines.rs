@@ -32,10 +32,13 @@ fn how(why: &Why) -> String {
     let owner = why.from.as_ref().map(|came| came.state.as_str()).unwrap_or_default();
     match &why.how {
         How::Start => "the run began here".to_owned(),
+        How::Transition { of: 1, unconditional: false, .. } => {
+            "by its only transition: its condition held".to_owned()
+        }
         How::Transition { number, of, unconditional: false } => {
             format!("by transition {number} of {of}: its condition held")
         }
-        How::Transition { number, of: 1, unconditional: true } if *number == 1 => {
+        How::Transition { of: 1, unconditional: true, .. } => {
             "by its only transition, which has no condition".to_owned()
         }
         How::Transition { number, of, unconditional: true } => {
@@ -81,7 +84,9 @@ fn read(out: &mut Vec<String>, read: &Read) {
     let value = read.value.as_ref().map_or_else(|| "undefined".to_owned(), shown);
     add(out, 6, &format!("{} = {value}", read.path));
     if let Some(from) = &read.from {
-        add(out, 8, &source(from));
+        let undecided = from.by == By::Reply && read.path.starts_with("function.");
+        let without = if undecided { ", without this decision" } else { "" };
+        add(out, 8, &format!("{}{without}", source(from)));
     }
 }
 
@@ -99,7 +104,7 @@ fn source(source: &Source) -> String {
         By::Input => "an input of the run".to_owned(),
         By::Variables => "its first value, from \"variables\"".to_owned(),
         By::Decision => format!("decided by {agent}{at}{call}"),
-        By::Reply => format!("said by {agent}{at}, without a decision"),
+        By::Reply => format!("said by {agent}{at}"),
         By::Tool => format!("result of a tool{at}{call}"),
         By::Child => format!("given by the child workflow{at}"),
         By::Person => format!("answered by a person{at}"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::reads;
 use super::sources::Book;
-use super::whereabouts::{body, find};
+use super::whereabouts::{Whereabouts, body, find};
 use super::{By, Call, Came, Gave, How, Source, Tried, Why};
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::script::{Script, ScriptJob, ScriptOutcome, ScriptTask};
@@ -190,7 +190,7 @@ impl Walk {
         let tried = guards.iter().zip(&judged.outcome.tried).zip(&found.state.transitions);
         let tried = tried.map(|((guard, result), transition)| {
             let script = guard.condition.and_then(|at| judged.job.scripts.get(at.0));
-            let target = found.workflow.state(transition.target).map(|state| state.name.clone());
+            let target = found.workflow.state(transition.target).map_or("", |state| state.name.as_str());
             let gave = match (result.held, is_falsy(&result.value)) {
                 (true, _) => Gave::Truthy,
                 (false, true) => Gave::Falsy,
@@ -199,7 +199,7 @@ impl Walk {
             Tried {
                 condition: script.map(|script| script.source.clone()),
                 place: script.map(place),
-                target: format!("{}{}", found.prefix, target.unwrap_or_default()),
+                target: beside(from, &found, target),
                 gave,
                 value: result.value.clone(),
                 reads: script.map(|script| self.reads(moment, from, script)).unwrap_or_default(),
@@ -293,6 +293,15 @@ struct Moment<'m> {
 
 fn place(script: &Script) -> String {
     format!("{}:{}", script.place.file, script.place.line)
+}
+
+/// The path name of another state of the same workflow: in the same body it has the same item.
+fn beside(from: &str, found: &Whereabouts<'_>, name: &str) -> String {
+    let own = body(&found.state.name);
+    match name.strip_prefix(own) {
+        Some(rest) if !rest.contains('/') => format!("{}{rest}", body(from)),
+        Some(_) | None => format!("{}{name}", found.prefix),
+    }
 }
 
 /// As the script host writes values that count as false.

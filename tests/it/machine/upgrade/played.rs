@@ -61,6 +61,7 @@ pub fn program(workflows: &[Value]) -> Program {
 }
 
 pub struct Played {
+    pub spec: Arc<RunSpec>,
     pub machine: Machine,
     pub inputs: Vec<(Timestamp, Input)>,
     pub events: Vec<RunEvent>,
@@ -88,7 +89,8 @@ impl Played {
         let list = |list: &Value| list.as_array().unwrap().iter().cloned().collect();
         let replies: Map<String, Value> = replies.as_object().cloned().unwrap();
         let mut played = Self {
-            machine: Machine::new(spec),
+            machine: Machine::new(Arc::clone(&spec)),
+            spec,
             inputs: Vec::new(),
             events: Vec::new(),
             pending: VecDeque::new(),
@@ -230,7 +232,8 @@ fn named(effect: &Effect) -> String {
         Effect::RunTool { invocation, .. } => format!("tool {}", invocation.tool),
         Effect::AskPerson { .. } => "ask".to_owned(),
         Effect::SetTimer { .. } => "timer".to_owned(),
-        Effect::TakeSnapshot { .. } | Effect::Abort { .. } | Effect::Finish => String::new(),
+        Effect::TakeSnapshot { .. } => "snapshot".to_owned(),
+        Effect::Abort { .. } | Effect::Finish => String::new(),
     }
 }
 
