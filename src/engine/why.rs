@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::input::Input;
+use super::replay::effective;
 use super::spec::RunSpec;
-use crate::domain::ids::Timestamp;
+use crate::domain::ids::{RunId, Timestamp};
 
 pub use lines::lines;
 
@@ -31,6 +32,9 @@ pub struct Why {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Came>,
     pub how: How,
+    /// The run was taken back to the moment before this step, or began here as a fork.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Back>,
     /// The conditions that were tried, in order; the last one held, if one did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
@@ -43,6 +47,13 @@ pub struct Why {
 pub struct Came {
     pub step: u32,
     pub state: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Back {
+    /// The run that this one is a fork of; absent for one that went back itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_of: Option<RunId>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -157,8 +168,11 @@ pub struct Call {
     pub arguments: Value,
 }
 
-/// Why the run entered its `step`-th state (from 1); `None` if it entered fewer.
+/// Why the run entered its `step`-th state (from 1); `None` if it entered fewer. What the run went back behind does
+/// not count.
 pub fn why(spec: Arc<RunSpec>, inputs: &[(Timestamp, Input)], step: u32) -> Option<Why> {
     let mut walk = walk::Walk::new(spec, step);
-    inputs.iter().find_map(|(at, input)| walk.take(*at, input))
+    let inputs = effective(inputs, |(_, input)| input);
+    let next = inputs.iter().skip(1).map(|(_, input)| Some(input)).chain([None]);
+    inputs.iter().zip(next).find_map(|((at, input), next)| walk.take(*at, input, next))
 }

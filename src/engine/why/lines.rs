@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{By, Came, Gave, How, Read, Source, Tried, Why};
+use super::{Back, By, Came, Gave, How, Read, Source, Tried, Why};
 
 const WIDTH: usize = 80;
 /// Characters of a value or a script that are shown.
@@ -14,6 +14,11 @@ pub fn lines(why: &Why) -> Vec<String> {
     let came = why.from.as_ref().map(|came| format!(", after {}", place(came))).unwrap_or_default();
     add(&mut out, 0, &format!("step {}: {}{came}", why.step, why.state));
     add(&mut out, 2, &how(why));
+    match &why.back {
+        Some(Back { fork_of: Some(run) }) => add(&mut out, 2, &format!("a fork of {run} goes on from here")),
+        Some(Back { fork_of: None }) => add(&mut out, 2, "the run was taken back to here, and went on again"),
+        None => {}
+    }
     for (at, tried) in why.tried.iter().enumerate() {
         condition(&mut out, at + 1, tried);
     }
@@ -113,7 +118,7 @@ fn source(source: &Source) -> String {
         By::Script => format!("set by the script{at}"),
         By::Before => format!("set by a `before`{at}"),
         By::Error => format!("the error that was caught{at}"),
-        By::Outside => "set from outside".to_owned(),
+        By::Outside => "set from outside, when the run was forked or taken up".to_owned(),
         By::Workflow => format!("set{at}"),
     }
 }

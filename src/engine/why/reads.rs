@@ -1,10 +1,10 @@
 //! What a condition's text names, and what that was for the scope it was judged in.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::domain::message::ToolCall;
-use crate::domain::script::ScopeView;
 use crate::domain::script::shorthand::{NameRead, names};
+use crate::domain::script::{LOOPS, ScopeView};
 
 /// Something that is read: as written, what kind of thing it is, and its value; `None` is `undefined`.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,7 +20,6 @@ pub(super) enum What {
     Data(Option<String>),
     Inputs,
     Loop,
-    State,
     /// `context`: the result of the state's own work.
     Result,
     /// What the last agent said or called.
@@ -61,6 +60,10 @@ fn named(read: NameRead, host: Option<&str>, (source, scope): (&str, &ScopeView)
     if !is_host {
         path.insert(0, read.name);
     }
+    // the host under another name
+    if path.first().is_some_and(|first| first == "executionContext") {
+        path.remove(0);
+    }
     let root = path.first()?.clone();
     if root == "getAgent" || root == "getToolCalls" {
         let id = quoted(&source[read.offset..])?;
@@ -86,17 +89,15 @@ fn looked_up(root: &str, path: &[&str], scope: &ScopeView) -> Option<(What, Opti
             ["variables", inner @ ..] if !scope.common_data.contains_key("variables") => data(inner),
             rest => data(rest),
         },
-        "variables" => data(rest),
+        "variables" | "state" => data(rest),
         "inputs" => (What::Inputs, member(&Value::Object((*scope.inputs).clone()), rest)),
-        "loop" => (What::Loop, scope.looping.as_ref().and_then(|facts| member(facts, rest))),
-        "state" => (What::State, member(&Value::from(scope.state.as_str()), rest)),
-        "context" | "executionContext" => {
-            (What::Result, scope.result.as_ref().and_then(|result| member(result, rest)))
-        }
+        "loop" => (What::Loop, turning(scope).and_then(|facts| member(&facts, rest))),
+        "context" => (What::Result, scope.result.as_ref().and_then(|result| member(result, rest))),
         "last_agent_response" => {
             let said = scope.last_agent_response.as_deref().map_or(Value::Null, Value::from);
             (What::Last, member(&said, rest))
         }
+        "last_response" => (What::Last, scope.last_agent_response.as_deref().map(Value::from)),
         "last_tool_calls" => (What::Last, member(&calls(&scope.last_tool_calls), rest)),
         "last_parsing_tool_calls" => (What::Last, member(&calls(&scope.last_parsing_tool_calls), rest)),
         "sub_workflow_result" => {
@@ -114,6 +115,15 @@ fn looked_up(root: &str, path: &[&str], scope: &ScopeView) -> Option<(What, Opti
         }
         _ => return None,
     })
+}
+
+/// `loop`: of a step that repeats others, else of the innermost `foreach`.
+fn turning(scope: &ScopeView) -> Option<Value> {
+    let step = scope.common_data.get(LOOPS).and_then(|loops| loops.as_array()?.last()?["index"].as_u64());
+    step.map_or_else(
+        || scope.looping.as_ref().map(|facts| (**facts).clone()),
+        |index| Some(json!({"index": index, "iteration": index + 1, "is_first": index == 0})),
+    )
 }
 
 /// `getAgent('coder')` is read for what the agent said, `getToolCalls('coder')` for what it called.
@@ -162,7 +172,6 @@ fn member(value: &Value, path: &[&str]) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use std::sync::Arc;
 
     fn scope() -> ScopeView {
@@ -188,7 +197,8 @@ mod tests {
 
     #[test]
     fn what_the_code_names_is_looked_up() {
-        let rows: [(&str, &[(&str, Option<Value>)]); 17] = [
+        type Found<'f> = &'f [(&'f str, Option<Value>)];
+        let rows: [(&str, Found<'_>); 17] = [
             ("common_data.n >= 3", &[("common_data.n", Some(json!(3)))]),
             ("this.common_data.deep.x.y", &[("common_data.deep.x.y", Some(Value::Null))]),
             ("() => this.common_data.gone", &[("common_data.gone", None)]),
@@ -215,8 +225,8 @@ mod tests {
                 &[("context.success", Some(json!(false))), ("context.result.exit_code", Some(json!(2)))],
             ),
             (
-                "state === 'judge' && last_agent_response.includes('x')",
-                &[("state", Some(json!("judge"))), ("last_agent_response", Some(json!("said")))],
+                "executionContext.state.n && last_agent_response.includes('x')",
+                &[("state.n", Some(json!(3))), ("last_agent_response", Some(json!("said")))],
             ),
             ("common_data.n > 1 && common_data.n < 9", &[("common_data.n", Some(json!(3)))]),
             ("'common_data.n' /* inputs.task */ // state", &[]),

@@ -152,7 +152,7 @@ impl Book {
     pub(super) fn of(&self, program: &Program, state: &str, named: &Named) -> Option<Source> {
         match &named.what {
             What::Data(Some(key)) => self.of_data(program, state, key),
-            What::Data(None) | What::State => None,
+            What::Data(None) => None,
             What::Inputs => self.of_inputs(program, state),
             What::Loop => self.of_item(state),
             What::Result => Some(self.work(program, state)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::reads;
 use super::sources::Book;
 use super::whereabouts::{Whereabouts, body, find};
-use super::{By, Call, Came, Gave, How, Source, Tried, Why};
+use super::{Back, By, Call, Came, Gave, How, Source, Tried, Why};
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::script::{Script, ScriptJob, ScriptOutcome, ScriptTask};
 use crate::domain::tool::ASKED_BY;
@@ -30,6 +30,8 @@ pub(super) struct Walk {
     speakers: BTreeMap<String, String>,
     /// Ways into states that have not been entered yet.
     ways: Vec<Way>,
+    /// The state that a run which went back is about to enter.
+    back: Option<(String, Back)>,
 }
 
 /// What is about to be entered.
@@ -61,11 +63,15 @@ impl Walk {
             calls: BTreeMap::new(),
             speakers: BTreeMap::new(),
             ways: Vec::new(),
+            back: None,
         }
     }
 
-    /// Takes one input; gives the answer when its state is entered.
-    pub(super) fn take(&mut self, at: Timestamp, input: &Input) -> Option<Why> {
+    /// Takes one input; gives the answer when its state is entered. `next` is the input that will follow.
+    pub(super) fn take(&mut self, at: Timestamp, input: &Input, next: Option<&Input>) -> Option<Why> {
+        if let Some(Input::Returned(returned)) = next {
+            self.machine.halt_before(returned.step);
+        }
         let job = input.answers().and_then(|call| self.jobs.remove(&call));
         let judged = match (input, job) {
             (Input::Evaluated { outcome, .. }, Some(job)) => Some(Judged { job, outcome: outcome.clone() }),
@@ -107,13 +113,14 @@ impl Walk {
         let way = self.ways.iter().rposition(leads).map(|at| self.ways.remove(at));
         self.book.entered(state, self.step);
         let why = way.map_or_else(|| self.plain(How::Start, None), |way| way.why);
-        (self.step == self.wanted).then(|| Why { step: self.step, state: state.to_owned(), ..why })
+        let back = self.back.take_if(|(name, _)| name == state).map(|(_, back)| back);
+        (self.step == self.wanted).then(|| Why { step: self.step, state: state.to_owned(), back, ..why })
     }
 
     fn plain(&self, how: How, from: Option<&str>) -> Why {
         let from =
             from.and_then(|state| Some(Came { step: self.book.step(state)?, state: state.to_owned() }));
-        Why { step: 0, state: String::new(), from, how, tried: Vec::new(), before: None }
+        Why { step: 0, state: String::new(), from, how, back: None, tried: Vec::new(), before: None }
     }
 
     fn leads(&mut self, into: Into, why: Why) {
@@ -142,6 +149,9 @@ impl Walk {
                 };
                 let why = self.plain(How::Branch { branch: branch.clone() }, Some(state));
                 self.leads(Into::Body(start), why);
+            }
+            Some(RunEvent::Returned { state, fork_of, .. }) => {
+                self.back = Some((state.clone(), Back { fork_of: fork_of.clone() }));
             }
             Some(_) | None => {}
         }
@@ -266,17 +276,39 @@ impl Walk {
         {
             return self.book.source(By::Error, state);
         }
+        if self.is_resume(moment, events, at) {
+            return self.book.source(By::Person, state);
+        }
         let judged = moment.judged.map(|judged| &judged.job.task);
-        let by = if matches!(judged, Some(ScriptTask::Choose { .. })) {
+        // a run that is moved to another definition tells afterwards that it has been taken up
+        let resumed = |event: &RunEvent| matches!(event, RunEvent::Resumed { .. });
+        let moved = matches!(moment.input, Input::Resumed(_)) && events.iter().skip(at).any(resumed);
+        let by = if moved || matches!(moment.input, Input::Returned(_)) {
+            By::Outside
+        } else if matches!(judged, Some(ScriptTask::Choose { .. })) {
             By::Before
         } else if judged.is_some() {
             By::Script
-        } else if matches!(moment.input, Input::Answered { .. } | Input::Said { .. }) {
+        } else if matches!(moment.input, Input::Answered { .. } | Input::Said { .. } | Input::Resumed(_)) {
             By::Person
         } else {
             By::Workflow
         };
         self.book.source(by, state)
+    }
+
+    /// Whether the event keeps what a person had said unasked, on the way to the state `resume` (A62).
+    fn is_resume(&self, moment: &Moment<'_>, events: &[RunEvent], at: usize) -> bool {
+        let Some(RunEvent::DataChanged { state, set, .. }) = events.get(at) else { return false };
+        let left = events.iter().skip(at).find_map(|event| {
+            let RunEvent::Transitioned { from, to, .. } = event else { return None };
+            (from == state).then_some(to)
+        });
+        let found = find(moment.program, state);
+        let resume = found.and_then(|found| found.workflow.state(found.workflow.resume?));
+        set.len() == 1
+            && set.contains_key("resume_input")
+            && left.zip(resume).is_some_and(|(to, resume)| *to == resume.name)
     }
 }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use synthdev::engine::input::Answer;
+use synthdev::engine::input::{Answer, Input, Returned};
 use synthdev::engine::why::{Why, lines, why};
 
 use super::upgrade::played::{Played, program};
 
 fn run(files: &[Value], inputs: Value, replies: Value, answers: &[Answer]) -> Played {
     let mut played = Played::new(program(files), inputs, replies, answers);
-    played.to_end();
+    played.finish();
     played
 }
 
@@ -27,15 +27,7 @@ fn the_reviewer_sent_the_coder_back() {
     let replies = json!({"coder": ["drafted", "tested"], "reviewer": [more, done]});
     let played = run(&[file], json!({"task_to_do": "T"}), replies, &[]);
     assert_eq!(played.path(), "start code review code review stop");
-    let rows: [(u32, &[&str]); 4] = [
-        (1, &["step 1: start", "  the run began here"]),
-        (2, &["step 2: code, after start (step 1)", "  by its only transition, which has no condition"]),
-        (4, &[]),
-        (6, &[]),
-    ];
-    for (step, expected) in rows {
-        assert_eq!(lines(&asked(&played, step)), expected, "step {step}");
-    }
+    golden(&played, "coder_reviewer", include_str!("../../data/why/coder_reviewer.txt"));
     assert_eq!(why(Arc::clone(&played.spec), &played.inputs, 7), None);
     assert_eq!(why(Arc::clone(&played.spec), &played.inputs, 0), None);
 }
@@ -107,13 +99,70 @@ fn each_kind_of_way_and_source_is_told() {
     let path = "start start split split.a/start split.b/start split.b/stop split.a/more split.a/stop each each[0]/start \
         each[0]/stop call inner/start inner/stop run ask fails last stop";
     assert_eq!(played.path(), path);
-    let rows: [(u32, &[&str]); 0] = [
-    ];
-    for step in 1..=19 {
-        println!("{}\n", lines(&asked(&played, step)).join("\n"));
+    golden(&played, "each_kind", include_str!("../../data/why/each_kind.txt"));
+}
+
+#[test]
+fn limits_unasked_words_and_no_match_lead_on() {
+    let file = json!({
+        "workflow_name": "case", "snapshot": "off", "on_no_match": "odd",
+        "contexts": [{"name": "talk"}],
+        "agents": [{"agent_role": "critic", "context": "talk", "role": "assistant"}],
+        "states": [
+            {"name": "start", "max_visits": 2, "on_limit": "tired",
+                "transition": [{"target": "start", "condition": "state.count === undefined"}]},
+            {"name": "tired", "agent": "critic", "input": {"text": "T."}, "transition": [
+                {"target": "stop", "condition": "function.verdict.arguments.good || getToolCalls('critic').length > 1"}]},
+            {"name": "resume", "transition": [
+                {"target": "stop", "condition": "h => h.common_data.resume_input === 'no' && !last_agent_response"}]},
+            {"name": "odd", "transition": [{"target": "stop"}]}]
+    });
+    let good = json!({"critic": [{"verdict": {"good": true, "note": "fine"}}]});
+    let mut played = Played::new(program(&[file]), json!({}), good.clone(), &[]);
+    played.until("model critic in tired", 1);
+    played.feed(Input::Said { text: "wait".to_owned() });
+    played.finish();
+    assert_eq!(played.path(), "start start tired resume odd stop");
+    golden(&played, "edges", include_str!("../../data/why/edges.txt"));
+
+    // a fork before the fourth step: what was said still leads to `resume`, where something else stands now
+    let set = vec![(vec!["resume_input".to_owned()], json!("no"))];
+    played.back(Returned { step: 4, fork_of: Some("r1".into()), set, ..Returned::default() }, &good);
+    played.finish();
+    assert_eq!(played.path(), "start start tired resume stop");
+    golden(&played, "fork", include_str!("../../data/why/fork.txt"));
+    played.replays();
+}
+
+/// Every step of a run, its answers as they are shown; `UPDATE_WHY=1` writes them anew.
+fn golden(played: &Played, name: &str, expected: &str) {
+    let steps = (1..).map_while(|step| why(Arc::clone(&played.spec), &played.inputs, step));
+    let told: Vec<String> = steps.map(|why| lines(&why).join("\n") + "\n").collect();
+    assert_eq!(told.len(), played.path().split(' ').count());
+    let told = told.join("\n");
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    if std::env::var("UPDATE_WHY").is_ok() {
+        let path = format!("{}/tests/data/why/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        return std::fs::write(path, told).unwrap();
     }
-    for (step, expected) in rows {
-        assert_eq!(lines(&asked(&played, step)), expected, "step {step}");
-    }
-    panic!();
+    assert_eq!(told, expected, "{name}");
+}
+
+#[test]
+fn the_answer_is_plain_data() {
+    let file = json!({
+        "workflow_name": "case", "snapshot": "off", "variables": {"n": 0},
+        "states": [{"name": "start", "transition": [{"target": "stop", "condition": "common_data.n === 0"}]}]
+    });
+    let played = run(&[file], json!({}), json!({}), &[]);
+    let found = asked(&played, 2);
+    let data = serde_json::to_value(&found).unwrap();
+    assert_eq!(
+        data,
+        json!({"step": 2, "state": "stop", "from": {"step": 1, "state": "start"},
+            "how": {"by": "transition", "number": 1, "of": 1, "unconditional": false},
+            "tried": [{"condition": "common_data.n === 0", "place": "w0.json:13", "target": "stop", "gave": "truthy",
+                "value": "true", "reads": [{"path": "common_data.n", "value": 0, "from": {"by": "variables"}}]}]})
+    );
+    assert_eq!(serde_json::from_value::<Why>(data).unwrap(), found);
 }
