@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Back, By, Came, Gave, How, Read, Source, Tried, Why};
+use super::answer::{Back, By, Came, Gave, How, Read, Source, Tried, Why};
 
 const WIDTH: usize = 80;
 /// Characters of a value or a script that are shown.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::answer::{By, Call, Source};
 use super::reads::{Named, What};
 use super::whereabouts::{around, body, find};
-use super::{By, Call, Source};
 use crate::domain::workflow::{Program, Work};
 
 #[derive(Default)]

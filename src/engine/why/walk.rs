@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::answer::{Back, By, Call, Came, Gave, How, Read, Source, Tried, Why};
 use super::reads;
 use super::sources::Book;
 use super::whereabouts::{Whereabouts, body, find};
-use super::{Back, By, Call, Came, Gave, How, Source, Tried, Why};
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::script::{Script, ScriptJob, ScriptOutcome, ScriptTask};
 use crate::domain::tool::ASKED_BY;
@@ -218,12 +218,12 @@ impl Walk {
         Some(tried.collect())
     }
 
-    fn reads(&self, moment: &Moment<'_>, from: &str, script: &Script) -> Vec<super::Read> {
+    fn reads(&self, moment: &Moment<'_>, from: &str, script: &Script) -> Vec<Read> {
         let Some(judged) = moment.judged else { return Vec::new() };
         let named = reads::of(&script.source, &judged.job.scope);
         let named = named.into_iter().map(|named| {
             let from = self.book.of(moment.program, from, &named);
-            super::Read { path: named.path, value: named.value, from }
+            Read { path: named.path, value: named.value, from }
         });
         named.collect()
     }

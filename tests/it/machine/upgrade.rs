@@ -91,6 +91,7 @@ fn judged() -> Value {
 const WHOLE: (&str, &str) = ("start write judge write judge stop", "completed \"two\"");
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of rows")]
 fn what_is_different_is_told_and_counts_from_here() {
     let rows = [
         Row {
@@ -225,6 +226,7 @@ fn what_is_different_is_told_and_counts_from_here() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of rows")]
 fn what_stands_in_the_way_is_all_told_and_nothing_is_changed() {
     let rows = [
         Row {
@@ -339,6 +341,7 @@ fn insert(file: &mut Value, state: Value) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of rows")]
 fn work_that_has_begun_is_finished_as_what_it_is() {
     let rows = [
         Row {
@@ -537,6 +540,7 @@ fn failing() -> Value {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of rows")]
 fn errors_limits_and_tools_under_way() {
     let whole = ("start use round round round round broken stop", "completed \"caught\"");
     let rows = [
