@@ -46,6 +46,15 @@ struct Way {
     why: Why,
 }
 
+impl Way {
+    fn is_into(&self, state: &str) -> bool {
+        match &self.into {
+            Into::State(name) => name == state,
+            Into::Body(start) => state.starts_with(start.as_str()),
+        }
+    }
+}
+
 /// What the input at hand has decided.
 struct Judged {
     job: ScriptJob,
@@ -106,11 +115,7 @@ impl Walk {
 
     fn entered(&mut self, state: &str) -> Option<Why> {
         self.step += 1;
-        let leads = |way: &Way| match &way.into {
-            Into::State(name) => name == state,
-            Into::Body(start) => state.starts_with(start.as_str()),
-        };
-        let way = self.ways.iter().rposition(leads).map(|at| self.ways.remove(at));
+        let way = self.ways.iter().rposition(|way| way.is_into(state)).map(|at| self.ways.remove(at));
         self.book.entered(state, self.step);
         let why = way.map_or_else(|| self.plain(How::Start, None), |way| way.why);
         let back = self.back.take_if(|(name, _)| name == state).map(|(_, back)| back);
@@ -118,8 +123,13 @@ impl Walk {
     }
 
     fn plain(&self, how: How, from: Option<&str>) -> Why {
-        let from =
-            from.and_then(|state| Some(Came { step: self.book.step(state)?, state: state.to_owned() }));
+        let from = from.and_then(|state| match self.book.step(state) {
+            Some(step) => Some(Came { step, state: state.to_owned() }),
+            // a limit refused it: what led there led on
+            None => {
+                self.ways.iter().rev().find(|way| way.is_into(state)).and_then(|way| way.why.from.clone())
+            }
+        });
         Why { step: 0, state: String::new(), from, how, back: None, tried: Vec::new(), before: None }
     }
 
