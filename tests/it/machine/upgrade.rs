@@ -419,6 +419,36 @@ fn work_that_has_begun_is_finished_as_what_it_is() {
             then: LONG,
         },
         Row {
+            about: "a conversation that nobody has any more",
+            stop: ("approve shell", 1),
+            edit: |file| {
+                remove(file, "agents", "agent_role", "critic");
+                state(file, "start")["branches"][1]["agent"] = json!("writer");
+            },
+            told: Ok(&[
+                "state `start.b/start` now asks agent writer (before: critic)",
+                "agent critic is gone",
+                "no agent uses context `side` any more: its conversation (2 messages) stays",
+            ]),
+            then: LONG,
+        },
+        Row {
+            about: "a conversation that is dropped",
+            stop: ("approve shell", 1),
+            edit: |file| {
+                remove(file, "agents", "agent_role", "critic");
+                remove(file, "contexts", "name", "side");
+                state(file, "start")["branches"][1]["agent"] = json!("writer");
+            },
+            told: Ok(&[
+                "state `start.b/start` now asks agent writer (before: critic)",
+                "agent critic is gone",
+                "context `side` is gone",
+                "context `side` is not in the new file: its conversation (2 messages) is left behind",
+            ]),
+            then: LONG,
+        },
+        Row {
             about: "a command waits for approval",
             stop: ("approve shell", 1),
             edit: |file| {
