@@ -57,9 +57,9 @@ impl Writer {
             let mut statement = transaction.prepare_cached(read::ROWS_FROM)?;
             let mut found = statement.query([*key, upto])?;
             while let Some(row) = found.next()? {
-                let journaled = decode::journal_row(row)?;
-                bytes += journaled.body.len();
-                if let Some(text) = words(&journaled) {
+                let journaled = decode::if_readable(decode::journal_row(row))?;
+                bytes += journaled.as_ref().map_or(0, |row| row.body.len());
+                if let Some(text) = journaled.and_then(|row| words(&row)) {
                     insert(&transaction, *key, upto, &text)?;
                 }
                 (rows, upto) = (rows + 1, upto + 1);
