@@ -11,6 +11,7 @@ pub mod failure;
 pub mod ids;
 pub mod journal;
 pub mod limits;
+pub mod lock;
 pub mod message;
 pub mod model;
 pub mod parameter;

@@ -8,36 +8,49 @@
 //! inside, submodules, pipes, what is over the limits. Of permissions, only the executable bit is kept.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::domain::ids::SnapshotId;
+use crate::domain::ids::{SnapshotId, Timestamp};
 use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest};
 use crate::ports::clock::Clock;
 use crate::ports::snapshot::{SnapshotError, SnapshotPort};
 
-mod apply;
-mod compare;
-mod entry;
-mod fault;
-mod place;
-mod record;
+pub(super) mod apply;
+pub(super) mod between;
+pub(super) mod compare;
+pub(super) mod entry;
+pub(super) mod fault;
+pub(super) mod here;
+pub(super) mod place;
+pub(super) mod record;
 mod rules;
-mod scan;
+pub(super) mod scan;
 mod seed;
-mod stat_cache;
-mod tree;
+pub(super) mod stat_cache;
+pub(super) mod tree;
 mod walk;
 
 use apply::Restore;
-use compare::{Change, Pair};
-use entry::{RelPath, to_path};
+use compare::Change;
+use entry::RelPath;
 use fault::{Outcome, fault};
+use here::Here;
 use place::{Place, Store};
 use record::{Found, Record};
-use rules::Rules;
-use scan::{Blobs, Scan, Target};
+use scan::{Blobs, Scan};
 use stat_cache::StatCache;
+
+/// A change of the project's files that is saved first.
+pub(super) struct Plan<'a> {
+    pub changes: &'a [Change],
+    /// See [`Restore`].
+    pub empty_dirs: &'a BTreeSet<RelPath>,
+    pub hollow_now: &'a [RelPath],
+    pub act: &'static str,
+    /// The snapshot that undoes it.
+    pub request: &'a SnapshotRequest,
+}
 
 /// The snapshots of one project.
 pub struct GitSnapshots {
@@ -62,7 +75,28 @@ impl GitSnapshots {
         self
     }
 
-    fn place(&self) -> Outcome<Place> {
+    /// The same settings for another directory.
+    pub(super) fn at(&self, project: &Path) -> Self {
+        Self {
+            project: project.to_owned(),
+            data: self.data.clone(),
+            exclude: self.exclude.clone(),
+            home: self.home.clone(),
+            clock: Arc::clone(&self.clock),
+        }
+    }
+
+    pub(super) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// # Errors
+    /// The project does not exist or is refused.
+    pub(super) fn place(&self) -> Outcome<Place> {
         Place::resolve(&self.project, &self.data, self.home.as_deref())
     }
 
@@ -96,10 +130,41 @@ impl GitSnapshots {
         Ok(record::info(&id, &record))
     }
 
-    fn here(&self, place: Place, store: Store) -> Here {
+    pub(super) fn here(&self, place: Place, store: Store) -> Here {
         let rules = place.rules(&store, &self.exclude);
         let cache = StatCache::load(&place, &store, record::reference);
         Here { place, store, rules, cache }
+    }
+
+    /// Snapshots the present as scanned, then applies the changes; call with the lock held.
+    pub(super) fn save_and_apply(
+        &self,
+        here: &Here,
+        scan: Scan,
+        since: (i64, u32),
+        plan: &Plan<'_>,
+    ) -> Outcome<SnapshotId> {
+        let act = plan.act;
+        if let Some(lost) = plan.changes.iter().find(|change| scan.unreadable.contains(&change.path)) {
+            let path = lost.shown().path;
+            return Err(fault(
+                format!("{path} cannot be read, so it could not be saved; nothing was changed"),
+                format!("Make it readable or move it away, then {act} again."),
+            ));
+        }
+        let safety = self.record(here, scan, since, plan.request)?.id;
+        let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
+        let root = here.place.project.as_path();
+        let (empty_dirs, hollow_now) = (plan.empty_dirs, plan.hollow_now);
+        let restore = Restore { root, odb, empty_dirs, hollow_now, act };
+        restore.run(plan.changes).map_err(|error| SnapshotError {
+            hint: Some(format!(
+                "{} The state before is snapshot {safety}.",
+                error.hint.as_deref().unwrap_or_default()
+            )),
+            ..error
+        })?;
+        Ok(safety)
     }
 
     /// Compares a snapshot with the present without storing anything of it.
@@ -185,33 +250,21 @@ impl SnapshotPort for GitSnapshots {
         if changes.is_empty() {
             return Ok(Restored { safety: None, files: Vec::new() });
         }
-        if let Some(lost) = changes.iter().find(|change| scan.unreadable.contains(&change.path)) {
-            return Err(fault(
-                format!(
-                    "{} cannot be read, so it could not be saved; nothing was changed",
-                    lost.shown().path
-                ),
-                "Make it readable or move it away, then restore again.",
-            ));
-        }
         let request = SnapshotRequest {
             label: format!("Before restore of {id}"),
             run: None,
             note: format!("Restore this one to undo the restore of `{}`.", found.record.label),
         };
         let hollow_now = scan.empty_dirs.clone();
-        let safety = self.record(&here, scan, since, &request)?.id;
         let empty_dirs = found.record.empty_dirs.iter().map(|dir| dir.clone().into_bytes()).collect();
-        let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
-        let restore =
-            Restore { root: &here.place.project, odb, empty_dirs: &empty_dirs, hollow_now: &hollow_now };
-        restore.run(&changes).map_err(|error| SnapshotError {
-            hint: Some(format!(
-                "{} The state before is snapshot {safety}.",
-                error.hint.as_deref().unwrap_or_default()
-            )),
-            ..error
-        })?;
+        let plan = Plan {
+            changes: &changes,
+            empty_dirs: &empty_dirs,
+            hollow_now: &hollow_now,
+            act: "restore",
+            request: &request,
+        };
+        let safety = self.save_and_apply(&here, scan, since, &plan)?;
         Ok(Restored { safety: Some(safety), files: changes.iter().map(Change::shown).collect() })
     }
 
@@ -219,58 +272,6 @@ impl SnapshotPort for GitSnapshots {
         let place = self.place()?;
         let store = holding(&place, id.as_str())?;
         record::delete(&store, id)
-    }
-}
-
-/// All that one operation needs.
-struct Here {
-    place: Place,
-    store: Store,
-    rules: Rules,
-    cache: StatCache,
-}
-
-impl Here {
-    fn stored(&self, found: &Found<'_>) -> Outcome<tree::Stored> {
-        let tree = found.commit.tree().and_then(|tree| tree::read(&self.store.repo, &tree));
-        tree.map_err(|error| fault::git_read(self.store.location(), &error))
-    }
-
-    /// The present, with every path of `stored` covered.
-    fn scan(&self, stored: &tree::Stored, blobs: Blobs) -> Outcome<Scan> {
-        let files = stored.iter().filter(|(_, (kind, _))| *kind != entry::Kind::Submodule);
-        let wanted: BTreeSet<RelPath> = files.map(|(path, _)| path.clone()).collect();
-        let target = Target { place: &self.place, store: &self.store, rules: &self.rules, wanted: &wanted };
-        scan::scan(&target, &self.cache, blobs)
-    }
-
-    fn changes(&self, found: &Found<'_>, stored: &tree::Stored, now: &Scan) -> Vec<Change> {
-        let (repo, record, rules) = (&self.store.repo, &found.record, &self.rules);
-        compare::changes(&Pair { repo, record, stored, now, rules })
-    }
-
-    /// As `git diff` writes it; the present's objects are in memory only.
-    fn diff(&self, found: &Found<'_>, scan: &Scan, changes: &[Change]) -> Result<String, git2::Error> {
-        if changes.is_empty() {
-            return Ok(String::new());
-        }
-        let repo = &self.store.repo;
-        let now = repo.find_tree(tree::write(&repo.odb()?, &scan.entries)?)?;
-        let mut options = git2::DiffOptions::new();
-        options.disable_pathspec_match(true);
-        for change in changes {
-            options.pathspec(to_path(&change.path));
-        }
-        let diff = repo.diff_tree_to_tree(Some(&found.commit.tree()?), Some(&now), Some(&mut options))?;
-        let mut text = Vec::new();
-        diff.print(git2::DiffFormat::Patch, |_, _, line| {
-            if matches!(line.origin(), '+' | '-' | ' ') {
-                text.push(u8::try_from(line.origin()).unwrap_or(b' '));
-            }
-            text.extend_from_slice(line.content());
-            true
-        })?;
-        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }
 

@@ -59,3 +59,32 @@ pub struct Restored {
     pub safety: Option<SnapshotId>,
     pub files: Vec<ChangedFile>,
 }
+
+/// A linked git worktree in which one run works apart from the project's own files (SNAP-13).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Worktree {
+    /// Absolute path of the project inside the worktree: where the run works.
+    pub path: String,
+    /// Short name of its branch, such as `synthdev/6s1c9rk2m4tz`.
+    pub branch: String,
+    /// Name of the commit that holds the files it began with.
+    pub base: String,
+}
+
+/// What a merge of a worktree into the project did.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Merged {
+    /// Undo of the merge; `None` when nothing had to change.
+    pub safety: Option<SnapshotId>,
+    /// Files of the project that changed, seen from before: `Added` is new.
+    pub files: Vec<ChangedFile>,
+    /// What the run left in the worktree that could not be merged, and why; never silent.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A path that was changed in the project and in the worktree, in ways that do not fit together.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct MergeConflict {
+    pub path: String,
+    pub reason: String,
+}

@@ -9,7 +9,7 @@ use crate::domain::journal::{RowKind, RunQuery, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
-use crate::engine::replay::replay;
+use crate::engine::replay::{Replayed, replay};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
 use crate::ports::run_store::StoreError;
 
@@ -64,7 +64,7 @@ impl Handle {
             }
         }
         let spec = Arc::new(spec);
-        let (machine, events) = replay(Arc::clone(&spec), inputs);
+        let Replayed { machine, events, .. } = replay(Arc::clone(&spec), inputs);
         let open =
             if machine.is_over() { Vec::new() } else { open.into_iter().map(|(_, body)| body).collect() };
         let program = spec.program.clone();

@@ -4,8 +4,12 @@
 mod fixture;
 #[path = "git/foreign.rs"]
 mod foreign;
+#[path = "git/lock.rs"]
+mod lock;
 #[path = "git/random.rs"]
 mod random;
+#[path = "git/worktree.rs"]
+mod worktree;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -23,6 +23,8 @@ pub struct Restore<'a> {
     pub empty_dirs: &'a BTreeSet<RelPath>,
     /// Empty now; they go unless the snapshot had them.
     pub hollow_now: &'a [RelPath],
+    /// What people call this, for hints: `restore`, `merge`.
+    pub act: &'static str,
 }
 
 impl Restore<'_> {
@@ -59,8 +61,8 @@ impl Restore<'_> {
             let Some((_, blob)) = change.stored else { continue };
             if !self.odb.exists(blob) {
                 return Err(fault(
-                    format!("the snapshot lacks the content of {}; nothing was changed", shown(&change.path)),
-                    "Another program removed objects from the store; choose another snapshot.",
+                    format!("the store lacks the content of {}; nothing was changed", shown(&change.path)),
+                    "Another program removed objects from the store; `git fsck` there shows which.",
                 ));
             }
             if let Some(rest) = self.obstacle(&change.path, &going) {
@@ -69,7 +71,7 @@ impl Restore<'_> {
                     shown(&change.path),
                     shown(&rest)
                 );
-                return Err(fault(text, "Move that directory away, then restore again."));
+                return Err(fault(text, format!("Move that directory away, then {} again.", self.act)));
             }
         }
         Ok(())
@@ -82,7 +84,7 @@ impl Restore<'_> {
         if change.now.is_some() && now != change.now {
             return Err(fault(
                 format!("{} is being written to; nothing was changed", shown(&change.path)),
-                "Stop what writes to the project, then restore again.",
+                format!("Stop what writes to the project, then {} again.", self.act),
             ));
         }
         Ok(())
@@ -156,7 +158,7 @@ impl Restore<'_> {
                 Ok(_) => {
                     return Err(fault(
                         format!("{} is in the way: it is not a directory", place.display()),
-                        "Move it away, then restore again.",
+                        format!("Move it away, then {} again.", self.act),
                     ));
                 }
                 Err(_) => fs::create_dir(&place).map_err(|error| fault::project(&place, &error))?,

@@ -73,11 +73,17 @@ impl Place {
                 "Start in a project directory of its own.",
             ));
         }
-        let hash = Sha256::digest(to_bytes(&real));
-        let key: String = hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
         let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
         let fenced = data.starts_with(&real).then(|| data.clone());
-        Ok(Self { project: real, corner: data.join("snapshots").join(key), fenced })
+        let corner = Self::corner(&data, &real);
+        Ok(Self { project: real, corner, fenced })
+    }
+
+    /// The part of the data directory that belongs to a project, by its path without symbolic links.
+    pub fn corner(data: &Path, project: &Path) -> PathBuf {
+        let hash = Sha256::digest(to_bytes(project));
+        let key: String = hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
+        data.join("snapshots").join(key)
     }
 
     /// The store new snapshots go to; the private one is created when needed.
@@ -129,7 +135,7 @@ impl Place {
 
     /// `None` when there is no repository or libgit2 cannot serve it: split or sparse index, reftable,
     /// SHA-256, foreign owner, or a surrounding repository that ignores the project.
-    fn own_repository(&self) -> Option<Store> {
+    pub fn own_repository(&self) -> Option<Store> {
         let repo =
             Repository::open_ext(&self.project, RepositoryOpenFlags::empty(), std::iter::empty::<&Path>())
                 .ok()?;

@@ -10,6 +10,8 @@ use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::snapshot::{Skipped, SnapshotInfo};
 
 const NAMESPACE: &str = "refs/synthdev/snapshots/";
+/// Tells our commits from those of people and their programs.
+pub const ADDRESS: &str = "synthdev@localhost";
 /// Crockford's: no letters that look like digits; its order is the order of bytes.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// Room for ids of one millisecond.
@@ -62,11 +64,15 @@ pub fn reference(id: &str) -> String {
     format!("{NAMESPACE}{id}")
 }
 
+/// Who our commits are by.
+pub fn signature(at: Timestamp) -> Result<Signature<'static>, git2::Error> {
+    Signature::new("synthdev", ADDRESS, &Time::new(at.0.div_euclid(1000), 0))
+}
+
 /// Writes the commit and its ref; the id sorts after every other of this store.
 pub fn create(store: &Store, tree: Oid, record: &Record) -> Outcome<SnapshotId> {
     let failed = |error: git2::Error| fault::git_write(store.location(), &error);
-    let time = Time::new(record.created.0.div_euclid(1000), 0);
-    let who = Signature::new("synthdev", "synthdev@localhost", &time).map_err(failed)?;
+    let who = signature(record.created).map_err(failed)?;
     let tree = store.repo.find_tree(tree).map_err(failed)?;
     let message = message(record)?;
     let commit = store.repo.commit(None, &who, &who, &message, &tree, &[]).map_err(failed)?;
@@ -102,6 +108,19 @@ pub fn all(store: &Store) -> Outcome<Vec<Found<'_>>> {
 pub fn delete(store: &Store, id: &SnapshotId) -> Outcome<()> {
     let failed = |error: git2::Error| fault::git_write(store.location(), &error);
     store.repo.find_reference(&reference(id.as_str())).and_then(|mut found| found.delete()).map_err(failed)
+}
+
+/// Deletes the snapshots of a linked work tree, by its name: nothing could be restored to it any more.
+/// # Errors
+/// A ref cannot be read or removed.
+pub fn delete_of_tree(store: &Store, tree: &str) -> Outcome<()> {
+    for id in names(store)? {
+        let found = load(store, &id);
+        if found.is_some_and(|found| found.record.scope.split_once(':').is_some_and(|(of, _)| of == tree)) {
+            delete(store, &SnapshotId(id))?;
+        }
+    }
+    Ok(())
 }
 
 fn load<'repo>(store: &'repo Store, id: &str) -> Option<Found<'repo>> {

@@ -132,6 +132,14 @@ impl Project {
             .collect()
     }
 
+    /// As `git_state`, without the worktrees of runs and their branches.
+    pub fn user_state(&self) -> (String, Vec<(String, u64)>) {
+        let (status, mut files) = self.git_state();
+        let ours = ["worktrees/", "refs/heads/synthdev", "logs/refs/heads/synthdev"];
+        files.retain(|(path, _)| !ours.iter().any(|ours| path.starts_with(ours)));
+        (status, files)
+    }
+
     /// Path, kind, permissions and bytes of everything but `.git`.
     pub fn fingerprint(&self) -> Vec<Seen> {
         let mut found = Vec::new();
@@ -145,6 +153,13 @@ impl Project {
         collect(&self.outside(), "", &mut found);
         found.into_iter().map(|(path, _)| path).collect()
     }
+}
+
+/// Everything below a directory.
+pub fn seen(dir: &Path) -> Vec<Seen> {
+    let mut found = Vec::new();
+    collect(dir, "", &mut found);
+    found
 }
 
 fn collect(dir: &Path, prefix: &str, found: &mut Vec<Seen>) {

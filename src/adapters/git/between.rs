@@ -1,0 +1,61 @@
+//! What separates two stored trees: lists and unified diffs. Knows neither the present nor any ref.
+
+use std::collections::BTreeSet;
+
+use git2::{DiffFormat, DiffOptions, Repository, Tree};
+
+use super::entry::{Kind, RelPath, shown, to_path};
+use super::tree::Stored;
+use crate::domain::snapshot::{ChangedFile, FileChange};
+
+/// What differs, seen from `old`, sorted by path: `Added` is only in `new`. Submodules are left out.
+pub fn changes(old: &Stored, new: &Stored) -> Vec<(RelPath, FileChange)> {
+    let paths: BTreeSet<&RelPath> = old.keys().chain(new.keys()).collect();
+    let differing = paths.into_iter().filter_map(|path| {
+        let change = match (old.get(path), new.get(path)) {
+            (Some((Kind::Submodule, _)), _) | (_, Some((Kind::Submodule, _))) | (None, None) => return None,
+            (Some(old), Some(new)) if old == new => return None,
+            (Some(old), Some(new)) if old.1 == new.1 => FileChange::Mode,
+            (Some(_), Some(_)) => FileChange::Modified,
+            (Some(_), None) => FileChange::Deleted,
+            (None, Some(_)) => FileChange::Added,
+        };
+        Some((path.clone(), change))
+    });
+    differing.collect()
+}
+
+/// For people and protocols.
+pub fn listed(changes: &[(RelPath, FileChange)]) -> Vec<ChangedFile> {
+    changes.iter().map(|(path, change)| ChangedFile { path: shown(path), change: *change }).collect()
+}
+
+/// A unified diff of these paths, as `git diff` writes it; no paths, no text.
+/// # Errors
+/// An object is missing or damaged.
+pub fn print<'a>(
+    repo: &Repository,
+    old: &Tree<'_>,
+    new: &Tree<'_>,
+    paths: impl Iterator<Item = &'a RelPath>,
+) -> Result<String, git2::Error> {
+    let mut options = DiffOptions::new();
+    options.disable_pathspec_match(true);
+    let mut any = false;
+    for path in paths {
+        any = true;
+        options.pathspec(to_path(path));
+    }
+    let mut text = Vec::new();
+    if any {
+        let diff = repo.diff_tree_to_tree(Some(old), Some(new), Some(&mut options))?;
+        diff.print(DiffFormat::Patch, |_, _, line| {
+            if matches!(line.origin(), '+' | '-' | ' ') {
+                text.push(u8::try_from(line.origin()).unwrap_or(b' '));
+            }
+            text.extend_from_slice(line.content());
+            true
+        })?;
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

@@ -1,0 +1,53 @@
+//! One operation on one project: where it is, what holds its objects, and what is known of its files.
+//! Reads and compares; changes no file and no ref.
+
+use std::collections::BTreeSet;
+
+use super::between;
+use super::compare::{self, Change, Pair};
+use super::entry::{Kind, RelPath};
+use super::fault::{self, Outcome};
+use super::place::{Place, Store};
+use super::record::Found;
+use super::rules::Rules;
+use super::scan::{self, Blobs, Scan, Target};
+use super::stat_cache::StatCache;
+use super::tree;
+
+/// All that one operation needs.
+pub struct Here {
+    pub place: Place,
+    pub store: Store,
+    pub rules: Rules,
+    pub cache: StatCache,
+}
+
+impl Here {
+    pub fn stored(&self, found: &Found<'_>) -> Outcome<tree::Stored> {
+        let tree = found.commit.tree().and_then(|tree| tree::read(&self.store.repo, &tree));
+        tree.map_err(|error| fault::git_read(self.store.location(), &error))
+    }
+
+    /// The present, with every path of `stored` covered.
+    pub fn scan(&self, stored: &tree::Stored, blobs: Blobs) -> Outcome<Scan> {
+        let files = stored.iter().filter(|(_, (kind, _))| *kind != Kind::Submodule);
+        let wanted: BTreeSet<RelPath> = files.map(|(path, _)| path.clone()).collect();
+        let target = Target { place: &self.place, store: &self.store, rules: &self.rules, wanted: &wanted };
+        scan::scan(&target, &self.cache, blobs)
+    }
+
+    pub fn changes(&self, found: &Found<'_>, stored: &tree::Stored, now: &Scan) -> Vec<Change> {
+        let (repo, record, rules) = (&self.store.repo, &found.record, &self.rules);
+        compare::changes(&Pair { repo, record, stored, now, rules })
+    }
+
+    /// As `git diff` writes it; the present's objects are in memory only.
+    pub fn diff(&self, found: &Found<'_>, scan: &Scan, changes: &[Change]) -> Result<String, git2::Error> {
+        if changes.is_empty() {
+            return Ok(String::new());
+        }
+        let repo = &self.store.repo;
+        let now = repo.find_tree(tree::write(&repo.odb()?, &scan.entries)?)?;
+        between::print(repo, &found.commit.tree()?, &now, changes.iter().map(|change| &change.path))
+    }
+}

@@ -1,0 +1,126 @@
+//! A worktree as named by a run's record: checked before it is read or removed. Trusts no path that is not ours.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository, RepositoryOpenFlags};
+
+use crate::adapters::git::GitSnapshots;
+use crate::adapters::git::fault::{Outcome, fault};
+use crate::adapters::git::here::Here;
+use crate::adapters::git::place::Store;
+use crate::domain::snapshot::Worktree;
+use crate::ports::snapshot::SnapshotError;
+
+/// Where a worktree is, or was.
+pub struct Linked {
+    /// Its top: `<data>/worktrees/<name>`.
+    pub top: PathBuf,
+    /// The project's place below the top.
+    pub prefix: PathBuf,
+    /// As git knows it.
+    pub name: String,
+    pub branch: String,
+    pub base: Oid,
+}
+
+impl Linked {
+    /// # Errors
+    /// The record names something that is no worktree of this project and data directory.
+    pub fn locate(worktree: &Worktree, store: &Store, data: &Path) -> Outcome<Self> {
+        let foreign = || {
+            fault(
+                format!("{} is no worktree of this project", worktree.path),
+                "Start in the project in which the run was started; `git worktree list` shows its worktrees.",
+            )
+        };
+        let path = Path::new(&worktree.path);
+        if !path.ends_with(&store.prefix) {
+            return Err(foreign());
+        }
+        let top = path.ancestors().nth(store.prefix.components().count()).ok_or_else(foreign)?;
+        let room = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned()).join("worktrees");
+        let name = top.file_name().and_then(|name| name.to_str()).ok_or_else(foreign)?;
+        let base = Oid::from_str(&worktree.base).map_err(|_| foreign())?;
+        let ours = worktree.branch.starts_with("synthdev/") || worktree.branch.starts_with("synthdev-");
+        if top.parent() != Some(&room) || path.components().any(|part| part.as_os_str() == "..") || !ours {
+            return Err(foreign());
+        }
+        let (name, branch) = (name.to_owned(), worktree.branch.clone());
+        let linked = Self { top: top.to_owned(), prefix: store.prefix.clone(), name, branch, base };
+        if linked.belongs_to(store) { Ok(linked) } else { Err(foreign()) }
+    }
+
+    /// Other projects have worktrees in the same directory.
+    fn belongs_to(&self, store: &Store) -> bool {
+        match fs::read_to_string(self.top.join(".git")) {
+            Ok(link) => {
+                let record = link.trim_end().strip_prefix("gitdir: ").map(Path::new);
+                let common = record.and_then(|record| record.parent()?.parent());
+                common.is_some_and(|common| same(common, store.repo.commondir()))
+            }
+            Err(_) => {
+                fs::symlink_metadata(&self.top).is_err() || store.repo.find_commit(self.base).is_ok()
+            }
+        }
+    }
+
+    /// Opens the worktree.
+    /// # Errors
+    /// It is gone, or what stands there is not the worktree that was made for the run.
+    pub fn open(&self, snapshots: &GitSnapshots, store: &Store) -> Outcome<Here> {
+        let inside = snapshots.at(&self.top);
+        let place = inside.place().map_err(|_| self.gone())?;
+        let own = place.own_repository().filter(|own| {
+            own.prefix.as_os_str().is_empty() && same(own.repo.commondir(), store.repo.commondir())
+        });
+        Ok(inside.here(place, own.ok_or_else(|| self.gone())?))
+    }
+
+    /// Git's record of it; `None` if there is none or it belongs to another directory.
+    pub fn metadata(&self, store: &Store) -> Option<PathBuf> {
+        let place = store.repo.commondir().join("worktrees").join(&self.name);
+        let target = fs::read_to_string(place.join("gitdir"));
+        let ours = match target {
+            Ok(target) => Path::new(target.trim_end()) == self.top.join(".git"),
+            // Half removed: git would prune it as well.
+            Err(_) => fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()),
+        };
+        ours.then_some(place)
+    }
+
+    fn gone(&self) -> SnapshotError {
+        fault(
+            format!("the worktree {} is gone or damaged", self.top.display()),
+            format!("What was committed is on branch {}; discard the worktree to clean up.", self.branch),
+        )
+    }
+}
+
+/// Why a directory cannot be isolated.
+pub fn unusable(project: &Path) -> SnapshotError {
+    let found = Repository::open_ext(project, RepositoryOpenFlags::empty(), std::iter::empty::<&Path>());
+    let project = project.display();
+    match found {
+        Ok(repo) if repo.is_bare() => fault(
+            format!("{project} is in a bare git repository, which has no files to isolate"),
+            "Start in a clone of it that has files.",
+        ),
+        Err(error) if error.code() == git2::ErrorCode::NotFound => fault(
+            format!("isolation needs a git repository, and {project} is in none"),
+            "Run `git init` there, or run without isolation.",
+        ),
+        Ok(_) => fault(
+            format!("{project} is a directory that its git repository ignores, so it cannot be isolated"),
+            "Run `git init` in it, or run without isolation.",
+        ),
+        Err(error) => fault(
+            format!("the git repository of {project} cannot be isolated: {}", error.message()),
+            "Run without isolation.",
+        ),
+    }
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    fs::canonicalize(one).ok().zip(fs::canonicalize(other).ok()).is_some_and(|(one, other)| one == other)
+}

@@ -1,0 +1,101 @@
+//! Takes a worktree away: its files, git's record of it, its branch, our snapshots and cache of it.
+//! Each part may already be gone. Removes nothing outside of the worktree's own directory and records.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::linked::Linked;
+use super::tips;
+use crate::adapters::git::fault::{self, Outcome, fault};
+use crate::adapters::git::place::{Place, Store};
+use crate::adapters::git::record;
+
+/// See the port.
+pub fn discard(linked: &Linked, store: &Store, data: &Path, force: bool) -> Outcome<()> {
+    let failed = |error: git2::Error| fault::git_read(store.location(), &error);
+    let branch = &linked.branch;
+    let current = store.repo.find_reference("HEAD").ok();
+    let current = current.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
+    if current == Some(tips::full(branch).as_str()) {
+        return Err(fault(
+            format!("you are on branch {branch}, which belongs to the worktree"),
+            "Switch to another branch, then discard again.",
+        ));
+    }
+    let lock = linked.metadata(store).map(|place| place.join("locked"));
+    if !force && lock.is_some_and(|lock| fs::symlink_metadata(lock).is_ok()) {
+        return Err(fault(
+            format!("the worktree {} is locked", linked.top.display()),
+            format!("`git worktree unlock {}`, or discard it by force.", linked.top.display()),
+        ));
+    }
+    let unmerged = if force { 0 } else { tips::unmerged(&store.repo, linked).map_err(failed)? };
+    if unmerged > 0 {
+        let (commits, are) = if unmerged == 1 { ("commit", "is") } else { ("commits", "are") };
+        return Err(fault(
+            format!("{unmerged} {commits} on {branch} {are} neither merged nor on another branch"),
+            "Merge the run first, keep them by `git branch`, or discard it by force.",
+        ));
+    }
+    erase(linked, store)?;
+    forget(linked, store, data)
+}
+
+/// Files, record and branch.
+pub fn erase(linked: &Linked, store: &Store) -> Outcome<()> {
+    let metadata = linked.metadata(store);
+    remove_tree(&linked.top).map_err(|error| removal(&linked.top, &error))?;
+    if let Some(place) = metadata {
+        remove_tree(&place).map_err(|error| removal(&place, &error))?;
+        // Git keeps this directory only while there are worktrees.
+        let _ = place.parent().map(fs::remove_dir);
+    }
+    tips::delete(&store.repo, linked).map_err(|error| fault::git_write(store.location(), &error))
+}
+
+/// What we knew of it.
+fn forget(linked: &Linked, store: &Store, data: &Path) -> Outcome<()> {
+    record::delete_of_tree(store, &linked.name)?;
+    let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
+    for project in [linked.top.clone(), linked.top.join(&linked.prefix)] {
+        let corner = Place::corner(&data, &project);
+        remove_tree(&corner).map_err(|error| removal(&corner, &error))?;
+    }
+    Ok(())
+}
+
+/// Never follows a link. Directories that a program made read-only are opened first.
+fn remove_tree(place: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(place) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            open_up(place)?;
+            fs::remove_dir_all(place)
+        }
+        other => other,
+    }
+}
+
+fn open_up(dir: &Path) -> io::Result<()> {
+    let meta = fs::symlink_metadata(dir)?;
+    if !meta.is_dir() {
+        return Ok(());
+    }
+    fs::set_permissions(dir, fs::Permissions::from_mode(meta.permissions().mode() | 0o700))?;
+    for item in fs::read_dir(dir)? {
+        let item = item?;
+        if item.file_type()?.is_dir() {
+            open_up(&item.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn removal(place: &Path, error: &io::Error) -> crate::ports::snapshot::SnapshotError {
+    fault(
+        format!("cannot remove {}: {error}", place.display()),
+        "Stop what uses this directory or remove it by hand, then discard again.",
+    )
+}

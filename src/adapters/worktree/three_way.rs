@@ -1,0 +1,88 @@
+//! The merge of three trees, as a list of changes to the project or a list of conflicts. Changes no file.
+
+use std::collections::BTreeSet;
+
+use git2::{IndexConflict, MergeOptions, Repository, Tree};
+
+use crate::adapters::git::between;
+use crate::adapters::git::compare::Change;
+use crate::adapters::git::entry::{Kind, RelPath, shown};
+use crate::adapters::git::scan::Scan;
+use crate::adapters::git::stat_cache::lookup;
+use crate::adapters::git::tree::Stored;
+use crate::domain::snapshot::{ChangedFile, FileChange, MergeConflict};
+
+/// What a merge comes to; `merged` lacks the paths in conflict.
+pub struct Merge {
+    pub merged: Stored,
+    pub conflicts: Vec<MergeConflict>,
+}
+
+/// # Errors
+/// An object is missing or damaged.
+pub fn merge(
+    repo: &Repository,
+    base: &Tree<'_>,
+    ours: &Tree<'_>,
+    theirs: &Tree<'_>,
+) -> Result<Merge, git2::Error> {
+    let mut options = MergeOptions::new();
+    options.find_renames(true);
+    let index = repo.merge_trees(base, ours, theirs, Some(&options))?;
+    let mut conflicts = Vec::new();
+    for conflict in index.conflicts()? {
+        conflicts.push(told(&conflict?));
+    }
+    conflicts.sort_by(|a: &MergeConflict, b| a.path.cmp(&b.path));
+    conflicts.dedup();
+    let clean = index.iter().filter(|entry| entry.flags >> 12 & 3 == 0);
+    let merged =
+        clean.filter_map(|entry| Some((entry.path, (Kind::from_mode(entry.mode)?, entry.id)))).collect();
+    Ok(Merge { merged, conflicts })
+}
+
+/// What has to change in the project, for the disk and for people.
+pub fn changes(ours: &Scan, merged: &Stored) -> (Vec<Change>, Vec<ChangedFile>) {
+    let before: Stored =
+        ours.entries.iter().map(|entry| (entry.path.clone(), (entry.stat.kind, entry.blob))).collect();
+    let found = between::changes(&before, merged);
+    let files = between::listed(&found);
+    let change = |(path, change): (RelPath, FileChange)| {
+        let now = lookup(&ours.entries, &path).map(|entry| entry.stat);
+        let stored = merged.get(&path).copied();
+        // A restore looks from the other side: what it has to write is missing now.
+        let change = match change {
+            FileChange::Added => FileChange::Deleted,
+            FileChange::Deleted => FileChange::Added,
+            same @ (FileChange::Modified | FileChange::Mode) => same,
+        };
+        Change { path, change, stored, now }
+    };
+    (found.into_iter().map(change).collect(), files)
+}
+
+/// Paths that the merge would write, where something stands that no snapshot can hold.
+pub fn in_the_way(ours: &Scan, changes: &[Change]) -> Vec<MergeConflict> {
+    let taken: BTreeSet<&RelPath> = ours.opaque.union(&ours.unreadable).collect();
+    let hit = changes.iter().filter(|change| taken.contains(&change.path));
+    let told = |change: &Change| MergeConflict {
+        path: shown(&change.path),
+        reason: "in the project it is no file that can be read".to_owned(),
+    };
+    hit.map(told).collect()
+}
+
+fn told(conflict: &IndexConflict) -> MergeConflict {
+    let sides = (&conflict.ancestor, &conflict.our, &conflict.their);
+    let reason = match sides {
+        (Some(_), Some(_), Some(_)) => "changed in the project and by the run",
+        (None, Some(_), Some(_)) => "new in the project and by the run, with different content",
+        (Some(_), Some(_), None) => "changed in the project, deleted or renamed by the run",
+        (Some(_), None, Some(_)) => "deleted or renamed in the project, changed by the run",
+        (_, None, None) => "renamed differently in the project and by the run",
+        (None, _, _) => "a file on one side, a directory or another name on the other",
+    };
+    let entry = [&conflict.our, &conflict.their, &conflict.ancestor].into_iter().flatten().next();
+    let path = entry.map(|entry| shown(&entry.path)).unwrap_or_default();
+    MergeConflict { path, reason: reason.to_owned() }
+}

@@ -1,0 +1,40 @@
+//! One run at a time changes the files of a project (ERR-12, SNAP-16); isolated runs need no lock.
+
+use crate::domain::lock::Holder;
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another run works in this project, in this process or another.
+    #[error("run {} of workflow `{}` (process {}) is working in this project", .0.run, .0.workflow, .0.pid)]
+    Held(Holder),
+    /// The lock cannot be asked: what failed and where.
+    #[error("{message}")]
+    Io { message: String, hint: Option<String> },
+}
+
+/// The lock, as long as this lives; a process that dies loses it.
+#[must_use = "the lock is released when this is dropped"]
+pub struct Guard {
+    _held: Box<dyn Send + Sync>,
+}
+
+impl Guard {
+    /// `held` releases the lock when it is dropped.
+    pub fn holding(held: impl Send + Sync + 'static) -> Self {
+        Self { _held: Box::new(held) }
+    }
+}
+
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guard").finish_non_exhaustive()
+    }
+}
+
+/// Blocking, but never waits for the holder. One lock serves one project directory.
+pub trait ProjectLock: Send + Sync {
+    /// Takes the lock and leaves word of who has it.
+    /// # Errors
+    /// Another run has it; the data directory cannot be written; its file system has no locks.
+    fn try_lock(&self, holder: &Holder) -> Result<Guard, LockError>;
+}

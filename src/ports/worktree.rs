@@ -1,0 +1,63 @@
+//! Runs that work in a git worktree on a branch of their own (SNAP-13).
+
+use super::snapshot::SnapshotError;
+use crate::domain::ids::RunId;
+use crate::domain::snapshot::{ChangedFile, MergeConflict, Merged, Skipped, Worktree};
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MergeError {
+    /// The project and the run changed the same things; neither the project nor the worktree was changed.
+    /// The run's files are on its branch.
+    #[error("{} of the run cannot be merged: {}", counted(.0.len()), first(.0))]
+    Conflicts(Vec<MergeConflict>),
+    #[error(transparent)]
+    Failed(#[from] SnapshotError),
+}
+
+/// Blocking: callers use a blocking thread. One port serves one project directory. The user's index, HEAD,
+/// branches, stash and hooks are never touched. Every function: `SnapshotError` says what could not be read or written.
+pub trait WorktreePort: Send + Sync {
+    /// Makes a worktree whose files equal the present ones of the project (uncommitted and untracked files too,
+    /// ignored ones not), on a new branch that starts from a commit of them with HEAD as its parent.
+    /// # Errors
+    /// No git repository, a bare one, or one that cannot be used; the home directory; a full disk. Nothing is left.
+    fn create(&self, run: &RunId, workflow: &str) -> Result<Worktree, SnapshotError>;
+
+    /// What the worktree lacked from the start, such as submodules and very large files, and why (SNAP-7).
+    /// # Errors
+    /// See the trait.
+    fn skipped(&self, worktree: &Worktree) -> Result<Vec<Skipped>, SnapshotError>;
+
+    /// Files that the run changed so far, seen from the start: `Added` is new.
+    /// # Errors
+    /// The worktree is gone or damaged; see the trait.
+    fn changes(&self, worktree: &Worktree) -> Result<Vec<ChangedFile>, SnapshotError>;
+
+    /// Unified diff from the start to now.
+    /// # Errors
+    /// As `changes`.
+    fn diff(&self, worktree: &Worktree) -> Result<String, SnapshotError>;
+
+    /// Commits the worktree's files to its branch, then brings the run's changes into the project's files by a
+    /// three-way merge. The project is snapshotted first. The worktree and its branch stay.
+    /// # Errors
+    /// Conflicts (nothing was changed), or as `changes`.
+    fn merge(&self, worktree: &Worktree) -> Result<Merged, MergeError>;
+
+    /// Removes the worktree with its files, its branch, its snapshots and what git knows of it. What is already gone is
+    /// no error. Without `force`, refuses if commits that were made on the branch are neither merged nor on another.
+    /// # Errors
+    /// Such commits; a locked worktree; a branch that is checked out elsewhere; see the trait.
+    fn discard(&self, worktree: &Worktree, force: bool) -> Result<(), SnapshotError>;
+}
+
+fn counted(conflicts: usize) -> String {
+    format!("{conflicts} file{}", if conflicts == 1 { "" } else { "s" })
+}
+
+fn first(conflicts: &[MergeConflict]) -> String {
+    let shown = conflicts.iter().take(3).map(|conflict| format!("{} ({})", conflict.path, conflict.reason));
+    let more = conflicts.len().saturating_sub(3);
+    let tail = if more == 0 { String::new() } else { format!(" and {more} more") };
+    shown.collect::<Vec<_>>().join(", ") + &tail
+}

@@ -1,0 +1,592 @@
+//! Runs in worktrees: what they begin with, what is merged, what is never touched.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::fixture::{Project, Seen, seen};
+use super::messy;
+use synthdev::adapters::worktree::GitWorktrees;
+use synthdev::domain::ids::RunId;
+use synthdev::domain::snapshot::{FileChange, Worktree};
+use synthdev::ports::snapshot::SnapshotPort;
+use synthdev::ports::worktree::{MergeError, WorktreePort};
+
+fn port(project: &Project) -> GitWorktrees {
+    GitWorktrees::new(project.store())
+}
+
+fn create(project: &Project, run: &str) -> Worktree {
+    port(project).create(&RunId::from(run), "coder").unwrap()
+}
+
+/// A committed project of three files.
+fn small() -> Project {
+    let project = Project::repository();
+    project.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    project.write("b.txt", "b\n");
+    project.write("dir/c.txt", "c\n");
+    commit(&project);
+    project
+}
+
+fn commit(project: &Project) {
+    project.git(&["add", "-A"]);
+    project.git(&["commit", "-qm", "first"]);
+}
+
+fn write(worktree: &Worktree, path: &str, text: &str) {
+    let place = Path::new(&worktree.path).join(path);
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::write(place, text).unwrap();
+}
+
+fn remove(worktree: &Worktree, path: &str) {
+    fs::remove_file(Path::new(&worktree.path).join(path)).unwrap();
+}
+
+fn read(project: &Project, path: &str) -> String {
+    fs::read_to_string(project.at(path)).unwrap()
+}
+
+/// Runs git in the worktree and returns what it says.
+fn git(project: &Project, worktree: &Worktree, arguments: &[&str]) -> String {
+    project.git(&[&["-C", worktree.path.as_str()], arguments].concat())
+}
+
+/// Everything in a worktree but its link to the repository.
+fn files(worktree: &Worktree) -> Vec<Seen> {
+    let mut found = seen(Path::new(&worktree.path));
+    found.retain(|(path, _)| path != ".git");
+    found
+}
+
+/// Without what git ignores in the messy project.
+fn covered(mut found: Vec<Seen>) -> Vec<Seen> {
+    found.retain(|(path, _)| path != "debug.log" && path != "target" && path != "target/out");
+    found
+}
+
+fn named(changes: Vec<synthdev::domain::snapshot::ChangedFile>) -> Vec<(String, FileChange)> {
+    changes.into_iter().map(|file| (file.path, file.change)).collect()
+}
+
+fn row(path: &str, change: FileChange) -> (String, FileChange) {
+    (path.to_owned(), change)
+}
+
+#[test]
+fn a_worktree_begins_with_the_present_files_and_leaves_no_trace_when_discarded() {
+    let project = Project::repository();
+    messy(&project);
+    fs::create_dir(project.at("hollow")).unwrap();
+    for name in ["post-checkout", "pre-commit", "post-commit", "reference-transaction", "post-merge"] {
+        project.write(&format!(".git/hooks/{name}"), "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\n");
+        project.executable(&format!(".git/hooks/{name}"));
+    }
+    let (before, git_before) = (project.fingerprint(), project.git_state());
+    let made = create(&project, "6s1c9rk2m4tz");
+    assert_eq!(made.branch, "synthdev/6s1c9rk2m4tz");
+    assert_eq!(
+        PathBuf::from(&made.path),
+        fs::canonicalize(project.data()).unwrap().join("worktrees/6s1c9rk2m4tz")
+    );
+    assert_eq!(files(&made), covered(before.clone()));
+    assert_eq!(git(&project, &made, &["status", "--porcelain"]), "", "all of it is committed");
+    assert_eq!(project.git(&["rev-parse", &format!("{}^", made.base)]), project.git(&["rev-parse", "HEAD"]));
+    assert_eq!((project.fingerprint(), project.user_state()), (before.clone(), git_before.clone()));
+    assert_eq!(port(&project).changes(&made).unwrap(), []);
+    assert_eq!(port(&project).diff(&made).unwrap(), "");
+    assert_eq!(port(&project).skipped(&made).unwrap(), []);
+
+    port(&project).discard(&made, false).unwrap();
+    assert_eq!((project.fingerprint(), project.git_state()), (before, git_before), "nothing is left");
+    assert!(!Path::new(&made.path).exists());
+    assert_eq!(project.git(&["for-each-ref", "refs/synthdev"]), "");
+    port(&project).discard(&made, false).unwrap();
+    project.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn raw_bytes_arrive_whatever_git_converts() {
+    let project = Project::repository();
+    project.git(&["config", "core.autocrlf", "true"]);
+    project.write(".gitattributes", "*.lf text eol=lf\n*.crlf text eol=crlf\n*.id ident\n");
+    project.write("a.lf", "one\r\ntwo\n");
+    project.write("b.crlf", "one\ntwo\n");
+    project.write("c.id", "$Id$\n");
+    project.write("d.txt", "one\r\ntwo\n");
+    commit(&project);
+    let made = create(&project, "raw");
+    assert_eq!(files(&made), project.fingerprint());
+    write(&made, "b.crlf", "one\nTWO\n");
+    port(&project).merge(&made).unwrap();
+    assert_eq!(read(&project, "b.crlf"), "one\nTWO\n");
+}
+
+#[test]
+fn changes_and_diff_show_what_the_run_did() {
+    let project = small();
+    project.write("run.sh", "x");
+    let made = create(&project, "r");
+    write(&made, "a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+    write(&made, "new/deep.txt", "n\n");
+    remove(&made, "b.txt");
+    let script = Path::new(&made.path).join("run.sh");
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    project.write("a.txt", "the project's own change is not the run's\n");
+    let expected = [
+        row("a.txt", FileChange::Modified),
+        row("b.txt", FileChange::Deleted),
+        row("new/deep.txt", FileChange::Added),
+        row("run.sh", FileChange::Mode),
+    ];
+    let port = port(&project);
+    assert_eq!(named(port.changes(&made).unwrap()), expected);
+    let diff = port.diff(&made).unwrap();
+    for part in ["-9\n+nine\n", "deleted file mode 100644", "new file mode 100644", "new mode 100755"] {
+        assert!(diff.contains(part), "{part} in\n{diff}");
+    }
+    // A change that the run committed is still one.
+    git(&project, &made, &["add", "-A"]);
+    git(&project, &made, &["commit", "-qm", "by the run"]);
+    assert_eq!(named(port.changes(&made).unwrap()), expected);
+    assert_eq!(port.diff(&made).unwrap(), diff);
+}
+
+#[test]
+fn a_clean_merge_brings_everything_and_can_be_undone() {
+    let project = Project::repository();
+    messy(&project);
+    let made = create(&project, "r");
+    write(&made, "src/main.rs", "fn main() { run }\n");
+    write(&made, "src/new/file.rs", "new\n");
+    write(&made, "packages/a/index.js", "export { one }\n");
+    remove(&made, "naïve/日本 語.txt");
+    remove(&made, "link");
+    symlink("elsewhere", Path::new(&made.path).join("link")).unwrap();
+    let tool = Path::new(&made.path).join("bin/tool.sh");
+    fs::set_permissions(tool, fs::Permissions::from_mode(0o644)).unwrap();
+    write(&made, "debug.log", "ignored, stays in the worktree");
+    project.write("untracked.txt", "changed meanwhile\n");
+    let (before, git_before) = (project.fingerprint(), project.user_state());
+
+    let merged = port(&project).merge(&made).unwrap();
+    assert_eq!(
+        named(merged.files.clone()),
+        [
+            row("bin/tool.sh", FileChange::Mode),
+            row("link", FileChange::Modified),
+            row("naïve/日本 語.txt", FileChange::Deleted),
+            row("packages/a/index.js", FileChange::Modified),
+            row("src/main.rs", FileChange::Modified),
+            row("src/new/file.rs", FileChange::Added),
+        ]
+    );
+    assert_eq!(merged.skipped, []);
+    assert_eq!(read(&project, "src/main.rs"), "fn main() { run }\n");
+    assert_eq!(read(&project, "untracked.txt"), "changed meanwhile\n");
+    assert_eq!(read(&project, "debug.log"), "ignored\n");
+    assert!(!project.at("naïve").exists(), "a directory that became empty goes");
+    assert_eq!(fs::read_link(project.at("link")).unwrap(), Path::new("elsewhere"));
+    let mode = fs::metadata(project.at("bin/tool.sh")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o111, 0);
+    assert_eq!(project.user_state().1, git_before.1, "index, HEAD, branches, stash");
+    let shown = project.git(&["show", &format!("{}:src/new/file.rs", made.branch)]);
+    assert_eq!(shown, "new\n", "the branch has the final state");
+    assert_eq!(git(&project, &made, &["status", "--porcelain"]), "");
+
+    let again = port(&project).merge(&made).unwrap();
+    assert_eq!((again.safety, again.files), (None, Vec::new()), "nothing is left to merge");
+    project.store().restore(&merged.safety.unwrap()).unwrap();
+    assert_eq!((project.fingerprint(), project.user_state()), (before, git_before), "undone");
+    assert_eq!(port(&project).merge(&made).unwrap().files.len(), 6, "and merged again");
+    port(&project).discard(&made, false).unwrap();
+    project.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn both_sides_of_one_file_are_merged_by_line() {
+    let project = small();
+    let made = create(&project, "r");
+    write(&made, "a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+    project.write("a.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    fs::rename(project.at("dir/c.txt"), project.at("dir/renamed.txt")).unwrap();
+    write(&made, "dir/c.txt", "c\nmore\n");
+    port(&project).merge(&made).unwrap();
+    assert_eq!(read(&project, "a.txt"), "one\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+}
+
+#[test]
+fn conflicts_change_nothing_and_name_every_path() {
+    let project = small();
+    project.write(".gitignore", "*.secret\n");
+    project.write("bin", "file\n");
+    let made = create(&project, "r");
+    write(&made, "a.txt", "run\n");
+    write(&made, "b.txt", "run\n");
+    write(&made, "both.txt", "run\n");
+    remove(&made, "dir/c.txt");
+    write(&made, "fine.txt", "no conflict\n");
+    write(&made, ".gitignore", "");
+    write(&made, "key.secret", "run\n");
+    project.write("a.txt", "mine\n");
+    fs::remove_file(project.at("b.txt")).unwrap();
+    project.write("both.txt", "mine\n");
+    project.write("dir/c.txt", "mine\n");
+    project.write("key.secret", "mine, ignored\n");
+    let pipe = Command::new("mkfifo").arg(project.at("pipe")).status().unwrap();
+    assert!(pipe.success());
+    write(&made, "pipe", "run\n");
+    let (before, git_before) = (project.fingerprint(), project.user_state());
+    let Err(MergeError::Conflicts(conflicts)) = port(&project).merge(&made) else { panic!("conflicts") };
+    let paths: Vec<&str> = conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
+    assert_eq!(paths, ["a.txt", "b.txt", "both.txt", "dir/c.txt", "key.secret", "pipe"]);
+    let said = MergeError::Conflicts(conflicts.clone()).to_string();
+    assert!(said.starts_with("6 files") && said.ends_with("and 3 more"), "{said}");
+    assert!(conflicts[3].reason.contains("deleted") && conflicts[2].reason.contains("new"), "{conflicts:?}");
+    assert_eq!((project.fingerprint(), project.user_state()), (before, git_before));
+    assert_eq!(project.store().list().unwrap(), [], "not even a snapshot");
+    let kept = project.git(&["show", &format!("{}:a.txt", made.branch)]);
+    assert_eq!(kept, "run\n", "the run's side is on its branch");
+
+    for path in ["a.txt", "both.txt", "key.secret"] {
+        project.write(path, "run\n");
+    }
+    project.write("dir/c.txt", "c\n");
+    project.write("b.txt", "b\n");
+    fs::remove_file(project.at("pipe")).unwrap();
+    let merged = port(&project).merge(&made).unwrap();
+    assert_eq!(
+        named(merged.files),
+        [
+            row(".gitignore", FileChange::Modified),
+            row("b.txt", FileChange::Modified),
+            row("dir/c.txt", FileChange::Deleted),
+            row("fine.txt", FileChange::Added),
+            row("pipe", FileChange::Added),
+        ]
+    );
+}
+
+#[test]
+fn ignored_files_in_a_directory_that_must_go_stop_the_merge() {
+    let project = small();
+    project.write(".gitignore", "*.log\n");
+    let made = create(&project, "r");
+    remove(&made, "dir/c.txt");
+    fs::remove_dir(Path::new(&made.path).join("dir")).unwrap();
+    write(&made, "dir", "a file now\n");
+    project.write("dir/only.log", "precious\n");
+    let before = project.fingerprint();
+    let Err(MergeError::Failed(error)) = port(&project).merge(&made) else { panic!("an obstacle") };
+    assert!(error.message.contains("dir/only.log"), "{error}");
+    assert!(error.hint.is_some_and(|hint| hint.contains("merge again")));
+    assert_eq!(project.fingerprint(), before);
+}
+
+#[test]
+fn two_worktrees_at_once_do_not_meet() {
+    let project = small();
+    let made: Vec<Worktree> = std::thread::scope(|scope| {
+        let start = |n: usize| {
+            scope.spawn({
+                let project = &project;
+                move || create(project, &format!("r{n}"))
+            })
+        };
+        let all: Vec<_> = (0..4).map(start).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for (n, made) in made.iter().enumerate() {
+        write(made, &format!("n{n}.txt"), "x\n");
+        assert_eq!(port(&project).changes(made).unwrap().len(), 1);
+    }
+    for made in &made {
+        assert_eq!(port(&project).merge(made).unwrap().files.len(), 1);
+    }
+    port(&project).discard(&made[0], false).unwrap();
+    assert_eq!(port(&project).changes(&made[1]).unwrap().len(), 1);
+    assert!(project.at("n0.txt").exists() && project.at("n3.txt").exists());
+    let second = create(&project, "r1");
+    assert_eq!(second.branch, "synthdev/r1-2", "a taken name gets a number");
+}
+
+#[test]
+fn commits_of_the_run_are_not_thrown_away_unasked() {
+    let project = small();
+    let made = create(&project, "r");
+    write(&made, "new.txt", "n\n");
+    git(&project, &made, &["add", "-A"]);
+    git(&project, &made, &["commit", "-qm", "one"]);
+    git(&project, &made, &["commit", "-q", "--allow-empty", "-m", "two"]);
+    git(&project, &made, &["checkout", "-q", "--detach"]);
+    git(&project, &made, &["commit", "-q", "--allow-empty", "-m", "three, off the branch"]);
+    let state = project.git_state();
+    let error = port(&project).discard(&made, false).unwrap_err();
+    assert!(error.message.starts_with("3 commits on synthdev/r"), "{error}");
+    assert!(error.hint.is_some_and(|hint| hint.contains("force")));
+    assert_eq!(project.git_state(), state, "nothing was removed");
+
+    port(&project).merge(&made).unwrap();
+    port(&project).discard(&made, false).unwrap();
+    assert_eq!(read(&project, "new.txt"), "n\n");
+
+    let made = create(&project, "kept");
+    git(&project, &made, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    assert!(port(&project).discard(&made, false).is_err());
+    git(&project, &made, &["branch", "mine"]);
+    port(&project).discard(&made, false).unwrap();
+    assert!(project.git(&["branch"]).contains("mine"), "another branch has it");
+
+    let made = create(&project, "forced");
+    git(&project, &made, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    port(&project).discard(&made, true).unwrap();
+    assert!(!project.git(&["branch"]).contains("synthdev"));
+}
+
+#[test]
+fn half_removed_worktrees_are_discarded_all_the_same() {
+    type Damage = fn(&Project, &Worktree);
+    let rows: [(&str, Damage); 6] = [
+        ("directory deleted", |_, made| fs::remove_dir_all(&made.path).unwrap()),
+        ("link to the repository deleted", |_, made| {
+            fs::remove_file(Path::new(&made.path).join(".git")).unwrap()
+        }),
+        ("pruned by git", |project, made| {
+            fs::remove_dir_all(&made.path).unwrap();
+            project.git(&["worktree", "prune"]);
+        }),
+        ("record deleted", |project, _| fs::remove_dir_all(project.at(".git/worktrees/r")).unwrap()),
+        ("removed by git, with its branch", |project, made| {
+            project.git(&["worktree", "remove", "--force", &made.path]);
+            project.git(&["branch", "-D", &made.branch]);
+        }),
+        ("read-only directories", |_, made| {
+            let place = Path::new(&made.path).join("dir");
+            fs::set_permissions(place, fs::Permissions::from_mode(0o555)).unwrap();
+        }),
+    ];
+    for (name, damage) in rows {
+        let project = small();
+        let state = project.git_state();
+        let made = create(&project, "r");
+        damage(&project, &made);
+        if !Path::new(&made.path).join(".git").exists() {
+            let error = port(&project).changes(&made).unwrap_err();
+            assert!(error.message.contains("gone or damaged"), "{name}: {error}");
+            assert!(matches!(port(&project).merge(&made), Err(MergeError::Failed(_))), "{name}");
+        }
+        port(&project).discard(&made, false).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(project.git_state(), state, "{name}");
+        assert!(!Path::new(&made.path).exists(), "{name}");
+    }
+}
+
+#[test]
+fn locked_or_checked_out_worktrees_stay() {
+    let project = small();
+    let made = create(&project, "r");
+    project.git(&["worktree", "lock", &made.path]);
+    let error = port(&project).discard(&made, false).unwrap_err();
+    assert!(error.message.contains("locked"), "{error}");
+    project.git(&["worktree", "unlock", &made.path]);
+    project.git(&["checkout", "-q", "--ignore-other-worktrees", &made.branch]);
+    let error = port(&project).discard(&made, true).unwrap_err();
+    assert!(error.message.contains("you are on branch"), "{error}");
+    assert!(Path::new(&made.path).join("a.txt").exists());
+}
+
+#[test]
+fn a_project_below_its_repository_is_isolated_in_place() {
+    let project = small();
+    project.write("untracked.txt", "beside\n");
+    let sub = project.moved_to("project/dir");
+    let made = create(&sub, "r");
+    assert!(made.path.ends_with("worktrees/r/dir"), "{}", made.path);
+    assert_eq!(files(&made), sub.fingerprint());
+    let beside = Path::new(&made.path).join("../untracked.txt");
+    assert!(beside.exists(), "the rest of the repository is there too");
+    write(&made, "c.txt", "run\n");
+    fs::write(beside, "outside of the project\n").unwrap();
+    assert_eq!(named(port(&sub).changes(&made).unwrap()), [row("c.txt", FileChange::Modified)]);
+    let diff = port(&sub).diff(&made).unwrap();
+    assert!(diff.contains("--- a/c.txt"), "{diff}");
+    assert_eq!(port(&sub).merge(&made).unwrap().files.len(), 1);
+    assert_eq!(read(&sub, "c.txt"), "run\n");
+    assert_eq!(read(&sub, "../untracked.txt"), "beside\n");
+    port(&sub).discard(&made, false).unwrap();
+    assert_eq!(sub.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn a_linked_worktree_of_the_users_and_one_of_ours_can_be_isolated_again() {
+    let project = small();
+    project.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = project.moved_to("linked");
+    linked.write("b.txt", "in the linked one\n");
+    let made = create(&linked, "r");
+    assert_eq!(fs::read_to_string(Path::new(&made.path).join("b.txt")).unwrap(), "in the linked one\n");
+    write(&made, "a.txt", "run\n");
+    port(&linked).merge(&made).unwrap();
+    assert_eq!(
+        (read(&linked, "a.txt").as_str(), read(&linked, "../project/b.txt").as_str()),
+        ("run\n", "b\n")
+    );
+    port(&linked).discard(&made, false).unwrap();
+}
+
+#[test]
+fn before_the_first_commit_the_base_has_no_parent() {
+    let project = Project::repository();
+    project.write("a.txt", "a\n");
+    let state = project.git_state();
+    let made = create(&project, "r");
+    assert_eq!(files(&made), project.fingerprint());
+    write(&made, "a.txt", "b\n");
+    port(&project).merge(&made).unwrap();
+    assert_eq!(read(&project, "a.txt"), "b\n");
+    port(&project).discard(&made, false).unwrap();
+    assert_eq!(project.git_state(), state);
+    let empty = Project::repository();
+    let made = create(&empty, "r");
+    write(&made, "first.txt", "x\n");
+    assert_eq!(port(&empty).merge(&made).unwrap().files.len(), 1);
+}
+
+#[test]
+fn submodules_and_nested_repositories_are_listed_and_stay_out() {
+    let project = small();
+    project.git(&["init", "-q", "nested"]);
+    project.write("nested/inner", "1");
+    project.git(&["init", "-q", "origin"]);
+    project.git(&["-C", "origin", "commit", "-q", "--allow-empty", "-m", "x"]);
+    project.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./origin", "sub"]);
+    let made = create(&project, "r");
+    let skipped = port(&project).skipped(&made).unwrap();
+    let skipped: Vec<&str> = skipped.iter().map(|skipped| skipped.path.as_str()).collect();
+    for path in ["nested", "origin", "sub"] {
+        assert!(skipped.contains(&path), "{path} in {skipped:?}");
+    }
+    let sub = Path::new(&made.path).join("sub");
+    assert!(
+        sub.is_dir() && fs::read_dir(&sub).unwrap().next().is_none(),
+        "an empty directory, as git makes it"
+    );
+    assert!(!Path::new(&made.path).join("nested").exists());
+    write(&made, "b.txt", "run\n");
+    write(&made, "sub/inside", "lost\n");
+    let large = fs::File::create(Path::new(&made.path).join("large")).unwrap();
+    large.set_len(101 * 1024 * 1024).unwrap();
+    let merged = port(&project).merge(&made).unwrap();
+    assert_eq!(named(merged.files), [row("b.txt", FileChange::Modified)]);
+    assert_eq!(merged.skipped.len(), 1, "{:?}", merged.skipped);
+    assert_eq!(merged.skipped[0].path, "large");
+    assert!(project.git(&["-C", "sub", "log", "--oneline"]).contains('x'));
+}
+
+#[test]
+fn snapshots_inside_a_worktree_go_with_it() {
+    let project = small();
+    project.store().take(&super::request("of the project")).unwrap();
+    let made = create(&project, "r");
+    let inside = super::fixture::store_at(PathBuf::from(&made.path), project.data(), &[]);
+    let id = inside.take(&super::request("inside")).unwrap().id;
+    write(&made, "b.txt", "run\n");
+    inside.restore(&id).unwrap();
+    assert_eq!(port(&project).changes(&made).unwrap(), []);
+    assert_eq!(project.store().list().unwrap().len(), 1);
+    port(&project).discard(&made, false).unwrap();
+    assert_eq!(project.git(&["for-each-ref", "refs/synthdev"]).lines().count(), 1);
+}
+
+#[test]
+fn what_cannot_be_isolated_is_refused_and_left_alone() {
+    let plain = Project::plain();
+    let bare = Project::initialised(&["--bare"]);
+    let home = small();
+    let wide = small();
+    let ignored = small();
+    ignored.write(".gitignore", "/out/\n");
+    ignored.write("out/x", "");
+    let sparse = small();
+    sparse.git(&["sparse-checkout", "set", "--no-cone", "dir/"]);
+    let broken = small();
+    broken.write(".git/refs/heads/synthdev", "");
+    let (dir, out) = (wide.at("dir"), ignored.at("out"));
+    let rows = [
+        (&plain, port(&plain), "in none"),
+        (&bare, port(&bare), "bare"),
+        (&home, GitWorktrees::new(home.store().with_home(home.at(""))), "home directory"),
+        (
+            &wide,
+            GitWorktrees::new(super::fixture::store_at(dir, wide.data(), &[]).with_home(wide.at(""))),
+            "too wide",
+        ),
+        (&ignored, GitWorktrees::new(super::fixture::store_at(out, ignored.data(), &[])), "ignores"),
+        (&sparse, port(&sparse), "sparsely"),
+        (
+            &small(),
+            GitWorktrees::new(super::fixture::store_at("/nowhere".into(), "/nowhere".into(), &[])),
+            "/nowhere",
+        ),
+    ];
+    for (project, port, part) in rows {
+        let before = project.fingerprint();
+        let error = port.create(&RunId::from("r"), "w").unwrap_err();
+        assert!(error.message.contains(part), "{part}: {error}");
+        assert!(error.hint.is_some());
+        assert_eq!(project.fingerprint(), before);
+        assert!(!project.data().join("worktrees/r").exists());
+    }
+    // A branch named `synthdev` leaves no room for branches below it.
+    let taken = small();
+    taken.git(&["branch", "synthdev"]);
+    let made = create(&taken, "../odd name");
+    assert_eq!(made.branch, "synthdev-odd-name");
+    port(&taken).discard(&made, false).unwrap();
+}
+
+#[test]
+fn a_failed_creation_leaves_nothing() {
+    let project = small();
+    fs::create_dir_all(project.data().join("worktrees")).unwrap();
+    project.write(".git/worktrees", "a file in the way");
+    let state = project.git_state();
+    let error = port(&project).create(&RunId::from("r"), "w").unwrap_err();
+    assert!(error.message.contains("git store") && error.hint.is_some(), "{error}");
+    assert_eq!(project.git_state(), state);
+    assert!(!project.data().join("worktrees/r").exists());
+}
+
+#[test]
+fn a_forged_record_leads_nowhere() {
+    let project = small();
+    let made = create(&project, "r");
+    let other = small();
+    let room = Path::new(&made.path).parent().unwrap();
+    let forged = [
+        Worktree { path: project.at("").display().to_string(), ..made.clone() },
+        Worktree { path: room.display().to_string(), ..made.clone() },
+        Worktree { path: room.join("..").display().to_string(), ..made.clone() },
+        Worktree { path: room.join("x/../r").display().to_string(), ..made.clone() },
+        Worktree { branch: "main".into(), ..made.clone() },
+        Worktree { base: "HEAD".into(), ..made.clone() },
+    ];
+    for forged in forged {
+        let error = port(&project).discard(&forged, true).unwrap_err();
+        assert!(error.message.contains("no worktree of this project"), "{forged:?}: {error}");
+        assert!(port(&project).changes(&forged).is_err() && port(&project).merge(&forged).is_err());
+    }
+    let neighbour = GitWorktrees::new(other.store_with(&[], &project.data()));
+    for broken in [false, true] {
+        if broken {
+            fs::remove_file(Path::new(&made.path).join(".git")).unwrap();
+        }
+        let error = neighbour.discard(&made, true).unwrap_err();
+        assert!(error.message.contains("no worktree of this project"), "{error}");
+    }
+    assert!(Path::new(&made.path).join("a.txt").exists());
+    assert!(project.at("a.txt").exists());
+}
