@@ -67,7 +67,7 @@ pub trait RunStore: Send + Sync {
 
     /// Rows with the words, newest run first and its last row first (HIST-7). `words` is asked for rows that a
     /// killed process or an older version left without an index, and which get one before the answer; and for hits,
-    /// to show them. The first search in a large history of an older version takes a while: some 20 µs a row.
+    /// to show them. The first search in a large history of an older version takes a while: up to 100 µs a row.
     ///
     /// # Errors
     /// The store cannot be read, or the missing part of the index cannot be written.
@@ -122,7 +122,8 @@ pub trait RunStore: Send + Sync {
     /// The id exists, or the store cannot be written.
     fn import(&self, header: &RunHeader, rows: &[Row], progress: &RunProgress) -> Result<(), StoreError>;
 
-    /// Removes runs with all that belongs to them, or nothing.
+    /// Removes runs with all that belongs to them, after a look whether all of them can be removed: if not, none is.
+    /// Many are removed in several transactions, so that other processes need not wait; whole runs each.
     ///
     /// # Errors
     /// One of them is unknown or running, or the store cannot be written.

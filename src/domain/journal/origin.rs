@@ -1,4 +1,4 @@
-//! Where a run came from and where it works.
+//! Where a run came from.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,14 +35,4 @@ impl OriginKind {
             Self::Child => "child",
         }
     }
-}
-
-/// A git worktree that an isolated run has to itself.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Worktree {
-    /// Canonical path of its directory.
-    pub path: String,
-    pub branch: String,
-    /// The commit that it began from.
-    pub base: String,
 }

@@ -1,6 +1,7 @@
 //! Lists narrowed down by what a person asks (HIST-3).
 
-use synthdev::domain::journal::{Origin, OriginKind, Worktree};
+use synthdev::domain::journal::{Origin, OriginKind};
+use synthdev::domain::snapshot::Worktree;
 
 use super::*;
 

@@ -122,3 +122,26 @@ fn room_is_told() {
     assert_eq!((less.runs, less.rows, less.oldest), (1, 100, Some(Timestamp(20))));
     assert!(less.free_bytes > space.free_bytes + 50_000, "{less:?}");
 }
+
+#[test]
+fn many_are_removed_while_another_process_writes() {
+    let place = Place::new();
+    let (store, other) = (place.store(), place.store());
+    let runs: Vec<RunId> = (0..130).map(|at| RunId(format!("r{at}"))).collect();
+    for run in &runs {
+        store.create(&header(run.as_str(), 1)).unwrap();
+        store.append(run, &[row(None, "x")], Some(&progress(RunStatus::Completed))).unwrap();
+    }
+    other.create(&header("live", 2)).unwrap();
+    let freed = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            (0..100).for_each(|_| other.append(&RunId::from("live"), &[row(None, "x")], None).unwrap());
+        });
+        let freed = store.delete(&runs).unwrap();
+        writer.join().unwrap();
+        freed
+    });
+    assert_eq!(freed.runs, 130);
+    assert_eq!(store.list(&RunQuery::default()).unwrap().len(), 1);
+    assert_eq!(store.load(&RunId::from("live")).unwrap().1.len(), 100);
+}
