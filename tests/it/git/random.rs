@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;
 
-use super::fixture::Project;
+use super::fixture::{Project, Seen};
 use super::request;
 use synthdev::ports::snapshot::SnapshotPort;
 
@@ -17,8 +17,19 @@ enum Edit {
     Executable(usize),
 }
 
-/// Names that are files to one edit and directories to another; none is ignored.
-const PATHS: [&str; 9] = ["a", "a/b", "a/b/c", "a-b", "a.b", "d", "d/e f", "ü/x", "ü"];
+/// Names that are files to one edit and directories to another.
+const PATHS: [&str; 11] =
+    ["a", "a/b", "a/b/c", "a-b", "a.b", "d", "d/e f", "ü/x", "ü", "x.ign", "kept/y.ign"];
+
+/// Whether a path of these is what the project's ignore file names.
+fn ignored(path: &str) -> bool {
+    path.ends_with(".ign")
+}
+
+/// What a snapshot covers, and what it does not.
+fn parts(project: &Project) -> (Vec<Seen>, Vec<Seen>) {
+    project.fingerprint().into_iter().partition(|(path, _)| !ignored(path))
+}
 
 fn edit() -> impl Strategy<Value = Edit> {
     let path = 0..PATHS.len();
@@ -66,8 +77,13 @@ fn apply(project: &Project, edit: &Edit) {
     }
 }
 
+/// The files in which git keeps what is the user's; empty without git.
+fn git_files(project: &Project) -> Vec<(String, u64)> {
+    if project.at(".git").exists() { project.git_files() } else { Vec::new() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn restore_and_undo_are_exact(
@@ -78,20 +94,27 @@ proptest! {
     ) {
         let project = if repository { Project::repository() } else { Project::plain() };
         let store = project.store();
+        project.write(".gitignore", "*.ign\n");
+        project.write("kept/always", "");
         first.iter().for_each(|edit| apply(&project, edit));
         if repository && staged {
             project.git(&["add", "-A"]);
         }
-        let before = project.fingerprint();
+        let (before, _) = parts(&project);
         let taken = store.take(&request("before")).unwrap();
         second.iter().for_each(|edit| apply(&project, edit));
-        let after = project.fingerprint();
+        let (after, hidden) = parts(&project);
+        let git = git_files(&project);
+        let previewed = store.changes(&taken.id, None).unwrap();
         let restored = store.restore(&taken.id).unwrap();
+        prop_assert_eq!(&restored.files, &previewed);
+        prop_assert_eq!(parts(&project), (before, hidden.clone()));
         if let Some(safety) = restored.safety {
-            prop_assert_eq!(project.fingerprint(), before);
+            prop_assert_eq!(store.changes(&taken.id, Some(&safety)).unwrap(), previewed);
             store.restore(&safety).unwrap();
-            prop_assert_eq!(project.fingerprint(), after);
+            prop_assert_eq!(parts(&project), (after, hidden));
         }
+        prop_assert_eq!(git_files(&project), git);
         prop_assert_eq!(project.outside_files(), ["keep"]);
     }
 }
