@@ -94,17 +94,14 @@ fn header(spec: &RunSpec, run: &RunId) -> RunHeader {
         project: "bench".to_owned(),
         started: Timestamp(0),
         pid: std::process::id(),
+        origin: None,
+        worktree: None,
     }
 }
 
 /// What the runtime writes for one input that led into another state: the input and the run's progress.
 fn record(store: &SqliteStore, run: &RunId, machine: &Machine, input: &Input) {
-    let row = Row {
-        kind: RowKind::Input,
-        at: Timestamp(0),
-        call: None,
-        body: serde_json::to_string(input).unwrap(),
-    };
+    let row = Row::new(RowKind::Input, Timestamp(0), None, serde_json::to_string(input).unwrap());
     store.append(run, &[row], Some(&machine.progress())).unwrap();
 }
 

@@ -7,7 +7,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::domain::cost::Usage;
 use synthdev::domain::ids::{CallId, RunId, Timestamp};
-use synthdev::domain::journal::{Row, RowKind, RunHeader, RunProgress, RunStatus};
+use synthdev::domain::journal::{Row, RowKind, RunHeader, RunProgress, RunQuery, RunStatus};
 use synthdev::ports::run_store::RunStore;
 
 fn header(number: i64) -> RunHeader {
@@ -20,6 +20,8 @@ fn header(number: i64) -> RunHeader {
         project: "/home/someone/project".to_owned(),
         started: Timestamp(number),
         pid: std::process::id(),
+        origin: None,
+        worktree: None,
     }
 }
 
@@ -33,13 +35,14 @@ fn progress() -> RunProgress {
         output: None,
         error: None,
         updated: Timestamp(2),
+        pauses: Vec::new(),
     }
 }
 
 fn small_row() -> Row {
     let body =
         r#"{"input":"evaluated","call":7,"outcome":{"chosen":1,"set":{"review_count":2},"removed":[]}}"#;
-    Row { kind: RowKind::Input, at: Timestamp(1), call: Some(CallId(7)), body: body.to_owned() }
+    Row::new(RowKind::Input, Timestamp(1), Some(CallId(7)), body)
 }
 
 fn store(c: &mut Criterion) {
@@ -67,11 +70,13 @@ fn store(c: &mut Criterion) {
         let ended = RunProgress { status: RunStatus::Completed, ..progress.clone() };
         history.append(&header(number).id, &rows, Some(&ended)).unwrap();
     }
-    c.bench_function("list 10,000 runs", |b| b.iter(|| history.list(0).unwrap()));
+    c.bench_function("list 10,000 runs", |b| b.iter(|| history.list(&RunQuery::newest(0)).unwrap()));
     c.bench_function("open and list the newest 50", |b| {
-        b.iter(|| SqliteStore::at(place.path().join("history.db")).list(50).unwrap());
+        b.iter(|| SqliteStore::at(place.path().join("history.db")).list(&RunQuery::newest(50)).unwrap());
     });
-    c.bench_function("list the newest 50 of 10,000", |b| b.iter(|| history.list(50).unwrap()));
+    c.bench_function("list the newest 50 of 10,000", |b| {
+        b.iter(|| history.list(&RunQuery::newest(50)).unwrap())
+    });
 }
 
 criterion_group!(benches, store);

@@ -3,12 +3,22 @@
 //! Owns the file, its tables and how a dead run is recognised. Refuses to replace a file it cannot read,
 //! to open a newer version's file, and to remove secrets: rows arrive already redacted.
 
+mod blob;
+mod claim;
+mod decode;
 mod failure;
+mod list;
 mod open;
 mod process;
+mod queue;
 mod read;
+mod refusal;
+mod room;
 mod schema;
+mod search;
 mod sync;
+mod tokens;
+mod words;
 mod write;
 
 use std::path::PathBuf;
@@ -17,10 +27,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::domain::ids::RunId;
-use crate::domain::journal::{Row, RunHeader, RunProgress, RunSummary};
-use crate::ports::run_store::{RunStore, StoreError};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{
+    Freed, Hit, Redeemed, Row, RunHeader, RunProgress, RunQuery, RunStatus, RunSummary, SearchQuery, Space,
+    TokenRecord,
+};
+use crate::ports::run_store::{RunStore, StoreError, WordsOf};
 
+use refusal::Outcome;
 use write::Writer;
 
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
@@ -61,6 +75,24 @@ impl SqliteStore {
         work(writer).map_err(|error| failure::explain(&self.path, action, &error))
     }
 
+    /// A write that can be declined; `run` is what the words are about.
+    fn write<T>(
+        &self,
+        action: &str,
+        run: &RunId,
+        work: impl FnOnce(&mut Writer) -> Outcome<T>,
+    ) -> Result<T, StoreError> {
+        self.with_writer(action, work)?.map_err(|refusal| failure::refused(&self.path, run, refusal))
+    }
+
+    /// Puts waiting words into the index, in small steps between which others may write. Trouble is no loss: the
+    /// words stand in the rows, and the next search says it if the trouble is still there.
+    fn index_waiting(&self) {
+        while let Some(writer) = lock(&self.writer).as_mut()
+            && writer.index_waiting().is_ok_and(|more| more)
+        {}
+    }
+
     /// `None` when there is no database yet.
     fn with_reader<T>(
         &self,
@@ -79,25 +111,33 @@ impl SqliteStore {
 
 impl RunStore for SqliteStore {
     fn create(&self, header: &RunHeader) -> Result<(), StoreError> {
-        self.with_writer("start a run in", |writer| writer.create(header))
-            .and_then(|done| done.map_err(|refusal| failure::refused(&self.path, &header.id, refusal)))
+        self.write("start a run in", &header.id, |writer| writer.create(header))
+    }
+
+    fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        self.write("write to", run, |writer| writer.claim(run))
     }
 
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
-        self.with_writer("write to", |writer| writer.append(run, rows, progress))
-            .and_then(|done| done.map_err(|refusal| failure::refused(&self.path, run, refusal)))
+        self.write("write to", run, |writer| writer.append(run, rows, progress))?;
+        if progress.is_some_and(|progress| progress.status != RunStatus::Running) {
+            self.index_waiting();
+        }
+        Ok(())
     }
 
     fn sync(&self) -> Result<(), StoreError> {
-        if sync::flush(&self.path, &self.directory_synced)? {
+        let worth_folding = sync::flush(&self.path, &self.directory_synced)?;
+        self.index_waiting();
+        if worth_folding {
             // on the reading connection, so that an append in this process does not wait for it
             self.with_reader("tidy", sync::fold)?;
         }
         Ok(())
     }
 
-    fn list(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
-        let found = self.with_reader("read", |reader| read::list(reader, limit))?;
+    fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError> {
+        let found = self.with_reader("read", |reader| list::list(reader, query))?;
         Ok(found.unwrap_or_default())
     }
 
@@ -109,6 +149,68 @@ impl RunStore for SqliteStore {
     fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError> {
         let found = self.with_reader("read", |reader| read::load(reader, run))?;
         found.flatten().ok_or_else(|| failure::unknown_run(run.as_str()))
+    }
+
+    fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError> {
+        self.index_waiting();
+        if self.with_reader("read", words::is_behind)?.unwrap_or(false) {
+            while self.with_writer("index", |writer| writer.index_missing(words))? {}
+        }
+        let found = self.with_reader("search", |reader| search::search(reader, query, words))?;
+        Ok(found.unwrap_or_default())
+    }
+
+    fn issue_token(&self, token: &TokenRecord) -> Result<(), StoreError> {
+        self.write("write to", &token.run, |writer| writer.issue_token(token))
+    }
+
+    fn token(&self, hash: &str) -> Result<Option<TokenRecord>, StoreError> {
+        Ok(self.with_reader("read", |reader| tokens::by_hash(reader, hash))?.flatten())
+    }
+
+    fn open_tokens(&self, run: &RunId) -> Result<Vec<TokenRecord>, StoreError> {
+        Ok(self.with_reader("read", |reader| tokens::open(reader, run))?.unwrap_or_default())
+    }
+
+    fn count_try(&self, hash: &str) -> Result<u32, StoreError> {
+        self.write("write to", &RunId::from(""), |writer| writer.count_try(hash))
+    }
+
+    fn redeem(
+        &self,
+        hash: &str,
+        results_hash: &str,
+        answer: &str,
+        now: Timestamp,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+    ) -> Result<Redeemed, StoreError> {
+        let run = self.token(hash)?.map_or_else(|| RunId::from(""), |token| token.run);
+        let usage = tokens::Use { hash, results_hash, answer, now };
+        self.write("write to", &run, |writer| writer.redeem(&usage, rows, progress))
+    }
+
+    fn revoke_tokens(&self, run: &RunId) -> Result<(), StoreError> {
+        self.with_writer("write to", |writer| writer.revoke_tokens(run))
+    }
+
+    fn import(&self, header: &RunHeader, rows: &[Row], progress: &RunProgress) -> Result<(), StoreError> {
+        self.write("import into", &header.id, |writer| writer.import(header, rows, progress))
+    }
+
+    fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
+        let Some(first) = runs.first() else { return Ok(Freed::default()) };
+        self.write("remove from", first, |writer| writer.delete(runs))
+    }
+
+    fn space(&self) -> Result<Space, StoreError> {
+        Ok(self.with_reader("measure", |reader| room::space(reader, &self.path))?.unwrap_or_default())
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.index_waiting();
     }
 }
 

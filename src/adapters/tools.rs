@@ -18,6 +18,7 @@ mod environment;
 mod exact_search;
 mod execute_terminal;
 mod fence;
+mod foresight;
 mod http_request;
 mod list_directory;
 mod load;
@@ -41,7 +42,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::adapters::mcp::NoServers;
-use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
 use crate::ports::mcp::McpPort;
 use crate::ports::tool::ToolPort;
 
@@ -198,12 +199,44 @@ impl ProjectTools {
         &self,
         plan: impl FnOnce(&Project) -> Result<change::Change, String> + Send + 'static,
     ) -> ToolPreview {
-        let project = Arc::clone(&self.project);
-        let shown = tokio::task::spawn_blocking(move || match plan(&project) {
+        let shown = self.aside(move |project| match plan(project) {
             Ok(change) => change.preview(),
             Err(problem) => cannot_apply(&problem),
         });
-        shown.await.unwrap_or_else(|_| cannot_apply("the preview could not be made"))
+        shown.await.unwrap_or_else(|| cannot_apply("the preview could not be made"))
+    }
+
+    async fn look_at_effect(&self, invocation: &ToolInvocation) -> Option<Foreseen> {
+        match invocation.tool.as_str() {
+            write_file::NAME => {
+                let arguments = self.read_arguments(invocation).ok()?;
+                self.foreseen(write_file::NAME, move |project| write_file::foretell(project, &arguments))
+                    .await
+            }
+            edit_file::NAME => {
+                let arguments = self.read_arguments(invocation).ok()?;
+                self.foreseen(edit_file::NAME, move |project| edit_file::foretell(project, &arguments)).await
+            }
+            _ => None,
+        }
+    }
+
+    async fn foreseen(
+        &self,
+        tool: &'static str,
+        foretell: impl FnOnce(&Project) -> Result<(change::Change, Answer), String> + Send + 'static,
+    ) -> Option<Foreseen> {
+        let foreseen = self.aside(move |project| {
+            let (change, told) = foretell(project).ok()?;
+            Some(foresight::of_change(&change, told, tool, project.cap))
+        });
+        foreseen.await.flatten()
+    }
+
+    /// Work on files, off the async workers. `None`: it broke, or the program ends.
+    async fn aside<T: Send + 'static>(&self, work: impl FnOnce(&Project) -> T + Send + 'static) -> Option<T> {
+        let project = Arc::clone(&self.project);
+        tokio::task::spawn_blocking(move || work(&project)).await.ok()
     }
 
     fn no_such_tool(&self, name: &str) -> String {
@@ -219,6 +252,35 @@ impl ToolPort for ProjectTools {
 
     fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
         self.look_ahead(invocation).boxed()
+    }
+
+    fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
+        self.look_at_effect(invocation).boxed()
+    }
+
+    fn examine<'a>(
+        &'a self,
+        invocation: &'a ToolInvocation,
+        foreseen: &'a Foreseen,
+    ) -> BoxFuture<'a, Standing> {
+        async move {
+            let (call, expected) = (invocation.clone(), foreseen.clone());
+            let examined =
+                self.aside(move |project| foresight::examine(&project.fence, &call, &expected)).await;
+            let broken =
+                || Standing::Unclear { reason: format!("`{}` could not be looked at", foreseen.path) };
+            examined.unwrap_or_else(broken)
+        }
+        .boxed()
+    }
+
+    fn repeat(&self, invocation: &ToolInvocation) -> Repeat {
+        match invocation.tool.as_str() {
+            http_request::NAME => self
+                .read_arguments(invocation)
+                .map_or(Repeat::Ask, |arguments| http_request::repeat(&arguments)),
+            name => self.specs.iter().find(|spec| spec.name == name).map_or(Repeat::Ask, ToolSpec::repeat),
+        }
     }
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {

@@ -1,10 +1,21 @@
-//! Rows of a run's journal and the summary that lists are made of.
+//! Rows of a run's journal, the summary that lists are made of, and what can be asked of the history.
+
+mod origin;
+mod query;
+mod room;
+mod token;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::cost::Usage;
 use super::failure::Failure;
 use super::ids::{CallId, RunId, SnapshotId, Timestamp};
+
+pub use origin::{Origin, OriginKind, Worktree};
+pub use query::{Hit, RunQuery, SearchQuery};
+pub use room::{Freed, Space};
+pub use token::{Redeemed, TokenRecord};
 
 /// §1.7. `Interrupted` is what a reader sees of a run whose process died.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -19,6 +30,14 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
+    pub const ALL: [Self; 6] =
+        [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled, Self::Interrupted];
+
+    /// Completed, failed or cancelled: nothing more is written unless a person has it go on.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -36,8 +55,20 @@ impl RunStatus {
 pub enum RowKind {
     /// Written before an effect; without a later input of the same call its outcome is unknown.
     Intent,
+    /// An effect with consequences is about to be performed; the body says what is foreseen (§1.7).
+    Begun,
     /// An input of the machine: the truth from which a run is rebuilt.
     Input,
+}
+
+impl RowKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Intent => "intent",
+            Self::Begun => "begun",
+            Self::Input => "input",
+        }
+    }
 }
 
 /// One append-only row. `body` is JSON text; bodies above 128 KiB are stored once by content hash by the store.
@@ -47,6 +78,71 @@ pub struct Row {
     pub at: Timestamp,
     pub call: Option<CallId>,
     pub body: String,
+    /// What a search can find in it; `None` is nothing. Kept in the search index only: a row that was read again
+    /// has none.
+    #[serde(skip)]
+    pub words: Option<String>,
+    /// Of the events that an input led to: a replay must reach the same (FSM-27).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<u64>,
+}
+
+impl Row {
+    /// A row that no search finds and that has no digest.
+    pub fn new(kind: RowKind, at: Timestamp, call: Option<CallId>, body: impl Into<String>) -> Self {
+        Self { kind, at, call, body: body.into(), words: None, digest: None }
+    }
+}
+
+/// Why a run waits (§1.7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseReason {
+    Approval,
+    Input,
+    Delegate,
+    Error,
+    Limit,
+    Budget,
+    User,
+    UncertainEffect,
+}
+
+impl PauseReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approval => "approval",
+            Self::Input => "input",
+            Self::Delegate => "delegate",
+            Self::Error => "error",
+            Self::Limit => "limit",
+            Self::Budget => "budget",
+            Self::User => "user",
+            Self::UncertainEffect => "uncertain_effect",
+        }
+    }
+}
+
+/// One thing that a run waits for; several branches may each wait for one (B15).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct OpenPause {
+    pub call: CallId,
+    /// Path name of the state.
+    pub state: String,
+    pub reason: PauseReason,
+    pub message: String,
+    /// What a `pause` state asks for: approval, text, number, boolean, choice, outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_outputs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    pub since: Timestamp,
 }
 
 /// What is known when a run begins.
@@ -64,6 +160,12 @@ pub struct RunHeader {
     pub started: Timestamp,
     /// Process that drives the run, to tell running from interrupted.
     pub pid: u32,
+    /// The run that it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// Where it works, if not in the project itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
 }
 
 /// The changing part, rewritten at each state boundary; rebuildable from the rows.
@@ -77,6 +179,9 @@ pub struct RunProgress {
     pub output: Option<serde_json::Value>,
     pub error: Option<Failure>,
     pub updated: Timestamp,
+    /// What it waits for, if it is paused, or failed where it can be tried again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<OpenPause>,
 }
 
 impl RunProgress {
@@ -91,6 +196,7 @@ impl RunProgress {
             output: None,
             error: None,
             updated: at,
+            pauses: Vec::new(),
         }
     }
 }
@@ -104,6 +210,10 @@ pub struct RunSummary {
     pub input: String,
     pub project: String,
     pub started: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
     #[serde(flatten)]
     pub progress: RunProgress,
 }

@@ -15,6 +15,30 @@ pub enum ToolRisk {
     Execute,
 }
 
+impl ToolRisk {
+    /// What a crash means for a tool that declares nothing else.
+    pub fn repeat(self) -> Repeat {
+        match self {
+            Self::Read => Repeat::Safe,
+            Self::Write => Repeat::Compare,
+            Self::Execute => Repeat::Ask,
+        }
+    }
+}
+
+/// What to do about a call that was begun and whose result is missing (§1.7 crash rule).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repeat {
+    /// It is run again: a second time does no more than the first.
+    Safe,
+    /// It changes one file: what was foreseen is compared with what is there now. A call of which nothing was foreseen
+    /// would have failed, and is run again.
+    Compare,
+    /// Nobody can know whether it has happened: a person is asked.
+    Ask,
+}
+
 /// A tool as a model is told of it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ToolSpec {
@@ -23,6 +47,17 @@ pub struct ToolSpec {
     /// JSON Schema of the arguments (an object).
     pub parameters: Value,
     pub risk: ToolRisk,
+    /// Where a repeat is less or more harmful than the risk says. Absent in what is written down unless declared:
+    /// definitions are pinned by what is written of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Repeat>,
+}
+
+impl ToolSpec {
+    /// What a crash means for a call whose arguments do not matter; else ask the tools themselves.
+    pub fn repeat(&self) -> Repeat {
+        self.repeat.unwrap_or_else(|| self.risk.repeat())
+    }
 }
 
 /// A structured decision: recorded and answered by us, never executed.
@@ -63,6 +98,32 @@ pub struct ToolOutcome {
     /// What a step's transitions read: `{exit_code, stdout, stderr}`, `{status, headers, body}`, or a server's data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
+}
+
+/// What a call is about to do to the one file that it changes: written down before it begins (§1.7 crash rule).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Foreseen {
+    /// Relative to the project, free of links.
+    pub path: String,
+    /// SHA-256 of the file as the call finds it, in lower-case hex. `None`: there is no such file.
+    pub before: Option<String>,
+    /// The same of the file as the call leaves it.
+    pub after: String,
+    /// What the tool will answer if nothing comes between; its time is 0. Kept because an edit that is done cannot be
+    /// worked out again: the text it replaced is gone.
+    pub outcome: ToolOutcome,
+}
+
+/// What became of a call that was begun and whose result is missing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Nothing has happened yet: it is run.
+    NotBegun,
+    /// It is finished, and this is its result.
+    Done(ToolOutcome),
+    /// The file is neither as it was nor as it should be, or cannot be looked at: a person is asked. `reason` names it.
+    Unclear { reason: String },
 }
 
 /// What an approval dialog shows before a tool runs (TOOL-13, REPL-20).

@@ -24,6 +24,36 @@ pub fn fitting(pause: &Pause, answer: Answer) -> Result<Value, String> {
     Ok(only_declared(pause, value))
 }
 
+/// What somebody says of a tool of which it is not known whether it took effect (§1.7).
+#[derive(Clone, PartialEq, Debug)]
+pub enum Certainty {
+    Repeat,
+    /// It did, with this result.
+    Done(Value),
+    /// Whatever it did, go on without it.
+    Skip,
+}
+
+/// `repeat`, `done` or `skip`, alone or as `{"decision": …, "result": …}`.
+///
+/// # Errors
+/// It is none of these.
+pub fn certainty(answer: &Answer) -> Result<Certainty, String> {
+    let (word, result) = match answer {
+        Answer::Continue => ("repeat", None),
+        Answer::Text { text } => (text.trim(), None),
+        Answer::Value { value: Value::String(text) } => (text.trim(), None),
+        Answer::Value { value } => (value["decision"].as_str().unwrap_or_default(), value.get("result")),
+        Answer::Stop => ("", None),
+    };
+    match word.to_lowercase().as_str() {
+        "repeat" | "again" => Ok(Certainty::Repeat),
+        "done" => Ok(Certainty::Done(result.cloned().unwrap_or(Value::Null))),
+        "skip" => Ok(Certainty::Skip),
+        _ => Err(format!("`{word}`: say repeat, done (with a \"result\" if it matters), or skip")),
+    }
+}
+
 fn converted(pause: &Pause, value: Value) -> Result<Value, String> {
     let found = value_kind(&value);
     match (pause.kind, value) {

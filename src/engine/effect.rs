@@ -10,6 +10,22 @@ use crate::domain::script::ScriptJob;
 use crate::domain::tool::{ToolInvocation, ToolRisk};
 use crate::domain::workflow::PauseKind;
 
+impl Effect {
+    /// Which answer is waited for.
+    pub fn call(&self) -> Option<CallId> {
+        match self {
+            Self::TakeSnapshot { call, .. }
+            | Self::Evaluate { call, .. }
+            | Self::CallModel { call, .. }
+            | Self::AskApproval { call, .. }
+            | Self::RunTool { call, .. }
+            | Self::AskPerson { call, .. }
+            | Self::SetTimer { call, .. } => Some(*call),
+            Self::Abort { .. } | Self::Finish => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Effect {
     TakeSnapshot {
@@ -46,9 +62,12 @@ pub enum Effect {
         question: Question,
     },
     /// Answer with `Elapsed` after this time, unless aborted before.
+    /// Of a run that was closed meanwhile, time on the wall has gone on (`wait`, a pause's end), a limit of time
+    /// has not.
     SetTimer {
         call: CallId,
         delay_ms: u64,
+        wall: bool,
     },
     /// The run is over; nothing follows.
     Finish,
@@ -86,4 +105,7 @@ pub enum Question {
     },
     /// A state failed and nothing catches it: try it again, or let the run end as failed (§1.7)?
     Failed { failure: Failure },
+    /// A tool had begun when the program died, and it is not known whether it took effect: repeat it, take a given
+    /// result, or leave it out (§1.7)?
+    Uncertain { began: CallId, state: String, tool: String, arguments: Value, reason: String },
 }

@@ -51,6 +51,24 @@ pub enum RunEvent {
         cost_usd: Option<f64>,
     },
 
+    /// The run goes on after a pause, a failure or a crash. `again` are calls that are made once more.
+    Resumed {
+        present: bool,
+        again: Vec<CallId>,
+        /// The run has a new definition from here on; what is different.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        definition: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
+    },
+    /// The run went back to the moment before a step, or begins as a fork there.
+    Returned {
+        step: u32,
+        state: String,
+        fork_of: Option<RunId>,
+        files: Option<SnapshotId>,
+    },
+
     // snapshots
     SnapshotTaken {
         id: SnapshotId,

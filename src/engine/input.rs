@@ -3,12 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::approval::Decision;
-use crate::domain::ids::CallId;
+use crate::domain::approval::{ApprovalPolicy, Decision};
+use crate::domain::cost::CostEntry;
+use crate::domain::ids::{CallId, RunId, SnapshotId};
 use crate::domain::model::{ModelError, ModelReply};
 use crate::domain::script::{ScriptError, ScriptOutcome};
 use crate::domain::snapshot::SnapshotInfo;
 use crate::domain::tool::ToolOutcome;
+use crate::domain::workflow::Program;
 
 /// One input. Each answer names the call it answers; an answer to a call that is no longer pending is dropped.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -29,6 +31,10 @@ pub enum Input {
     Said {
         text: String,
     },
+    /// Somebody takes the run up again after it paused or failed, or after its process died (§1.7).
+    Resumed(Box<Resumed>),
+    /// The run goes back to the moment before a step; what came later no longer counts.
+    Returned(Box<Returned>),
 
     // answers
     SnapshotTaken {
@@ -78,7 +84,11 @@ impl Input {
     /// The call that this answers; `None` for what nobody asked for.
     pub fn answers(&self) -> Option<CallId> {
         match self {
-            Self::Started { .. } | Self::Cancelled { .. } | Self::Said { .. } => None,
+            Self::Started { .. }
+            | Self::Cancelled { .. }
+            | Self::Said { .. }
+            | Self::Resumed(_)
+            | Self::Returned(_) => None,
             Self::SnapshotTaken { call, .. }
             | Self::SnapshotFailed { call, .. }
             | Self::Evaluated { call, .. }
@@ -93,6 +103,54 @@ impl Input {
     }
 }
 
+/// How a run goes on. Everything that is given here counts at once, in one journal row (B6).
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Resumed {
+    /// A person can be asked from now on.
+    pub present: bool,
+    /// What is permitted from now on; absent: what was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<ApprovalPolicy>,
+    /// Answers to open questions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<(CallId, Answer)>,
+    /// Decisions on open approvals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<(CallId, Decision)>,
+    /// Calls that had begun before a crash and are made once more, with the number of the attempt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<(CallId, u32)>,
+    /// Tools of which nobody knows whether they took effect, and why: a person decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unclear: Vec<(CallId, String)>,
+    /// The definition changed and was accepted (`resume --upgrade`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
+}
+
+/// Where a run goes back to, and what is different from then on.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Returned {
+    /// The state that is to be entered again: the n-th that this run entered, from 1.
+    pub step: u32,
+    /// How many inputs before this one still count.
+    pub kept: usize,
+    /// The run of which this one is a fork; absent for a run that went back itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_of: Option<RunId>,
+    /// `common_data` to set before the step, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<(Vec<String>, Value)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
+    /// What the part that no longer counts had cost: it stays paid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spent: Vec<CostEntry>,
+    /// The files were brought back to this snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<SnapshotId>,
+}
+
 /// A person's answer to a question of the run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "answer")]
@@ -101,7 +159,7 @@ pub enum Answer {
     Text { text: String },
     /// For `Question::Pause`.
     Value { value: Value },
-    /// Go on past a limit, or without a snapshot; try a failed state again.
+    /// Go on past a limit, or without a snapshot; try a failed state again; repeat what may have happened.
     Continue,
     /// End the run here (a limit keeps it continuable).
     Stop,

@@ -1,10 +1,11 @@
 //! One thread of control: the root of a run, or one branch or item of a fork. Each waits for one thing at a time.
 
+use super::effect::Question;
 use super::fork::Fork;
 use super::frame::Frame;
 use super::purse::{Estimate, Kind};
 use crate::domain::failure::Failure;
-use crate::domain::ids::{CallId, StateIx};
+use crate::domain::ids::{CallId, StateIx, Timestamp};
 use serde_json::Value;
 
 /// What a lane waits for. Exactly one thing, besides timers, and a snapshot that may be on its way.
@@ -62,6 +63,7 @@ pub enum Asked {
     NoSnapshot,
     Pause,
     Failed,
+    Uncertain,
 }
 
 /// Whose budget it is: the whole run's, or that of the state in which a frame of a lane is.
@@ -108,6 +110,11 @@ pub struct Lane {
     pub granted_steps: u32,
     /// Set when it is over; consumed by the dispatch loop, which takes it to the parent.
     pub ended: Option<Ended>,
+    /// What the person was asked, and since when it is waited for.
+    pub question: Option<Question>,
+    pub since: Timestamp,
+    /// Somebody was there to see it.
+    pub shown: bool,
 }
 
 impl Lane {
@@ -129,6 +136,9 @@ impl Lane {
             steps: 0,
             granted_steps: 0,
             ended: None,
+            question: None,
+            since: Timestamp(0),
+            shown: false,
         }
     }
 

@@ -11,10 +11,13 @@ mod finish;
 mod join;
 mod lanes;
 mod limits;
+mod parked;
 mod pause;
 mod person;
 mod recover;
 mod replied;
+mod resumed;
+mod returned;
 mod snapshot_progress;
 mod snapshots;
 mod split;
@@ -24,6 +27,7 @@ mod stored;
 mod summary;
 mod timers;
 mod tools;
+mod upgrade;
 mod visit;
 mod wait;
 
@@ -90,6 +94,19 @@ pub struct Machine {
     status: RunStatus,
     result: Option<Value>,
     error: Option<Failure>,
+    /// A person can be asked.
+    present: bool,
+    /// The person wants to leave it for now: what has begun ends, nothing new begins.
+    stopping: bool,
+    /// The run waits and nobody drives it; everything stays where it is.
+    parked: bool,
+    /// States entered so far, in all lanes: the number of the last step.
+    entered: u32,
+    /// The step before which to stand still.
+    halt: Option<u32>,
+    halted: bool,
+    /// A fork has not begun yet: it takes a snapshot of its own first.
+    fresh: bool,
     out: Output,
 }
 
@@ -109,7 +126,7 @@ impl Deref for Here {
 
 impl Machine {
     pub fn new(spec: Arc<RunSpec>) -> Self {
-        let approvals = spec.approvals.clone();
+        let (approvals, present) = (spec.approvals.clone(), spec.interactive);
         Self {
             spec,
             now: Timestamp(0),
@@ -134,16 +151,27 @@ impl Machine {
             status: RunStatus::Running,
             result: None,
             error: None,
+            present,
+            stopping: false,
+            parked: false,
+            entered: 0,
+            halt: None,
+            halted: false,
+            fresh: false,
             out: Output::default(),
         }
     }
 
     /// Takes one input. An answer to a call that is no longer pending is dropped: it was overtaken by a cancel.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Output {
-        self.now = now;
-        if self.lane.phase != Phase::Over && self.turn_to(&input) {
+        let before = std::mem::replace(&mut self.now, now);
+        if self.takes(&input) && self.turn_to(&input) {
+            if matches!(input, Input::Resumed(_)) {
+                self.skip_time(before);
+            }
             self.dispatch(input);
             self.settle();
+            self.park();
         }
         std::mem::take(&mut self.out)
     }
@@ -163,6 +191,8 @@ impl Machine {
             Input::Answered { call, answer } => self.on_answered(call, answer),
             Input::Elapsed { call } => self.on_elapsed(call),
             Input::Said { text } => self.on_said(text),
+            Input::Resumed(resumed) => self.on_resumed(*resumed),
+            Input::Returned(returned) => self.on_returned(*returned),
         }
     }
 
@@ -170,8 +200,9 @@ impl Machine {
         self.status
     }
 
+    /// Nothing more happens by itself: the run has ended, or it is parked until somebody takes it up again.
     pub fn is_over(&self) -> bool {
-        self.lane.phase == Phase::Over
+        self.lane.phase == Phase::Over || self.parked
     }
 
     pub fn ledger(&self) -> &CostLedger {
@@ -193,6 +224,7 @@ impl Machine {
             output: self.result.clone(),
             error: self.error.clone(),
             updated: self.now,
+            pauses: if self.parked { self.pauses() } else { Vec::new() },
         }
     }
 

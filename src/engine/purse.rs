@@ -100,6 +100,11 @@ impl Purse {
         self.cost_usd += cost_usd.unwrap_or(0.0);
     }
 
+    /// So many milliseconds do not count.
+    pub fn skip(&mut self, gap: i64) {
+        self.began.0 = self.began.0.saturating_add(gap);
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "amounts stay far below 2^53")]
     pub fn spent(&self, kind: Kind, now: Timestamp) -> f64 {
         match kind {

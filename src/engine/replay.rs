@@ -1,22 +1,111 @@
-//! A run from its journal: the same inputs give the same events; no script runs, no model is asked.
+//! A run from its journal: the same inputs give the same events; no script runs, no model is asked (FSM-27).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::effect::Effect;
 use super::event::RunEvent;
 use super::input::Input;
 use super::machine::Machine;
 use super::spec::RunSpec;
-use crate::domain::ids::Timestamp;
+use crate::domain::ids::{CallId, Timestamp};
 
-/// Feeds recorded inputs to a new machine and returns it with every event in order.
-pub fn replay(
-    spec: Arc<RunSpec>,
-    inputs: impl IntoIterator<Item = (Timestamp, Input)>,
-) -> (Machine, Vec<(Timestamp, RunEvent)>) {
-    let mut machine = Machine::new(spec);
-    let mut events = Vec::new();
-    for (at, input) in inputs {
-        events.extend(machine.handle(at, input).events.into_iter().map(|event| (at, event)));
+/// What a journal led to.
+#[derive(Debug)]
+pub struct Replayed {
+    pub machine: Machine,
+    pub events: Vec<(Timestamp, RunEvent)>,
+    /// What was asked for and is still waited for, in the order in which it was asked for.
+    pub pending: Vec<Pending>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Pending {
+    pub effect: Effect,
+    pub at: Timestamp,
+    /// Milliseconds since then in which the run was driven.
+    pub driven_ms: i64,
+}
+
+/// Without what the run went back behind (`Input::Returned`).
+pub fn effective<T>(inputs: impl IntoIterator<Item = T>, input: impl Fn(&T) -> &Input) -> Vec<T> {
+    let mut kept = Vec::new();
+    for item in inputs {
+        if let Input::Returned(returned) = input(&item) {
+            kept.truncate(returned.kept);
+        }
+        kept.push(item);
     }
-    (machine, events)
+    kept
+}
+
+/// Feeds recorded inputs to a new machine.
+pub fn replay(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = (Timestamp, Input)>) -> Replayed {
+    let inputs = effective(inputs, |(_, input)| input);
+    let mut tape = Tape::new(spec);
+    let mut inputs = inputs.into_iter().peekable();
+    while let Some((at, input)) = inputs.next() {
+        tape.feed(at, input, inputs.peek().map(|(_, next)| next));
+    }
+    tape.end()
+}
+
+/// A replay step by step.
+#[derive(Debug)]
+pub struct Tape {
+    pub machine: Machine,
+    pub events: Vec<(Timestamp, RunEvent)>,
+    asked: BTreeMap<CallId, (Effect, Timestamp, i64)>,
+    driven_ms: i64,
+    last: Option<Timestamp>,
+}
+
+impl Tape {
+    pub fn new(spec: Arc<RunSpec>) -> Self {
+        let machine = Machine::new(spec);
+        Self { machine, events: Vec::new(), asked: BTreeMap::new(), driven_ms: 0, last: None }
+    }
+
+    /// Feeds one input; `next` is the one that will follow: a run that goes back stands still in the middle of the
+    /// input before. Gives the events of this input.
+    pub fn feed(&mut self, at: Timestamp, input: Input, next: Option<&Input>) -> &[(Timestamp, RunEvent)] {
+        if let Some(Input::Returned(returned)) = next {
+            self.machine.halt_before(returned.step);
+        }
+        let closed = matches!(input, Input::Resumed(_) | Input::Returned(_));
+        let passed = self.last.map_or(0, |last| at.0.saturating_sub(last.0).max(0));
+        self.driven_ms += if closed { 0 } else { passed };
+        self.last = Some(at);
+        if matches!(input, Input::Resumed(_)) {
+            // whoever is there is asked anew
+            self.asked.retain(|_, (effect, ..)| {
+                !matches!(effect, Effect::AskPerson { .. } | Effect::AskApproval { .. })
+            });
+        }
+        let answered = input.answers();
+        let output = self.machine.handle(at, input);
+        if let Some(call) = answered.filter(|call| !self.machine.awaits(*call)) {
+            self.asked.remove(&call);
+        }
+        for effect in output.effects {
+            if let Effect::Abort { call } = effect {
+                self.asked.remove(&call);
+            } else if let Some(call) = effect.call() {
+                self.asked.insert(call, (effect, at, self.driven_ms));
+            }
+        }
+        let from = self.events.len();
+        self.events.extend(output.events.into_iter().map(|event| (at, event)));
+        &self.events[from..]
+    }
+
+    pub fn end(self) -> Replayed {
+        let Self { machine, events, asked, driven_ms, .. } = self;
+        let pending = asked
+            .into_iter()
+            .filter(|(call, _)| machine.awaits(*call))
+            .map(|(_, (effect, at, began))| Pending { effect, at, driven_ms: driven_ms - began })
+            .collect();
+        Replayed { machine, events, pending }
+    }
 }

@@ -7,7 +7,7 @@ use crate::domain::approval::ApprovalPolicy;
 use crate::domain::workflow::Program;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 2;
+pub const MACHINE_VERSION: u32 = 3;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {

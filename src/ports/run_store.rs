@@ -1,7 +1,12 @@
 //! The journal of every run, shared safely by several processes.
+//!
+//! A run has one driver at a time: whoever created or claimed it last. Every claim gets a new number, and what an
+//! earlier driver still wants to write is refused, so two processes never write one run's story together.
 
-use crate::domain::ids::RunId;
-use crate::domain::journal::{Row, RunHeader, RunProgress, RunSummary};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{
+    Freed, Hit, Redeemed, Row, RunHeader, RunProgress, RunQuery, RunSummary, SearchQuery, Space, TokenRecord,
+};
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
@@ -10,35 +15,119 @@ pub struct StoreError {
     pub hint: Option<String>,
 }
 
-/// Calls are short (tens of microseconds) and synchronous; `sync` blocks on the disk and is called from a
-/// blocking thread.
+/// Gives the words of a row that was never indexed: the store does not know what bodies mean.
+pub type WordsOf<'a> = &'a dyn Fn(&Row) -> Option<String>;
+
+/// Calls are short (tens of microseconds) and synchronous, but for `sync`, `search`, `delete`, `import` and `space`,
+/// which are called from a blocking thread.
 pub trait RunStore: Send + Sync {
+    /// Begins a run, driven by this process.
+    ///
     /// # Errors
     /// The id exists, or the store cannot be written.
     fn create(&self, header: &RunHeader) -> Result<(), StoreError>;
 
-    /// Appends rows in one transaction that survives a kill of this process, and the progress if given.
+    /// Makes this process the run's driver: its status is `running` from here on, and what an earlier driver still
+    /// writes is refused. Returns the run as it was before. Whether a run of that status may go on is the caller's
+    /// business.
+    ///
     /// # Errors
-    /// The store cannot be written.
+    /// A living process drives it (this one included), the run is unknown, or the store cannot be written.
+    fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError>;
+
+    /// Appends rows in one transaction that survives a kill of this process, and the progress if given.
+    ///
+    /// # Errors
+    /// Another process has claimed the run, this one never did, or the store cannot be written.
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError>;
 
-    /// Makes everything appended so far survive a power cut.
+    /// Makes everything appended so far survive a power cut, and the words of it findable.
+    ///
     /// # Errors
     /// The disk refused.
     fn sync(&self) -> Result<(), StoreError>;
 
-    /// Newest first; `limit` 0 means all.
+    /// Newest first.
+    ///
     /// # Errors
     /// The store cannot be read.
-    fn list(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError>;
+    fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError>;
 
     /// Accepts a unique prefix.
+    ///
     /// # Errors
     /// Unknown or ambiguous id.
     fn find(&self, id: &str) -> Result<RunSummary, StoreError>;
 
     /// The run's header and all rows in order.
+    ///
     /// # Errors
     /// Unknown id, unreadable store.
     fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError>;
+
+    /// Rows with the words, newest run first and its last row first (HIST-7). `words` is asked for rows that a
+    /// killed process or an older version left without an index; they get one before the answer.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the missing part of the index cannot be written.
+    fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError>;
+
+    /// Keeps a new token of a paused run.
+    ///
+    /// # Errors
+    /// Its run is unknown, the hash is taken, or the store cannot be written.
+    fn issue_token(&self, token: &TokenRecord) -> Result<(), StoreError>;
+
+    /// # Errors
+    /// The store cannot be read.
+    fn token(&self, hash: &str) -> Result<Option<TokenRecord>, StoreError>;
+
+    /// Tokens of the run that were not used yet, oldest first; expired ones are among them (B5, B15).
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn open_tokens(&self, run: &RunId) -> Result<Vec<TokenRecord>, StoreError>;
+
+    /// One more answer that was not accepted; returns how many there were (B8).
+    ///
+    /// # Errors
+    /// The token is unknown, or the store cannot be written.
+    fn count_try(&self, hash: &str) -> Result<u32, StoreError>;
+
+    /// Uses up the token and appends the rows, in one transaction (B6). Other tokens of the same pause are used up
+    /// with it: they get the same answer or a conflict. Makes this process the run's driver if it is not yet.
+    ///
+    /// # Errors
+    /// The token is unknown or expired, another living process is running the run, or the store cannot be written.
+    fn redeem(
+        &self,
+        hash: &str,
+        results_hash: &str,
+        answer: &str,
+        now: Timestamp,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+    ) -> Result<Redeemed, StoreError>;
+
+    /// Forgets the run's unused tokens: it ended. Used ones stay, so that a repeated answer is still answered (B7).
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn revoke_tokens(&self, run: &RunId) -> Result<(), StoreError>;
+
+    /// A whole run that was made elsewhere, in one transaction. Nobody drives it.
+    ///
+    /// # Errors
+    /// The id exists, or the store cannot be written.
+    fn import(&self, header: &RunHeader, rows: &[Row], progress: &RunProgress) -> Result<(), StoreError>;
+
+    /// Removes runs with all that belongs to them, or nothing.
+    ///
+    /// # Errors
+    /// One of them is unknown or running, or the store cannot be written.
+    fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError>;
+
+    /// # Errors
+    /// The store cannot be read.
+    fn space(&self) -> Result<Space, StoreError>;
 }

@@ -118,6 +118,8 @@ impl Handle {
             project: self.shared.options.project.clone(),
             started: self.shared.ports.clock.now(),
             pid: self.shared.options.pid,
+            origin: None,
+            worktree: None,
         })
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::handle::Handle;
 use crate::domain::cost::CostLedger;
 use crate::domain::ids::Timestamp;
-use crate::domain::journal::{RowKind, RunSummary};
+use crate::domain::journal::{RowKind, RunQuery, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
-use crate::engine::replay::replay;
+use crate::engine::replay::{Replayed, replay};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
 use crate::ports::run_store::StoreError;
 
@@ -31,7 +31,7 @@ impl Handle {
     /// # Errors
     /// The store cannot be read.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
-        self.ports().store.list(limit)
+        self.ports().store.list(&RunQuery::newest(limit))
     }
 
     /// Rebuilds one run from its journal; accepts a unique prefix of the id.
@@ -54,6 +54,7 @@ impl Handle {
         for row in rows {
             match row.kind {
                 RowKind::Intent => open.push((row.call, row.body)),
+                RowKind::Begun => {}
                 RowKind::Input => {
                     let input: Input =
                         serde_json::from_str(&row.body).map_err(|error| unreadable("journal", &error))?;
@@ -63,7 +64,7 @@ impl Handle {
             }
         }
         let spec = Arc::new(spec);
-        let (machine, events) = replay(Arc::clone(&spec), inputs);
+        let Replayed { machine, events, .. } = replay(Arc::clone(&spec), inputs);
         let open =
             if machine.is_over() { Vec::new() } else { open.into_iter().map(|(_, body)| body).collect() };
         let program = spec.program.clone();

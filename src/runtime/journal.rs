@@ -30,7 +30,7 @@ impl Journal {
             hint: None,
         })?;
         let mut rows = Vec::with_capacity(1 + effects.len());
-        rows.push(Row { kind: RowKind::Input, at, call: input.answers(), body });
+        rows.push(Row::new(RowKind::Input, at, input.answers(), body));
         rows.extend(effects.iter().filter_map(|effect| intent(at, effect)));
         self.store.append(&self.run, &rows, progress)
     }
@@ -63,5 +63,5 @@ fn intent(at: Timestamp, effect: &Effect) -> Option<Row> {
         | Effect::SetTimer { .. }
         | Effect::Finish => return None,
     };
-    Some(Row { kind: RowKind::Intent, at, call: Some(*call), body: body.to_string() })
+    Some(Row::new(RowKind::Intent, at, Some(*call), body.to_string()))
 }

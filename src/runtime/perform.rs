@@ -11,7 +11,6 @@ use tokio::task::AbortHandle;
 use super::mail::{Mail, Partial};
 use super::retry;
 use super::shared::Shared;
-use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
 use crate::domain::script::ScriptJob;
@@ -53,7 +52,7 @@ impl Performer {
                 self.without_a_person(call, &question);
                 return None;
             }
-            Effect::SetTimer { call, delay_ms } => (
+            Effect::SetTimer { call, delay_ms, .. } => (
                 call,
                 self.spawn(async move {
                     tokio::time::sleep(Duration::from_millis(delay_ms)).await;
@@ -150,7 +149,8 @@ impl Performer {
 
     async fn ask_approval(&self, call: CallId, state: String, invocation: &ToolInvocation, risk: ToolRisk) {
         if !self.interactive {
-            return self.answer(Input::Approved { call, decision: Decision::Stop });
+            // the run is parked and waits
+            return;
         }
         let preview = self.shared.ports.tools.preview(invocation).await;
         self.publish(RunEvent::ApprovalAsked {
@@ -174,18 +174,11 @@ impl Performer {
         }
     }
 
-    /// Headless: nobody can answer, so a question ends the run; the machine asks only what it must.
+    /// Headless: a conversation without a partner ends; any other question stays open and the run is parked.
     fn without_a_person(&self, call: CallId, question: &Question) {
-        if self.interactive {
-            return;
+        if !self.interactive && *question == Question::Message {
+            self.answer(Input::Answered { call, answer: Answer::Stop });
         }
-        let answer = match question {
-            Question::NoSnapshot { .. } => Answer::Continue,
-            Question::Message | Question::Limit { .. } | Question::Pause { .. } | Question::Failed { .. } => {
-                Answer::Stop
-            }
-        };
-        self.answer(Input::Answered { call, answer });
     }
 }
 

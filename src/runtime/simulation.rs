@@ -138,7 +138,7 @@ impl Stage<'_> {
                 self.push(0, Input::Approved { call, decision: Decision::Allow })
             }
             Effect::AskPerson { call, question } => self.answer(call, &question),
-            Effect::SetTimer { call, delay_ms } => self.push(delay_ms, Input::Elapsed { call }),
+            Effect::SetTimer { call, delay_ms, .. } => self.push(delay_ms, Input::Elapsed { call }),
             Effect::Abort { call } => self.due.retain(|_, input| input.answers() != Some(call)),
             Effect::Finish => {}
         }
@@ -185,7 +185,9 @@ impl Stage<'_> {
     fn answer(&mut self, call: CallId, question: &Question) {
         let answer = match question {
             Question::NoSnapshot { .. } => Some(Answer::Continue),
-            Question::Limit { .. } | Question::Failed { .. } => Some(Answer::Stop),
+            Question::Limit { .. } | Question::Failed { .. } | Question::Uncertain { .. } => {
+                Some(Answer::Stop)
+            }
             Question::Message => Some(match self.next_answer("", "") {
                 Some(Reaction::Value(value)) => Answer::Text { text: plain_text(&value) },
                 Some(Reaction::Silence) | None => Answer::Stop,

@@ -146,6 +146,15 @@ impl Dialog {
                 let dialog = Self::new(go_on("y try again · n stop, the run fails"), title, &body);
                 Some(Self { state: failure.state.clone().unwrap_or_default(), ..dialog })
             }
+            Question::Uncertain { state, tool, arguments, reason, .. } => {
+                let body = format!("{}\n\nin state {state}: {reason}", arguments_text(arguments));
+                let title = format!("Nobody knows whether `{}` took effect. What now?", one_line(tool));
+                let choices = ["repeat", "done", "skip"].map(str::to_owned).to_vec();
+                Some(Self {
+                    state: state.clone(),
+                    ..Self::new(Kind::Choose { run, call, choices, selected: 0 }, title, &body)
+                })
+            }
             Question::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
                 let title = "No snapshot could be taken. Go on without?".to_owned();

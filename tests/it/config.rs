@@ -33,6 +33,7 @@ fn tools() -> Vec<ToolSpec> {
         description: name.into(),
         parameters: json!({"type": "object"}),
         risk,
+        repeat: None,
     })
     .to_vec()
 }

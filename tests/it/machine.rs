@@ -9,6 +9,7 @@ mod pauses;
 mod retries;
 mod steps;
 mod times;
+mod upgrade;
 mod withdrawn;
 
 use std::sync::Arc;
@@ -32,7 +33,7 @@ use synthdev::engine::effect::{Effect, Question};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::{Answer, Input};
 use synthdev::engine::machine::Machine;
-use synthdev::engine::replay::replay;
+use synthdev::engine::replay::{Replayed, replay};
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
 
 /// What the world does next.
@@ -93,7 +94,7 @@ impl Play {
         self.lines.extend(output.events.iter().filter_map(line));
         for effect in output.effects {
             match effect {
-                Effect::SetTimer { call, delay_ms } => {
+                Effect::SetTimer { call, delay_ms, .. } => {
                     self.timers.push((self.now + i64::try_from(delay_ms).unwrap(), call));
                 }
                 Effect::Abort { call } => {
@@ -180,7 +181,7 @@ impl Play {
 
     /// A replay tells the same, and nothing is left open at the end.
     fn finish(self) -> Vec<String> {
-        let (machine, events) = replay(Arc::clone(&self.spec), self.inputs.clone());
+        let Replayed { machine, events, .. } = replay(Arc::clone(&self.spec), self.inputs.clone());
         let told: Vec<String> = events.iter().filter_map(|(_, event)| line(event)).collect();
         let own: Vec<String> =
             self.lines.iter().filter(|line| !line.starts_with("approve ")).cloned().collect();
@@ -233,6 +234,7 @@ fn line(event: &RunEvent) -> Option<String> {
             Question::Limit { limit, .. } => format!("ask {limit}"),
             Question::Pause { message, problem: None, .. } => format!("ask {message}"),
             Question::Pause { problem: Some(problem), .. } => format!("ask again: {problem}"),
+            Question::Uncertain { tool, .. } => format!("ask uncertain {tool}"),
             Question::Message | Question::NoSnapshot { .. } => "ask".to_owned(),
         },
         RunEvent::Finished { status, error, output, .. } => {

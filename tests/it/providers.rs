@@ -448,6 +448,7 @@ async fn tools_and_parameters_are_sent_as_a_strict_server_wants_them() {
         description: String::new(),
         parameters,
         risk: ToolRisk::Read,
+        repeat: None,
     };
     let decide = ParsingTool {
         name: "decide".to_owned(),

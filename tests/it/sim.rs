@@ -6,6 +6,7 @@
 mod answers;
 pub(crate) mod luck;
 mod program;
+mod resume;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +21,7 @@ use synthdev::engine::effect::{Effect, Question};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Input;
 use synthdev::engine::machine::{Machine, Output};
-use synthdev::engine::replay::replay;
+use synthdev::engine::replay::{Replayed, replay};
 use synthdev::engine::spec::RunSpec;
 
 use super::support::requests;
@@ -71,6 +72,8 @@ fn any_weather_ends_well_and_replays_the_same() {
         "asked limit",
         "asked pause",
         "asked failed",
+        "asked uncertain",
+        "resumed",
     ];
     let missing: Vec<&&str> = must.iter().filter(|what| !happens(what)).collect();
     assert!(one.is_some() || missing.is_empty(), "never happens: {missing:?}");
@@ -92,6 +95,9 @@ struct Weather {
     /// Before how many inputs of a hundred the machine is thrown away and rebuilt from its inputs.
     restarts: usize,
     lost_required: bool,
+    /// Somebody is there to be asked, and how often a run that stood still went on.
+    present: bool,
+    resumed: usize,
 }
 
 impl Weather {
@@ -102,6 +108,8 @@ impl Weather {
         Self {
             luck,
             machine: Machine::new(Arc::clone(&spec)),
+            present: spec.interactive,
+            resumed: 0,
             spec,
             inputs: Vec::new(),
             events: Vec::new(),
@@ -117,13 +125,26 @@ impl Weather {
 
     fn play(mut self) -> (RunStatus, usize, Vec<String>) {
         self.feed(Input::Started { seed: 7 });
-        while !self.machine.is_over() {
-            if self.luck.chance(self.restarts) {
-                let (machine, events) = replay(Arc::clone(&self.spec), self.inputs.clone());
-                assert!(events == self.events, "the machine that was rebuilt tells another story");
-                self.machine = machine;
+        loop {
+            let more = self.inputs.len() < MOST_INPUTS;
+            if self.machine.is_over() {
+                let parked = !self.machine.pauses().is_empty();
+                if !parked || !more || self.luck.chance(40) {
+                    break;
+                }
+                let input = self.resume();
+                self.feed(input);
+                continue;
             }
-            let input = if self.inputs.len() < MOST_INPUTS { self.next() } else { end() };
+            if self.luck.chance(self.restarts) {
+                self.rebuild();
+            }
+            let dies = more && self.luck.chance(2);
+            let input = match more {
+                true if dies => self.resume(),
+                true => self.next(),
+                false => end(),
+            };
             self.feed(input);
         }
         self.check_end();
@@ -137,7 +158,7 @@ impl Weather {
             let partial = answers::partial(&mut self.luck, &self.pending);
             return Input::Cancelled { partial, end: self.luck.chance(30) };
         }
-        if self.spec.interactive && self.luck.chance(2) {
+        if self.present && self.luck.chance(2) {
             return Input::Said { text: "by the way".to_owned() };
         }
         if self.luck.chance(5)
@@ -198,7 +219,15 @@ impl Weather {
             "nothing is waited for after {:#?}",
             self.events.iter().rev().take(6).collect::<Vec<_>>()
         );
-        assert!(!over || self.pending.is_empty(), "over, and still waiting: {:?}", self.pending);
+        let parked = over && !self.machine.pauses().is_empty();
+        let left = |effect: &Effect| {
+            !parked
+                || !matches!(
+                    effect,
+                    Effect::SetTimer { .. } | Effect::AskPerson { .. } | Effect::AskApproval { .. }
+                )
+        };
+        assert!(!over || !self.pending.iter().any(left), "over, and still waiting: {:?}", self.pending);
     }
 
     /// Whether an answer is one that must change nothing: too late, or of another kind than what is asked.
@@ -219,7 +248,8 @@ impl Weather {
                 Effect::Abort { call } => {
                     let at = self.pending.iter().position(|effect| answers::call_of(effect) == Some(*call));
                     self.past.push(*call);
-                    self.pending.remove(at.expect("only what is pending can be stopped"));
+                    let at = at.expect("only what is pending can be stopped");
+                    self.pending.remove(at);
                     continue;
                 }
                 Effect::Finish => continue,
@@ -228,7 +258,7 @@ impl Weather {
                 }
                 Effect::RunTool { invocation, risk, .. } => self.may_run(invocation, *risk),
                 Effect::AskPerson { .. } => {
-                    assert!(self.spec.interactive || self.is_chat(), "nobody is there")
+                    assert!(self.present || self.is_chat(), "nobody is there")
                 }
                 Effect::Evaluate { .. } | Effect::AskApproval { .. } | Effect::SetTimer { .. } => {}
             }
@@ -256,7 +286,7 @@ impl Weather {
 
     fn check_end(&mut self) {
         let ends = self.events.iter().filter(|(_, event)| matches!(event, RunEvent::Finished { .. })).count();
-        assert_eq!(ends, 1, "told once that it ended");
+        assert_eq!(ends, 1 + self.resumed, "told each time that it stands still or ended");
         let Some((_, RunEvent::Finished { status, error, path, .. })) = self.events.last() else {
             panic!("the end is the last event")
         };
@@ -268,9 +298,9 @@ impl Weather {
         assert!(!self.lost_required || *status != RunStatus::Completed, "a required snapshot was missing");
 
         let progress = self.machine.progress();
-        let after = self.machine.handle(Timestamp(0), end());
+        let after = self.machine.handle(Timestamp(0), Input::Said { text: "hello?".to_owned() });
         assert!(after.events.is_empty() && after.effects.is_empty(), "over is over");
-        let (machine, events) = replay(Arc::clone(&self.spec), self.inputs.clone());
+        let Replayed { machine, events, .. } = replay(Arc::clone(&self.spec), self.inputs.clone());
         assert!(events == self.events, "replay differs");
         assert_eq!(machine.progress(), progress);
         if self.luck.chance(10) {
@@ -313,7 +343,7 @@ impl Weather {
             let text = serde_json::to_string(input).unwrap();
             (*at, serde_json::from_str::<Input>(&text).unwrap())
         });
-        let (_, events) = replay(Arc::new(spec), rows);
+        let Replayed { events, .. } = replay(Arc::new(spec), rows);
         assert!(events == self.events, "replay of the journal differs");
     }
 }
@@ -330,6 +360,8 @@ fn kind(event: &RunEvent) -> Option<String> {
         RunEvent::PersonAsked { question: Question::Limit { .. }, .. } => "asked limit".to_owned(),
         RunEvent::PersonAsked { question: Question::Pause { .. }, .. } => "asked pause".to_owned(),
         RunEvent::PersonAsked { question: Question::Failed { .. }, .. } => "asked failed".to_owned(),
+        RunEvent::PersonAsked { question: Question::Uncertain { .. }, .. } => "asked uncertain".to_owned(),
+        RunEvent::Resumed { .. } => "resumed".to_owned(),
         _ => return None,
     })
 }

@@ -9,7 +9,7 @@ use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::domain::cost::Usage;
 use synthdev::domain::failure::Failure;
 use synthdev::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
-use synthdev::domain::journal::{Row, RowKind, RunHeader, RunProgress, RunStatus};
+use synthdev::domain::journal::{Row, RowKind, RunHeader, RunProgress, RunQuery, RunStatus};
 use synthdev::ports::run_store::RunStore;
 use tempfile::TempDir;
 
@@ -41,11 +41,13 @@ fn header(id: &str, started: i64) -> RunHeader {
         project: "/home/someone/project".to_owned(),
         started: Timestamp(started),
         pid: std::process::id(),
+        origin: None,
+        worktree: None,
     }
 }
 
 fn row(call: Option<u64>, body: impl Into<String>) -> Row {
-    Row { kind: RowKind::Input, at: Timestamp(7), call: call.map(CallId), body: body.into() }
+    Row::new(RowKind::Input, Timestamp(7), call.map(CallId), body)
 }
 
 fn progress(status: RunStatus) -> RunProgress {
@@ -58,6 +60,7 @@ fn progress(status: RunStatus) -> RunProgress {
         output: Some(serde_json::json!({"text": "done", "n": [1, 2]})),
         error: Some(Failure::new("no_transition", "no way on", "state `review`").hint("add a transition")),
         updated: Timestamp(99),
+        pauses: Vec::new(),
     }
 }
 
@@ -78,7 +81,8 @@ fn what_is_written_is_read_by_another_process_while_the_run_goes_on() {
     store.create(&begun).unwrap();
     let first = [
         row(None, "{\"input\":\"started\",\"seed\":1}"),
-        Row { kind: RowKind::Intent, at: Timestamp(8), call: Some(CallId(3)), body: "{}".to_owned() },
+        Row::new(RowKind::Intent, Timestamp(8), Some(CallId(3)), "{}"),
+        Row { digest: Some(u64::MAX - 1), ..Row::new(RowKind::Begun, Timestamp(8), Some(CallId(3)), "{}") },
     ];
     store.append(&begun.id, &first, None).unwrap();
 
@@ -92,7 +96,7 @@ fn what_is_written_is_read_by_another_process_while_the_run_goes_on() {
     let seen = other.find("2k7f9q3mx4tz").unwrap();
     assert_eq!(seen.progress, failed, "a failed run keeps its path, costs and error (HIST-9)");
     assert_eq!((seen.input, seen.project, seen.started), (begun.input, begun.project, Timestamp(5)));
-    assert_eq!(other.load(&begun.id).unwrap().1.len(), 3);
+    assert_eq!(other.load(&begun.id).unwrap().1.len(), 4);
 }
 
 #[test]
@@ -119,7 +123,7 @@ fn every_status_comes_back() {
 fn reading_before_the_first_run_creates_nothing() {
     let place = Place::new();
     let store = place.store();
-    assert_eq!(store.list(0).unwrap(), []);
+    assert_eq!(store.list(&RunQuery::newest(0)).unwrap(), []);
     assert!(store.find("x").unwrap_err().message.contains("no run `x`"));
     assert!(store.load(&RunId::from("x")).unwrap_err().message.contains("no run `x`"));
     store.sync().unwrap();
@@ -156,7 +160,9 @@ fn lists_are_newest_first_and_prefixes_are_enough() {
     for (id, at) in [("k1", 10), ("k3", 30), ("k2", 20), ("m", 5), ("k", 1), ("K9", 2), ("k10", 30)] {
         store.create(&header(id, at)).unwrap();
     }
-    let ids = |limit| -> Vec<String> { store.list(limit).unwrap().into_iter().map(|run| run.id.0).collect() };
+    let ids = |limit| -> Vec<String> {
+        store.list(&RunQuery::newest(limit)).unwrap().into_iter().map(|run| run.id.0).collect()
+    };
     assert_eq!(ids(0), ["k10", "k3", "k2", "k1", "m", "K9", "k"]);
     assert_eq!(ids(2), ["k10", "k3"]);
     for (typed, found) in [("k", "k"), ("k3", "k3"), ("m", "m"), ("K", "K9"), ("k10", "k10"), ("k1", "k1")] {
@@ -183,29 +189,35 @@ fn an_ambiguous_prefix_shows_the_newest_five() {
 fn two_writers_in_many_threads_lose_nothing() {
     let place = Place::new();
     let (one, other) = (place.store(), place.store());
-    one.create(&header("shared", 1)).unwrap();
+    one.create(&header("shared one", 1)).unwrap();
+    other.create(&header("shared other", 1)).unwrap();
+    let shared = |store| RunId::from(if std::ptr::eq(store, &one) { "shared one" } else { "shared other" });
     std::thread::scope(|scope| {
         for (number, store) in [&one, &other, &one, &other].into_iter().enumerate() {
+            let shared = shared(store);
             scope.spawn(move || {
                 let own = header(&format!("own{number}"), 2);
                 store.create(&own).unwrap();
                 for at in 0..50 {
                     let rows = [row(Some(at), format!("{number}")), row(None, "second of the pair")];
-                    store.append(&RunId::from("shared"), &rows, None).unwrap();
+                    store.append(&shared, &rows, None).unwrap();
                     store.append(&own.id, &rows[..1], Some(&progress(RunStatus::Running))).unwrap();
                 }
             });
         }
         scope.spawn(|| (0..20).for_each(|_| one.sync().unwrap()));
-        scope.spawn(|| (0..20).for_each(|_| assert!(!other.list(0).unwrap().is_empty())));
+        scope.spawn(|| (0..20).for_each(|_| assert!(!other.list(&RunQuery::newest(0)).unwrap().is_empty())));
     });
-    let (_, rows) = one.load(&RunId::from("shared")).unwrap();
-    assert_eq!(rows.len(), 4 * 50 * 2);
-    assert!(rows.chunks(2).all(|pair| pair[1].body == "second of the pair"), "an append is never split");
-    for number in 0..4_u64 {
-        let calls = rows.iter().filter(|row| row.body == number.to_string()).map(|row| row.call.unwrap().0);
-        assert!(calls.eq(0..50), "each writer's rows are in its order");
-        assert_eq!(other.load(&RunId(format!("own{number}"))).unwrap().1.len(), 50);
+    for (run, writers) in [("shared one", [0, 2]), ("shared other", [1, 3_u64])] {
+        let (_, rows) = one.load(&RunId::from(run)).unwrap();
+        assert_eq!(rows.len(), 2 * 50 * 2);
+        assert!(rows.chunks(2).all(|pair| pair[1].body == "second of the pair"), "an append is never split");
+        for number in writers {
+            let calls =
+                rows.iter().filter(|row| row.body == number.to_string()).map(|row| row.call.unwrap().0);
+            assert!(calls.eq(0..50), "each writer's rows are in its order");
+            assert_eq!(other.load(&RunId(format!("own{number}"))).unwrap().1.len(), 50);
+        }
     }
 }
 
@@ -218,7 +230,7 @@ fn twenty_stores_made_at_once_are_one() {
             scope.spawn(move || store.create(&header(&format!("r{number}"), number)).unwrap());
         }
     });
-    assert_eq!(place.store().list(0).unwrap().len(), 20);
+    assert_eq!(place.store().list(&RunQuery::newest(0)).unwrap().len(), 20);
 }
 
 #[test]

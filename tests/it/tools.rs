@@ -4,6 +4,7 @@ mod commands;
 mod confinement;
 mod files;
 mod http;
+mod restart;
 mod searching;
 mod steps;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use super::write::Refusal;
+use super::refusal::Refusal;
 use crate::domain::ids::RunId;
 use crate::ports::run_store::StoreError;
 
@@ -52,13 +52,45 @@ pub(super) fn io(path: &Path, action: &str, error: &std::io::Error) -> StoreErro
     }
 }
 
+/// `run` is what the call was about; a token is never shown.
 pub(super) fn refused(path: &Path, run: &RunId, refusal: Refusal) -> StoreError {
+    let words = |message: String, hint: &str| StoreError { message, hint: Some(hint.to_owned()) };
+    let own = |pid: u32| if pid == std::process::id() { ", this process" } else { "" };
     match refusal {
-        Refusal::Exists => StoreError {
-            message: format!("run {run} is already in the run history {}", path.display()),
-            hint: Some("start again: a new run draws a new id".to_owned()),
-        },
+        Refusal::Exists => words(
+            format!("run {run} is already in the run history {}", path.display()),
+            "start again: a new run draws a new id",
+        ),
         Refusal::Unknown => unknown_run(run.as_str()),
+        Refusal::UnknownOf { run } => unknown_run(run.as_str()),
+        Refusal::Lost { pid } => words(
+            format!("run {run} is now driven by process {pid}{}", own(pid)),
+            "it goes on there; nothing more is written from here",
+        ),
+        Refusal::NotClaimed => words(
+            format!("run {run} is not driven by this process, so nothing was written to it"),
+            "resume the run first",
+        ),
+        Refusal::Driven { pid } => words(
+            format!("run {run} is running in process {pid}{}", own(pid)),
+            "wait until it pauses or ends, cancel it there, or end that process",
+        ),
+        Refusal::StillRunning { run, pid } => words(
+            format!("run {run} is running in process {pid}{}: nothing was removed", own(pid)),
+            "wait until it ends or cancel it, or leave it out",
+        ),
+        Refusal::UnknownToken => words(
+            "the resume token is not known: it was mistyped, belongs to another machine, or its run has ended".to_owned(),
+            "`synthdev runs list` shows the runs that wait; a paused one gives a new token",
+        ),
+        Refusal::ExpiredToken => words(
+            "the resume token has expired; its run is still paused".to_owned(),
+            "ask for a new token of the same run",
+        ),
+        Refusal::TokenExists => words(
+            "this resume token is already in use".to_owned(),
+            "draw another one",
+        ),
     }
 }
 

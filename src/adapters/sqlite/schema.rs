@@ -1,11 +1,13 @@
-//! The tables, and the step from an empty file to the present version.
+//! The tables, and the steps from an empty or older file to the present version.
+//!
+//! A step is never changed once it was released: files of its version exist.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 /// `PRAGMA application_id`: "SynD". Tells our file from any other SQLite file.
 pub(super) const APPLICATION_ID: i32 = 0x5379_6e44;
 /// `PRAGMA user_version` of a file that this program writes.
-pub(super) const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 2;
 
 /// - `runs` never changes after the start; `progress` is small and rewritten at state boundaries, so a long
 ///   input is not written again with it.
@@ -57,13 +59,92 @@ CREATE TABLE rows(
 ) WITHOUT ROWID;
 ";
 
-/// Brings a file of an older version to the present one, in one transaction. Two processes may both try:
-/// the second finds the work done.
+/// - `runs.key` is taken from `counters` and never given twice, so what an old process still knows of a removed
+///   run cannot meet a new one.
+/// - `progress` has what lists look at first, and what can be long last. `claim` is the number of the driver's
+///   claim; 0 is a run that nobody drives. Its default lets a program of version 1, still open on this file, go on.
+/// - `words` is the search index: no texts, only where which word is. A row's number in it is `run << 32 | seq`;
+///   `seq` 0 is the run's input.
+/// - `behind` has the runs whose index may end before their rows; `next` is the first `seq` that is not indexed.
+/// - `tokens` of pauses, by hash; `used` ones keep what was answered.
+const VERSION_2: &str = "
+ALTER TABLE runs ADD COLUMN origin_run TEXT;
+ALTER TABLE runs ADD COLUMN origin_kind TEXT;
+ALTER TABLE runs ADD COLUMN origin_step INTEGER;
+ALTER TABLE runs ADD COLUMN worktree TEXT;
+CREATE INDEX runs_workflow ON runs(workflow, started);
+CREATE INDEX runs_project ON runs(project, started);
+CREATE INDEX runs_origin ON runs(origin_run) WHERE origin_run IS NOT NULL;
+CREATE INDEX runs_spec ON runs(spec);
+CREATE TABLE progress_2(
+  run INTEGER PRIMARY KEY REFERENCES runs(key) ON DELETE CASCADE,
+  claim INTEGER NOT NULL DEFAULT 0,
+  status TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  process TEXT NOT NULL,
+  updated INTEGER NOT NULL,
+  prompt INTEGER NOT NULL,
+  completion INTEGER NOT NULL,
+  cached INTEGER NOT NULL,
+  reasoning INTEGER NOT NULL,
+  cost_usd REAL,
+  snapshot TEXT,
+  path TEXT NOT NULL,
+  pauses TEXT,
+  error TEXT,
+  output TEXT
+);
+INSERT INTO progress_2(run, status, pid, process, updated, prompt, completion, cached, reasoning, cost_usd,
+    snapshot, path, error, output)
+  SELECT run, status, pid, process, updated, prompt, completion, cached, reasoning, cost_usd,
+    snapshot, path, error, output FROM progress;
+DROP TABLE progress;
+ALTER TABLE progress_2 RENAME TO progress;
+CREATE INDEX progress_status ON progress(status);
+ALTER TABLE rows ADD COLUMN digest INTEGER;
+CREATE INDEX rows_blob ON rows(blob) WHERE blob IS NOT NULL;
+CREATE TABLE counters(
+  one INTEGER PRIMARY KEY CHECK(one = 1),
+  runs INTEGER NOT NULL,
+  claims INTEGER NOT NULL
+);
+INSERT INTO counters SELECT 1, coalesce(max(key), 0), 0 FROM runs;
+CREATE TABLE tokens(
+  hash TEXT PRIMARY KEY NOT NULL,
+  run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
+  call INTEGER NOT NULL,
+  definition_hash TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  expires INTEGER NOT NULL,
+  tries INTEGER NOT NULL,
+  used INTEGER,
+  results_hash TEXT,
+  answer TEXT
+) WITHOUT ROWID;
+CREATE INDEX tokens_run ON tokens(run);
+CREATE TABLE behind(
+  run INTEGER PRIMARY KEY REFERENCES runs(key) ON DELETE CASCADE,
+  next INTEGER NOT NULL
+);
+INSERT INTO behind SELECT key, 0 FROM runs;
+CREATE VIRTUAL TABLE words USING fts5(
+  text, content='', contentless_delete=1, detail=full, prefix='2 3', tokenize='unicode61 remove_diacritics 2'
+);
+";
+
+/// Brings a file of an older version to the present one, in one transaction: a kill leaves the old version or the
+/// new one. Two processes may both try: the second finds the work done.
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if number(&transaction, "user_version")? == 0 {
+    let found = number(&transaction, "user_version")?;
+    if found < 1 {
         transaction.execute_batch(VERSION_1)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    if found < 2 {
+        transaction.execute_batch(VERSION_2)?;
+    }
+    if found < VERSION {
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     transaction.commit()

@@ -36,6 +36,11 @@ pub(super) fn fold(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
+/// Size of the log; 0 when there is none.
+pub(super) fn log_bytes(database: &Path) -> u64 {
+    std::fs::metadata(log_of(database)).map_or(0, |metadata| metadata.len())
+}
+
 /// The log's name in its directory must survive too. It stays while the store is open.
 fn sync_directory_once(database: &Path, done: &AtomicBool) -> Result<(), StoreError> {
     if done.load(Ordering::Relaxed) || cfg!(not(unix)) {

@@ -1,13 +1,14 @@
-//! Starting a run and appending to it: one transaction each.
+//! Starting a run and appending to it: one transaction each, by the run's driver only.
 
 use std::collections::HashMap;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
-use sha2::{Digest, Sha256};
 
-use super::process;
+use super::queue::Queue;
+use super::refusal::{self, Outcome, Refusal};
+use super::{blob, process};
 use crate::domain::ids::RunId;
-use crate::domain::journal::{Row, RowKind, RunHeader, RunProgress};
+use crate::domain::journal::{Row, RunHeader, RunProgress};
 
 /// Longer bodies are stored once by content hash (architecture §7).
 const INLINE_LIMIT: usize = 128 * 1024;
@@ -17,55 +18,53 @@ const PREVIEW: usize = 200;
 /// The writing connection with what it needs not look up again.
 #[derive(Debug)]
 pub(super) struct Writer {
-    connection: Connection,
-    keys: HashMap<RunId, i64>,
-    pid: u32,
-    process: String,
+    pub(super) connection: Connection,
+    /// Runs that this process drives, or did until another one claimed them.
+    pub(super) desks: HashMap<RunId, Desk>,
+    pub(super) queue: Queue,
+    pub(super) me: Me,
 }
 
-/// A call that was understood and declined.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Refusal {
-    Exists,
-    Unknown,
+/// This process, as the store knows it.
+#[derive(Clone, Debug)]
+pub(super) struct Me {
+    pub(super) pid: u32,
+    pub(super) identity: String,
+}
+
+/// What a driver knows of its run. True as long as the claim is: nobody else writes rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Desk {
+    pub(super) key: i64,
+    pub(super) claim: i64,
+    /// Number of the next row.
+    pub(super) next: i64,
+    /// The run was said to be over: its index may have been closed.
+    pub(super) over: bool,
 }
 
 impl Writer {
     pub(super) fn new(connection: Connection) -> Self {
         let pid = std::process::id();
-        Self { connection, keys: HashMap::new(), pid, process: process::identity(pid) }
+        let me = Me { pid, identity: process::identity(pid) };
+        Self { connection, desks: HashMap::new(), queue: Queue::default(), me }
     }
 
-    pub(super) fn create(&mut self, header: &RunHeader) -> rusqlite::Result<Result<(), Refusal>> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let spec = store_blob(&transaction, &header.spec)?;
-        let inserted = transaction
-            .prepare_cached(
-                "INSERT INTO runs(id, workflow, definition_hash, input, project, started, spec)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .execute(params![
-                header.id.0,
-                header.workflow,
-                header.definition_hash,
-                header.input,
-                header.project,
-                header.started.0,
-                spec
-            ]);
-        match inserted {
-            Ok(_) => {}
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
-                return Ok(Err(Refusal::Exists));
-            }
-            Err(error) => return Err(error),
+    pub(super) fn create(&mut self, header: &RunHeader) -> Outcome<()> {
+        let transaction = begin(&mut self.connection)?;
+        let (key, claim) = next_numbers(&transaction)?;
+        if !insert_run(&transaction, key, header)? {
+            return Ok(Err(Refusal::Exists));
         }
-        let key = transaction.last_insert_rowid();
-        let process =
-            if header.pid == self.pid { self.process.clone() } else { process::identity(header.pid) };
-        write_progress(&transaction, key, &RunProgress::begun(header.started), header.pid, &process)?;
+        let identity = match header.pid {
+            pid if pid == self.me.pid => self.me.identity.clone(),
+            pid => process::identity(pid),
+        };
+        let driver = Me { pid: header.pid, identity };
+        insert_progress(&transaction, key, claim, &RunProgress::begun(header.started), &driver)?;
         transaction.commit()?;
-        self.keys.insert(header.id.clone(), key);
+        self.desks.insert(header.id.clone(), Desk { key, claim, next: 1, over: false });
+        self.queue.push(key, 0, std::iter::once(Some(input_words(&header.workflow, &header.input))));
         Ok(Ok(()))
     }
 
@@ -75,96 +74,206 @@ impl Writer {
         run: &RunId,
         rows: &[Row],
         progress: Option<&RunProgress>,
-    ) -> rusqlite::Result<Result<(), Refusal>> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let key = match self.keys.get(run) {
-            Some(key) => *key,
-            None => match key_of(&transaction, run)? {
-                Some(key) => *self.keys.entry(run.clone()).or_insert(key),
-                None => return Ok(Err(Refusal::Unknown)),
-            },
+    ) -> Outcome<()> {
+        let Some(desk) = self.desks.get_mut(run) else {
+            return Ok(Err(match key_of(&self.connection, run)? {
+                Some(_) => Refusal::NotClaimed,
+                None => Refusal::Unknown,
+            }));
         };
-        append_rows(&transaction, key, rows)?;
-        if let Some(progress) = progress {
-            write_progress(&transaction, key, progress, self.pid, &self.process)?;
+        let transaction = begin(&mut self.connection)?;
+        if !put(&transaction, desk, rows, progress, &self.me)? {
+            return refusal::of_former_driver(&transaction, run).map(Err);
         }
+        transaction.commit()?;
+        desk.written(rows, progress, &mut self.queue);
+        Ok(Ok(()))
+    }
+
+    /// A run that was made elsewhere. Its words are found by the first search.
+    pub(super) fn import(&mut self, header: &RunHeader, rows: &[Row], progress: &RunProgress) -> Outcome<()> {
+        let transaction = begin(&mut self.connection)?;
+        let (key, _) = next_numbers(&transaction)?;
+        if !insert_run(&transaction, key, header)? {
+            return Ok(Err(Refusal::Exists));
+        }
+        // no process has this identity: a run that was running there is interrupted here
+        let nobody = Me { pid: header.pid, identity: "imported".to_owned() };
+        insert_progress(&transaction, key, 0, progress, &nobody)?;
+        put(&transaction, &Desk { key, claim: 0, next: 1, over: false }, rows, None, &nobody)?;
         transaction.commit()?;
         Ok(Ok(()))
     }
 }
 
-fn key_of(transaction: &Transaction<'_>, run: &RunId) -> rusqlite::Result<Option<i64>> {
-    transaction
+impl Desk {
+    /// After the commit: the numbers that were given, and the words that wait for the index.
+    pub(super) fn written(&mut self, rows: &[Row], progress: Option<&RunProgress>, queue: &mut Queue) {
+        queue.push(self.key, self.next, rows.iter().map(|row| row.words.clone()));
+        self.next += i64::try_from(rows.len()).unwrap_or(0);
+        if let Some(progress) = progress {
+            self.over = progress.status.is_over();
+        }
+    }
+}
+
+pub(super) fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+pub(super) fn key_of(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<i64>> {
+    connection
         .prepare_cached("SELECT key FROM runs WHERE id = ?1")?
         .query_row([run.as_str()], |row| row.get(0))
         .optional()
 }
 
-/// Numbers are given inside the transaction, so two processes never give the same one.
-fn append_rows(transaction: &Transaction<'_>, key: i64, rows: &[Row]) -> rusqlite::Result<()> {
+/// A run key and a claim that were never given before.
+pub(super) fn next_numbers(transaction: &Transaction<'_>) -> rusqlite::Result<(i64, i64)> {
+    transaction
+        .prepare_cached(
+            "UPDATE counters SET claims = claims + 1, runs = 1 + max(runs, (SELECT coalesce(max(key), 0) FROM runs))
+             RETURNING runs, claims",
+        )?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Inside a transaction: rows and progress, if the desk's claim still holds; `false` if not.
+pub(super) fn put(
+    transaction: &Transaction<'_>,
+    desk: &Desk,
+    rows: &[Row],
+    progress: Option<&RunProgress>,
+    me: &Me,
+) -> rusqlite::Result<bool> {
+    if desk.over && !rows.is_empty() {
+        mark_behind(transaction, desk.key, desk.next)?;
+    }
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO rows(run, seq, kind, at, call, body, blob, length)
-         VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM rows WHERE run = ?1), ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO rows(run, seq, kind, at, call, body, blob, length, digest)
+         SELECT run, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM progress WHERE run = ?1 AND claim = ?2",
     )?;
-    for row in rows {
-        let kind = match row.kind {
-            RowKind::Intent => "intent",
-            RowKind::Input => "input",
-        };
+    for (row, seq) in rows.iter().zip(desk.next..) {
         let long = row.body.len() > INLINE_LIMIT;
-        let blob = if long { Some(store_blob(transaction, &row.body)?) } else { None };
+        let blob = if long { Some(blob::store(transaction, &row.body)?) } else { None };
         let body = if long { preview(&row.body) } else { row.body.as_str() };
         // call ids are counted from zero: they stay far below 2^63
         let call = row.call.map(|call| call.0.cast_signed());
-        insert.execute(params![key, kind, row.at.0, call, body, blob, count(row.body.len() as u64)])?;
+        let digest = row.digest.map(u64::cast_signed);
+        let length = count(row.body.len() as u64);
+        let (key, claim) = (desk.key, desk.claim);
+        let kind = row.kind.as_str();
+        if insert.execute(params![key, claim, seq, kind, row.at.0, call, body, blob, length, digest])? == 0 {
+            return Ok(false);
+        }
     }
+    progress.map_or(Ok(true), |progress| update_progress(transaction, desk, progress, me))
+}
+
+/// The run may have rows from `next` on that are not in the index.
+pub(super) fn mark_behind(transaction: &Transaction<'_>, key: i64, next: i64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("INSERT INTO behind(run, next) VALUES (?1, ?2) ON CONFLICT(run) DO NOTHING")?
+        .execute([key, next])?;
     Ok(())
 }
 
-fn write_progress(
-    transaction: &Transaction<'_>,
-    key: i64,
-    progress: &RunProgress,
-    pid: u32,
-    process: &str,
-) -> rusqlite::Result<()> {
-    transaction
+/// What a search finds of the run itself.
+pub(super) fn input_words(workflow: &str, input: &str) -> String {
+    format!("{workflow}\n{input}")
+}
+
+/// `false` if the id is taken.
+fn insert_run(transaction: &Transaction<'_>, key: i64, header: &RunHeader) -> rusqlite::Result<bool> {
+    let spec = blob::store(transaction, &header.spec)?;
+    let origin = header.origin.as_ref();
+    let inserted = transaction
         .prepare_cached(
-            "INSERT OR REPLACE INTO progress(run, status, path, prompt, completion, cached, reasoning,
-               cost_usd, snapshot, output, error, updated, pid, process)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+            "INSERT INTO runs(key, id, workflow, definition_hash, input, project, started, spec, origin_run,
+               origin_kind, origin_step, worktree)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             key,
+            header.id.0,
+            header.workflow,
+            header.definition_hash,
+            header.input,
+            header.project,
+            header.started.0,
+            spec,
+            origin.map(|origin| origin.run.as_str()),
+            origin.map(|origin| origin.kind.as_str()),
+            origin.and_then(|origin| origin.step),
+            header.worktree.as_ref().map(json).transpose()?,
+        ]);
+    match inserted {
+        Ok(_) => {}
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    mark_behind(transaction, key, 0)?;
+    Ok(true)
+}
+
+fn insert_progress(
+    transaction: &Transaction<'_>,
+    key: i64,
+    claim: i64,
+    progress: &RunProgress,
+    driver: &Me,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO progress(run, claim, status, pid, process, updated, prompt, completion, cached, reasoning,
+               path) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, '[]')",
+        )?
+        .execute(params![
+            key,
+            claim,
             progress.status.as_str(),
-            json(&progress.path)?,
+            driver.pid,
+            driver.identity,
+            progress.updated.0
+        ])?;
+    update_progress(transaction, &Desk { key, claim, next: 1, over: false }, progress, driver)?;
+    Ok(())
+}
+
+/// `false` if the desk's claim no longer holds.
+fn update_progress(
+    transaction: &Transaction<'_>,
+    desk: &Desk,
+    progress: &RunProgress,
+    me: &Me,
+) -> rusqlite::Result<bool> {
+    let pauses = if progress.pauses.is_empty() { None } else { Some(json(&progress.pauses)?) };
+    let changed = transaction
+        .prepare_cached(
+            "UPDATE progress SET status = ?3, pid = ?4, process = ?5, updated = ?6, prompt = ?7, completion = ?8,
+               cached = ?9, reasoning = ?10, cost_usd = ?11, snapshot = ?12, path = ?13, pauses = ?14, error = ?15,
+               output = ?16
+             WHERE run = ?1 AND claim = ?2",
+        )?
+        .execute(params![
+            desk.key,
+            desk.claim,
+            progress.status.as_str(),
+            me.pid,
+            me.identity,
+            progress.updated.0,
             count(progress.usage.prompt),
             count(progress.usage.completion),
             count(progress.usage.cached),
             count(progress.usage.reasoning),
             progress.cost_usd,
             progress.snapshot.as_ref().map(|id| id.as_str()),
-            progress.output.as_ref().map(json).transpose()?,
+            json(&progress.path)?,
+            pauses,
             progress.error.as_ref().map(json).transpose()?,
-            progress.updated.0,
-            pid,
-            process,
+            progress.output.as_ref().map(json).transpose()?,
         ])?;
-    Ok(())
-}
-
-/// Stores a text once; returns its hash.
-fn store_blob(transaction: &Transaction<'_>, text: &str) -> rusqlite::Result<String> {
-    let hash = hex(&Sha256::digest(text.as_bytes()));
-    transaction
-        .prepare_cached("INSERT INTO blobs(hash, bytes) VALUES (?1, ?2) ON CONFLICT(hash) DO NOTHING")?
-        .execute(params![hash, text.as_bytes()])?;
-    Ok(hash)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    Ok(changed > 0)
 }
 
 fn preview(text: &str) -> &str {

@@ -1,26 +1,35 @@
 //! Replaces a file's content in one step: readers see the old or the new text, never half (TOOL-7).
-//! Leaves no temporary file behind, and no directory it made for a file that could not be written (ERR-17).
+//! Leaves no temporary file behind, and no directory it made for a file that could not be written (ERR-17). What a
+//! killed process left is removed by the next write of the same file, or by `sweep`.
+
+mod temporary;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use uuid::Uuid;
+use temporary::Temporary;
+#[cfg(test)]
+pub(super) use temporary::places;
+pub(super) use temporary::sweep;
 
 /// Writes `bytes` to `path`, keeping the mode of the file that was there. `path` must be free of links.
 ///
 /// # Errors
 /// Whatever the system says; then nothing has changed.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
-    // beside the target, because a rename is atomic only within one file system
-    let temporary = directory.join(format!(".{}.tmp", Uuid::new_v4().simple()));
-    let result = fill(&temporary, path, bytes).and_then(|()| fs::rename(&temporary, path));
-    if result.is_err() {
-        // best effort: the first error is the one that matters
-        let _ = fs::remove_file(&temporary);
-    }
-    result
+    let permissions = fs::metadata(path).ok().map(|existing| existing.permissions());
+    let mut temporary = Temporary::beside(path, permissions.is_some())?;
+    temporary.fill(bytes, permissions)?;
+    temporary.move_to(path)
+}
+
+/// The directories that do not exist yet, down to `directory`, outermost first.
+pub(super) fn missing_directories(directory: &Path) -> Vec<PathBuf> {
+    let missing = directory.ancestors().take_while(|path| !path.exists());
+    let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+    missing.reverse();
+    missing
 }
 
 /// Makes the missing directories down to `directory`, and tells which, outermost first.
@@ -28,9 +37,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Whatever the system says; then the ones already made are gone again.
 pub(super) fn make_directories(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let missing = directory.ancestors().take_while(|path| !path.exists());
-    let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
-    missing.reverse();
+    let missing = missing_directories(directory);
     for (made, path) in missing.iter().enumerate() {
         if let Err(error) = fs::create_dir(path) {
             remove_directories(&missing[..made]);
@@ -46,13 +53,4 @@ pub(super) fn remove_directories(made: &[PathBuf]) {
         // not empty any more: somebody else uses it by now
         let _ = fs::remove_dir(path);
     }
-}
-
-fn fill(temporary: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = fs::File::create_new(temporary)?;
-    file.write_all(bytes)?;
-    if let Ok(existing) = fs::metadata(target) {
-        file.set_permissions(existing.permissions())?;
-    }
-    file.sync_data()
 }

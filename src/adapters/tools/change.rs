@@ -26,29 +26,40 @@ pub(super) struct Change {
 impl Change {
     /// Carries the change out; answers with the directories it had to make. Nothing is half done on failure.
     pub(super) fn make(&self) -> Result<Vec<String>, String> {
-        if self.before.as_ref() == Some(&self.after) {
+        if self.is_nothing() {
             return Ok(Vec::new());
         }
-        let refuse = |why: String| format!("`{}` cannot be written: {why}", self.spot.relative);
-        if fs::metadata(&self.spot.absolute).is_ok_and(|found| found.permissions().readonly()) {
-            return Err(refuse("it is read-only".to_owned()));
-        }
-        let parent = self.spot.absolute.parent().unwrap_or(Path::new("/"));
-        let made = atomic::make_directories(parent).map_err(|error| refuse(reason(&error)))?;
+        self.permitted()?;
+        let made = atomic::make_directories(self.parent()).map_err(|error| self.refusal(&reason(&error)))?;
         if let Err(error) = atomic::replace(&self.spot.absolute, &self.after) {
             atomic::remove_directories(&made);
-            return Err(refuse(reason(&error)));
+            return Err(self.refusal(&reason(&error)));
         }
-        // the last one made is the parent itself, so names can be counted from the end of the relative path
-        let relative = Path::new(&self.spot.relative);
-        let mut names: Vec<String> = relative.ancestors().skip(1).take(made.len()).map(shown).collect();
-        names.reverse();
-        Ok(names)
+        Ok(self.names(made.len()))
+    }
+
+    /// Whether the file may be written at all, as far as that can be seen without trying.
+    pub(super) fn permitted(&self) -> Result<(), String> {
+        let read_only = |found: fs::Metadata| found.permissions().readonly();
+        if !self.is_nothing() && fs::metadata(&self.spot.absolute).is_ok_and(read_only) {
+            return Err(self.refusal("it is read-only"));
+        }
+        Ok(())
+    }
+
+    /// The directories that have to be made.
+    pub(super) fn missing_directories(&self) -> Vec<String> {
+        self.names(atomic::missing_directories(self.parent()).len())
     }
 
     /// The paths that differ afterwards.
     pub(super) fn changed(&self) -> Vec<String> {
-        if self.before.as_ref() == Some(&self.after) { Vec::new() } else { vec![self.spot.relative.clone()] }
+        if self.is_nothing() { Vec::new() } else { vec![self.spot.relative.clone()] }
+    }
+
+    /// The file stays as it is.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.before.as_ref() == Some(&self.after)
     }
 
     pub(super) fn preview(&self) -> ToolPreview {
@@ -66,6 +77,23 @@ impl Change {
         let diff = TextDiff::configure().timeout(Duration::from_millis(500)).diff_lines(before, after);
         let diff = diff.unified_diff().context_radius(3).header(old, &new).to_string();
         ToolPreview::Diff { path, diff: shorten(&diff, PREVIEW_CAP) }
+    }
+
+    fn parent(&self) -> &Path {
+        self.spot.absolute.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// The innermost `count` directories of the file. The last one made is its parent, so names can be counted from the
+    /// end of the relative path.
+    fn names(&self, count: usize) -> Vec<String> {
+        let relative = Path::new(&self.spot.relative);
+        let mut names: Vec<String> = relative.ancestors().skip(1).take(count).map(shown).collect();
+        names.reverse();
+        names
+    }
+
+    fn refusal(&self, why: &str) -> String {
+        format!("`{}` cannot be written: {why}", self.spot.relative)
     }
 }
 

@@ -67,6 +67,7 @@ pub(super) fn spec() -> ToolSpec {
                     "description": "With operation replace: what the section becomes, boundaries included."},
                 "encoding": encoding::schema("How all texts of this call stand for the file's bytes.")}}),
         risk: ToolRisk::Write,
+        repeat: None,
     }
 }
 
@@ -75,16 +76,25 @@ pub(super) fn plan(project: &Project, arguments: &Arguments) -> Result<Change, S
     edit(project, arguments).map(|(change, _)| change)
 }
 
+/// What the call would do, and answer.
+pub(super) fn foretell(project: &Project, arguments: &Arguments) -> Result<(Change, Answer), String> {
+    let (change, edit) = edit(project, arguments)?;
+    change.permitted()?;
+    let told = told(&change, &edit);
+    Ok((change, told))
+}
+
 pub(super) fn run(project: &Project, arguments: &Arguments) -> Answer {
-    let made = edit(project, arguments).and_then(|(change, edit)| change.make().map(|_| (change, edit)));
-    let (change, edit) = match made {
-        Ok(made) => made,
-        Err(problem) => return Answer::failed(problem),
-    };
+    let made =
+        edit(project, arguments).and_then(|(change, edit)| change.make().map(|_| told(&change, &edit)));
+    made.unwrap_or_else(Answer::failed)
+}
+
+fn told(change: &Change, edit: &Edit) -> Answer {
     let before = change.before.as_deref().unwrap_or_default();
     let name = change.spot.relative.as_str();
     let first = line_of(before, edit.span.start);
-    let removed = lines_in(&before[edit.span]);
+    let removed = lines_in(&before[edit.span.clone()]);
     let added = lines_in(&edit.text);
     Answer::succeeded(format!("edited {name} at line {first} (-{removed} +{added} lines)"))
         .fact("file_path", name)

@@ -52,6 +52,7 @@ pub(super) fn spec() -> ToolSpec {
                 "directory_path": {"type": "string", "minLength": 1, "default": ".",
                     "description": "Search only below this directory (or in this file), relative to the project's."}}}),
         risk: ToolRisk::Read,
+        repeat: None,
     }
 }
 

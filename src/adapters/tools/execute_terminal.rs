@@ -40,6 +40,7 @@ pub(super) fn spec(default: Duration) -> ToolSpec {
                 "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": LONGEST, "default": default.as_secs(),
                     "description": "Stop the command after this many seconds."}}}),
         risk: ToolRisk::Execute,
+        repeat: None,
     }
 }
 

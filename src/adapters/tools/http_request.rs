@@ -17,7 +17,7 @@ use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::domain::tool::ToolPreview;
+use crate::domain::tool::{Repeat, ToolPreview};
 
 use super::answer::Answer;
 use super::arguments::scalar;
@@ -66,6 +66,13 @@ pub(super) fn preview(arguments: &Arguments) -> ToolPreview {
         lines.push(body.as_str().map_or_else(|| format!("{body:#}"), str::to_owned));
     }
     ToolPreview::Text { text: lines.join("\n") }
+}
+
+/// Methods that by their definition only read are safe to repeat; whatever else was sent may have been received.
+pub(super) fn repeat(arguments: &Arguments) -> Repeat {
+    let method = arguments.method.as_deref().unwrap_or("GET");
+    let reads = ["GET", "HEAD", "OPTIONS"].iter().any(|name| method.eq_ignore_ascii_case(name));
+    if reads { Repeat::Safe } else { Repeat::Ask }
 }
 
 pub(super) async fn run(clients: &Clients, cap: usize, arguments: &Arguments) -> Answer {

@@ -79,6 +79,7 @@ pub(super) fn spec() -> ToolSpec {
                 "exclusion_list": {"type": "array", "items": {"type": "string"}, "default": EXCLUDED,
                     "description": "Names of files and directories to leave out, instead of the default list."}}}),
         risk: ToolRisk::Read,
+        repeat: None,
     }
 }
 

@@ -58,6 +58,7 @@ pub(super) fn spec() -> ToolSpec {
                 "end_line": {"type": "integer", "minimum": 1,
                     "description": "Last line to read, included; the end of the file when left out."}}}),
         risk: ToolRisk::Read,
+        repeat: None,
     }
 }
 

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::domain::scripted::ScriptedResult;
-use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use crate::domain::tool::{Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
 use crate::ports::tool::ToolPort;
 
 use super::arguments;
@@ -110,6 +110,19 @@ impl ToolPort for ScriptedTools {
 
     fn preview<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
         std::future::ready(None).boxed()
+    }
+
+    fn foresee<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
+        std::future::ready(None).boxed()
+    }
+
+    fn examine<'a>(&'a self, _: &'a ToolInvocation, _: &'a Foreseen) -> BoxFuture<'a, Standing> {
+        std::future::ready(Standing::NotBegun).boxed()
+    }
+
+    /// Nothing outside ever happens.
+    fn repeat(&self, _: &ToolInvocation) -> Repeat {
+        Repeat::Safe
     }
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {

@@ -48,6 +48,7 @@ pub(super) fn spec() -> ToolSpec {
                 "overwrite": {"type": "boolean", "default": true,
                     "description": "Replace the file if there is one; when false, an existing file is an error."}}}),
         risk: ToolRisk::Write,
+        repeat: None,
     }
 }
 
@@ -72,16 +73,24 @@ pub(super) fn plan(project: &Project, arguments: &Arguments) -> Result<Change, S
     Ok(Change { spot, before, after })
 }
 
+/// What the call would do, and answer.
+pub(super) fn foretell(project: &Project, arguments: &Arguments) -> Result<(Change, Answer), String> {
+    let change = plan(project, arguments)?;
+    change.permitted()?;
+    let told = told(&change, change.missing_directories());
+    Ok((change, told))
+}
+
 pub(super) fn run(project: &Project, arguments: &Arguments) -> Answer {
-    let made = plan(project, arguments).and_then(|change| change.make().map(|made| (change, made)));
-    let (change, directories) = match made {
-        Ok(made) => made,
-        Err(problem) => return Answer::failed(problem),
-    };
+    let made = plan(project, arguments).and_then(|change| change.make().map(|made| told(&change, made)));
+    made.unwrap_or_else(Answer::failed)
+}
+
+fn told(change: &Change, directories: Vec<String>) -> Answer {
     let (name, bytes) = (change.spot.relative.as_str(), change.after.len());
     let deed = match &change.before {
         None => "created",
-        Some(before) if *before == change.after => "unchanged",
+        Some(_) if change.is_nothing() => "unchanged",
         Some(_) => "overwritten",
     };
     Answer::succeeded(format!("{deed} {name} ({bytes} bytes)"))

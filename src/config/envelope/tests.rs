@@ -187,6 +187,7 @@ fn a_visit_may_take_tools_repairs_a_nudge_and_retries() {
         description: String::new(),
         parameters: serde_json::Value::Null,
         risk: ToolRisk::Read,
+        repeat: None,
     };
     let decision = ParsingTool {
         name: String::new(),

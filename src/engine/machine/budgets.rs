@@ -35,6 +35,10 @@ impl Machine {
             self.reached(Asked::ModelCalls, "max_model_calls", most, text);
             return false;
         }
+        if self.holds() {
+            self.lane.phase = Phase::Held;
+            return false;
+        }
         self.warn_budgets();
         match self.verdict(&self.lane) {
             Verdict::Free => true,
@@ -99,6 +103,9 @@ impl Machine {
 
     /// A lane whose held call may go on.
     pub(super) fn released(&self) -> Option<u64> {
+        if self.holds() {
+            return None;
+        }
         let free = |lane: &&Lane| lane.phase == Phase::Held && self.verdict(lane) != Verdict::Wait;
         std::iter::once(&self.lane).chain(self.lanes.values()).find(free).map(|lane| lane.id)
     }
@@ -198,12 +205,7 @@ impl Machine {
     /// `run`, or the path name of the state.
     fn scope_name(&self, scope: Scope) -> String {
         let Scope::State { lane, frame } = scope else { return "run".to_owned() };
-        let frame = self.lane_of(lane).and_then(|lane| lane.frames.get(frame));
-        let named = frame.and_then(|frame| {
-            let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
-            workflow.state(frame.state).map(|state| frame.path_name(state))
-        });
-        named.unwrap_or_default()
+        self.lane_of(lane).map(|lane| self.name_in(lane, frame)).unwrap_or_default()
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown to people, saturates")]

@@ -25,6 +25,7 @@ impl Machine {
             return;
         }
         self.lane.steps += 1;
+        self.entered = self.entered.saturating_add(1);
         let step = self.lane.steps;
         let name = self.state_name();
         let Some(frame) = self.frame_mut() else { return };

@@ -61,8 +61,7 @@ impl Machine {
     fn uncaught(&mut self, failure: Failure) {
         let top = self.lane.frames.len().saturating_sub(1);
         let declared = self.here().is_some_and(|(_, state)| matches!(state.work, Work::Fail { .. }));
-        let asks = self.spec.interactive && self.lane.parent.is_none() && !declared;
-        if asks && !(0..top).any(|at| self.remedy(at, CHILD_FAILED).is_some()) {
+        if !declared && !self.is_dealt_with_outside(top) {
             return self.ask_failed(failure);
         }
         if top == 0 {
@@ -72,6 +71,7 @@ impl Machine {
         self.resolve(failure);
     }
 
+    /// With nobody there the run is parked as failed, and can be tried again later.
     fn ask_failed(&mut self, failure: Failure) {
         self.stop_visit_timers();
         let question = Question::Failed { failure };
@@ -96,33 +96,13 @@ impl Machine {
         self.work_again();
     }
 
-    /// The person lets it fail.
-    pub(super) fn accept_failure(&mut self) {
-        let question = self.frame_mut().and_then(|frame| frame.stay.question.take());
-        let Some(Question::Failed { mut failure }) = question else { return };
-        while self.lane.frames.len() > 1 {
-            failure = self.leave_child(failure);
-        }
-        self.end_failed(failure);
-    }
-
     /// Gives up a child workflow; gives its error as its parent's state sees it.
     fn leave_child(&mut self, failure: Failure) -> Failure {
         let child = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
         self.stop_timers();
         let touched = self.lane.frames.pop().is_some_and(|child| child.touched);
         self.keep_touched(touched);
-        let mut outer = Failure::new(
-            CHILD_FAILED,
-            format!("The child workflow `{child}` failed"),
-            format!("{}: {}", failure.title, failure.detail),
-        );
-        outer.hint.clone_from(&failure.hint);
-        outer.place.clone_from(&failure.place);
-        outer.state = Some(self.state_name());
-        outer.agent.clone_from(&failure.agent);
-        outer.cause = Some(Box::new(failure));
-        outer
+        child_failure(failure, &child, self.state_name())
     }
 
     /// Nothing in this lane deals with the error.
@@ -152,6 +132,21 @@ impl Machine {
         let state = self.state_name();
         self.emit(RunEvent::Caught { state, error, by: by.to_owned(), target });
     }
+}
+
+/// The error of a child workflow as the state sees it that started it.
+pub(super) fn child_failure(failure: Failure, child: &str, state: String) -> Failure {
+    let mut outer = Failure::new(
+        CHILD_FAILED,
+        format!("The child workflow `{child}` failed"),
+        format!("{}: {}", failure.title, failure.detail),
+    );
+    outer.hint.clone_from(&failure.hint);
+    outer.place.clone_from(&failure.place);
+    outer.state = Some(state);
+    outer.agent.clone_from(&failure.agent);
+    outer.cause = Some(Box::new(failure));
+    outer
 }
 
 fn told(failure: &Failure) -> String {

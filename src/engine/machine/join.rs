@@ -87,19 +87,7 @@ impl Machine {
         self.tell_join(&fork);
         let Some((at, cause)) = fork.first_failure else { return };
         let branch = branch_name(&state.work, at);
-        let what = if matches!(state.work, Work::ForEach(_)) { "Item" } else { "Branch" };
-        let name = self.state_name();
-        let detail = format!(
-            "{}{}: {}",
-            cause.title,
-            cause.state.as_ref().map_or_else(String::new, |state| format!(" in state `{state}`")),
-            cause.detail
-        );
-        let mut failure =
-            Failure::new("sub_workflow_failed", format!("{what} `{branch}` of `{name}` failed"), detail);
-        failure.hint.clone_from(&cause.hint);
-        failure.place.clone_from(&cause.place);
-        failure.cause = Some(cause);
+        let failure = branch_failure(cause, &state.work, &branch, &self.state_name());
         self.fail(failure);
     }
 
@@ -184,6 +172,20 @@ impl Machine {
         }
         Ok(())
     }
+}
+
+/// The error of a branch or item as the state sees it that forked.
+pub(super) fn branch_failure(cause: Box<Failure>, work: &Work, branch: &str, owner: &str) -> Failure {
+    let what = if matches!(work, Work::ForEach(_)) { "Item" } else { "Branch" };
+    let place = cause.state.as_ref().map_or_else(String::new, |state| format!(" in state `{state}`"));
+    let detail = format!("{}{place}: {}", cause.title, cause.detail);
+    let mut failure =
+        Failure::new("sub_workflow_failed", format!("{what} `{branch}` of `{owner}` failed"), detail);
+    failure.hint.clone_from(&cause.hint);
+    failure.place.clone_from(&cause.place);
+    failure.state = Some(owner.to_owned());
+    failure.cause = Some(cause);
+    failure
 }
 
 fn clash(title: &str, detail: String, hint: String) -> Box<Failure> {

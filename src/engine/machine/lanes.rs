@@ -8,7 +8,11 @@ impl Machine {
     /// time limit or a finished join overtook it.
     pub(super) fn turn_to(&mut self, input: &Input) -> bool {
         // a run that ends in a branch has no other lane left
-        let Some(call) = input.answers() else { return self.lane.phase == Phase::Ending || self.switch(0) };
+        let Some(call) = input.answers() else {
+            // a run that goes back stands in the lane that is about to enter its state
+            let stands = matches!(input, Input::Returned(_) | Input::Resumed(_));
+            return stands || self.lane.phase == Phase::Ending || self.switch(0);
+        };
         if self.snapshot == Progress::Pending(call) || self.lane.awaits(call) {
             return true;
         }
@@ -36,6 +40,11 @@ impl Machine {
     pub(super) fn settle(&mut self) {
         loop {
             while let Some(target) = self.lane.jump.take() {
+                if self.halt == Some(self.entered + 1) {
+                    self.lane.jump = Some(target);
+                    (self.halt, self.halted) = (None, true);
+                    return;
+                }
                 self.enter(target);
             }
             if let Some(ended) = self.lane.ended.take() {
@@ -80,7 +89,7 @@ impl Machine {
 
     /// Stops everything everywhere and makes the root current: the run itself is about to end.
     pub(super) fn stop_all(&mut self) {
-        self.withdraw(&self.lane.phase.clone());
+        self.withdraw(&self.lane.phase.clone(), self.lane.shown);
         if let Some(root) = self.lanes.remove(&0) {
             let branch = std::mem::replace(&mut self.lane, root);
             for call in branch.timers() {
@@ -110,7 +119,7 @@ impl Machine {
     }
 
     fn stop_lane(&mut self, lane: &Lane) {
-        self.withdraw(&lane.phase);
+        self.withdraw(&lane.phase, lane.shown);
         for call in lane.timers() {
             self.effect(Effect::Abort { call });
         }

@@ -4,11 +4,9 @@
 use super::{Asked, Frame, Lane, Machine, Phase};
 use crate::domain::failure::Failure;
 use crate::domain::ids::StateIx;
-use crate::domain::journal::RunStatus;
 use crate::domain::workflow::{AgentFunction, State, Work, Workflow};
 use crate::engine::effect::Question;
 use crate::engine::lane::Scope;
-use crate::engine::turn::INTERRUPTED;
 
 /// Where a reached limit leads, without a person.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +47,14 @@ impl Machine {
                 return;
             }
         }
-        if self.spec.interactive {
-            return self.ask_person(asked, Question::Limit { limit: limit.to_owned(), value, text });
+        if self.is_chat() && !self.present {
+            // A conversation outlives its answers: this one ends here, with what its tools have done.
+            self.drop_visit();
+            self.warn("limit", format!("The limit {limit} was reached: {text}"));
+            return self.ask_person(Asked::Message, Question::Message);
         }
-        self.pause_at_limit(limit, &text);
+        // with nobody there the run is parked: what was done stays (A52)
+        self.ask_person(asked, Question::Limit { limit: limit.to_owned(), value, text });
     }
 
     /// Follows `on_limit` or a `catch`; the innermost counts. A state's budget concerns that state and what lies
@@ -68,7 +70,8 @@ impl Machine {
             | Asked::ModelCalls
             | Asked::NoSnapshot
             | Asked::Pause
-            | Asked::Failed => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
+            | Asked::Failed
+            | Asked::Uncertain => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
         };
         let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else {
             return false;
@@ -110,7 +113,7 @@ impl Machine {
             if let Some((at, exit)) = found {
                 return Some((id, at, exit));
             }
-            if !self.spec.interactive && is_local(limit.0) && self.tolerates_another(lane) {
+            if !self.present && is_local(limit.0) && self.tolerates_another(lane) {
                 return Some((id, 0, Exit::Fail));
             }
             id = lane.parent?.0;
@@ -160,32 +163,13 @@ impl Machine {
             | Asked::Message
             | Asked::NoSnapshot
             | Asked::Pause
-            | Asked::Failed => {}
+            | Asked::Failed
+            | Asked::Uncertain => {}
         }
     }
 
     pub(super) fn lane_of(&self, id: u64) -> Option<&Lane> {
         if self.lane.id == id { Some(&self.lane) } else { self.lanes.get(&id) }
-    }
-
-    /// A limit is not an error of the work: what was done stays, the run can be continued (A52).
-    pub(super) fn pause_at_limit(&mut self, limit: &str, text: &str) {
-        if self.is_chat() {
-            // A conversation outlives its answers: this one ends here, with what its tools have done.
-            self.drop_visit();
-            self.warn("limit", format!("The limit {limit} was reached: {text}"));
-            return self.ask_person(Asked::Message, Question::Message);
-        }
-        self.pause_run(limit_failure(limit, text));
-    }
-
-    /// The whole run stops here and can be continued.
-    pub(super) fn pause_run(&mut self, failure: Failure) {
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
-            turn.close_open(INTERRUPTED);
-        }
-        self.error = Some(self.located(failure));
-        self.finish(RunStatus::Paused, None);
     }
 }
 
@@ -205,11 +189,12 @@ fn passing(asked: Asked, limit: &str, state: StateIx) -> String {
         | Asked::Message
         | Asked::NoSnapshot
         | Asked::Pause
-        | Asked::Failed => format!("{limit} of {}", state.0),
+        | Asked::Failed
+        | Asked::Uncertain => format!("{limit} of {}", state.0),
     }
 }
 
-fn limit_failure(limit: &str, text: &str) -> Failure {
+pub(super) fn limit_failure(limit: &str, text: &str) -> Failure {
     if let Some(kind) = limit.strip_prefix("budget.") {
         return Failure::new("budget_exceeded", format!("The {limit} is used up"), text).hint(format!(
             "raise \"budget\": {{\"{kind}\": …}}, or say what follows with \"on_limit\"; what was done is kept"

@@ -15,12 +15,12 @@ impl Machine {
         let state = self.state_name();
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
-        if !self.spec.interactive {
-            return self.without_a_person(pause, &message);
+        if !self.present && self.goes_on_alone(pause) {
+            return;
         }
         self.stop_ttl();
-        let until = pause.ttl_ms.map(|ttl| {
-            let call = self.set_timer(ttl);
+        let until = pause.ttl_ms.filter(|_| self.present).map(|ttl| {
+            let call = self.set_timer(ttl, true);
             if let Some(frame) = self.frame_mut() {
                 frame.stay.ttl = Some(call);
             }
@@ -40,7 +40,9 @@ impl Machine {
         let said = if pause.kind == PauseKind::Text { self.take_said() } else { None };
         self.ask_pause(question);
         if let (Some(text), Phase::Person(call, _)) = (said, self.lane.phase.clone()) {
-            self.effect(Effect::Abort { call });
+            if self.lane.shown {
+                self.effect(Effect::Abort { call });
+            }
             self.on_answered(call, Answer::Text { text });
         }
     }
@@ -59,42 +61,22 @@ impl Machine {
     }
 
     /// Nobody will answer: the default counts at once, `on_timeout` when its time has come; else the run waits.
-    fn without_a_person(&mut self, pause: &Pause, message: &str) {
+    fn goes_on_alone(&mut self, pause: &Pause) -> bool {
         if let Some(value) = &pause.default {
-            return self.work_done(true, value.clone());
+            self.work_done(true, value.clone());
+            return true;
         }
-        let Some(ttl) = pause.ttl_ms.filter(|_| pause.on_timeout.is_some()) else {
-            return self.wait_for_somebody(message);
-        };
+        let Some(ttl) = pause.ttl_ms.filter(|_| pause.on_timeout.is_some()) else { return false };
         let until = self.later(ttl);
         self.emit(RunEvent::Waiting { state: self.state_name(), until });
-        let call = self.set_timer(ttl);
+        let call = self.set_timer(ttl, true);
         self.lane.then = Then::Unanswered;
         self.lane.phase = Phase::Timer(call);
+        true
     }
 
     fn later(&self, ms: u64) -> Timestamp {
         Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
-    }
-
-    /// Nobody answers: the run waits for somebody who does.
-    pub(super) fn pause_unanswered(&mut self) {
-        let asked = self.frame().and_then(|frame| frame.stay.question.clone());
-        match asked {
-            Some(Question::Pause { message, .. }) => self.wait_for_somebody(&message),
-            _ => self.wait_for_somebody(""),
-        }
-    }
-
-    fn wait_for_somebody(&mut self, message: &str) {
-        let mut detail = format!("state `{}` waits for a person's answer", self.state_name());
-        if !message.is_empty() {
-            detail.push_str(&format!(": {message}"));
-        }
-        self.pause_run(
-            Failure::new("input_required", "An answer is needed", detail)
-                .hint("run it where somebody can answer, or give the state a \"default\""),
-        );
     }
 
     pub(super) fn on_pause_answered(&mut self, given: Answer) {
@@ -133,9 +115,10 @@ impl Machine {
 
     /// Nobody has answered in time: the default, another state, or an error.
     pub(super) fn pause_ran_out(&mut self) {
-        let Phase::Person(call, Asked::Pause) = self.lane.phase else { return };
-        self.emit(RunEvent::PersonAnswered { call });
-        self.effect(Effect::Abort { call });
+        if !matches!(self.lane.phase, Phase::Person(_, Asked::Pause)) {
+            return;
+        }
+        self.withdraw(&self.lane.phase.clone(), self.lane.shown);
         self.lane.phase = Phase::New;
         self.go_on_unanswered();
     }
@@ -172,7 +155,9 @@ impl Machine {
         if let Some((lane, call)) = self.listener()
             && self.switch(lane)
         {
-            self.effect(Effect::Abort { call });
+            if self.lane.shown {
+                self.effect(Effect::Abort { call });
+            }
             return self.on_answered(call, Answer::Text { text });
         }
         self.emit(RunEvent::Queued { text: text.clone() });

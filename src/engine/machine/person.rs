@@ -13,8 +13,14 @@ impl Machine {
     pub(super) fn ask_person(&mut self, asked: Asked, question: Question) {
         let call = self.next_call();
         self.lane.phase = Phase::Person(call, asked);
-        self.emit(RunEvent::PersonAsked { call, question: question.clone() });
-        self.effect(Effect::AskPerson { call, question });
+        self.lane.question = Some(question.clone());
+        self.lane.since = self.now;
+        // with nobody there it is asked when somebody comes
+        self.lane.shown = self.present && !self.stopping || asked == Asked::Message;
+        if self.lane.shown {
+            self.emit(RunEvent::PersonAsked { call, question: question.clone() });
+            self.effect(Effect::AskPerson { call, question });
+        }
     }
 
     pub(super) fn on_answered(&mut self, call: CallId, answer: Answer) {
@@ -23,6 +29,7 @@ impl Machine {
             return;
         }
         self.emit(RunEvent::PersonAnswered { call });
+        self.lane.shown = false;
         if answer == Answer::Stop {
             return self.on_stopped(asked);
         }
@@ -35,6 +42,7 @@ impl Machine {
             },
             Asked::Pause => self.on_pause_answered(answer),
             Asked::Failed => self.try_again(),
+            Asked::Uncertain => self.on_certain(answer),
             Asked::Steps => self.grant_steps(),
             Asked::Visits(target) => self.grant_visits(target),
             Asked::ToolRounds => self.grant_rounds(),
@@ -50,17 +58,10 @@ impl Machine {
         }
     }
 
+    /// The run is left where it stands: the question stays open, and nothing that was done is lost.
     fn on_stopped(&mut self, asked: Asked) {
-        const BY_YOU: &str = "stopped by you";
         match asked {
             Asked::Message => self.finish(RunStatus::Completed, None),
-            Asked::Steps => self.pause_at_limit("max_steps", BY_YOU),
-            Asked::Visits(_) => self.pause_at_limit("max_visits", BY_YOU),
-            Asked::ToolRounds => self.pause_at_limit("max_tool_rounds", BY_YOU),
-            Asked::ModelCalls => self.pause_at_limit("max_model_calls", BY_YOU),
-            Asked::Budget(_, kind) => self.pause_at_limit(kind.limit(), BY_YOU),
-            Asked::Pause => self.pause_unanswered(),
-            Asked::Failed => self.accept_failure(),
             Asked::NoSnapshot => {
                 self.give_up(Failure::new(
                     "snapshot",
@@ -68,6 +69,14 @@ impl Machine {
                     "you chose not to go on without one",
                 ));
             }
+            Asked::Steps
+            | Asked::Visits(_)
+            | Asked::ToolRounds
+            | Asked::ModelCalls
+            | Asked::Budget(..)
+            | Asked::Pause
+            | Asked::Failed
+            | Asked::Uncertain => self.leave_for_now(),
         }
     }
 
@@ -122,6 +131,7 @@ impl Machine {
     /// Esc: a chat goes back to waiting, anything else ends. Open calls are closed with an answer, partial
     /// text stays, marked.
     pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) {
+        self.parked = false;
         if self.lane.phase == Phase::Ending {
             // The work is done; only a snapshot was still on its way.
             return self.end();

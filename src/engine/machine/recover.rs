@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Effect, Machine, Phase, RunEvent, Then};
+use super::failed::CHILD_FAILED;
+use super::{Effect, Lane, Machine, Phase, RunEvent, Then};
 use crate::domain::failure::Failure;
 use crate::domain::ids::StateIx;
 use crate::domain::script::ScriptTask;
@@ -25,7 +26,11 @@ pub(super) enum Remedy {
 impl Machine {
     /// How the state in which a frame of this lane is deals with an error.
     pub(super) fn remedy(&self, at: usize, code: &str) -> Option<Remedy> {
-        let frame = self.lane.frames.get(at)?;
+        self.remedy_in(&self.lane, at, code)
+    }
+
+    fn remedy_in(&self, lane: &Lane, at: usize, code: &str) -> Option<Remedy> {
+        let frame = lane.frames.get(at)?;
         let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
         let (stay, rules) = (&frame.stay, &state.recovery);
@@ -44,7 +49,7 @@ impl Machine {
         if rules.fallback.is_some() && !stay.fell_back {
             return Some(Remedy::Fallback);
         }
-        let branch = at == 0 && self.lane.parent.is_some();
+        let branch = at == 0 && lane.parent.is_some();
         let policy = match rules.on_error {
             Some(own) => own,
             // a branch fails the state that forked; that is where the workflow's policy counts
@@ -56,6 +61,28 @@ impl Machine {
             OnError::Fail => None,
             OnError::Continue => (!stay.continued).then_some(Remedy::Continue),
             OnError::Go(target) => Some(Remedy::Go(target)),
+        }
+    }
+
+    /// Whether anything that the workflow says deals with such an error of the current state.
+    pub(super) fn is_dealt_with(&self, code: &str) -> bool {
+        let top = self.lane.frames.len().saturating_sub(1);
+        self.remedy(top, code).is_some() || self.is_dealt_with_outside(top)
+    }
+
+    /// The same for what lies around a frame of the current lane: the workflows that started it, and the states
+    /// that forked, which may also tolerate it.
+    pub(super) fn is_dealt_with_outside(&self, top: usize) -> bool {
+        let (mut lane, mut inside) = (&self.lane, top);
+        loop {
+            if (0..inside).any(|at| self.remedy_in(lane, at, CHILD_FAILED).is_some()) {
+                return true;
+            }
+            let Some(parent) = lane.parent.and_then(|(id, _)| self.lane_of(id)) else { return false };
+            if self.tolerates_another(lane) {
+                return true;
+            }
+            (lane, inside) = (parent, parent.frames.len());
         }
     }
 
@@ -94,7 +121,7 @@ impl Machine {
         });
         self.lane.then = Then::Work;
         self.lane.phase = Phase::Timer(call);
-        self.effect(Effect::SetTimer { call, delay_ms });
+        self.effect(Effect::SetTimer { call, delay_ms, wall: false });
     }
 
     /// The state's work once more, from the script if that is what failed; where the work is done, only the choice of

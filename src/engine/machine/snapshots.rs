@@ -94,7 +94,7 @@ impl Machine {
                 self.lane.phase = Phase::ToolHeld;
                 false
             }
-            Progress::Failed(reason) if self.spec.interactive => {
+            Progress::Failed(reason) if self.present => {
                 self.ask_person(Asked::NoSnapshot, Question::NoSnapshot { reason });
                 false
             }

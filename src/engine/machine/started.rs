@@ -18,15 +18,21 @@ impl Machine {
             inputs: inputs.clone(),
             chat: root.conversational,
         });
-        if root.snapshot != SnapshotPolicy::Off {
-            let note = inputs.values().map(plain_text).collect::<Vec<_>>().join("\n");
-            let kind = if root.conversational { "Chat" } else { "Workflow" };
-            self.take_snapshot(format!("{kind}: {}", root.name), note);
-        }
+        self.snapshot_before();
         self.frame_ids = 1;
         self.lane.frames.push(Frame::new(1, WorkflowIx(0), &root, String::new(), inputs));
         self.purse = Purse::open(self.now);
         self.arm_workflow_timer();
         self.lane.jump = Some(root.start);
+    }
+
+    /// What the run is undone to (A58).
+    pub(super) fn snapshot_before(&mut self) {
+        let Some(root) = self.spec.program.workflows.first().cloned() else { return };
+        if root.snapshot != SnapshotPolicy::Off {
+            let note = self.spec.inputs.values().map(plain_text).collect::<Vec<_>>().join("\n");
+            let kind = if root.conversational { "Chat" } else { "Workflow" };
+            self.take_snapshot(format!("{kind}: {}", root.name), note);
+        }
     }
 }

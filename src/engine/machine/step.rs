@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Effect, Machine, Phase};
+use super::Machine;
 use crate::domain::approval::Permission;
 use crate::domain::failure::Failure;
 use crate::domain::tool::{ASKED_BY, ToolInvocation, ToolOutcome};
@@ -38,12 +38,7 @@ impl Machine {
         }
         match rule {
             Permission::Allow => self.run_tool(invocation, step.risk),
-            Permission::Ask => {
-                let call = self.next_call();
-                self.lane.phase = Phase::Approval(call);
-                let state = self.state_name();
-                self.effect(Effect::AskApproval { call, state, invocation, risk: step.risk });
-            }
+            Permission::Ask => self.ask_approval(invocation, step.risk),
             Permission::Deny => self.step_denied("the approval policy denies it"),
         }
     }
@@ -70,6 +65,14 @@ impl Machine {
             Failure::new("tool.denied", "A step was not allowed", detail)
                 .hint("approve it, run with --yes, or allow it in settings: \"approvals\""),
         );
+    }
+
+    /// Left out by the person, who does not know whether it took effect.
+    pub(super) fn skip_step(&mut self) {
+        if let Some(frame) = self.frame_mut() {
+            frame.stay.step = None;
+        }
+        self.work_done(false, Value::Null);
     }
 
     pub(super) fn on_step_done(&mut self, outcome: ToolOutcome) {

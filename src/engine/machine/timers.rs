@@ -50,14 +50,17 @@ impl Machine {
 
     /// Stops what the current lane itself waits for.
     fn stop_pending(&mut self) {
-        self.withdraw(&self.lane.phase.clone());
+        self.withdraw(&self.lane.phase.clone(), self.lane.shown);
         self.lane.phase = Phase::New;
     }
 
     /// Stops what a lane waits for. A question or an approval is told to be closed: nobody waits for its answer.
-    pub(super) fn withdraw(&mut self, phase: &Phase) {
+    pub(super) fn withdraw(&mut self, phase: &Phase, shown: bool) {
         let Some(call) = phase.pending() else { return };
         if matches!(phase, Phase::Person(..) | Phase::Approval(_)) {
+            if !shown {
+                return;
+            }
             self.emit(RunEvent::PersonAnswered { call });
         }
         self.effect(Effect::Abort { call });
@@ -81,7 +84,7 @@ impl Machine {
     pub(super) fn arm_state_timer(&mut self, state: &State) {
         let Some(delay_ms) = state.timeout_ms else { return };
         if self.frame().is_some_and(|frame| frame.state_timer.is_none()) {
-            let call = self.set_timer(delay_ms);
+            let call = self.set_timer(delay_ms, false);
             if let Some(frame) = self.frame_mut() {
                 frame.state_timer = Some(call);
             }
@@ -94,16 +97,17 @@ impl Machine {
         // a branch belongs to a workflow whose time already runs
         let branch = self.lane.parent.is_some() && self.lane.frames.len() == 1;
         if !branch && self.frame().is_some_and(|frame| frame.timer.is_none()) {
-            let call = self.set_timer(delay_ms);
+            let call = self.set_timer(delay_ms, false);
             if let Some(frame) = self.frame_mut() {
                 frame.timer = Some(call);
             }
         }
     }
 
-    pub(super) fn set_timer(&mut self, delay_ms: u64) -> CallId {
+    /// `wall`: the time of the world, not only that in which the run is driven.
+    pub(super) fn set_timer(&mut self, delay_ms: u64, wall: bool) -> CallId {
         let call = self.next_call();
-        self.effect(Effect::SetTimer { call, delay_ms });
+        self.effect(Effect::SetTimer { call, delay_ms, wall });
         call
     }
 

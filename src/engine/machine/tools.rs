@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Effect, Machine, Phase, RunEvent};
+use super::{CallId, Effect, Lane, Machine, Phase, RunEvent};
 use crate::domain::agent::{AgentSpec, ToolLoop};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::failure::Failure;
@@ -21,12 +21,7 @@ impl Machine {
                         ToolInvocation { agent: agent.id.clone(), tool: name.clone(), arguments };
                     match self.approvals.of(&name, risk) {
                         Permission::Allow => return self.run_tool(invocation, risk),
-                        Permission::Ask => {
-                            let call = self.next_call();
-                            self.lane.phase = Phase::Approval(call);
-                            let state = self.state_name();
-                            return self.effect(Effect::AskApproval { call, state, invocation, risk });
-                        }
+                        Permission::Ask => return self.ask_approval(invocation, risk),
                         Permission::Deny => self.refuse(&agent.id, &name, "denied by the approval policy"),
                     }
                 }
@@ -35,19 +30,56 @@ impl Machine {
         self.after_tools();
     }
 
+    /// Where nobody is there and the workflow itself deals with a refusal, it is refused at once.
+    pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
+        if !self.present && self.is_dealt_with("tool.denied") {
+            return self.not_approved(&invocation);
+        }
+        let call = self.next_call();
+        self.lane.phase = Phase::Approval(call);
+        self.lane.since = self.now;
+        self.lane.shown = self.present && !self.stopping;
+        if self.lane.shown {
+            let state = self.state_name();
+            self.effect(Effect::AskApproval { call, state, invocation, risk });
+        }
+    }
+
+    fn not_approved(&mut self, invocation: &ToolInvocation) {
+        if self.is_step() {
+            return self.step_denied("nobody is there to approve it");
+        }
+        let ToolInvocation { agent, tool, .. } = invocation;
+        let detail = format!("`{agent}` wants to use `{tool}` and nobody is there to approve it");
+        self.fail(
+            Failure::new("tool.denied", "A tool needs approval", detail)
+                .hint("approve tools with --yes, or allow this one in settings: \"approvals\""),
+        );
+    }
+
     fn waiting_call(&self) -> Option<(AgentSpec, String, String)> {
-        let turn = self.frame()?.turn.as_ref()?;
+        self.waiting_in(&self.lane)
+    }
+
+    fn waiting_in(&self, lane: &Lane) -> Option<(AgentSpec, String, String)> {
+        let frame = lane.frames.last()?;
+        let turn = frame.turn.as_ref()?;
         let open = turn.open.as_ref()?;
         let call = &open.calls.get(*open.waiting.front()?)?.call;
-        let agent = self.workflow()?.agent(turn.agent)?.clone();
+        let agent = self.spec.program.workflows.get(frame.workflow.0)?.agent(turn.agent)?.clone();
         Some((agent, call.name.clone(), call.arguments.clone()))
     }
 
-    fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
-        if let Some(step) = self.frame().and_then(|frame| frame.stay.step.clone()) {
+    pub(super) fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
+        self.invocation_of(&self.lane)
+    }
+
+    /// The tool that a lane is at.
+    pub(super) fn invocation_of(&self, lane: &Lane) -> Option<(ToolInvocation, ToolRisk)> {
+        if let Some(step) = lane.frames.last().and_then(|frame| frame.stay.step.clone()) {
             return Some(step);
         }
-        let (agent, name, arguments) = self.waiting_call()?;
+        let (agent, name, arguments) = self.waiting_in(lane)?;
         let (spec, arguments) = admit(&agent, &name, &arguments).ok()?;
         let risk = spec.risk;
         Some((ToolInvocation { agent: agent.id, tool: name, arguments }, risk))
@@ -74,6 +106,10 @@ impl Machine {
     }
 
     pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
+        if self.holds() {
+            self.lane.phase = Phase::ToolHeld;
+            return;
+        }
         if risk != ToolRisk::Read {
             if !self.snapshot_allows() {
                 return;
@@ -121,22 +157,17 @@ impl Machine {
                 self.refuse(&invocation.agent, &tool, &format!("the user denied this call{why}"));
                 self.next_tool();
             }
-            Decision::Stop if self.is_step() => self.step_denied("nobody is there to approve it"),
-            Decision::Stop => {
-                let detail =
-                    format!("`{}` wants to use `{tool}` and nobody is there to approve it", invocation.agent);
-                self.fail(
-                    Failure::new("tool.denied", "A tool needs approval", detail)
-                        .hint("approve tools with --yes, or allow this one in settings: \"approvals\""),
-                );
-            }
+            Decision::Stop => self.not_approved(&invocation),
         }
     }
 
     pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) {
-        if self.lane.phase != Phase::Tool(call) {
-            return;
+        if self.lane.phase == Phase::Tool(call) {
+            self.finish_tool(call, outcome);
         }
+    }
+
+    pub(super) fn finish_tool(&mut self, call: CallId, outcome: ToolOutcome) {
         let Some((invocation, _)) = self.current_invocation() else { return };
         self.emit(RunEvent::ToolFinished {
             call,

@@ -25,7 +25,7 @@ impl Machine {
         };
         let until = Timestamp(self.now.0.saturating_add(i64::try_from(delay_ms).unwrap_or(i64::MAX)));
         self.emit(RunEvent::Waiting { state: self.state_name(), until });
-        let call = self.set_timer(delay_ms);
+        let call = self.set_timer(delay_ms, true);
         self.lane.then = Then::Done;
         self.lane.phase = Phase::Timer(call);
     }

@@ -15,7 +15,7 @@ fn each_end_has_its_exit_code_status_and_error() {
         ("completed", json!([{"text": "Hi."}]), 0, "completed", ""),
         ("failed", json!([{"error": {"kind": "auth", "message": "who?"}}]), 1, "failed", "model.auth"),
         ("drift", json!([]), 1, "failed", "model.drift"),
-        ("denied", write, 5, "failed", "tool.denied"),
+        ("denied", write, 5, "paused", "tool.denied"),
     ];
     for (title, replies, code, status, error) in rows {
         let world = World::new();

@@ -7,7 +7,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use synthdev::domain::ids::{CallId, RunId};
-use synthdev::domain::tool::{ToolInvocation, ToolOutcome, ToolPreview, ToolSpec};
+use synthdev::domain::tool::{
+    Foreseen, Repeat, Standing, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
+};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Answer;
 use synthdev::ports::tool::ToolPort;
@@ -44,6 +46,22 @@ impl ToolPort for Scripted {
 
     fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
         self.real.preview(invocation)
+    }
+
+    fn foresee<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<Foreseen>> {
+        self.real.foresee(invocation)
+    }
+
+    fn examine<'a>(
+        &'a self,
+        invocation: &'a ToolInvocation,
+        foreseen: &'a Foreseen,
+    ) -> BoxFuture<'a, Standing> {
+        self.real.examine(invocation, foreseen)
+    }
+
+    fn repeat(&self, invocation: &ToolInvocation) -> Repeat {
+        self.real.repeat(invocation)
     }
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {

@@ -57,7 +57,7 @@ async fn headless_nobody_approves() {
     let spec = RunSpec { interactive: false, ..asking(case(&stage)) };
     let run = stage.start(spec);
     let end = stage.end().await;
-    assert_eq!(ending(&end), ("failed", "start".into(), "tool.denied".into()));
+    assert_eq!(ending(&end), ("paused", "start".into(), "tool.denied".into()));
     assert!(!stage.path("one.txt").exists());
     sound(&stage, &run);
 }

@@ -87,6 +87,7 @@ fn the_next_attempt_sees_what_the_tools_of_the_last_one_did() {
         description: String::new(),
         parameters: json!({"type": "object"}),
         risk: ToolRisk::Read,
+        repeat: None,
     };
     for side in [Side::Assistant, Side::User] {
         let mut one = workflow(vec![with(state("start", speak(), 1), all(2)), state("next", speak(), 2)]);
@@ -137,6 +138,7 @@ fn private_work_of_a_state_that_was_left_is_seen_by_nobody() {
         description: String::new(),
         parameters: json!({"type": "object"}),
         risk: ToolRisk::Read,
+        repeat: None,
     }];
     let mut play = Play::new(vec![one], false);
     play.act(Act::Calls("deploy"));

@@ -88,17 +88,17 @@ fn a_step_needs_permission_like_any_tool() {
     };
     let acts = |decision: Decision| vec![Act::Approves(decision)];
     let asked = ["enter start", "approve shell {}"];
-    let denied = [&asked[..], &["end failed tool.denied"]].concat();
+    let denied = [&asked[..], &["ask failed tool.denied"]].concat();
     let execute = || step(ToolRisk::Execute, Expect::Ok, Vec::new());
-    check("denied", twice(execute()), false, acts(Decision::Deny { reason: None }), &denied);
-    check("nobody there", twice(execute()), false, acts(Decision::Stop), &denied);
+    check("denied", twice(execute()), true, acts(Decision::Deny { reason: None }), &denied);
+    check("nobody there", twice(execute()), false, vec![], &["enter start", "end paused tool.denied"]);
     let rest = ["run shell {}", "enter start 2"];
     let always = [&asked[..], &rest, &["run shell {}", "enter stop", "end completed"]].concat();
     let once = [&asked[..], &rest, &["approve shell {}"]].concat();
     let both = |decision: Decision| vec![Act::Approves(decision), done(true, None), Act::Chooses(0)];
     let finish = [done(true, None), Act::Chooses(1)];
-    check("always", twice(execute()), false, [both(Decision::AllowTool), finish.to_vec()].concat(), &always);
-    check("once", twice(execute()), false, both(Decision::Allow), &once);
+    check("always", twice(execute()), true, [both(Decision::AllowTool), finish.to_vec()].concat(), &always);
+    check("once", twice(execute()), true, both(Decision::Allow), &once);
 }
 
 #[test]

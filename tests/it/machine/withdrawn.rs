@@ -59,7 +59,7 @@ fn a_question_that_is_overtaken_is_closed_and_every_fork_ends() {
                 "timed out" => play.act(Act::Time),
                 _ => play.feed(cancel()),
             }
-            let (_, events) = replay(Arc::clone(&play.spec), play.inputs.clone());
+            let Replayed { events, .. } = replay(Arc::clone(&play.spec), play.inputs.clone());
             let closed =
                 events.iter().filter(|(_, event)| *event == RunEvent::PersonAnswered { call: asked });
             assert_eq!(closed.count(), 1, "{way}: {asks:?}");

@@ -122,7 +122,7 @@ fn outcome(luck: &mut Luck) -> ToolOutcome {
     }
 }
 
-fn answer(luck: &mut Luck) -> Answer {
+pub fn answer(luck: &mut Luck) -> Answer {
     let text = |text: &str| Answer::Text { text: text.to_owned() };
     if luck.chance(8) {
         Answer::Stop

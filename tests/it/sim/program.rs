@@ -159,6 +159,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
                 description: String::new(),
                 parameters: json!({"type": "object"}),
                 risk: *risk,
+                repeat: None,
             })
             .collect(),
         parsing_tools: decides.then(|| decision(luck.chance(20))).into_iter().collect(),

@@ -16,6 +16,8 @@ fn child_that_appends_until_killed() {
     let run = header("victim", 1);
     if store.find("victim").is_err() {
         store.create(&run).unwrap();
+    } else {
+        store.claim(&run.id).unwrap();
     }
     for number in 0_u64.. {
         let state = progress(RunStatus::Running);
@@ -59,7 +61,7 @@ fn a_killed_writer_loses_nothing_and_its_run_is_interrupted() {
         child.wait().unwrap();
 
         let store = place.store();
-        let found = store.list(0).unwrap();
+        let found = store.list(&RunQuery::newest(0)).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].progress.status, RunStatus::Interrupted);
         let (_, rows) = store.load(&found[0].id).unwrap();
@@ -82,8 +84,9 @@ fn a_run_resumed_by_another_process_runs_again() {
     store.create(&run).unwrap();
     let status = || store.find("resumed").unwrap().progress.status;
     assert_eq!(status(), RunStatus::Interrupted);
-    store.append(&run.id, &[row(None, "{}")], Some(&progress(RunStatus::Running))).unwrap();
-    assert_eq!(status(), RunStatus::Running, "whoever wrote last drives it");
+    let before = place.store().claim(&run.id).unwrap();
+    assert_eq!(before.progress.status, RunStatus::Interrupted);
+    assert_eq!(status(), RunStatus::Running, "whoever claimed last drives it");
     assert_eq!(store.load(&run.id).unwrap().0.pid, std::process::id());
 }
 
@@ -93,5 +96,5 @@ fn a_process_id_given_to_another_process_does_not_revive_a_run() {
     let store = place.store();
     store.create(&header("old", 1)).unwrap();
     tamper(&place.path, "UPDATE progress SET process = 'an earlier boot 12345'");
-    assert_eq!(store.list(1).unwrap()[0].progress.status, RunStatus::Interrupted);
+    assert_eq!(store.list(&RunQuery::newest(1)).unwrap()[0].progress.status, RunStatus::Interrupted);
 }

@@ -8,7 +8,7 @@ use super::*;
 fn check_refused(place: &Place, message: &str, hint: &str) {
     let before = fs::read(&place.path).unwrap();
     for error in [
-        place.store().list(0).unwrap_err(),
+        place.store().list(&RunQuery::newest(0)).unwrap_err(),
         place.store().create(&header("new", 1)).unwrap_err(),
         place.store().append(&RunId::from("x"), &[], None).unwrap_err(),
     ] {
@@ -31,8 +31,8 @@ fn filled() -> Place {
 #[test]
 fn a_newer_version_is_left_alone() {
     let place = filled();
-    tamper(&place.path, "PRAGMA user_version = 2");
-    check_refused(&place, "has version 2; this program knows versions up to 1", "update");
+    tamper(&place.path, "PRAGMA user_version = 3");
+    check_refused(&place, "has version 3; this program knows versions up to 2", "update");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_truncated_file_is_named_and_never_replaced() {
     let whole = fs::metadata(&place.path).unwrap().len();
     assert!(whole > 8 * 4096);
     fs::OpenOptions::new().write(true).open(&place.path).unwrap().set_len(4096).unwrap();
-    let error = place.store().list(0).unwrap_err();
+    let error = place.store().list(&RunQuery::newest(0)).unwrap_err();
     assert!(error.message.contains("is damaged") && error.message.contains("runs.sqlite"), "{error}");
     assert_eq!(fs::metadata(&place.path).unwrap().len(), 4096);
 }
@@ -67,7 +67,7 @@ fn a_value_that_makes_no_sense_is_damage() {
     for sql in ["UPDATE progress SET status = 'dreaming'", "UPDATE progress SET path = '['"] {
         let place = filled();
         tamper(&place.path, sql);
-        let error = place.store().list(0).unwrap_err();
+        let error = place.store().list(&RunQuery::newest(0)).unwrap_err();
         assert!(error.message.contains("is damaged"), "{error}");
     }
 }
@@ -75,8 +75,10 @@ fn a_value_that_makes_no_sense_is_damage() {
 #[test]
 fn a_row_that_lost_a_part_is_damage() {
     let place = filled();
-    let run = RunId::from("r1");
-    place.store().append(&run, &[row(None, "{\"a\":1}")], None).unwrap();
+    let run = RunId::from("mine");
+    let store = place.store();
+    store.create(&header("mine", 1)).unwrap();
+    store.append(&run, &[row(None, "{\"a\":1}")], None).unwrap();
     tamper(&place.path, "UPDATE rows SET body = '{'");
     let error = place.store().load(&run).unwrap_err();
     assert!(error.message.contains("not as long as it was written"), "{error}");

@@ -7,6 +7,7 @@ use synthdev::domain::tool::ToolPreview;
 use synthdev::ports::tool::ToolPort;
 
 use super::{Project, invocation};
+use crate::sim::luck::Luck;
 
 /// Running processes whose command line contains `marker`. A zombie has no command line.
 fn processes(marker: &str) -> usize {
@@ -135,28 +136,58 @@ async fn what_escapes_is_not_called_stopped() {
     assert!(late.content.contains("timed out after 1 s; the command and its process group"), "{late:?}");
 }
 
-/// The victim of the next test; does nothing when run as a test of its own.
+/// The victim of the next tests; does nothing when run as a test of its own.
 #[tokio::test]
 async fn victim() {
-    let Ok(marker) = std::env::var("SYNTHDEV_TEST_VICTIM") else { return };
+    let Ok(line) = std::env::var("SYNTHDEV_TEST_VICTIM") else { return };
     let project = Project::new(&[]);
-    let _ = project.run("execute_terminal", command(&format!("sleep {marker} & wait"))).await;
+    let _ = project.run("execute_terminal", command(&line)).await;
+}
+
+/// A process of its own that runs `line`.
+fn victim_of(line: &str) -> std::process::Child {
+    std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["tools::commands::victim", "--exact"])
+        .env("SYNTHDEV_TEST_VICTIM", line)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 #[tokio::test]
 async fn commands_end_even_when_we_are_killed() {
-    let marker = marker();
-    let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["tools::commands::victim", "--exact"])
-        .env("SYNTHDEV_TEST_VICTIM", &marker)
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    // the shell and its sleep
-    until(&marker, |count| count == 2).await;
-    victim.kill().unwrap();
-    victim.wait().unwrap();
-    until(&marker, |count| count == 0).await;
+    // how, and how many processes it is
+    for (line, count) in [
+        ("sleep MARK & wait", 2),
+        ("trap '' TERM INT HUP; nohup sleep MARK & (sleep MARK; true) & wait", 4),
+        ("sleep MARK & kill -STOP $$", 2),
+    ] {
+        let marker = marker();
+        let mut victim = victim_of(&line.replace("MARK", &marker));
+        until(&marker, |running| running == count).await;
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        until(&marker, |running| running == 0).await;
+    }
+}
+
+/// Killed at any moment of a command's start, nothing that was started stays.
+#[tokio::test]
+async fn commands_end_whenever_we_are_killed() {
+    let mut luck = Luck::new(11);
+    for _ in 0..20 {
+        let marker = marker();
+        let mut victim = victim_of(&format!("sleep {marker} & sleep {marker}"));
+        // the first sign of life, then some moment of the next milliseconds
+        until(&marker, |running| running > 0).await;
+        tokio::time::sleep(Duration::from_micros(luck.between(0, 3000) as u64)).await;
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        until(&marker, |running| running == 0).await;
+        // what was held back at its start does not begin afterwards
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert_eq!(processes(&marker), 0);
+    }
 }
 
 #[tokio::test]

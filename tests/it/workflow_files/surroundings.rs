@@ -23,6 +23,7 @@ impl World {
             description: String::new(),
             parameters: json!({"type": "object"}),
             risk: ToolRisk::Read,
+            repeat: None,
         };
         Self { files, tools: vec![tool("read_file"), tool("edit_file")], texts: Vec::new() }
     }

@@ -7,6 +7,7 @@ fn request(provider: &str, base_url: &str, tool_choice: ToolChoice) -> ModelRequ
         description: "d".to_owned(),
         parameters: json!({"required": ["x"]}),
         risk: ToolRisk::Read,
+        repeat: None,
     };
     ModelRequest {
         agent: "a".to_owned(),

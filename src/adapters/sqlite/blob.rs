@@ -1,0 +1,45 @@
+//! Long texts and definitions: stored once by content hash, removed with the last run that uses them.
+
+use rusqlite::{Connection, params};
+use sha2::{Digest, Sha256};
+
+/// Stores a text once; returns its hash.
+pub(super) fn store(transaction: &Connection, text: &str) -> rusqlite::Result<String> {
+    let hash = hex(&Sha256::digest(text.as_bytes()));
+    transaction
+        .prepare_cached("INSERT INTO blobs(hash, bytes) VALUES (?1, ?2) ON CONFLICT(hash) DO NOTHING")?
+        .execute(params![hash, text.as_bytes()])?;
+    Ok(hash)
+}
+
+/// Hashes of all texts that a run uses.
+pub(super) fn of_run(transaction: &Connection, key: i64) -> rusqlite::Result<Vec<String>> {
+    transaction
+        .prepare_cached(
+            "SELECT spec FROM runs WHERE key = ?1
+             UNION SELECT blob FROM rows WHERE run = ?1 AND blob IS NOT NULL",
+        )?
+        .query_map([key], |row| row.get(0))?
+        .collect()
+}
+
+/// Removes a text if nobody uses it any more; returns the bytes that it had.
+pub(super) fn remove_orphan(transaction: &Connection, hash: &str) -> rusqlite::Result<u64> {
+    let mut remove = transaction.prepare_cached(
+        "DELETE FROM blobs WHERE hash = ?1
+           AND NOT EXISTS (SELECT 1 FROM runs WHERE spec = ?1)
+           AND NOT EXISTS (SELECT 1 FROM rows WHERE blob = ?1 AND blob IS NOT NULL)
+         RETURNING length(bytes)",
+    )?;
+    let mut removed = remove.query([hash])?;
+    let mut bytes = 0;
+    while let Some(row) = removed.next()? {
+        bytes = u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
+    }
+    Ok(bytes)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}

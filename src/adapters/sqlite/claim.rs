@@ -1,0 +1,66 @@
+//! Who drives a run: one process at a time (ERR-12).
+
+use rusqlite::{Transaction, params};
+
+use super::process::Census;
+use super::read;
+use super::refusal::{Outcome, Refusal};
+use super::write::{Desk, Me, Writer, begin, mark_behind};
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunStatus, RunSummary};
+
+impl Writer {
+    /// Takes the run over, unless a living process is running it. Returns the run as it was.
+    pub(super) fn claim(&mut self, run: &RunId) -> Outcome<RunSummary> {
+        let transaction = begin(&mut self.connection)?;
+        let Some((driver, before)) = driver_of(&transaction, run)? else { return Ok(Err(Refusal::Unknown)) };
+        if before.progress.status == RunStatus::Running {
+            return Ok(Err(Refusal::Driven { pid: driver.pid }));
+        }
+        let desk = take_over(&transaction, driver.key, &self.me)?;
+        transaction
+            .prepare_cached("UPDATE progress SET status = 'running' WHERE run = ?1")?
+            .execute([driver.key])?;
+        transaction.commit()?;
+        self.desks.insert(run.clone(), desk);
+        Ok(Ok(before))
+    }
+}
+
+/// Who wrote a run's progress last.
+pub(super) struct Driver {
+    pub(super) key: i64,
+    pub(super) claim: i64,
+    pub(super) pid: u32,
+}
+
+/// With the run as readers see it; `None` if there is no such run.
+pub(super) fn driver_of(
+    transaction: &Transaction<'_>,
+    run: &RunId,
+) -> rusqlite::Result<Option<(Driver, RunSummary)>> {
+    let Some(summary) = read::exact(transaction, run.as_str(), &mut Census::default())? else {
+        return Ok(None);
+    };
+    let driver = transaction
+        .prepare_cached("SELECT run, claim, pid FROM progress JOIN runs ON key = run WHERE id = ?1")?
+        .query_row([run.as_str()], |row| {
+            Ok(Driver { key: row.get(0)?, claim: row.get(1)?, pid: row.get(2)? })
+        })?;
+    Ok(Some((driver, summary)))
+}
+
+/// A new claim for this process; the status stays as it is.
+pub(super) fn take_over(transaction: &Transaction<'_>, key: i64, me: &Me) -> rusqlite::Result<Desk> {
+    let claim = transaction
+        .prepare_cached("UPDATE counters SET claims = claims + 1 RETURNING claims")?
+        .query_row([], |row| row.get(0))?;
+    transaction
+        .prepare_cached("UPDATE progress SET claim = ?2, pid = ?3, process = ?4 WHERE run = ?1")?
+        .execute(params![key, claim, me.pid, me.identity])?;
+    let next = transaction
+        .prepare_cached("SELECT coalesce(max(seq), 0) + 1 FROM rows WHERE run = ?1")?
+        .query_row([key], |row| row.get(0))?;
+    mark_behind(transaction, key, next)?;
+    Ok(Desk { key, claim, next, over: false })
+}

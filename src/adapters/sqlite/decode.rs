@@ -1,0 +1,128 @@
+//! Columns back into values. What does not make sense is damage and says so.
+
+use rusqlite::types::Type;
+use serde::de::DeserializeOwned;
+
+use super::process::Census;
+use crate::domain::cost::Usage;
+use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use crate::domain::journal::{
+    Origin, OriginKind, Row, RowKind, RunHeader, RunProgress, RunStatus, RunSummary, Worktree,
+};
+
+/// What [`summary`] reads.
+pub(super) const SUMMARY: &str =
+    "SELECT id, workflow, definition_hash, input, project, started, origin_run, origin_kind, origin_step, worktree,
+  status, pid, process, updated, prompt, completion, cached, reasoning, cost_usd, snapshot, path, pauses, error, output
+  FROM runs JOIN progress ON run = key";
+
+/// What [`header`] reads, with the key in front.
+pub(super) const HEADER: &str =
+    "SELECT id, workflow, definition_hash, input, project, started, origin_run, origin_kind, origin_step, worktree,
+  bytes, pid, key FROM runs JOIN progress ON run = key JOIN blobs ON hash = spec";
+
+pub(super) fn header(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, RunHeader)> {
+    let header = RunHeader {
+        id: RunId(row.get(0)?),
+        workflow: row.get(1)?,
+        definition_hash: row.get(2)?,
+        input: row.get(3)?,
+        project: row.get(4)?,
+        started: Timestamp(row.get(5)?),
+        origin: origin(row, 6)?,
+        worktree: json::<Worktree>(row, 9)?,
+        spec: text(row, 10)?,
+        pid: row.get(11)?,
+    };
+    Ok((row.get(12)?, header))
+}
+
+/// Columns kind, at, call, body, bytes of the blob, length, digest.
+pub(super) fn journal_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    let kind = match row.get_ref(0)?.as_str()? {
+        "intent" => RowKind::Intent,
+        "begun" => RowKind::Begun,
+        "input" => RowKind::Input,
+        other => return Err(unreadable(0, format!("unknown kind of row `{other}`"))),
+    };
+    let inline = row.get_ref(4)?.data_type() == Type::Null;
+    let body = if inline { row.get(3)? } else { text(row, 4)? };
+    if body.len() != usize::try_from(row.get::<_, i64>(5)?).unwrap_or(usize::MAX) {
+        return Err(unreadable(3, "a stored text is not as long as it was written".to_owned()));
+    }
+    let call = row.get::<_, Option<i64>>(2)?.map(|call| CallId(call.cast_unsigned()));
+    let digest = row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned);
+    Ok(Row { kind, at: Timestamp(row.get(1)?), call, body, words: None, digest })
+}
+
+pub(super) fn summary(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite::Result<RunSummary> {
+    Ok(RunSummary {
+        id: RunId(row.get(0)?),
+        workflow: row.get(1)?,
+        definition_hash: row.get(2)?,
+        input: row.get(3)?,
+        project: row.get(4)?,
+        started: Timestamp(row.get(5)?),
+        origin: origin(row, 6)?,
+        worktree: json(row, 9)?,
+        progress: RunProgress {
+            status: seen_status(row, 10, census)?,
+            updated: Timestamp(row.get(13)?),
+            usage: Usage {
+                prompt: count(row, 14)?,
+                completion: count(row, 15)?,
+                cached: count(row, 16)?,
+                reasoning: count(row, 17)?,
+            },
+            cost_usd: row.get(18)?,
+            snapshot: row.get::<_, Option<String>>(19)?.map(SnapshotId),
+            path: json(row, 20)?.unwrap_or_default(),
+            pauses: json(row, 21)?.unwrap_or_default(),
+            error: json(row, 22)?,
+            output: json(row, 23)?,
+        },
+    })
+}
+
+/// Columns status, pid and process from `first` on, as a reader sees them: a dead process runs nothing.
+pub(super) fn seen_status(
+    row: &rusqlite::Row<'_>,
+    first: usize,
+    census: &mut Census,
+) -> rusqlite::Result<RunStatus> {
+    let name = row.get_ref(first)?.as_str()?;
+    let found = RunStatus::ALL.into_iter().find(|status| status.as_str() == name);
+    let status = found.ok_or_else(|| unreadable(first, format!("unknown status `{name}`")))?;
+    if status == RunStatus::Running
+        && !census.is_alive(row.get(first + 1)?, row.get_ref(first + 2)?.as_str()?)
+    {
+        return Ok(RunStatus::Interrupted);
+    }
+    Ok(status)
+}
+
+/// Columns run, kind and step.
+fn origin(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Origin>> {
+    let Some(run) = row.get::<_, Option<String>>(first)? else { return Ok(None) };
+    let name = row.get_ref(first + 1)?.as_str()?;
+    let kind = OriginKind::ALL.into_iter().find(|kind| kind.as_str() == name);
+    let kind = kind.ok_or_else(|| unreadable(first + 1, format!("unknown origin `{name}`")))?;
+    Ok(Some(Origin { run: RunId(run), kind, step: row.get(first + 2)? }))
+}
+
+fn count(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
+fn text(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<String> {
+    String::from_utf8(row.get(column)?).map_err(|error| unreadable(column, error.to_string()))
+}
+
+fn json<T: DeserializeOwned>(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
+    serde_json::from_str(text).map(Some).map_err(|error| unreadable(column, error.to_string()))
+}
+
+fn unreadable(column: usize, reason: String) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, reason.into())
+}

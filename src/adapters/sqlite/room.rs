@@ -1,0 +1,81 @@
+//! Removing runs, and how much room the history takes.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction};
+
+use super::claim::driver_of;
+use super::refusal::{Outcome, Refusal};
+use super::write::{Writer, begin};
+use super::{blob, sync, words};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{Freed, RunStatus, Space};
+
+impl Writer {
+    /// All of them or none; a refusal names the run it is about.
+    pub(super) fn delete(&mut self, runs: &[RunId]) -> Outcome<Freed> {
+        let transaction = begin(&mut self.connection)?;
+        let mut freed = Freed::default();
+        let mut seen: Vec<&RunId> = Vec::new();
+        for run in runs {
+            if seen.contains(&run) {
+                continue;
+            }
+            let Some((driver, summary)) = driver_of(&transaction, run)? else {
+                return Ok(Err(Refusal::UnknownOf { run: run.clone() }));
+            };
+            if summary.progress.status == RunStatus::Running {
+                return Ok(Err(Refusal::StillRunning { run: run.clone(), pid: driver.pid }));
+            }
+            freed.bytes += remove(&transaction, driver.key)?;
+            freed.runs += 1;
+            seen.push(run);
+        }
+        transaction.commit()?;
+        for run in seen {
+            self.desks.remove(run);
+        }
+        Ok(Ok(freed))
+    }
+}
+
+/// `space` of a database that exists.
+pub(super) fn space(connection: &Connection, path: &Path) -> rusqlite::Result<Space> {
+    let moment = connection.unchecked_transaction()?;
+    let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map(size);
+    let page = number("PRAGMA page_size")?;
+    let oldest = moment.query_row("SELECT min(started) FROM runs", [], |row| row.get::<_, Option<i64>>(0))?;
+    Ok(Space {
+        file_bytes: page * number("PRAGMA page_count")? + sync::log_bytes(path),
+        free_bytes: page * number("PRAGMA freelist_count")?,
+        runs: number("SELECT count(*) FROM runs")?,
+        // rows are numbered without gaps
+        rows: number("SELECT coalesce(sum((SELECT max(seq) FROM rows WHERE run = key)), 0) FROM runs")?,
+        blobs_bytes: number("SELECT coalesce(sum(length(bytes)), 0) FROM blobs")?,
+        index_bytes: number(
+            "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE
+             AND name IN ('words_data', 'words_idx', 'words_docsize', 'words_config')",
+        )?,
+        oldest: oldest.map(Timestamp),
+    })
+}
+
+/// The run with all that hangs on it; the bytes of its rows and of the texts that only it used.
+fn remove(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<u64> {
+    let texts = blob::of_run(transaction, key)?;
+    let rows: i64 = transaction
+        .prepare_cached("SELECT coalesce(sum(octet_length(body)), 0) FROM rows WHERE run = ?1")?
+        .query_row([key], |row| row.get(0))?;
+    words::forget(transaction, key)?;
+    // rows, progress, tokens and the mark of the index go with it
+    transaction.prepare_cached("DELETE FROM runs WHERE key = ?1")?.execute([key])?;
+    let mut bytes = size(rows);
+    for text in &texts {
+        bytes += blob::remove_orphan(transaction, text)?;
+    }
+    Ok(bytes)
+}
+
+fn size(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

@@ -1,0 +1,154 @@
+//! Finding words in the journals of all runs (HIST-7).
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{decode, read, words};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{Hit, Row, RowKind, SearchQuery};
+use crate::ports::run_store::WordsOf;
+
+/// What a person typed, as the index understands it; `None` if there is no word in it. Every part is quoted, so
+/// nothing in it is an operator: words are all wanted, a phrase is wanted as it is, and the last part may go on.
+pub(super) fn expression(typed: &str) -> Option<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut whole = true;
+    for (at, piece) in typed.split('"').enumerate() {
+        if at % 2 == 1 {
+            parts.extend(quoted(piece));
+            whole = false;
+        } else if !piece.trim().is_empty() {
+            parts.extend(piece.split(|c: char| c.is_whitespace() || c.is_control()).filter_map(quoted));
+            whole = piece.ends_with(char::is_whitespace);
+        } else if !piece.is_empty() || at > 0 {
+            whole = true;
+        }
+    }
+    let last = parts.pop()?;
+    parts.push(if whole { last } else { format!("{last}*") });
+    Some(parts.join(" AND "))
+}
+
+pub(super) fn search(
+    connection: &Connection,
+    query: &SearchQuery,
+    words: WordsOf<'_>,
+) -> rusqlite::Result<Vec<Hit>> {
+    let Some(expression) = expression(&query.text) else { return Ok(Vec::new()) };
+    let moment = connection.unchecked_transaction()?;
+    let (mut low, mut high) = (0, i64::MAX);
+    if let Some(run) = &query.run {
+        let Some(key) = super::write::key_of(&moment, run)? else { return Ok(Vec::new()) };
+        (low, high) = (words::number(key, 0), words::number(key + 1, 0) - 1);
+    }
+    let mut statement = moment.prepare_cached(
+        "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC",
+    )?;
+    let mut found = statement.query(params![expression, low, high])?;
+    let mut runs: HashMap<i64, Option<Run>> = HashMap::new();
+    let mut hits = Vec::new();
+    while let Some(row) = found.next()? {
+        let (key, seq) = words::place(row.get(0)?);
+        let run = match runs.get(&key) {
+            Some(run) => run,
+            None => {
+                let run = run(&moment, key, query.workflow.as_deref())?;
+                runs.entry(key).or_insert(run)
+            }
+        };
+        let Some(run) = run else { continue };
+        hits.extend(hit(&moment, key, seq, run, words)?);
+        if query.limit > 0 && hits.len() >= query.limit {
+            break;
+        }
+    }
+    Ok(hits)
+}
+
+/// A run that hits are in.
+struct Run {
+    id: RunId,
+    workflow: String,
+    started: Timestamp,
+    input: String,
+}
+
+/// `None` if it is not of the workflow that is asked for.
+fn run(connection: &Connection, key: i64, workflow: Option<&str>) -> rusqlite::Result<Option<Run>> {
+    connection
+        .prepare_cached(
+            "SELECT id, workflow, started, input FROM runs WHERE key = ?1 AND (?2 IS NULL OR workflow = ?2)",
+        )?
+        .query_row(params![key, workflow], |row| {
+            Ok(Run {
+                id: RunId(row.get(0)?),
+                workflow: row.get(1)?,
+                started: Timestamp(row.get(2)?),
+                input: row.get(3)?,
+            })
+        })
+        .optional()
+}
+
+fn hit(
+    connection: &Connection,
+    key: i64,
+    seq: i64,
+    run: &Run,
+    words: WordsOf<'_>,
+) -> rusqlite::Result<Option<Hit>> {
+    let row = if seq == 0 {
+        let body = serde_json::Value::from(run.input.as_str()).to_string();
+        let words = Some(super::write::input_words(&run.workflow, &run.input));
+        Some(Row { words, ..Row::new(RowKind::Input, run.started, None, body) })
+    } else {
+        let found = connection
+            .prepare_cached(read::ONE_ROW)?
+            .query_row([key, seq], decode::journal_row)
+            .optional()?;
+        found.map(|row| Row { words: words(&row), ..row })
+    };
+    Ok(row.map(|row| Hit {
+        run: run.id.clone(),
+        workflow: run.workflow.clone(),
+        started: run.started,
+        seq: seq.cast_unsigned(),
+        row,
+    }))
+}
+
+/// As a string of the index's language; `None` if no word is in it.
+fn quoted(text: &str) -> Option<String> {
+    let shown: String = text.chars().filter(|c| !c.is_control()).collect();
+    shown.chars().any(char::is_alphanumeric).then(|| format!("\"{shown}\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_typed_is_an_operator() {
+        for (typed, expected) in [
+            ("", None),
+            (" \t\n", None),
+            ("\"", None),
+            ("\"\" -- * ^ ( ) :", None),
+            ("parser", Some("\"parser\"*")),
+            ("parser ", Some("\"parser\"")),
+            ("the par", Some("\"the\" AND \"par\"*")),
+            ("a OR b", Some("\"a\" AND \"OR\" AND \"b\"*")),
+            ("text:x", Some("\"text:x\"*")),
+            ("NEAR(a b)", Some("\"NEAR(a\" AND \"b)\"*")),
+            ("\"two words\"", Some("\"two words\"")),
+            ("\"two wor", Some("\"two wor\"*")),
+            ("a \"two words\" b", Some("\"a\" AND \"two words\" AND \"b\"*")),
+            ("a\"b", Some("\"a\" AND \"b\"*")),
+            ("größe", Some("\"größe\"*")),
+            ("a\0b", Some("\"a\" AND \"b\"*")),
+        ] {
+            assert_eq!(expression(typed).as_deref(), expected, "{typed:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The search index: which words stand in which row. It holds no texts and can always be made again from the rows.
+//!
+//! Appending costs nothing for it: words wait in memory until `sync`, the run's end or a search. A kill loses only
+//! what waited; `behind` says from where on, and the next search makes it up.
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use super::write::{Writer, begin, input_words};
+use super::{decode, read};
+use crate::ports::run_store::WordsOf;
+
+/// One transaction of the index at most: other writers wait for it.
+const BATCH_ROWS: usize = 2_000;
+const BATCH_BYTES: usize = 4 << 20;
+
+/// Number of a row in the index. A run has fewer than 2^32 rows: at one a millisecond that is seven weeks.
+pub(super) fn number(key: i64, seq: i64) -> i64 {
+    key << 32 | seq
+}
+
+/// The run's key and the row's `seq`.
+pub(super) fn place(number: i64) -> (i64, i64) {
+    (number >> 32, number & 0xffff_ffff)
+}
+
+impl Writer {
+    /// Writes a part of what waits; `false` when nothing does. What cannot be written is left to the next search.
+    pub(super) fn index_waiting(&mut self) -> rusqlite::Result<bool> {
+        let Some(waiting) = self.queue.take() else { return Ok(false) };
+        let transaction = begin(&mut self.connection)?;
+        // the mark is gone when the run was removed
+        let Some(next) = mark(&transaction, waiting.key)? else { return Ok(true) };
+        if next < waiting.from {
+            return Ok(true);
+        }
+        for (seq, text) in &waiting.texts {
+            if *seq >= next {
+                insert(&transaction, waiting.key, *seq, text)?;
+            }
+        }
+        advance(&transaction, waiting.key, waiting.upto)?;
+        transaction.commit()?;
+        Ok(true)
+    }
+
+    /// Indexes a part of the rows that nobody has indexed; `false` when there are none.
+    pub(super) fn index_missing(&mut self, words: WordsOf<'_>) -> rusqlite::Result<bool> {
+        let transaction = begin(&mut self.connection)?;
+        let late = late(&transaction, BATCH_ROWS)?;
+        let (mut rows, mut bytes) = (0, 0);
+        for (key, next) in &late {
+            let mut upto = *next;
+            if upto == 0 {
+                insert(&transaction, *key, 0, &run_words(&transaction, *key)?)?;
+                (rows, upto) = (rows + 1, 1);
+            }
+            let mut statement = transaction.prepare_cached(read::ROWS_FROM)?;
+            let mut found = statement.query([*key, upto])?;
+            while let Some(row) = found.next()? {
+                let journaled = decode::journal_row(row)?;
+                bytes += journaled.body.len();
+                if let Some(text) = words(&journaled) {
+                    insert(&transaction, *key, upto, &text)?;
+                }
+                (rows, upto) = (rows + 1, upto + 1);
+                if rows >= BATCH_ROWS || bytes > BATCH_BYTES {
+                    break;
+                }
+            }
+            drop(found);
+            advance(&transaction, *key, upto)?;
+            if rows >= BATCH_ROWS || bytes > BATCH_BYTES {
+                break;
+            }
+        }
+        transaction.commit()?;
+        Ok(!late.is_empty())
+    }
+}
+
+/// Whether some rows are not in the index, whoever has their words.
+pub(super) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
+    late(connection, 1).map(|late| !late.is_empty())
+}
+
+/// Removes a run from the index.
+pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("DELETE FROM words WHERE rowid >= ?1 AND rowid < ?2")?
+        .execute([number(key, 0), number(key + 1, 0)])?;
+    Ok(())
+}
+
+/// Key and first missing `seq` of runs whose index ends before their rows.
+fn late(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<(i64, i64)>> {
+    connection
+        .prepare_cached(
+            "SELECT run, next FROM behind
+             WHERE next = 0 OR EXISTS (SELECT 1 FROM rows WHERE rows.run = behind.run AND seq >= next)
+             ORDER BY run DESC LIMIT ?1",
+        )?
+        .query_map([i64::try_from(limit).unwrap_or(-1)], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+fn mark(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<Option<i64>> {
+    transaction
+        .prepare_cached("SELECT next FROM behind WHERE run = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()
+}
+
+/// Rows before `upto` are indexed. The mark of a run that is over and has no more rows is not needed.
+fn advance(transaction: &Transaction<'_>, key: i64, upto: i64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE behind SET next = max(next, ?2) WHERE run = ?1")?
+        .execute([key, upto])?;
+    transaction
+        .prepare_cached(
+            "DELETE FROM behind WHERE run = ?1
+               AND (SELECT status FROM progress WHERE run = ?1) IN ('completed', 'failed', 'cancelled')
+               AND next > (SELECT coalesce(max(seq), 0) FROM rows WHERE run = ?1)",
+        )?
+        .execute([key])?;
+    Ok(())
+}
+
+fn insert(transaction: &Transaction<'_>, key: i64, seq: i64, text: &str) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("INSERT INTO words(rowid, text) VALUES (?1, ?2)")?
+        .execute(params![number(key, seq), text])?;
+    Ok(())
+}
+
+fn run_words(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<String> {
+    transaction
+        .prepare_cached("SELECT workflow, input FROM runs WHERE key = ?1")?
+        .query_row([key], |row| Ok(input_words(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?)))
+}

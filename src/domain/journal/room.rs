@@ -1,0 +1,30 @@
+//! How much room the history takes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::ids::Timestamp;
+
+/// What was removed from the history. Its room is used again by later runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Freed {
+    pub runs: usize,
+    /// Of the rows and the texts that nobody else uses.
+    pub bytes: u64,
+}
+
+/// All sizes in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Space {
+    /// The database and its log on the disk.
+    pub file_bytes: u64,
+    /// The part of the file that later runs fill first.
+    pub free_bytes: u64,
+    pub runs: u64,
+    pub rows: u64,
+    /// Definitions and long texts, each stored once.
+    pub blobs_bytes: u64,
+    /// The search index.
+    pub index_bytes: u64,
+    /// Start of the oldest run.
+    pub oldest: Option<Timestamp>,
+}

@@ -1,0 +1,260 @@
+//! A run that waits for somebody who is not there is parked: every lane stays where it is, so that going on repeats
+//! nothing and loses nothing (§1.7, A52, B10).
+//!
+//! Before that, whatever has begun comes to its end; after a failure, or when the person wants to leave, no further
+//! model or tool is called.
+
+use super::failed::child_failure;
+use super::join::branch_failure;
+use super::limits::limit_failure;
+use super::snapshot_progress::Progress;
+use super::split::branch_name;
+use super::{Asked, Effect, Input, Lane, Machine, Phase, RunEvent};
+use crate::domain::failure::Failure;
+use crate::domain::ids::{CallId, Timestamp};
+use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
+use crate::domain::tool::ASKED_BY;
+use crate::engine::effect::Question;
+
+const BY_YOU: &str = "stopped by you";
+
+impl Machine {
+    /// Whether somebody waits for the answer to a call; what nobody waits for needs not be done.
+    pub fn awaits(&self, call: CallId) -> bool {
+        self.snapshot == Progress::Pending(call) || self.every_lane().any(|lane| lane.awaits(call))
+    }
+
+    /// What the run waits for, in the order of its lanes.
+    pub fn pauses(&self) -> Vec<OpenPause> {
+        if let Some(target) = self.lane.jump.filter(|_| self.halted) {
+            let message = format!("stands before step {}", self.entered + 1);
+            return vec![open(CallId(0), self.name_of(target), PauseReason::User, message, self.now)];
+        }
+        let mut lanes: Vec<&Lane> = self.every_lane().collect();
+        lanes.sort_by_key(|lane| lane.id);
+        let mut pauses: Vec<OpenPause> = lanes.iter().filter_map(|lane| self.pause_of(lane)).collect();
+        if let (true, true, Some(first)) = (self.parked, pauses.is_empty(), lanes.first()) {
+            // what was asked has run out of time meanwhile: the run only waits to be taken up again
+            let state = self.name_in(first, first.frames.len().saturating_sub(1));
+            pauses.push(open(CallId(0), state, PauseReason::User, BY_YOU.to_owned(), self.now));
+        }
+        pauses
+    }
+
+    /// What is recorded of a run that stands still takes only what sets it going again.
+    pub(super) fn takes(&self, input: &Input) -> bool {
+        let wakes = matches!(input, Input::Resumed(_) | Input::Cancelled { .. });
+        if matches!(input, Input::Returned(_)) {
+            return self.halted;
+        }
+        if self.parked || self.halted { wakes } else { self.lane.phase != Phase::Over }
+    }
+
+    /// Nothing new may begin: the run is about to be parked.
+    pub(super) fn holds(&self) -> bool {
+        self.stopping || !self.present && self.failed_lane().is_some()
+    }
+
+    /// The person leaves a question open: a chat goes back to waiting, a workflow stands still.
+    pub(super) fn leave_for_now(&mut self) {
+        if !self.is_chat() {
+            self.stopping = true;
+            // it is open under a name of its own: a second answer to the old one comes too late
+            if let Phase::Person(_, asked) = self.lane.phase {
+                self.lane.phase = Phase::Person(self.next_call(), asked);
+            }
+            return;
+        }
+        // A conversation outlives its answers: this one ends here, with what its tools have done.
+        self.drop_visit();
+        self.warn("limit", BY_YOU);
+        self.ask_person(Asked::Message, Question::Message);
+    }
+
+    pub(super) fn park(&mut self) {
+        let alone = !self.present || self.stopping;
+        if !alone || self.parked || self.halted || !self.is_quiet() {
+            return;
+        }
+        let failed = self.failed_lane();
+        let first = self.every_lane().filter(|lane| waits(&lane.phase)).min_by_key(|lane| lane.id);
+        let error = failed.or(first).and_then(|lane| self.reason_of(lane));
+        let error = error.unwrap_or_else(|| self.located(Failure::new("paused", "The run waits", BY_YOU)));
+        self.status = if failed.is_some() { RunStatus::Failed } else { RunStatus::Paused };
+        (self.parked, self.error) = (true, Some(error));
+        let progress = self.progress();
+        self.emit(RunEvent::finished(progress));
+        self.effect(Effect::Finish);
+    }
+
+    /// Every lane waits for a person, or for one that does.
+    fn is_quiet(&self) -> bool {
+        let still = |lane: &Lane| match lane.phase {
+            Phase::Person(_, asked) => asked != Asked::Message,
+            Phase::Approval(_) | Phase::Fork | Phase::Held | Phase::ToolHeld => true,
+            Phase::New
+            | Phase::Script(_)
+            | Phase::Values(_)
+            | Phase::Choice(_)
+            | Phase::Model(_)
+            | Phase::Tool(_)
+            | Phase::Timer(_)
+            | Phase::Ending
+            | Phase::Over => false,
+        };
+        self.every_lane().all(still)
+            && (self.stopping || self.every_lane().any(|lane| waits(&lane.phase)))
+            && !matches!(self.snapshot, Progress::Pending(_))
+    }
+
+    pub(super) fn every_lane(&self) -> impl Iterator<Item = &Lane> {
+        std::iter::once(&self.lane).chain(self.lanes.values())
+    }
+
+    fn failed_lane(&self) -> Option<&Lane> {
+        let failed = |lane: &&Lane| matches!(lane.phase, Phase::Person(_, Asked::Failed));
+        self.every_lane().filter(failed).min_by_key(|lane| lane.id)
+    }
+
+    fn pause_of(&self, lane: &Lane) -> Option<OpenPause> {
+        let state = self.name_in(lane, lane.frames.len().checked_sub(1)?);
+        let (call, reason) = match lane.phase {
+            Phase::Approval(call) => (call, PauseReason::Approval),
+            Phase::Person(call, asked) => (call, reason(asked)?),
+            Phase::New
+            | Phase::Script(_)
+            | Phase::Values(_)
+            | Phase::Choice(_)
+            | Phase::Model(_)
+            | Phase::Tool(_)
+            | Phase::ToolHeld
+            | Phase::Held
+            | Phase::Fork
+            | Phase::Timer(_)
+            | Phase::Ending
+            | Phase::Over => return None,
+        };
+        let mut pause = open(call, state, reason, String::new(), lane.since);
+        match (&lane.question, reason) {
+            (_, PauseReason::Approval) => pause.message = self.wanted(lane),
+            (Some(Question::Pause { kind, message, choices, schema, required_outputs, default, .. }), _) => {
+                pause.kind = serde_json::to_value(kind).ok().and_then(|kind| Some(kind.as_str()?.to_owned()));
+                pause.message.clone_from(message);
+                pause.choices.clone_from(choices);
+                pause.schema.clone_from(schema);
+                pause.required_outputs.clone_from(required_outputs);
+                pause.default.clone_from(default);
+            }
+            (Some(_) | None, _) => {
+                pause.message = self.reason_of(lane).map(|failure| failure.detail).unwrap_or_default()
+            }
+        }
+        Some(pause)
+    }
+
+    /// Why a lane waits, as an error of the run.
+    fn reason_of(&self, lane: &Lane) -> Option<Failure> {
+        let top = lane.frames.len().checked_sub(1)?;
+        let state = self.name_in(lane, top);
+        let mut failure = match (&lane.phase, &lane.question) {
+            (Phase::Approval(_), _) => {
+                Failure::new("tool.denied", "A tool needs approval", self.wanted(lane))
+                    .hint("approve tools with --yes, or allow this one in settings: \"approvals\"")
+            }
+            (_, Some(Question::Failed { failure })) => return Some(self.seen_outside(lane, failure.clone())),
+            (_, Some(Question::Limit { limit, text, .. })) => limit_failure(limit, text),
+            (_, Some(Question::Pause { message, .. })) => {
+                let detail = format!("state `{state}` waits for a person's answer: {message}");
+                Failure::new("input_required", "An answer is needed", detail)
+                    .hint("answer it with `synthdev resume`, or give the state a \"default\"")
+            }
+            (_, Some(Question::Uncertain { tool, reason, .. })) => {
+                let detail = format!("`{tool}` had begun when the program died: {reason}");
+                Failure::new("uncertain_effect", "It is not known whether a tool took effect", detail)
+                    .hint("look, then say: repeat, done, or skip")
+            }
+            (_, Some(Question::NoSnapshot { .. } | Question::Message) | None) => return None,
+        };
+        failure.state = Some(state);
+        failure.agent = self.speaker_in(lane);
+        Some(failure)
+    }
+
+    /// `coder` wants to use `execute_terminal`.
+    fn wanted(&self, lane: &Lane) -> String {
+        let Some((invocation, _)) = self.invocation_of(lane) else { return String::new() };
+        let who = if invocation.agent == ASKED_BY {
+            "the workflow".to_owned()
+        } else {
+            format!("`{}`", invocation.agent)
+        };
+        format!("{who} wants to use `{}` {}", invocation.tool, invocation.arguments)
+    }
+
+    fn speaker_in(&self, lane: &Lane) -> Option<String> {
+        let frame = lane.frames.last()?;
+        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        frame.turn.as_ref().and_then(|turn| workflow.agent(turn.agent)).map(|agent| agent.id.clone())
+    }
+
+    /// The path name of the state in which a frame of a lane is.
+    pub(super) fn name_in(&self, lane: &Lane, at: usize) -> String {
+        let frame = lane.frames.get(at);
+        let named = frame.and_then(|frame| {
+            let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+            workflow.state(frame.state).map(|state| frame.path_name(state))
+        });
+        named.unwrap_or_default()
+    }
+
+    /// A failure as the run as a whole would tell it: through every child workflow and branch around it.
+    fn seen_outside(&self, lane: &Lane, mut failure: Failure) -> Failure {
+        for at in (1..lane.frames.len()).rev() {
+            let child =
+                lane.frames.get(at).and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
+            let child = child.map(|child| child.name.clone()).unwrap_or_default();
+            failure = child_failure(failure, &child, self.name_in(lane, at - 1));
+        }
+        let forked = lane.parent.and_then(|(id, at)| Some((self.lane_of(id)?, at)));
+        let Some((parent, at)) = forked else { return failure };
+        let Some(top) = parent.frames.len().checked_sub(1) else { return failure };
+        let work = parent.frames.get(top).and_then(|frame| {
+            let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+            workflow.state(frame.state).map(|state| &state.work)
+        });
+        let Some(work) = work else { return failure };
+        let owner = self.name_in(parent, top);
+        let outer = branch_failure(Box::new(failure), work, &branch_name(work, at), &owner);
+        self.seen_outside(parent, outer)
+    }
+}
+
+fn waits(phase: &Phase) -> bool {
+    matches!(phase, Phase::Person(..) | Phase::Approval(_))
+}
+
+fn reason(asked: Asked) -> Option<PauseReason> {
+    Some(match asked {
+        Asked::Message => return None,
+        Asked::Steps | Asked::Visits(_) | Asked::ToolRounds | Asked::ModelCalls => PauseReason::Limit,
+        Asked::Budget(..) => PauseReason::Budget,
+        Asked::NoSnapshot | Asked::Pause => PauseReason::Input,
+        Asked::Failed => PauseReason::Error,
+        Asked::Uncertain => PauseReason::UncertainEffect,
+    })
+}
+
+fn open(call: CallId, state: String, reason: PauseReason, message: String, since: Timestamp) -> OpenPause {
+    OpenPause {
+        call,
+        state,
+        reason,
+        message,
+        kind: None,
+        choices: Vec::new(),
+        required_outputs: Vec::new(),
+        schema: None,
+        default: None,
+        since,
+    }
+}

@@ -1,0 +1,151 @@
+//! `Input::Resumed`: a run that was parked, or whose process died, goes on (FSM-20, §1.7).
+//!
+//! The driver does again what was asked for and never answered; here is what the run itself has to decide.
+
+use serde_json::Value;
+
+use super::{Asked, CallId, Effect, Input, Machine, Phase, RunEvent};
+use crate::domain::ids::Timestamp;
+use crate::domain::journal::RunStatus;
+use crate::domain::tool::ToolOutcome;
+use crate::domain::workflow::plain_text;
+use crate::engine::answer::{Certainty, certainty};
+use crate::engine::effect::Question;
+use crate::engine::input::{Answer, Resumed};
+
+impl Machine {
+    pub(super) fn on_resumed(&mut self, resumed: Resumed) {
+        let Resumed { present, approvals, answers, decisions, again, unclear, program } = resumed;
+        if self.lane.phase == Phase::Ending {
+            // the work is done; only the last snapshot is made again
+            let again = again.into_iter().map(|(call, _)| call).collect();
+            return self.emit(RunEvent::Resumed { present, again, definition: None, notes: Vec::new() });
+        }
+        (self.parked, self.stopping, self.halted) = (false, false, false);
+        for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
+            lane.shown = false;
+        }
+        (self.status, self.error, self.present) = (RunStatus::Running, None, present);
+        if let Some(approvals) = approvals {
+            self.approvals = approvals;
+        }
+        let definition = program.as_ref().map(|program| program.hash.clone());
+        // the driver has tried it on a copy before it wrote this down
+        let notes = program.and_then(|program| self.upgrade(program).ok()).unwrap_or_default();
+        let again = again.into_iter().map(|(call, _)| call).collect();
+        self.emit(RunEvent::Resumed { present, again, definition, notes });
+        if std::mem::take(&mut self.fresh) {
+            self.snapshot_before();
+        }
+        for (call, reason) in unclear {
+            self.ask_uncertain(call, reason);
+        }
+        let decided = decisions.into_iter().map(|(call, decision)| Input::Approved { call, decision });
+        let answered = answers.into_iter().map(|(call, answer)| Input::Answered { call, answer });
+        let given: Vec<Input> = decided.chain(answered).collect();
+        self.ask_again(&given.iter().filter_map(Input::answers).collect::<Vec<_>>());
+        for input in given {
+            self.settle();
+            if self.turn_to(&input) {
+                self.dispatch(input);
+            }
+        }
+        self.settle();
+        self.wake_held();
+    }
+
+    /// While nobody drove the run, no time of its budgets has passed.
+    pub(super) fn skip_time(&mut self, before: Timestamp) {
+        let gap = self.now.0.saturating_sub(before.0).max(0);
+        self.purse.skip(gap);
+        for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
+            for frame in &mut lane.frames {
+                frame.stay.purse.skip(gap);
+            }
+        }
+    }
+
+    /// What is still open is shown to whoever is here now.
+    fn ask_again(&mut self, answered: &[CallId]) {
+        if !self.present {
+            return;
+        }
+        let mut lanes: Vec<(CallId, u64)> = self
+            .every_lane()
+            .filter(|lane| matches!(lane.phase, Phase::Person(..) | Phase::Approval(_)))
+            .filter_map(|lane| Some((lane.pending().filter(|call| !answered.contains(call))?, lane.id)))
+            .collect();
+        lanes.sort_by_key(|(call, _)| *call);
+        for (call, lane) in lanes {
+            self.show_again(call, lane);
+        }
+    }
+
+    fn show_again(&mut self, call: CallId, lane: u64) {
+        if !self.switch(lane) {
+            return;
+        }
+        self.lane.shown = true;
+        let lane = &self.lane;
+        let asked = lane.question.clone().filter(|_| matches!(lane.phase, Phase::Person(..)));
+        if let Some(question) = asked {
+            self.emit(RunEvent::PersonAsked { call, question: question.clone() });
+            return self.effect(Effect::AskPerson { call, question });
+        }
+        let Some(top) = lane.frames.len().checked_sub(1) else { return };
+        let state = self.name_in(lane, top);
+        if let Some((invocation, risk)) = self.invocation_of(lane) {
+            self.effect(Effect::AskApproval { call, state, invocation, risk });
+        }
+    }
+
+    fn ask_uncertain(&mut self, call: CallId, reason: String) {
+        if !self.every_lane().any(|lane| lane.phase == Phase::Tool(call))
+            || !self.turn_to(&Input::Elapsed { call })
+        {
+            return;
+        }
+        let Some((invocation, _)) = self.current_invocation() else { return };
+        let (tool, arguments) = (invocation.tool, invocation.arguments);
+        let question = Question::Uncertain { began: call, state: self.state_name(), tool, arguments, reason };
+        // told with the other open questions
+        self.lane.question = Some(question);
+        self.lane.since = self.now;
+        self.lane.phase = Phase::Person(self.next_call(), Asked::Uncertain);
+    }
+
+    /// Somebody has looked whether the tool took effect.
+    pub(super) fn on_certain(&mut self, answer: Answer) {
+        let Some(Question::Uncertain { began, .. }) = self.lane.question else { return };
+        let Some((invocation, risk)) = self.current_invocation() else { return };
+        let outcome = match certainty(&answer) {
+            Ok(Certainty::Repeat) => return self.run_tool(invocation, risk),
+            Ok(Certainty::Skip) if self.is_step() => return self.skip_step(),
+            Ok(Certainty::Skip) => ToolOutcome {
+                content: "interrupted: it is not known whether this took effect, and it was not repeated"
+                    .to_owned(),
+                summary: "interrupted, not repeated".to_owned(),
+                ..ToolOutcome::default()
+            },
+            Ok(Certainty::Done(value)) => given(value),
+            Err(problem) => {
+                self.warn("answer", problem);
+                let Some(question) = self.lane.question.take() else { return };
+                return self.ask_person(Asked::Uncertain, question);
+            }
+        };
+        self.finish_tool(began, outcome);
+    }
+}
+
+/// The result that somebody says it had.
+fn given(value: Value) -> ToolOutcome {
+    let content = if value.is_null() { "done".to_owned() } else { plain_text(&value) };
+    ToolOutcome {
+        ok: true,
+        content,
+        summary: "done before the interruption".to_owned(),
+        data: value.is_object().then_some(value),
+        ..ToolOutcome::default()
+    }
+}

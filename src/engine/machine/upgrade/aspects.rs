@@ -1,0 +1,128 @@
+//! What the fields of a state say, as text in which names stand for positions: for comparing definitions.
+
+use crate::domain::ids::{ScriptIx, StateIx};
+use crate::domain::workflow::{Input, OnError, Program, State, Wait, Work, Workflow};
+
+/// A field and what it says; transitions are compared one by one elsewhere.
+pub(super) type Aspects = Vec<(&'static str, String)>;
+
+pub(super) fn of_state(program: &Program, workflow: &Workflow, state: &State) -> Aspects {
+    let catch = state.recovery.catch.iter().map(|rule| {
+        let before = source(workflow, rule.before).unwrap_or_default();
+        format!("{:?} {:?} {before} {}", rule.errors, rule.key, name(workflow, rule.target))
+    });
+    let mut all = vec![
+        ("action.script", source(workflow, state.script).unwrap_or_default().to_owned()),
+        ("output", format!("{:?}", state.store)),
+        ("retry", format!("{:?}", state.recovery.retry)),
+        ("catch", catch.collect::<Vec<_>>().join("\n")),
+        ("fallback", format!("{:?}", state.recovery.fallback)),
+        ("on_error", state.recovery.on_error.map(|policy| on_error(workflow, policy)).unwrap_or_default()),
+        ("timeout", format!("{:?}", state.timeout_ms)),
+        ("budget", format!("{:?}", state.budget)),
+        ("max_visits", format!("{:?}", state.max_visits)),
+        ("on_limit", state.on_limit.map(|target| name(workflow, target)).unwrap_or_default()),
+    ];
+    if state.terminal {
+        all.push(("input", input(workflow, &state.output)));
+    }
+    all.extend(of_work(program, workflow, &state.work));
+    all
+}
+
+/// The kind of work in the words of the format.
+pub(super) fn kind(work: &Work) -> &'static str {
+    match work {
+        Work::None => "no work of its own",
+        Work::Agent { .. } => "an agent",
+        Work::Child { .. } => "a sub-workflow",
+        Work::Parallel(_) => "branches",
+        Work::ForEach(_) => "a loop",
+        Work::Step(_) => "a tool",
+        Work::Pause(_) => "a pause",
+        Work::Wait(_) => "a wait",
+        Work::Fail { .. } => "a failure",
+    }
+}
+
+fn of_work(program: &Program, workflow: &Workflow, work: &Work) -> Aspects {
+    let all = |inputs: &[(String, Input)]| -> String {
+        let each = inputs.iter().map(|(name, given)| format!("{name}: {}", input(workflow, given)));
+        each.collect::<Vec<_>>().join("\n")
+    };
+    match work {
+        Work::None => Vec::new(),
+        Work::Agent { agent, function, input: given } => vec![
+            ("agent", workflow.agent(*agent).map(|agent| agent.id.clone()).unwrap_or_default()),
+            ("action", format!("{function:?}")),
+            ("input", input(workflow, given)),
+        ],
+        Work::Child { workflow: child, inputs } => vec![
+            ("sub_workflow", program.workflows.get(child.0).map(|one| one.name.clone()).unwrap_or_default()),
+            ("sub_workflow_input", all(inputs)),
+        ],
+        Work::Parallel(spec) => vec![
+            ("branches", format!("{:?}", spec.branches.iter().map(|one| &one.name).collect::<Vec<_>>())),
+            ("join", format!("{:?}", spec.join)),
+            ("on_error of branches", format!("{:?}", spec.on_error)),
+            ("max_concurrency", format!("{:?}", spec.max_concurrency)),
+            ("merge", format!("{:?}", spec.merge)),
+        ],
+        Work::ForEach(spec) => vec![
+            ("in", input(workflow, &spec.items)),
+            ("each", spec.each.clone()),
+            ("at", spec.at.clone()),
+            ("needs_state", format!("{:?}", spec.needs)),
+            ("max_concurrency", format!("{:?}", spec.max_concurrency)),
+            ("tolerated_failures", format!("{} {}", spec.tolerated_failures, spec.tolerated_percent)),
+        ],
+        Work::Step(step) => {
+            let given = step.arguments.iter().map(|(path, given)| (path.join("."), given.clone()));
+            vec![
+                ("tool", step.tool.clone()),
+                ("arguments", all(&given.collect::<Vec<_>>())),
+                ("expect", format!("{:?}", step.expect)),
+            ]
+        }
+        Work::Pause(pause) => vec![
+            ("kind", format!("{:?}", pause.kind)),
+            ("message", input(workflow, &pause.message)),
+            ("choices", format!("{:?}", pause.choices)),
+            ("schema", format!("{:?}", pause.schema)),
+            ("required_outputs", format!("{:?}", pause.required_outputs)),
+            ("default", format!("{:?}", pause.default)),
+            ("ttl", format!("{:?}", pause.ttl_ms)),
+            ("on_timeout", pause.on_timeout.map(|target| name(workflow, target)).unwrap_or_default()),
+        ],
+        Work::Wait(Wait::For(given)) => vec![("duration", input(workflow, given))],
+        Work::Wait(Wait::Until(given)) => vec![("until", input(workflow, given))],
+        Work::Fail { error, cause } => vec![("error", error.clone()), ("cause", input(workflow, cause))],
+    }
+}
+
+/// What a script says in the file.
+pub(super) fn source(workflow: &Workflow, at: Option<ScriptIx>) -> Option<&str> {
+    workflow.scripts.get(at?.0).map(|script| script.source.as_str())
+}
+
+pub(super) fn name(workflow: &Workflow, at: StateIx) -> String {
+    workflow.state(at).map(|state| state.name.clone()).unwrap_or_default()
+}
+
+pub(super) fn on_error(workflow: &Workflow, policy: OnError) -> String {
+    match policy {
+        OnError::Fail => "fail".to_owned(),
+        OnError::Continue => "continue".to_owned(),
+        OnError::Go(target) => format!("to {}", name(workflow, target)),
+    }
+}
+
+fn input(workflow: &Workflow, given: &Input) -> String {
+    match given {
+        Input::Absent => String::new(),
+        Input::Human => "human".to_owned(),
+        Input::Text(text) => format!("text {text}"),
+        Input::Value(value) => format!("value {value}"),
+        Input::Script(at) => format!("script {}", source(workflow, Some(*at)).unwrap_or_default()),
+    }
+}

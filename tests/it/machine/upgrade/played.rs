@@ -1,0 +1,240 @@
+//! A run of real files, real scripts and scripted answers, performed in the order in which things are asked for, that
+//! can be stopped before any of them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use synthdev::adapters::javascript::{Limits, World};
+use synthdev::app::wiring;
+use synthdev::config::catalog::{Catalog, Sources};
+use synthdev::config::settings::layers::Overrides;
+use synthdev::config::source::SourceFile;
+use synthdev::domain::approval::{ApprovalPolicy, Decision, Permission};
+use synthdev::domain::ids::Timestamp;
+use synthdev::domain::message::ToolCall;
+use synthdev::domain::model::ModelReply;
+use synthdev::domain::place::Layer;
+use synthdev::domain::script::ScriptTask;
+use synthdev::domain::tool::ToolOutcome;
+use synthdev::domain::workflow::Program;
+use synthdev::engine::effect::Effect;
+use synthdev::engine::event::RunEvent;
+use synthdev::engine::input::{Answer, Input};
+use synthdev::engine::machine::Machine;
+use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+
+use super::super::{call_of, reply};
+
+const SETTINGS: &str = include_str!("../../../../config/settings.json");
+const MODELS: &str = include_str!("../../../../config/models.json");
+const ROLES: &str = include_str!("../../../../roles/core.json");
+const SHARED: &str = include_str!("../../../data/conformance/shared.json");
+
+/// The first workflow with everything that it calls, read and checked as any file is.
+pub fn program(workflows: &[Value]) -> Program {
+    let built_in = |name: &str, text: &str| SourceFile::new(Layer::BuiltIn, name, text);
+    let shared: Value = serde_json::from_str(SHARED).unwrap();
+    let files = workflows.iter().enumerate().map(|(at, one)| {
+        let text = serde_json::to_string_pretty(one).unwrap();
+        SourceFile::new(Layer::Project, format!("w{at}.json"), text)
+    });
+    let mut command_line = Overrides::default();
+    for level in ["base", "smart", "fast"] {
+        command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
+    }
+    let sources = Sources {
+        settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
+        models: vec![built_in("built-in:config/models.json", MODELS)],
+        roles: vec![
+            built_in("built-in:roles/core.json", ROLES),
+            SourceFile::new(Layer::Project, "roles.json", shared["roles"].to_string()),
+        ],
+        workflows: files.collect(),
+        command_line,
+        ..Sources::default()
+    };
+    let catalog = Catalog::load(sources, wiring::specs(Path::new("/")));
+    let name = workflows[0]["workflow_name"].as_str().unwrap();
+    catalog.program(name).unwrap_or_else(|found| panic!("{found:#?}"))
+}
+
+pub struct Played {
+    pub machine: Machine,
+    pub inputs: Vec<(Timestamp, Input)>,
+    pub events: Vec<RunEvent>,
+    /// Asked for and not answered, in order.
+    pub pending: VecDeque<Effect>,
+    /// What is asked of models: agent and model.
+    pub asked: Vec<String>,
+    scripts: World,
+    replies: BTreeMap<String, VecDeque<Value>>,
+    answers: VecDeque<Answer>,
+    now: i64,
+}
+
+impl Played {
+    /// `replies`: by agent, a text or `{tool: arguments}`.
+    pub fn new(program: Program, inputs: Value, replies: Value, answers: &[Answer]) -> Self {
+        let policy = ApprovalPolicy { execute: Permission::Ask, ..ApprovalPolicy::default().approving_all() };
+        let spec = Arc::new(RunSpec {
+            machine_version: MACHINE_VERSION,
+            program,
+            inputs: inputs.as_object().cloned().unwrap(),
+            approvals: policy,
+            interactive: true,
+        });
+        let list = |list: &Value| list.as_array().unwrap().iter().cloned().collect();
+        let replies: Map<String, Value> = replies.as_object().cloned().unwrap();
+        let mut played = Self {
+            machine: Machine::new(spec),
+            inputs: Vec::new(),
+            events: Vec::new(),
+            pending: VecDeque::new(),
+            asked: Vec::new(),
+            scripts: World::new(Limits::default()),
+            replies: replies.iter().map(|(agent, said)| (agent.clone(), list(said))).collect(),
+            answers: answers.iter().cloned().collect(),
+            now: 1_000,
+        };
+        played.feed(Input::Started { seed: 7 });
+        played
+    }
+
+    pub fn feed(&mut self, input: Input) {
+        self.now += 1;
+        let at = Timestamp(self.now);
+        self.inputs.push((at, input.clone()));
+        let output = self.machine.handle(at, input);
+        self.events.extend(output.events);
+        for effect in output.effects {
+            match effect {
+                Effect::Abort { call } => {
+                    let before = self.pending.len();
+                    self.pending.retain(|effect| call_of(effect) != Some(call));
+                    assert_eq!(self.pending.len() + 1, before, "stopped, and nobody had asked: {call}");
+                }
+                Effect::Finish => {}
+                effect => self.pending.push_back(effect),
+            }
+        }
+    }
+
+    /// Goes on until the `nth` (from 1) thing that is called so is next, or to the end.
+    pub fn until(&mut self, stop: &str, mut nth: usize) {
+        while !self.machine.is_over() {
+            if self.next() == stop {
+                nth -= 1;
+                if nth == 0 {
+                    return;
+                }
+            }
+            self.step();
+        }
+        assert_eq!(stop, "", "never came: {:#?}", self.events);
+    }
+
+    /// Does what is next; timers run out only where nothing else is left.
+    pub fn step(&mut self) {
+        let at = self.at();
+        let effect = self.pending.remove(at).expect("something is asked for");
+        let input = self.perform(effect);
+        self.feed(input);
+    }
+
+    fn at(&self) -> usize {
+        self.pending.iter().position(|effect| !matches!(effect, Effect::SetTimer { .. })).unwrap_or(0)
+    }
+
+    fn next(&self) -> String {
+        self.pending.get(self.at()).map(named).unwrap_or_default()
+    }
+
+    pub fn to_end(&mut self) {
+        self.until("", 0);
+    }
+
+    fn perform(&mut self, effect: Effect) -> Input {
+        match effect {
+            Effect::Evaluate { call, job } => match self.scripts.evaluate(job) {
+                Ok(outcome) => Input::Evaluated { call, outcome },
+                Err(error) => Input::ScriptFailed { call, error },
+            },
+            Effect::CallModel { call, request } => {
+                self.asked.push(format!("{} {}", request.agent, request.choice.model));
+                let said = self.replies.get_mut(&request.agent).and_then(VecDeque::pop_front);
+                let said = said.unwrap_or_else(|| panic!("`{}` has no reply left", request.agent));
+                Input::Replied { call, reply: said_by(&said) }
+            }
+            Effect::AskApproval { call, .. } => Input::Approved { call, decision: Decision::Allow },
+            Effect::RunTool { call, invocation, .. } => {
+                let data = Some(json!({"exit_code": 0, "stdout": "done", "stderr": ""}));
+                let content = format!("{} ran", invocation.tool);
+                Input::ToolDone {
+                    call,
+                    outcome: ToolOutcome { ok: true, content, data, ..ToolOutcome::default() },
+                }
+            }
+            Effect::AskPerson { call, question } => {
+                let answer =
+                    self.answers.pop_front().unwrap_or_else(|| panic!("no answer left: {question:?}"));
+                Input::Answered { call, answer }
+            }
+            Effect::SetTimer { call, .. } => Input::Elapsed { call },
+            Effect::TakeSnapshot { call, .. } => {
+                Input::SnapshotFailed { call, reason: "there is no repository".to_owned() }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn path(&self) -> String {
+        let names = self.events.iter().filter_map(|event| match event {
+            RunEvent::StateEntered { state, .. } => Some(state.as_str()),
+            _ => None,
+        });
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Status, error code, output.
+    pub fn end(&self) -> String {
+        let progress = self.machine.progress();
+        let error = progress.error.map_or_else(String::new, |error| format!(" {}", error.code));
+        let output = progress.output.map_or_else(String::new, |output| format!(" {output}"));
+        format!("{}{error}{output}", progress.status.as_str())
+    }
+}
+
+fn said_by(said: &Value) -> ModelReply {
+    let Some(call) = said.as_object().and_then(|calls| calls.iter().next()) else {
+        return reply(said.as_str().unwrap(), 10);
+    };
+    let (name, arguments) = (call.0.clone(), call.1.to_string());
+    ModelReply { tool_calls: vec![ToolCall { id: "c".to_owned(), name, arguments }], ..reply("", 10) }
+}
+
+/// `model coder in code`, `choose review`, `script start`, `values code`, `approve shell`, `tool shell`, `ask`, `timer`.
+fn named(effect: &Effect) -> String {
+    match effect {
+        Effect::CallModel { request, .. } => format!("model {} in {}", request.agent, request.state),
+        Effect::Evaluate { job, .. } => {
+            let what = match job.task {
+                ScriptTask::Run { .. } => "script",
+                ScriptTask::Values { .. } => "values",
+                ScriptTask::Choose { .. } => "choose",
+            };
+            format!("{what} {}", job.scope.state)
+        }
+        Effect::AskApproval { invocation, .. } => format!("approve {}", invocation.tool),
+        Effect::RunTool { invocation, .. } => format!("tool {}", invocation.tool),
+        Effect::AskPerson { .. } => "ask".to_owned(),
+        Effect::SetTimer { .. } => "timer".to_owned(),
+        Effect::TakeSnapshot { .. } | Effect::Abort { .. } | Effect::Finish => String::new(),
+    }
+}
+
+/// Words that nobody waits for: the run goes on as far as it can.
+pub fn nothing() -> Input {
+    Input::Said { text: "hm".to_owned() }
+}

@@ -1,0 +1,58 @@
+//! A run that stands still, or whose process dies in the middle, goes on later (§1.7, FSM-20).
+
+use std::collections::BTreeSet;
+
+use synthdev::domain::approval::Decision;
+use synthdev::domain::ids::CallId;
+use synthdev::domain::journal::PauseReason;
+use synthdev::engine::effect::Effect;
+use synthdev::engine::input::{Input, Resumed};
+use synthdev::engine::replay::{Replayed, replay};
+
+use super::{Arc, Weather, answers};
+
+impl Weather {
+    /// What a new process makes of the journal: the same machine, and the same things still to be done.
+    pub fn rebuild(&mut self) {
+        let Replayed { machine, events, pending } = replay(Arc::clone(&self.spec), self.inputs.clone());
+        assert!(events == self.events, "the machine that was rebuilt tells another story");
+        let rebuilt: BTreeSet<CallId> = pending.iter().filter_map(|one| one.effect.call()).collect();
+        let own: BTreeSet<CallId> =
+            self.pending.iter().filter_map(answers::call_of).chain(self.snapshot).collect();
+        assert_eq!(rebuilt, own, "what a reopened run would do again");
+        self.machine = machine;
+    }
+
+    pub fn resume(&mut self) -> Input {
+        self.rebuild();
+        let parked = self.machine.is_over();
+        let present = if parked { self.luck.chance(70) } else { self.present };
+        let mut resumed = Resumed { present, ..Resumed::default() };
+        for pause in self.machine.pauses() {
+            if pause.reason == PauseReason::Approval {
+                if self.luck.chance(50) {
+                    resumed.decisions.push((pause.call, Decision::Deny { reason: None }));
+                }
+            } else if self.luck.chance(60) {
+                resumed.answers.push((pause.call, answers::answer(&mut self.luck)));
+            }
+        }
+        let given = resumed.answers.iter().map(|(call, _)| *call);
+        self.past.extend(given.chain(resumed.decisions.iter().map(|(call, _)| *call)));
+        // whoever is there is asked anew
+        self.pending.retain(|one| !matches!(one, Effect::AskPerson { .. } | Effect::AskApproval { .. }));
+        for effect in std::mem::take(&mut self.pending) {
+            match &effect {
+                Effect::RunTool { call, invocation, .. } if self.luck.chance(30) => {
+                    resumed.unclear.push((*call, "who knows".to_owned()));
+                    self.past.push(*call);
+                    self.approved.push(invocation.clone());
+                }
+                _ => self.pending.push(effect),
+            }
+        }
+        self.present = present;
+        self.resumed += usize::from(parked);
+        Input::Resumed(Box::new(resumed))
+    }
+}
