@@ -44,13 +44,13 @@ pub fn create(snapshots: &GitSnapshots, store: &Store, run: &RunId, workflow: &s
     let made = add(store, &room, run, base)?;
     let filled = fill(snapshots, &made, &scan, tree);
     let worktree = Worktree {
-        path: made.top.join(&store.prefix).to_string_lossy().into_owned(),
+        path: made.project().to_string_lossy().into_owned(),
         branch: made.branch.clone(),
         base: base.to_string(),
     };
     let whole = filled.and_then(|()| {
         // An empty project directory is in no tree, but the run needs it.
-        fs::create_dir_all(made.top.join(&store.prefix)).map_err(|error| fault::store(&made.top, &error))
+        fs::create_dir_all(made.project()).map_err(|error| fault::store(&made.top, &error))
     });
     if let Err(error) = whole {
         // What failed is what people must know; leftovers are found by name.

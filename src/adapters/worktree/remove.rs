@@ -59,7 +59,7 @@ pub fn erase(linked: &Linked, store: &Store) -> Outcome<()> {
 fn forget(linked: &Linked, store: &Store, data: &Path) -> Outcome<()> {
     record::delete_of_tree(store, &linked.name)?;
     let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
-    for project in [linked.top.clone(), linked.top.join(&linked.prefix)] {
+    for project in [linked.top.clone(), linked.project()] {
         let corner = Place::corner(&data, &project);
         remove_tree(&corner).map_err(|error| removal(&corner, &error))?;
     }
