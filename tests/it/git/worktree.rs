@@ -269,6 +269,35 @@ fn conflicts_change_nothing_and_name_every_path() {
 }
 
 #[test]
+fn a_new_file_and_a_new_directory_of_one_name_conflict() {
+    // The name between the two in git's order hides the conflict from a merge that only compares neighbours.
+    type Make = fn(&Project);
+    let rows: [(&str, Make); 3] = [
+        ("a file", |project| project.write("thing", "mine\n")),
+        ("an ignored file", |project| project.write("thing", "mine, ignored\n")),
+        ("a pipe", |project| {
+            assert!(Command::new("mkfifo").arg(project.at("thing")).status().unwrap().success());
+        }),
+    ];
+    for (name, make) in rows {
+        let project = small();
+        if name.contains("ignored") {
+            project.write(".gitignore", "thing\n");
+        }
+        let made = create(&project, "r");
+        write(&made, ".gitignore", "");
+        write(&made, "thing/deep/new.txt", "run\n");
+        write(&made, "a-first.txt", "run\n");
+        make(&project);
+        project.write("thing-b", "between\n");
+        let before = project.fingerprint();
+        let Err(MergeError::Conflicts(conflicts)) = port(&project).merge(&made) else { panic!("{name}") };
+        assert!(conflicts[0].path.starts_with("thing"), "{name}: {conflicts:?}");
+        assert_eq!(project.fingerprint(), before, "{name}");
+    }
+}
+
+#[test]
 fn ignored_files_in_a_directory_that_must_go_stop_the_merge() {
     let project = small();
     project.write(".gitignore", "*.log\n");
