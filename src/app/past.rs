@@ -69,12 +69,12 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
         SnapshotCommand::List { json: false } => snapshots::list(&store.list().map_err(of_snapshot)?),
         SnapshotCommand::Show { id } => {
             let info = store.find(&id).map_err(of_snapshot)?;
-            let changes = store.changes(&info.id).map_err(of_snapshot)?;
+            let changes = store.changes(&info.id, None).map_err(of_snapshot)?;
             snapshots::show(&info, &changes)
         }
         SnapshotCommand::Diff { id } => {
             let info = store.find(&id).map_err(of_snapshot)?;
-            let diff = store.diff(&info.id).map_err(of_snapshot)?;
+            let diff = store.diff(&info.id, None).map_err(of_snapshot)?;
             if !std::io::stdout().is_terminal() {
                 // A patch is data: it must apply as it is.
                 std::io::stdout().lock().write_all(diff.as_bytes())?;
@@ -96,7 +96,7 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
 /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed (SNAP-4).
 pub(super) fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u8> {
     let info = store.find(id).map_err(of_snapshot)?;
-    let changes = store.changes(&info.id).map_err(of_snapshot)?;
+    let changes = store.changes(&info.id, None).map_err(of_snapshot)?;
     if changes.is_empty() {
         say(&format!("nothing to do: the files are as in snapshot {}", info.id))?;
         return Ok(exit::COMPLETED);
