@@ -19,6 +19,7 @@ mod lists;
 mod logs;
 mod new;
 mod past;
+mod reading;
 mod runs;
 mod scenes;
 mod schema;

@@ -22,3 +22,4 @@ pub mod thread;
 pub mod trail;
 pub mod turn;
 pub mod view;
+pub mod why;

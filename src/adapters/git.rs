@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::domain::ids::{SnapshotId, Timestamp};
-use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest};
+use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest, Sweep};
 use crate::ports::clock::Clock;
 use crate::ports::snapshot::{SnapshotError, SnapshotPort};
 
@@ -22,12 +22,14 @@ pub(super) mod compare;
 pub(super) mod entry;
 pub(super) mod fault;
 pub(super) mod here;
+mod pair;
 pub(super) mod place;
 pub(super) mod record;
 mod rules;
 pub(super) mod scan;
 mod seed;
 pub(super) mod stat_cache;
+mod sweep;
 pub(super) mod tree;
 mod walk;
 
@@ -37,7 +39,7 @@ use entry::RelPath;
 use fault::{Outcome, fault};
 use here::Here;
 use place::{Place, Store};
-use record::{Found, Record};
+use record::{Found, Record, holding, one, unknown};
 use scan::{Blobs, Scan};
 use stat_cache::StatCache;
 
@@ -227,11 +229,23 @@ impl SnapshotPort for GitSnapshots {
         }
     }
 
-    fn changes(&self, id: &SnapshotId) -> Result<Vec<ChangedFile>, SnapshotError> {
+    fn changes(
+        &self,
+        id: &SnapshotId,
+        other: Option<&SnapshotId>,
+    ) -> Result<Vec<ChangedFile>, SnapshotError> {
+        if let Some(other) = other {
+            return pair::compared(&self.place()?, id, other, |pair| {
+                Ok(between::listed(&between::changes(&pair.old, &pair.new)))
+            });
+        }
         self.compared(id, Blobs::Named, |_, _, _, changes| Ok(changes.iter().map(Change::shown).collect()))
     }
 
-    fn diff(&self, id: &SnapshotId) -> Result<String, SnapshotError> {
+    fn diff(&self, id: &SnapshotId, other: Option<&SnapshotId>) -> Result<String, SnapshotError> {
+        if let Some(other) = other {
+            return pair::compared(&self.place()?, id, other, |pair| pair.diff());
+        }
         self.compared(id, Blobs::InMemory, |here, found, scan, changes| {
             here.diff(found, scan, changes).map_err(|error| fault::git_read(here.store.location(), &error))
         })
@@ -247,7 +261,7 @@ impl SnapshotPort for GitSnapshots {
         let stored = here.stored(&found)?;
         let scan = here.scan(&stored, Blobs::Stored)?;
         let changes = here.changes(&found, &stored, &scan);
-        if changes.is_empty() {
+        if changes.is_empty() && !here.hollow_differs(&found, &scan) {
             return Ok(Restored { safety: None, files: Vec::new() });
         }
         let request = SnapshotRequest {
@@ -273,22 +287,23 @@ impl SnapshotPort for GitSnapshots {
         let store = holding(&place, id.as_str())?;
         record::delete(&store, id)
     }
-}
 
-fn one<'repo>(store: &'repo Store, id: &str) -> Outcome<Found<'repo>> {
-    record::all(store)?.into_iter().find(|found| found.id.as_str() == id).ok_or_else(|| unknown(id))
-}
-
-/// The store that has a snapshot.
-fn holding(place: &Place, id: &str) -> Outcome<Store> {
-    for store in place.stores() {
-        if one(&store, id).is_ok() {
-            return Ok(store);
+    fn sweep(&self, sweep: &Sweep) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+        let swept = sweep::chosen(self.list()?, sweep);
+        if !sweep.dry && !swept.is_empty() {
+            let place = self.place()?;
+            let _lock = place.lock()?;
+            for store in place.stores() {
+                // Another instance may have deleted some meanwhile.
+                let there = record::all(&store)?.into_iter().map(|found| found.id);
+                let there: Vec<SnapshotId> =
+                    there.filter(|id| swept.iter().any(|info| info.id == *id)).collect();
+                there.iter().try_for_each(|id| record::delete(&store, id))?;
+                if store.private {
+                    sweep::prune(&store)?;
+                }
+            }
         }
+        Ok(swept)
     }
-    Err(unknown(id))
-}
-
-fn unknown(id: &str) -> SnapshotError {
-    fault(format!("no snapshot `{id}` of this project"), "List the snapshots to see their ids.")
 }

@@ -24,6 +24,8 @@ mod write;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
 
 use rusqlite::Connection;
 
@@ -93,6 +95,18 @@ impl SqliteStore {
         {}
     }
 
+    /// Puts rows into the index whose words nobody has. It leaves time to other writers, here and in other processes:
+    /// they must not wait until a long history is done.
+    fn index_missing(&self, words: WordsOf<'_>) -> Result<(), StoreError> {
+        loop {
+            let start = Instant::now();
+            if !self.with_writer("index", |writer| writer.index_missing(words))? {
+                return Ok(());
+            }
+            thread::sleep(start.elapsed() / 2);
+        }
+    }
+
     /// `None` when there is no database yet.
     fn with_reader<T>(
         &self,
@@ -154,7 +168,7 @@ impl RunStore for SqliteStore {
     fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError> {
         self.index_waiting();
         if self.with_reader("read", words::is_behind)?.unwrap_or(false) {
-            while self.with_writer("index", |writer| writer.index_missing(words))? {}
+            self.index_missing(words)?;
         }
         let found = self.with_reader("search", |reader| search::search(reader, query, words))?;
         Ok(found.unwrap_or_default())
@@ -199,8 +213,22 @@ impl RunStore for SqliteStore {
     }
 
     fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
-        let Some(first) = runs.first() else { return Ok(Freed::default()) };
-        self.write("remove from", first, |writer| writer.delete(runs))
+        let mut left: Vec<RunId> = runs.to_vec();
+        left.sort();
+        left.dedup();
+        let Some(first) = left.first().cloned() else { return Ok(Freed::default()) };
+        self.write("remove from", &first, |writer| writer.may_delete(&left))?;
+        let mut freed = Freed::default();
+        while !left.is_empty() {
+            let start = Instant::now();
+            let some = self.write("remove from", &first, |writer| writer.delete_some(&mut left))?;
+            freed.runs += some.runs;
+            freed.bytes += some.bytes;
+            if !left.is_empty() {
+                thread::sleep(start.elapsed() / 2);
+            }
+        }
+        Ok(freed)
     }
 
     fn space(&self) -> Result<Space, StoreError> {

@@ -10,13 +10,14 @@ use std::collections::BTreeSet;
 use git2::{Oid, Repository, Tree};
 
 use super::git::compare::Change;
+use super::git::entry::to_path;
 use super::git::fault::{self, Outcome, fault};
 use super::git::here::Here;
 use super::git::place::Store;
 use super::git::scan::{Blobs, Scan};
 use super::git::tree::{self, Stored};
 use super::git::{GitSnapshots, Plan, between, stat_cache};
-use crate::domain::ids::RunId;
+use crate::domain::ids::{RunId, SnapshotId};
 use crate::domain::snapshot::{ChangedFile, Merged, Skipped, SnapshotRequest, Worktree};
 use crate::ports::snapshot::SnapshotError;
 use crate::ports::worktree::{MergeError, WorktreePort};
@@ -102,8 +103,8 @@ impl GitWorktrees {
         since: (i64, u32),
         changes: &[Change],
         request: &SnapshotRequest,
-    ) -> Outcome<crate::domain::ids::SnapshotId> {
-        let (changes, none) = (changes, BTreeSet::new());
+    ) -> Outcome<SnapshotId> {
+        let none = BTreeSet::new();
         let plan = Plan { changes, empty_dirs: &none, hollow_now: &[], act: "merge", request };
         self.snapshots.save_and_apply(here, scan, since, &plan)
     }
@@ -144,7 +145,7 @@ impl WorktreePort for GitWorktrees {
         let theirs =
             present(&inside, &tree::read(&inside.store.repo, &base.tree).map_err(failed)?, Blobs::Stored)?;
         if let Some(path) = theirs.scan.unreadable.first() {
-            let path = linked.top.join(super::git::entry::to_path(path));
+            let path = linked.top.join(to_path(path));
             return Err(fault(
                 format!("{} cannot be read; nothing was merged", path.display()),
                 "Make it readable or delete it, then merge again.",

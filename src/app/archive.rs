@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::past::{of_store, reader};
+use super::reading::{of_store, reader};
 use super::world::World;
 use crate::cli::args::{ExportFormat, ListArgs};
 use crate::cli::{exit, past};

@@ -394,9 +394,9 @@ fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String,
         }
         SnapshotCommand::Show { id } => {
             let info = store.find(&id)?;
-            snapshots::show(&info, &store.changes(&info.id)?)
+            snapshots::show(&info, &store.changes(&info.id, None)?)
         }
-        SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id)?,
+        SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
         SnapshotCommand::Restore { id } => here(&snapshots::restored(&store.restore(&store.find(&id)?.id)?)),
         SnapshotCommand::Delete { id } => {
             let info = store.find(&id)?;

@@ -1,11 +1,255 @@
-use anyhow::{Result, bail};
+//! `resume` and `runs retry`: taking up a run where it stands.
 
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use serde_json::{Value, json};
+
+use super::findings;
+use super::reading::of_store;
+use super::runs::{load, read_script, read_workflow, stay};
+use super::wiring::{self, Wired};
 use super::world::World;
+use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
+use crate::cli::exit;
+use crate::cli::headless::{self, Show, example};
+use crate::cli::words::{name, one_line, tell};
+use crate::config::catalog::Catalog;
+use crate::domain::approval::Decision;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
+use crate::domain::workflow::Program;
+use crate::engine::event::RunEvent;
+use crate::engine::input::Answer;
+use crate::runtime::handle::Handle;
+use crate::runtime::resume::{Going, ResumeError};
+use crate::runtime::tokens::{TokenError, answer_to};
 
-pub(super) fn resume(_: &World, _: &ResumeArgs) -> Result<u8> {
-    bail!("not built yet")
+pub(super) fn retry(world: &World, args: &ResumeArgs) -> Result<u8> {
+    let summary = super::reading::reader(world)?.handle.summary(&args.run).map_err(of_store)?;
+    if summary.progress.status != RunStatus::Failed {
+        let status = summary.progress.status.as_str();
+        bail!("run {} has not failed: it is {status}\nhint: synthdev resume {}", summary.id, summary.id);
+    }
+    resume(world, args)
 }
-pub(super) fn retry(_: &World, _: &ResumeArgs) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
+    let show = Show { json: args.json, events: args.events, progress: !args.json && !args.events };
+    let script = args.replies.as_deref().map(read_script).transpose()?;
+    let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
+    let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
+    let (catalog, _) = load(world, overrides, file)?;
+    if findings::tell_setting_errors(&catalog) {
+        return Ok(exit::USAGE);
+    }
+    super::logs::start(&world.dirs.data, catalog.settings().verbosity());
+    let results = args.results.as_deref().map(results);
+    let reader = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
+    let token = is_token(&args.run).then(|| args.run.clone());
+    let id = match &token {
+        Some(token) => reader.handle.run_of(token).map_err(told)?,
+        None => RunId(args.run.clone()),
+    };
+    let summary = reader.handle.summary(id.as_str()).map_err(of_store)?;
+    let wired = wired_for(world, &catalog, &summary, script)?;
+    let wired = if args.share { wired.sharing() } else { wired };
+    catch_up(&wired, &summary.id)?;
+    let program = match upgraded(&catalog, &summary, args) {
+        Ok(program) => program,
+        Err(code) => return Ok(code),
+    };
+    explain(&wired.handle, &summary.id, program.as_ref())?;
+    let approvals = catalog.settings().approvals();
+    let approvals = args.yes.then(|| approvals.approving_all());
+    let going = Going { approvals, program, ..Going::default() };
+    let run = summary.id.clone();
+    let report = if let Some(token) = token {
+        let results = results.unwrap_or(Value::Null);
+        stay(&wired, show, async |handle| redeem(handle, &token, results, going).await)?
+    } else {
+        let going = match answered(&wired.handle, &run, args, results, going)? {
+            Ok(going) => going,
+            Err(open) => return waits(&run, &open, show),
+        };
+        stay(&wired, show, async |handle| {
+            handle.resume(&run, going).await.map_err(|error| told(error.into()))?;
+            Ok(run)
+        })?
+    };
+    Ok(headless::conclude(&report, show)?)
+}
+
+/// A run goes on where its files are.
+fn wired_for(
+    world: &World,
+    catalog: &Catalog,
+    summary: &RunSummary,
+    script: Option<ScriptedModel>,
+) -> Result<Wired> {
+    let data = &world.dirs.data;
+    if Path::new(&summary.project) != world.project {
+        let (run, project) = (&summary.id, name(&summary.project));
+        bail!("run {run} belongs to {project}\nhint: synthdev -C {project} resume {run}");
+    }
+    Ok(match &summary.worktree {
+        Some(tree) if !Path::new(&tree.path).is_dir() => {
+            bail!("the worktree of run {} is gone: {}", summary.id, name(&tree.path))
+        }
+        Some(tree) => wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script),
+        None => wiring::wire(&world.project, data, catalog, script),
+    })
+}
+
+/// Scripted replies that the run has had are not given again.
+fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
+    let Some(script) = wired.providers.scripted() else { return Ok(()) };
+    let record = wired.handle.run(run.as_str()).map_err(of_store)?;
+    let mut had = std::collections::BTreeMap::<&str, usize>::new();
+    for (_, event) in &record.events {
+        if let RunEvent::Replied { agent, .. } | RunEvent::ContextSummarized { agent, .. } = event {
+            *had.entry(agent.as_str()).or_default() += 1;
+        }
+    }
+    had.into_iter().for_each(|(agent, replies)| script.advance(agent, replies));
+    Ok(())
+}
+
+/// The workflow as it is now; outside, the exit code after its findings were told.
+fn upgraded(catalog: &Catalog, summary: &RunSummary, args: &ResumeArgs) -> Result<Option<Program>, u8> {
+    if !args.upgrade {
+        return Ok(None);
+    }
+    match catalog.check(&summary.workflow) {
+        Ok((program, _)) => Ok(Some(program)),
+        Err(found) => {
+            findings::tell(catalog, &found);
+            Err(exit::USAGE)
+        }
+    }
+}
+
+/// What a changed definition means for the run, before it is accepted.
+fn explain(handle: &Handle, run: &RunId, program: Option<&Program>) -> Result<()> {
+    let Some(program) = program else { return Ok(()) };
+    match handle.try_upgrade(run, program).map_err(of_store)? {
+        Ok(notes) if notes.is_empty() => tell("the definition is the same"),
+        Ok(notes) => tell(format_args!("the definition is different now:\n  {}", notes.join("\n  "))),
+        Err(problems) => return Err(told(ResumeError::Incompatible(problems).into())),
+    }
+    Ok(())
+}
+
+async fn redeem(handle: &Handle, token: &str, results: Value, going: Going) -> Result<RunId> {
+    let done = handle.redeem(token, results, going).await.map_err(told)?;
+    if !done.ignored.is_empty() {
+        tell(format_args!("warning: not asked for and ignored: {}", done.ignored.join(", ")));
+    }
+    match done.duplicate {
+        Some(answer) => Err(anyhow!("this was answered before, with the same results: {answer}")),
+        None => Ok(done.run),
+    }
+}
+
+type Given = Result<Going, Vec<OpenPause>>;
+
+/// Puts what was typed where it belongs; outside, what has to be answered first.
+fn answered(
+    handle: &Handle,
+    run: &RunId,
+    args: &ResumeArgs,
+    results: Option<Value>,
+    mut going: Going,
+) -> Result<Given> {
+    let open = handle.open_pauses(run).map_err(of_store)?;
+    let needs = |pause: &&OpenPause| match pause.reason {
+        PauseReason::Approval => !args.yes,
+        PauseReason::Input | PauseReason::UncertainEffect => true,
+        PauseReason::Error
+        | PauseReason::Limit
+        | PauseReason::Budget
+        | PauseReason::User
+        | PauseReason::Delegate => false,
+    };
+    let mut chosen: Vec<&OpenPause> = open.iter().filter(needs).collect();
+    if let Some(state) = &args.state {
+        chosen.retain(|pause| pause.state == *state);
+        if chosen.is_empty() {
+            bail!("nothing waits in state `{state}`: {}", states(&open));
+        }
+    }
+    for pause in &open {
+        match pause.reason {
+            PauseReason::Approval if args.yes => going.decisions.push((pause.call, Decision::Allow)),
+            PauseReason::Error | PauseReason::Limit | PauseReason::Budget => {
+                going.answers.push((pause.call, Answer::Continue));
+            }
+            PauseReason::Approval
+            | PauseReason::Input
+            | PauseReason::UncertainEffect
+            | PauseReason::User
+            | PauseReason::Delegate => {}
+        }
+    }
+    match (chosen.as_slice(), results) {
+        ([], None) => {}
+        ([], Some(_)) => bail!("run {run} waits for no answer\nhint: resume it without --results"),
+        ([only], Some(results)) => {
+            answer_to(only, results, &mut going).map_err(|problem| anyhow!("{problem}"))?;
+        }
+        // what can go on without an answer does; the others stay open
+        (_, None) if !going.answers.is_empty() || !going.decisions.is_empty() => {}
+        (several, _) => return Ok(Err(several.iter().map(|pause| (*pause).clone()).collect())),
+    }
+    Ok(Ok(going))
+}
+
+fn states(open: &[OpenPause]) -> String {
+    open.iter().map(|pause| format!("`{}`", name(&pause.state))).collect::<Vec<_>>().join(", ")
+}
+
+/// Nothing was started: somebody has to answer first (B15).
+fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
+    if show.json {
+        println!("{}", json!({"run_id": run, "status": "paused", "pauses": open}));
+        return Ok(exit::PAUSED);
+    }
+    tell(format_args!(
+        "run {run} waits for {} answer{}:",
+        open.len(),
+        if open.len() == 1 { "" } else { "s" }
+    ));
+    let state =
+        |pause: &OpenPause| if open.len() > 1 { format!(" --state {}", pause.state) } else { String::new() };
+    for pause in open {
+        tell(format_args!(
+            "  {} ({}): {}",
+            name(&pause.state),
+            pause.reason.as_str(),
+            one_line(&pause.message, 160)
+        ));
+        if let Some(example) = example(pause) {
+            tell(format_args!("    synthdev resume {run}{} --results '{example}'", state(pause)));
+        }
+    }
+    Ok(exit::PAUSED)
+}
+
+/// JSON, or a plain word.
+fn results(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+/// `name-` and 48 hexadecimal digits.
+fn is_token(text: &str) -> bool {
+    text.rsplit_once('-')
+        .is_some_and(|(_, luck)| luck.len() == 48 && luck.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn told(error: TokenError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => anyhow!("{error}\nhint: {hint}"),
+        None => anyhow!("{error}"),
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::past::of_store;
+use super::reading::of_store;
 use super::runs::load;
 use super::wiring;
 use super::world::World;

@@ -4,16 +4,16 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::{Result, anyhow};
 
+use super::reading::{of_snapshot, of_store, reader};
 use super::runs::load;
-use super::wiring::{self, Wired};
+use super::wiring;
 use super::world::World;
 use super::{archive, going, isolation, travel};
 use crate::cli::args::{RunsCommand, SnapshotCommand};
 use crate::cli::words::{Clean, name, tell};
 use crate::cli::{exit, past, snapshots};
 use crate::domain::snapshot::SnapshotRequest;
-use crate::ports::run_store::StoreError;
-use crate::ports::snapshot::{SnapshotError, SnapshotPort};
+use crate::ports::snapshot::SnapshotPort;
 
 pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
     match command {
@@ -50,12 +50,6 @@ fn show(world: &World, id: &str, json: bool) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-/// A runtime to look at the past with.
-pub(super) fn reader(world: &World) -> Result<Wired> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    Ok(wiring::wire(&world.project, &world.dirs.data, &catalog, None))
-}
-
 pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
@@ -75,12 +69,12 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
         SnapshotCommand::List { json: false } => snapshots::list(&store.list().map_err(of_snapshot)?),
         SnapshotCommand::Show { id } => {
             let info = store.find(&id).map_err(of_snapshot)?;
-            let changes = store.changes(&info.id).map_err(of_snapshot)?;
+            let changes = store.changes(&info.id, None).map_err(of_snapshot)?;
             snapshots::show(&info, &changes)
         }
         SnapshotCommand::Diff { id } => {
             let info = store.find(&id).map_err(of_snapshot)?;
-            let diff = store.diff(&info.id).map_err(of_snapshot)?;
+            let diff = store.diff(&info.id, None).map_err(of_snapshot)?;
             if !std::io::stdout().is_terminal() {
                 // A patch is data: it must apply as it is.
                 std::io::stdout().lock().write_all(diff.as_bytes())?;
@@ -102,7 +96,7 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
 /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed (SNAP-4).
 pub(super) fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u8> {
     let info = store.find(id).map_err(of_snapshot)?;
-    let changes = store.changes(&info.id).map_err(of_snapshot)?;
+    let changes = store.changes(&info.id, None).map_err(of_snapshot)?;
     if changes.is_empty() {
         say(&format!("nothing to do: the files are as in snapshot {}", info.id))?;
         return Ok(exit::COMPLETED);
@@ -132,16 +126,4 @@ pub(super) fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u
 
 fn say(text: &str) -> std::io::Result<()> {
     writeln!(Clean(&mut std::io::stdout().lock()), "{text}")
-}
-
-pub(super) fn of_store(error: StoreError) -> anyhow::Error {
-    told(&error.message, error.hint.as_deref())
-}
-
-pub(super) fn of_snapshot(error: SnapshotError) -> anyhow::Error {
-    told(&error.message, error.hint.as_deref())
-}
-
-fn told(message: &str, hint: Option<&str>) -> anyhow::Error {
-    hint.map_or_else(|| anyhow!("{message}"), |hint| anyhow!("{message}\nhint: {hint}"))
 }

@@ -8,6 +8,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
 use super::findings;
+use super::isolation;
+use super::reading::of_store;
 use super::sources::{self, Gathered};
 use super::trust;
 use super::wiring::{self, Wired};
@@ -16,7 +18,7 @@ use crate::adapters::disk;
 use crate::adapters::providers::scripted::{Problem, ScriptedModel};
 use crate::cli::args::RunArgs;
 use crate::cli::exit;
-use crate::cli::headless::{self, FinalReport, Show};
+use crate::cli::headless::{self, FinalReport, Interrupt, Show};
 use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
@@ -24,10 +26,12 @@ use crate::config::json::Node;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::{Findings, SourceFile};
 use crate::domain::failure::Failure;
+use crate::domain::ids::RunId;
 use crate::domain::journal::RunStatus;
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Parameter, Program};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
+use crate::runtime::handle::Handle;
 
 /// The configuration of this start; broken settings are told and end the program.
 pub(super) fn load(
@@ -79,19 +83,35 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     };
     let spec = spec(&catalog, program, values, args.yes, false);
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
-    let report = drive(&wired, spec, show)?;
+    let report = if args.isolate {
+        isolation::run(world, &catalog, spec, script, show)?
+    } else {
+        let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
+        let wired = if args.share { wired.sharing() } else { wired };
+        drive(&wired, spec, show)?
+    };
     Ok(headless::conclude(&report, show)?)
 }
 
 /// Runs a spec to its end on a runtime of its own, with Ctrl+C as cancel.
 pub(super) fn drive(wired: &Wired, spec: RunSpec, show: Show) -> Result<FinalReport> {
+    stay(wired, show, async |handle| handle.start(spec).map_err(of_store))
+}
+
+/// Sets a run going on a runtime of its own and stays with it to its end, with Ctrl+C as cancel.
+pub(super) fn stay(
+    wired: &Wired,
+    show: Show,
+    go: impl AsyncFnOnce(&Handle) -> Result<RunId>,
+) -> Result<FinalReport> {
     let runtime = runtime()?;
     let report = runtime.block_on(async {
         let interrupts = interrupts();
         let providers = Arc::clone(&wired.providers);
         let leftovers = move || leftovers(providers.scripted());
-        headless::run(&wired.handle, spec, show, interrupts, &leftovers).await
+        let events = wired.handle.subscribe(show.events);
+        let run = go(&wired.handle).await?;
+        headless::follow(&wired.handle, run, events, show, interrupts, &leftovers).await
     });
     // A snapshot or search that a cancel left behind is not waited for.
     runtime.shutdown_background();
@@ -116,15 +136,22 @@ fn interrupts() -> headless::Interrupts {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        let kinds = [
+            (SignalKind::interrupt(), Interrupt::Person),
+            (SignalKind::terminate(), Interrupt::System),
+            (SignalKind::hangup(), Interrupt::System),
+        ];
+        for (kind, who) in kinds {
             let to = to.clone();
             if let Ok(mut stream) = signal(kind) {
-                tokio::spawn(async move { while stream.recv().await.is_some() && to.send(()).is_ok() {} });
+                tokio::spawn(async move { while stream.recv().await.is_some() && to.send(who).is_ok() {} });
             }
         }
     }
     #[cfg(not(unix))]
-    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && to.send(()).is_ok() {} });
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() && to.send(Interrupt::Person).is_ok() {}
+    });
     from
 }
 

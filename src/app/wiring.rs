@@ -14,6 +14,7 @@ use crate::adapters::providers::{Patience, Providers};
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::system::{SystemClock, SystemIds};
 use crate::adapters::tools::{ProjectTools, ToolSettings};
+use crate::adapters::worktree::GitWorktrees;
 use crate::config::catalog::Catalog;
 use crate::config::settings::rules::environment_names;
 use crate::config::settings::shape::Shape;
@@ -73,6 +74,36 @@ pub fn rewire(old: &Wired, project: &Path, data: &Path, catalog: &Catalog) -> Wi
     Wired { handle: old.handle.rewired(ports, options), providers }
 }
 
+impl Wired {
+    /// Runs although another run works in this project.
+    #[must_use]
+    pub fn sharing(self) -> Self {
+        Self { handle: self.handle.sharing(), ..self }
+    }
+}
+
+/// For one run in a worktree of `project`: its files are there and nobody else's.
+pub fn wire_worktree(
+    (project, worktree): (&Path, &Path),
+    data: &Path,
+    catalog: &Catalog,
+    script: Option<ScriptedModel>,
+) -> Wired {
+    let (ports, options, providers) = parts(worktree, data, catalog, script);
+    let options = Options { project: project.display().to_string(), ..options };
+    Wired { handle: Handle::new(Ports { lock: None, ..ports }, options), providers }
+}
+
+/// The worktrees of a project.
+pub fn worktrees(project: &Path, data: &Path, catalog: &Catalog) -> GitWorktrees {
+    GitWorktrees::new(snapshots(project, data, catalog))
+}
+
+fn snapshots(project: &Path, data: &Path, catalog: &Catalog) -> GitSnapshots {
+    let exclude = catalog.settings().snapshot_exclude();
+    GitSnapshots::open(project.to_owned(), data.to_owned(), exclude, Arc::new(SystemClock))
+}
+
 pub fn wire(project: &Path, data: &Path, catalog: &Catalog, script: Option<ScriptedModel>) -> Wired {
     let (ports, options, providers) = parts(project, data, catalog, script);
     Wired { handle: Handle::new(ports, options), providers }
@@ -94,17 +125,14 @@ fn parts(
         providers = providers.with_scripted(script);
     }
     let providers = Arc::new(providers);
-    let clock = Arc::new(SystemClock);
-    let snapshots =
-        GitSnapshots::open(project.to_owned(), data.to_owned(), settings.snapshot_exclude(), clock.clone());
     let ports = Ports {
         models: providers.clone(),
         tools: Arc::new(tools(project, data, catalog)),
         scripts: Arc::new(Host::default()),
-        snapshots: Arc::new(snapshots),
+        snapshots: Arc::new(snapshots(project, data, catalog)),
         store: Arc::new(SqliteStore::at(data.join("runs.sqlite"))),
         lock: Some(Arc::new(FileLock::open(project.to_owned(), data))),
-        clock,
+        clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
     };
     let secrets = catalog.key_ring().values().map(|secret| secret.expose().to_owned()).collect();

@@ -11,13 +11,13 @@ use super::moments;
 use super::words::{Clean, cost, name, names, one_line, tell, tokens};
 use crate::domain::cost::Usage;
 use crate::domain::failure::Failure;
-use crate::domain::ids::{RunId, SnapshotId};
-use crate::domain::journal::RunStatus;
+use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
 use crate::domain::workflow::plain_text;
 use crate::engine::event::{Published, RunEvent};
-use crate::engine::spec::RunSpec;
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
+use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 
 /// What is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,6 +44,8 @@ pub struct FinalReport {
     pub cost_usd: Option<f64>,
     pub warnings: Vec<Value>,
     pub error: Option<Failure>,
+    /// What it waits for, with a token for each.
+    pub pauses: Vec<PauseReport>,
 }
 
 impl Default for FinalReport {
@@ -59,35 +61,57 @@ impl Default for FinalReport {
             cost_usd: None,
             warnings: Vec::new(),
             error: None,
+            pauses: Vec::new(),
         }
     }
 }
 
-/// Resolves when the person or the system wants the program to stop.
-pub type Interrupts = UnboundedReceiver<()>;
+/// Who wants the program to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interrupt {
+    /// The person: the run is cancelled.
+    Person,
+    /// The system, or the terminal went away: the run is left as it is, to be taken up again.
+    System,
+}
 
-/// Starts the run and stays with it to its end. `leftovers` is asked at the end for warnings of the model
-/// (unused scripted replies).
+pub type Interrupts = UnboundedReceiver<Interrupt>;
+
+/// What the run waits for, in its final object.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PauseReport {
+    #[serde(flatten)]
+    pub pause: OpenPause,
+    /// Answers this pause once: `synthdev resume TOKEN --results JSON` (B3).
+    pub resume_token: Option<String>,
+    pub expires_at: Option<Timestamp>,
+    pub expires_in_seconds: Option<u64>,
+}
+
+/// Stays with a run to its end. `events` were subscribed to before it was set going. `leftovers` is asked at the end
+/// for warnings of the model (unused scripted replies).
 ///
 /// # Errors
-/// stdout cannot be written, or the run cannot be recorded.
-pub async fn run(
+/// stdout cannot be written.
+pub async fn follow(
     handle: &Handle,
-    spec: RunSpec,
+    run: RunId,
+    mut events: UnboundedReceiver<Published>,
     mut show: Show,
     mut interrupts: Interrupts,
     leftovers: &(dyn Fn() -> Vec<String> + Sync),
 ) -> anyhow::Result<FinalReport> {
-    let mut events = handle.subscribe(show.events);
-    let run = handle.start(spec).map_err(|error| match error.hint {
-        Some(hint) => anyhow::anyhow!("{}\nhint: {hint}", error.message),
-        None => anyhow::anyhow!("{}", error.message),
-    })?;
     let mut report = FinalReport { run_id: Some(run.clone()), ..FinalReport::default() };
     loop {
         tokio::select! {
             biased;
-            Some(()) = interrupts.recv() => handle.send(&run, Command::Cancel),
+            Some(who) = interrupts.recv() => match who {
+                Interrupt::Person => handle.send(&run, Command::Cancel),
+                Interrupt::System => {
+                    leave(handle, &run, &mut report).await;
+                    return Ok(report);
+                }
+            },
             event = events.recv() => {
                 let Some(published) = event else { break };
                 if published.run != run {
@@ -108,13 +132,50 @@ pub async fn run(
             }
         }
     }
-    for text in leftovers() {
+    if matches!(report.status, RunStatus::Paused | RunStatus::Failed) {
+        report.pauses = pauses(handle, &run);
+    }
+    for text in leftovers().into_iter().filter(|_| report.pauses.is_empty()) {
         report.warnings.push(serde_json::json!({"code": "unused_reply", "text": text}));
         if show.progress {
             tell(format_args!("warning: {text}"));
         }
     }
     Ok(report)
+}
+
+/// The driver stops between two inputs: nothing is half done but what runs outside.
+async fn leave(handle: &Handle, run: &RunId, report: &mut FinalReport) {
+    handle.send(run, Command::Leave);
+    let deadline = std::time::Duration::from_millis(500);
+    let left = async {
+        while handle.running().contains(run) {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    };
+    let _ = tokio::time::timeout(deadline, left).await;
+    report.status = RunStatus::Interrupted;
+    if let Ok(summary) = handle.summary(run.as_str()) {
+        report.workflow = summary.workflow;
+        (report.path, report.usage) = (summary.progress.path, summary.progress.usage);
+        (report.cost_usd, report.snapshot) = (summary.progress.cost_usd, summary.progress.snapshot);
+    }
+}
+
+/// A token for each, but for what needs none: only its owner can say that a failed run is tried again.
+fn pauses(handle: &Handle, run: &RunId) -> Vec<PauseReport> {
+    let open = handle.summary(run.as_str()).map(|summary| summary.progress.pauses).unwrap_or_default();
+    let with_token = |pause: OpenPause| {
+        let wanted = !matches!(pause.reason, PauseReason::User | PauseReason::Error);
+        let token = wanted.then(|| handle.issue_token(run, pause.call, DEFAULT_TTL_SECONDS).ok()).flatten();
+        PauseReport {
+            pause,
+            expires_at: token.as_ref().map(|token| token.expires),
+            expires_in_seconds: token.as_ref().map(|_| DEFAULT_TTL_SECONDS),
+            resume_token: token.map(|token| token.text),
+        }
+    };
+    open.into_iter().map(with_token).collect()
 }
 
 fn print_event(published: &Published) -> io::Result<()> {
@@ -130,6 +191,7 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
     }
     match &published.event {
         RunEvent::RunStarted { workflow, .. } => report.workflow.clone_from(workflow),
+        RunEvent::Resumed { .. } => (report.error, report.pauses) = (None, Vec::new()),
         RunEvent::Warning { code, text } => {
             if code == "no_snapshot" {
                 // The same reason, now with its consequence.
@@ -239,10 +301,59 @@ pub fn ending(report: &FinalReport) -> String {
         }
     }
     if let Some(run) = &report.run_id {
+        lines.extend(go_on(run, report));
         lines.push(format!("run {run}: synthdev runs show {run}"));
     }
     if let Some(snapshot) = &report.snapshot {
         lines.push(format!("undo the file changes: synthdev snapshot restore {snapshot}"));
     }
     lines.join("\n")
+}
+
+/// How a run that waits, or was left, is taken up again.
+fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    for PauseReport { pause, resume_token, .. } in &report.pauses {
+        let what = if pause.message.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", one_line(&pause.message, 160))
+        };
+        lines.push(format!("waits in {} for {}{what}", name(&pause.state), pause.reason.as_str()));
+        lines.extend(resume_token.as_ref().map(|token| format!("  token (30 minutes): {token}")));
+    }
+    let answer = report.pauses.iter().find_map(|report| example(&report.pause));
+    let state = if report.pauses.len() > 1 { " --state STATE" } else { "" };
+    let resumable = report.status == RunStatus::Interrupted || !report.pauses.is_empty();
+    if resumable {
+        let answer = answer.map_or_else(String::new, |answer| format!("{state} --results '{answer}'"));
+        lines.push(format!("go on: synthdev resume {run}{answer}"));
+    }
+    lines
+}
+
+/// What an answer looks like; `None`: none is needed.
+pub fn example(pause: &OpenPause) -> Option<String> {
+    Some(match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Approval, _) => r#"{"decision": "allow"}"#.to_owned(),
+        (PauseReason::UncertainEffect, _) => r#"{"decision": "repeat"}"#.to_owned(),
+        (PauseReason::Input, Some("approval" | "boolean")) => "true".to_owned(),
+        (PauseReason::Input, Some("number")) => "1".to_owned(),
+        (PauseReason::Input, Some("choice")) => format!("{:?}", pause.choices.first()?),
+        (PauseReason::Input, Some("outputs")) => {
+            let fields = pause.required_outputs.iter().map(|name| format!("{name:?}: …"));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+        (PauseReason::Input, _) => "\"your words\"".to_owned(),
+        (
+            PauseReason::Error
+            | PauseReason::Limit
+            | PauseReason::Budget
+            | PauseReason::User
+            | PauseReason::Delegate,
+            _,
+        ) => {
+            return None;
+        }
+    })
 }

@@ -52,6 +52,19 @@ pub struct ChangedFile {
     pub change: FileChange,
 }
 
+/// Which old snapshots may go (SNAP-15). Nothing is swept unless somebody asks.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Sweep {
+    /// This many of the newest stay, whatever their age.
+    pub keep: usize,
+    /// Of the others, only those taken before this go; `None`: all of them.
+    pub older_than: Option<Timestamp>,
+    /// These stay too: what runs still need for undo and going back.
+    pub keep_ids: Vec<SnapshotId>,
+    /// Only tell.
+    pub dry: bool,
+}
+
 /// What a restore did; the present was snapshotted first (SNAP-4).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Restored {

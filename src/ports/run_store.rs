@@ -15,7 +15,7 @@ pub struct StoreError {
     pub hint: Option<String>,
 }
 
-/// Gives the words of a row that was never indexed: the store does not know what bodies mean.
+/// Gives the words of a row: the store does not know what bodies mean. Must not call the store.
 pub type WordsOf<'a> = &'a dyn Fn(&Row) -> Option<String>;
 
 /// Calls are short (tens of microseconds) and synchronous, but for `sync`, `search`, `delete`, `import` and `space`,
@@ -66,7 +66,8 @@ pub trait RunStore: Send + Sync {
     fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError>;
 
     /// Rows with the words, newest run first and its last row first (HIST-7). `words` is asked for rows that a
-    /// killed process or an older version left without an index; they get one before the answer.
+    /// killed process or an older version left without an index, and which get one before the answer; and for hits,
+    /// to show them. The first search in a large history of an older version takes a while: up to 100 µs a row.
     ///
     /// # Errors
     /// The store cannot be read, or the missing part of the index cannot be written.
@@ -121,7 +122,8 @@ pub trait RunStore: Send + Sync {
     /// The id exists, or the store cannot be written.
     fn import(&self, header: &RunHeader, rows: &[Row], progress: &RunProgress) -> Result<(), StoreError>;
 
-    /// Removes runs with all that belongs to them, or nothing.
+    /// Removes runs with all that belongs to them, after a look whether all of them can be removed: if not, none is.
+    /// Many are removed in several transactions, so that other processes need not wait; whole runs each.
     ///
     /// # Errors
     /// One of them is unknown or running, or the store cannot be written.

@@ -1,7 +1,7 @@
 //! Stored states of the project's files.
 
 use crate::domain::ids::SnapshotId;
-use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest};
+use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest, Sweep};
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
@@ -27,15 +27,16 @@ pub trait SnapshotPort: Send + Sync {
     /// Unknown or ambiguous id.
     fn find(&self, id: &str) -> Result<SnapshotInfo, SnapshotError>;
 
-    /// Files that a restore would change.
+    /// Files that a restore would change; with `other`, what differs there, seen from `id` (SNAP-12).
     /// # Errors
     /// See the trait.
-    fn changes(&self, id: &SnapshotId) -> Result<Vec<ChangedFile>, SnapshotError>;
+    fn changes(&self, id: &SnapshotId, other: Option<&SnapshotId>)
+    -> Result<Vec<ChangedFile>, SnapshotError>;
 
-    /// Unified diff from the snapshot to now.
+    /// Unified diff from the snapshot to now, or to `other`.
     /// # Errors
     /// See the trait.
-    fn diff(&self, id: &SnapshotId) -> Result<String, SnapshotError>;
+    fn diff(&self, id: &SnapshotId, other: Option<&SnapshotId>) -> Result<String, SnapshotError>;
 
     /// Snapshots the present, then makes the tree equal to the snapshot: modified and deleted files return,
     /// files created since are deleted; ignored files stay (SNAP-4).
@@ -46,4 +47,10 @@ pub trait SnapshotPort: Send + Sync {
     /// # Errors
     /// See the trait.
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError>;
+
+    /// Deletes old snapshots, or with `dry` only tells which; returns them, newest first. Their content goes from a
+    /// private store at once, from a repository of the user's when git next collects garbage there (SNAP-15).
+    /// # Errors
+    /// See the trait; those before the failing one are gone.
+    fn sweep(&self, sweep: &Sweep) -> Result<Vec<SnapshotInfo>, SnapshotError>;
 }

@@ -46,6 +46,16 @@ impl Handle {
         Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs }) }
     }
 
+    /// Without the project's lock: its runs share the files knowingly.
+    #[must_use]
+    pub fn sharing(&self) -> Self {
+        let Shared { ports, options, redactor, bus, runs } = &*self.shared;
+        let ports = Ports { lock: None, ..ports.clone() };
+        let (options, redactor) = (options.clone(), redactor.clone());
+        let (bus, runs) = (Arc::clone(bus), Arc::clone(runs));
+        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs }) }
+    }
+
     pub fn ports(&self) -> &Ports {
         &self.shared.ports
     }

@@ -30,6 +30,14 @@ impl Handle {
         self.ports().store.list(&RunQuery::newest(limit))
     }
 
+    /// What lists know of one run; accepts a unique prefix of the id.
+    ///
+    /// # Errors
+    /// Unknown or ambiguous id.
+    pub fn summary(&self, id: &str) -> Result<RunSummary, StoreError> {
+        self.ports().store.find(id)
+    }
+
     /// Rebuilds one run from its journal; accepts a unique prefix of the id.
     ///
     /// # Errors

@@ -115,6 +115,19 @@ impl Handle {
         Ok(reopen::read(&*self.ports().store, run)?.play().machine.pauses())
     }
 
+    /// What a changed definition would mean for the run, or why it cannot take it over. Changes nothing.
+    ///
+    /// # Errors
+    /// Unknown or unreadable.
+    pub fn try_upgrade(
+        &self,
+        run: &RunId,
+        program: &Program,
+    ) -> Result<Result<Vec<String>, Vec<String>>, StoreError> {
+        let mut machine = reopen::read(&*self.ports().store, run)?.play().machine;
+        Ok(machine.upgrade(program.clone()))
+    }
+
     /// The claim is over and nothing was changed. A dead process's run stays interrupted.
     pub(super) fn give_back(&self, run: &RunId, progress: RunProgress) {
         let _ = self.ports().store.append(run, &[], Some(&progress));

@@ -101,6 +101,15 @@ impl Handle {
         Ok(Token { text, expires })
     }
 
+    /// Which run a token is for.
+    ///
+    /// # Errors
+    /// It is unknown.
+    pub fn run_of(&self, token: &str) -> Result<RunId, TokenError> {
+        let record = self.ports().store.token(&hash(token.trim()))?;
+        record.map(|record| record.run).ok_or(TokenError::Unknown)
+    }
+
     /// Answers the pause that the token is for, and goes on.
     ///
     /// # Errors

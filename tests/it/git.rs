@@ -8,6 +8,8 @@ mod foreign;
 mod lock;
 #[path = "git/random.rs"]
 mod random;
+#[path = "git/versions.rs"]
+mod versions;
 #[path = "git/worktree.rs"]
 mod worktree;
 
@@ -77,18 +79,18 @@ fn round_trip(project: &Project) {
     let git_before = project.git_state();
     let taken = store.take(&request("one")).unwrap();
     assert_eq!(project.git_state(), git_before, "taking left no trace");
-    assert_eq!(store.changes(&taken.id).unwrap(), []);
+    assert_eq!(store.changes(&taken.id, None).unwrap(), []);
 
     wreck(project);
     let wrecked = project.fingerprint();
     let git_wrecked = project.git_state();
-    let changes = store.changes(&taken.id).unwrap();
-    let diff = store.diff(&taken.id).unwrap();
+    let changes = store.changes(&taken.id, None).unwrap();
+    let diff = store.diff(&taken.id, None).unwrap();
     let restored = store.restore(&taken.id).unwrap();
     assert_eq!(restored.files, changes, "the preview is what happens");
     assert_eq!(project.fingerprint(), before);
-    assert_eq!(store.changes(&taken.id).unwrap(), []);
-    assert_eq!(store.diff(&taken.id).unwrap(), "");
+    assert_eq!(store.changes(&taken.id, None).unwrap(), []);
+    assert_eq!(store.diff(&taken.id, None).unwrap(), "");
     assert_eq!(project.git_files(), git_before.1, "index, HEAD, refs, stash and reflog");
     assert_eq!(project.outside_files(), ["keep"], "nothing was written through a link");
     for part in ["-fn main() {}", "+broken", "deleted file mode 120000", "Binary files", "old mode 100755"] {
@@ -181,7 +183,7 @@ fn each_kind_of_change_has_its_name() {
     fs::remove_file(project.at("deleted")).unwrap();
     project.write("added", "1");
     let named: Vec<_> =
-        store.changes(&id).unwrap().into_iter().map(|file| (file.path, file.change)).collect();
+        store.changes(&id, None).unwrap().into_iter().map(|file| (file.path, file.change)).collect();
     let row = |path: &str, change| (path.to_owned(), change);
     assert_eq!(
         named,
@@ -192,7 +194,7 @@ fn each_kind_of_change_has_its_name() {
             row("modified", FileChange::Modified)
         ]
     );
-    let diff = store.diff(&id).unwrap();
+    let diff = store.diff(&id, None).unwrap();
     assert!(diff.contains("-1\n\\ No newline at end of file\n+2\n"), "{diff}");
     assert!(diff.contains("old mode 100644\nnew mode 100755"), "{diff}");
 }
@@ -208,7 +210,7 @@ fn a_change_of_the_same_size_and_time_is_seen() {
         let id = store.take(&request("racy")).unwrap().id;
         project.write("same", &new);
         fs::File::options().write(true).open(project.at("same")).unwrap().set_modified(time).unwrap();
-        assert_eq!(store.changes(&id).unwrap().len(), 1, "round {round}");
+        assert_eq!(store.changes(&id, None).unwrap().len(), 1, "round {round}");
         store.restore(&id).unwrap();
         assert_eq!(fs::read_to_string(project.at("same")).unwrap(), old);
     }
@@ -345,7 +347,7 @@ fn the_data_directory_inside_the_project_is_left_out() {
     let store = project.store_with(&[], &project.at("deep/data"));
     assert_eq!(store.take(&request("x")).unwrap().files, 1);
     let again = store.take(&request("y")).unwrap();
-    assert_eq!((again.files, store.changes(&again.id).unwrap().len()), (1, 0));
+    assert_eq!((again.files, store.changes(&again.id, None).unwrap().len()), (1, 0));
 }
 
 #[test]

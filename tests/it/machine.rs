@@ -10,6 +10,7 @@ mod retries;
 mod steps;
 mod times;
 mod upgrade;
+mod why;
 mod withdrawn;
 
 use std::sync::Arc;

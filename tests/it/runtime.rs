@@ -401,9 +401,10 @@ async fn with_nobody_there_a_question_pauses_the_run_and_is_told() {
     let mut asks = two_branches([Work::None, Work::None]);
     Arc::get_mut(&mut asks).unwrap().states[0].work = pause("Ship it?");
     let (_interrupt, interrupts) = tokio::sync::mpsc::unbounded_channel();
-    let report = headless::run(&world.handle, spec(&asks, false), Show::default(), interrupts, &Vec::new)
-        .await
-        .unwrap();
+    let events = world.handle.subscribe(false);
+    let run = world.handle.start(spec(&asks, false)).unwrap();
+    let report =
+        headless::follow(&world.handle, run, events, Show::default(), interrupts, &Vec::new).await.unwrap();
     assert_eq!(report.status, RunStatus::Paused);
     assert_eq!(exit::of(report.status, report.error.as_ref()), exit::PAUSED);
     let told = headless::ending(&report);

@@ -1,7 +1,13 @@
 //! The run store on real files: round trips, several writers, kills, and files that must not be touched.
 
+mod claims;
 mod crash;
+mod migration;
+mod narrowing;
 mod refusal;
+mod room;
+mod search;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use git2::{DiffFormat, DiffOptions, Repository, Tree};
+use git2::{DiffFormat, DiffLineType, DiffOptions, Repository, Tree};
 
 use super::entry::{Kind, RelPath, shown, to_path};
 use super::tree::Stored;
@@ -53,9 +53,27 @@ pub fn print<'a>(
             if matches!(line.origin(), '+' | '-' | ' ') {
                 text.push(u8::try_from(line.origin()).unwrap_or(b' '));
             }
-            text.extend_from_slice(line.content());
+            if line.origin_value() == DiffLineType::FileHeader {
+                header(line.content(), &mut text);
+            } else {
+                text.extend_from_slice(line.content());
+            }
             true
         })?;
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Git ends a name that holds white space with a tab, for programs that would cut it there.
+fn header(lines: &[u8], text: &mut Vec<u8>) {
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        let name = line.strip_prefix(b"--- ").or_else(|| line.strip_prefix(b"+++ "));
+        let name = name.and_then(|name| name.strip_suffix(b"\n"));
+        if name.is_some_and(|name| name.contains(&b' ')) {
+            text.extend_from_slice(&line[..line.len() - 1]);
+            text.extend_from_slice(b"\t\n");
+        } else {
+            text.extend_from_slice(line);
+        }
+    }
 }

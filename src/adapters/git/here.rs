@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::between;
 use super::compare::{self, Change, Pair};
-use super::entry::{Kind, RelPath};
+use super::entry::{Kind, RelPath, to_path};
 use super::fault::{self, Outcome};
 use super::place::{Place, Store};
 use super::record::Found;
@@ -39,6 +39,14 @@ impl Here {
     pub fn changes(&self, found: &Found<'_>, stored: &tree::Stored, now: &Scan) -> Vec<Change> {
         let (repo, record, rules) = (&self.store.repo, &found.record, &self.rules);
         compare::changes(&Pair { repo, record, stored, now, rules })
+    }
+
+    /// Whether a restore would create or remove an empty directory, which no list of files shows.
+    pub fn hollow_differs(&self, found: &Found<'_>, now: &Scan) -> bool {
+        let then: BTreeSet<&[u8]> = found.record.empty_dirs.iter().map(|dir| dir.as_bytes()).collect();
+        let text = |dir: &&RelPath| std::str::from_utf8(dir).is_ok();
+        now.empty_dirs.iter().filter(text).any(|dir| !then.contains(dir.as_slice()))
+            || then.iter().any(|dir| !self.place.project.join(to_path(dir)).is_dir())
     }
 
     /// As `git diff` writes it; the present's objects are in memory only.

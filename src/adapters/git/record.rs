@@ -5,9 +5,10 @@ use git2::{Commit, ErrorCode, Oid, Signature, Time};
 use serde::{Deserialize, Serialize};
 
 use super::fault::{self, Outcome, fault};
-use super::place::Store;
+use super::place::{Place, Store};
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::snapshot::{Skipped, SnapshotInfo};
+use crate::ports::snapshot::SnapshotError;
 
 const NAMESPACE: &str = "refs/synthdev/snapshots/";
 /// Tells our commits from those of people and their programs.
@@ -101,6 +102,28 @@ pub fn all(store: &Store) -> Outcome<Vec<Found<'_>>> {
     let scope = store.scope();
     let found = names(store)?.into_iter().filter_map(|id| load(store, &id));
     Ok(found.filter(|found| found.record.scope == scope).collect())
+}
+
+/// # Errors
+/// Unknown id.
+pub fn one<'repo>(store: &'repo Store, id: &str) -> Outcome<Found<'repo>> {
+    all(store)?.into_iter().find(|found| found.id.as_str() == id).ok_or_else(|| unknown(id))
+}
+
+/// The store that has a snapshot.
+/// # Errors
+/// Unknown id.
+pub fn holding(place: &Place, id: &str) -> Outcome<Store> {
+    for store in place.stores() {
+        if one(&store, id).is_ok() {
+            return Ok(store);
+        }
+    }
+    Err(unknown(id))
+}
+
+pub fn unknown(id: &str) -> SnapshotError {
+    fault(format!("no snapshot `{id}` of this project"), "List the snapshots to see their ids.")
 }
 
 /// # Errors

@@ -88,6 +88,11 @@ impl ScriptedModel {
         self.next.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// An agent has had so many of its replies already: its run goes on.
+    pub fn advance(&self, agent: &str, replies: usize) {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), replies);
+    }
+
     /// Whether there are replies for this agent.
     pub fn knows(&self, agent: &str) -> bool {
         self.replies.contains_key(agent)

@@ -5,7 +5,7 @@ use rusqlite::{Transaction, params};
 use super::process::Census;
 use super::read;
 use super::refusal::{Outcome, Refusal};
-use super::write::{Desk, Me, Writer, begin, mark_behind};
+use super::write::{Desk, Me, Writer, begin, mark_behind, next_seq};
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunStatus, RunSummary};
 
@@ -58,9 +58,7 @@ pub(super) fn take_over(transaction: &Transaction<'_>, key: i64, me: &Me) -> rus
     transaction
         .prepare_cached("UPDATE progress SET claim = ?2, pid = ?3, process = ?4 WHERE run = ?1")?
         .execute(params![key, claim, me.pid, me.identity])?;
-    let next = transaction
-        .prepare_cached("SELECT coalesce(max(seq), 0) + 1 FROM rows WHERE run = ?1")?
-        .query_row([key], |row| row.get(0))?;
+    let next = next_seq(transaction, key)?;
     mark_behind(transaction, key, next)?;
-    Ok(Desk { key, claim, next, over: false })
+    Ok(Desk::new(key, claim, next))
 }

@@ -102,6 +102,17 @@ pub(super) fn seen_status(
     Ok(status)
 }
 
+/// `None` for a value that makes no sense, where one damaged row must not hide all others.
+pub(super) fn if_readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..)) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Columns run, kind and step.
 fn origin(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Origin>> {
     let Some(run) = row.get::<_, Option<String>>(first)? else { return Ok(None) };

@@ -76,7 +76,7 @@ pub(super) fn refused(path: &Path, run: &RunId, refusal: Refusal) -> StoreError 
             "wait until it pauses or ends, cancel it there, or end that process",
         ),
         Refusal::StillRunning { run, pid } => words(
-            format!("run {run} is running in process {pid}{}: nothing was removed", own(pid)),
+            format!("run {run} is running in process {pid}{} and was not removed", own(pid)),
             "wait until it ends or cancel it, or leave it out",
         ),
         Refusal::UnknownToken => words(

@@ -16,9 +16,9 @@ const CANDIDATES: usize = 5;
 pub(super) const ONE_ROW: &str =
     "SELECT kind, at, call, body, bytes, length, digest FROM rows LEFT JOIN blobs ON hash = blob
   WHERE run = ?1 AND seq = ?2";
-/// The rows of a run key from a number on, in order.
+/// The rows of a run key from a number on, in order; behind them their numbers.
 pub(super) const ROWS_FROM: &str =
-    "SELECT kind, at, call, body, bytes, length, digest FROM rows LEFT JOIN blobs ON hash = blob
+    "SELECT kind, at, call, body, bytes, length, digest, seq FROM rows LEFT JOIN blobs ON hash = blob
   WHERE run = ?1 AND seq >= ?2 ORDER BY seq";
 
 /// What a prefix led to.

@@ -11,28 +11,35 @@ use super::{blob, sync, words};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{Freed, RunStatus, Space};
 
+/// Runs that one transaction removes: other writers wait for it.
+const BATCH: usize = 50;
+
 impl Writer {
-    /// All of them or none; a refusal names the run it is about.
-    pub(super) fn delete(&mut self, runs: &[RunId]) -> Outcome<Freed> {
+    /// Whether all of them can be removed; a refusal names the run it is about.
+    pub(super) fn may_delete(&self, runs: &[RunId]) -> Outcome<()> {
+        let moment = self.connection.unchecked_transaction()?;
+        for run in runs {
+            if let Err(refusal) = removable(&moment, run)? {
+                return Ok(Err(refusal));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Removes the first ones of `runs`, and takes them off it.
+    pub(super) fn delete_some(&mut self, runs: &mut Vec<RunId>) -> Outcome<Freed> {
         let transaction = begin(&mut self.connection)?;
         let mut freed = Freed::default();
-        let mut seen: Vec<&RunId> = Vec::new();
-        for run in runs {
-            if seen.contains(&run) {
-                continue;
+        let batch: Vec<RunId> = runs.drain(..runs.len().min(BATCH)).collect();
+        for run in &batch {
+            match removable(&transaction, run)? {
+                Ok(key) => freed.bytes += remove(&transaction, key)?,
+                Err(refusal) => return Ok(Err(refusal)),
             }
-            let Some((driver, summary)) = driver_of(&transaction, run)? else {
-                return Ok(Err(Refusal::UnknownOf { run: run.clone() }));
-            };
-            if summary.progress.status == RunStatus::Running {
-                return Ok(Err(Refusal::StillRunning { run: run.clone(), pid: driver.pid }));
-            }
-            freed.bytes += remove(&transaction, driver.key)?;
             freed.runs += 1;
-            seen.push(run);
         }
         transaction.commit()?;
-        for run in seen {
+        for run in &batch {
             self.desks.remove(run);
         }
         Ok(Ok(freed))
@@ -57,6 +64,17 @@ pub(super) fn space(connection: &Connection, path: &Path) -> rusqlite::Result<Sp
              AND name IN ('words_data', 'words_idx', 'words_docsize', 'words_config')",
         )?,
         oldest: oldest.map(Timestamp),
+    })
+}
+
+/// Its key, unless a living process is running it.
+fn removable(transaction: &Transaction<'_>, run: &RunId) -> Outcome<i64> {
+    Ok(match driver_of(transaction, run)? {
+        None => Err(Refusal::UnknownOf { run: run.clone() }),
+        Some((driver, summary)) if summary.progress.status == RunStatus::Running => {
+            Err(Refusal::StillRunning { run: run.clone(), pid: driver.pid })
+        }
+        Some((driver, _)) => Ok(driver.key),
     })
 }
 

@@ -11,6 +11,7 @@ use crate::ports::run_store::WordsOf;
 
 /// What a person typed, as the index understands it; `None` if there is no word in it. Every part is quoted, so
 /// nothing in it is an operator: words are all wanted, a phrase is wanted as it is, and the last part may go on.
+/// One Latin letter is a word of its own: as a beginning it would be in nearly every row.
 pub(super) fn expression(typed: &str) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut whole = true;
@@ -26,7 +27,7 @@ pub(super) fn expression(typed: &str) -> Option<String> {
         }
     }
     let last = parts.pop()?;
-    parts.push(if whole { last } else { format!("{last}*") });
+    parts.push(if whole || is_one_letter(&last) { last } else { format!("{last}*") });
     Some(parts.join(" AND "))
 }
 
@@ -103,11 +104,8 @@ fn hit(
         let words = Some(super::write::input_words(&run.workflow, &run.input));
         Some(Row { words, ..Row::new(RowKind::Input, run.started, None, body) })
     } else {
-        let found = connection
-            .prepare_cached(read::ONE_ROW)?
-            .query_row([key, seq], decode::journal_row)
-            .optional()?;
-        found.map(|row| Row { words: words(&row), ..row })
+        let found = connection.prepare_cached(read::ONE_ROW)?.query_row([key, seq], decode::journal_row);
+        decode::if_readable(found.optional())?.flatten().map(|row| Row { words: words(&row), ..row })
     };
     Ok(row.map(|row| Hit {
         run: run.id.clone(),
@@ -116,6 +114,11 @@ fn hit(
         seq: seq.cast_unsigned(),
         row,
     }))
+}
+
+fn is_one_letter(part: &str) -> bool {
+    let end = part.rsplit(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+    end.is_some_and(|word| word.len() == 1)
 }
 
 /// As a string of the index's language; `None` if no word is in it.
@@ -137,16 +140,20 @@ mod tests {
             ("\"\" -- * ^ ( ) :", None),
             ("parser", Some("\"parser\"*")),
             ("parser ", Some("\"parser\"")),
+            ("p", Some("\"p\"")),
+            ("设", Some("\"设\"*")),
+            ("plan b", Some("\"plan\" AND \"b\"")),
             ("the par", Some("\"the\" AND \"par\"*")),
-            ("a OR b", Some("\"a\" AND \"OR\" AND \"b\"*")),
-            ("text:x", Some("\"text:x\"*")),
-            ("NEAR(a b)", Some("\"NEAR(a\" AND \"b)\"*")),
+            ("a OR b", Some("\"a\" AND \"OR\" AND \"b\"")),
+            ("text:xy", Some("\"text:xy\"*")),
+            ("text:x", Some("\"text:x\"")),
+            ("NEAR(a b)", Some("\"NEAR(a\" AND \"b)\"")),
             ("\"two words\"", Some("\"two words\"")),
             ("\"two wor", Some("\"two wor\"*")),
-            ("a \"two words\" b", Some("\"a\" AND \"two words\" AND \"b\"*")),
-            ("a\"b", Some("\"a\" AND \"b\"*")),
+            ("a \"two words\" b", Some("\"a\" AND \"two words\" AND \"b\"")),
+            ("a\"b", Some("\"a\" AND \"b\"")),
             ("größe", Some("\"größe\"*")),
-            ("a\0b", Some("\"a\" AND \"b\"*")),
+            ("a\0b", Some("\"a\" AND \"b\"")),
         ] {
             assert_eq!(expression(typed).as_deref(), expected, "{typed:?}");
         }

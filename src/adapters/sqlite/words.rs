@@ -10,8 +10,8 @@ use super::{decode, read};
 use crate::ports::run_store::WordsOf;
 
 /// One transaction of the index at most: other writers wait for it.
-const BATCH_ROWS: usize = 2_000;
-const BATCH_BYTES: usize = 4 << 20;
+const BATCH_ROWS: usize = 500;
+const BATCH_BYTES: usize = 1 << 20;
 
 /// Number of a row in the index. A run has fewer than 2^32 rows: at one a millisecond that is seven weeks.
 pub(super) fn number(key: i64, seq: i64) -> i64 {
@@ -43,38 +43,58 @@ impl Writer {
         Ok(true)
     }
 
-    /// Indexes a part of the rows that nobody has indexed; `false` when there are none.
+    /// Indexes a part of the rows that nobody has indexed; `false` when that was all.
     pub(super) fn index_missing(&mut self, words: WordsOf<'_>) -> rusqlite::Result<bool> {
         let transaction = begin(&mut self.connection)?;
         let late = late(&transaction, BATCH_ROWS)?;
-        let (mut rows, mut bytes) = (0, 0);
-        for (key, next) in &late {
-            let mut upto = *next;
-            if upto == 0 {
-                insert(&transaction, *key, 0, &run_words(&transaction, *key)?)?;
-                (rows, upto) = (rows + 1, 1);
-            }
-            let mut statement = transaction.prepare_cached(read::ROWS_FROM)?;
-            let mut found = statement.query([*key, upto])?;
-            while let Some(row) = found.next()? {
-                let journaled = decode::journal_row(row)?;
-                bytes += journaled.body.len();
-                if let Some(text) = words(&journaled) {
-                    insert(&transaction, *key, upto, &text)?;
-                }
-                (rows, upto) = (rows + 1, upto + 1);
-                if rows >= BATCH_ROWS || bytes > BATCH_BYTES {
-                    break;
-                }
-            }
-            drop(found);
-            advance(&transaction, *key, upto)?;
-            if rows >= BATCH_ROWS || bytes > BATCH_BYTES {
-                break;
-            }
+        let mut batch = Batch { transaction: &transaction, rows: 0, bytes: 0 };
+        let mut runs = late.iter();
+        while !batch.is_full()
+            && let Some((key, next)) = runs.next()
+        {
+            batch.index_run(*key, *next, words)?;
         }
+        let more = batch.is_full();
         transaction.commit()?;
-        Ok(!late.is_empty())
+        Ok(more)
+    }
+}
+
+/// A transaction's share of the rows that nobody has indexed.
+struct Batch<'a> {
+    transaction: &'a Transaction<'a>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Batch<'_> {
+    fn is_full(&self) -> bool {
+        self.rows >= BATCH_ROWS || self.bytes > BATCH_BYTES
+    }
+
+    /// From `next` on, as far as the batch goes.
+    fn index_run(&mut self, key: i64, mut next: i64, words: WordsOf<'_>) -> rusqlite::Result<()> {
+        if next == 0 {
+            insert(self.transaction, key, 0, &run_words(self.transaction, key)?)?;
+            self.rows += 1;
+            next = 1;
+        }
+        let mut statement = self.transaction.prepare_cached(read::ROWS_FROM)?;
+        let mut found = statement.query([key, next])?;
+        while !self.is_full()
+            && let Some(row) = found.next()?
+        {
+            let seq = row.get(7)?;
+            let journaled = decode::if_readable(decode::journal_row(row))?;
+            self.bytes += journaled.as_ref().map_or(0, |row| row.body.len());
+            if let Some(text) = journaled.and_then(|row| words(&row)) {
+                insert(self.transaction, key, seq, &text)?;
+            }
+            self.rows += 1;
+            next = seq + 1;
+        }
+        drop(found);
+        advance(self.transaction, key, next)
     }
 }
 

@@ -41,6 +41,8 @@ pub(super) struct Desk {
     pub(super) next: i64,
     /// The run was said to be over: its index may have been closed.
     pub(super) over: bool,
+    /// An append failed, so `next` must be looked up: a commit can be on the disk although it was reported as failed.
+    pub(super) unsure: bool,
 }
 
 impl Writer {
@@ -63,7 +65,7 @@ impl Writer {
         let driver = Me { pid: header.pid, identity };
         insert_progress(&transaction, key, claim, &RunProgress::begun(header.started), &driver)?;
         transaction.commit()?;
-        self.desks.insert(header.id.clone(), Desk { key, claim, next: 1, over: false });
+        self.desks.insert(header.id.clone(), Desk::new(key, claim, 1));
         self.queue.push(key, 0, std::iter::once(Some(input_words(&header.workflow, &header.input))));
         Ok(Ok(()))
     }
@@ -81,11 +83,16 @@ impl Writer {
                 None => Refusal::Unknown,
             }));
         };
+        let unsure = std::mem::replace(&mut desk.unsure, true);
         let transaction = begin(&mut self.connection)?;
+        if unsure {
+            desk.next = next_seq(&transaction, desk.key)?;
+        }
         if !put(&transaction, desk, rows, progress, &self.me)? {
             return refusal::of_former_driver(&transaction, run).map(Err);
         }
         transaction.commit()?;
+        desk.unsure = false;
         desk.written(rows, progress, &mut self.queue);
         Ok(Ok(()))
     }
@@ -100,13 +107,17 @@ impl Writer {
         // no process has this identity: a run that was running there is interrupted here
         let nobody = Me { pid: header.pid, identity: "imported".to_owned() };
         insert_progress(&transaction, key, 0, progress, &nobody)?;
-        put(&transaction, &Desk { key, claim: 0, next: 1, over: false }, rows, None, &nobody)?;
+        put(&transaction, &Desk::new(key, 0, 1), rows, None, &nobody)?;
         transaction.commit()?;
         Ok(Ok(()))
     }
 }
 
 impl Desk {
+    pub(super) fn new(key: i64, claim: i64, next: i64) -> Self {
+        Self { key, claim, next, over: false, unsure: false }
+    }
+
     /// After the commit: the numbers that were given, and the words that wait for the index.
     pub(super) fn written(&mut self, rows: &[Row], progress: Option<&RunProgress>, queue: &mut Queue) {
         queue.push(self.key, self.next, rows.iter().map(|row| row.words.clone()));
@@ -136,6 +147,13 @@ pub(super) fn next_numbers(transaction: &Transaction<'_>) -> rusqlite::Result<(i
              RETURNING runs, claims",
         )?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Number of a run's next row.
+pub(super) fn next_seq(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<i64> {
+    transaction
+        .prepare_cached("SELECT coalesce(max(seq), 0) + 1 FROM rows WHERE run = ?1")?
+        .query_row([key], |row| row.get(0))
 }
 
 /// Inside a transaction: rows and progress, if the desk's claim still holds; `false` if not.
@@ -236,7 +254,7 @@ fn insert_progress(
             driver.identity,
             progress.updated.0
         ])?;
-    update_progress(transaction, &Desk { key, claim, next: 1, over: false }, progress, driver)?;
+    update_progress(transaction, &Desk::new(key, claim, 1), progress, driver)?;
     Ok(())
 }
 

@@ -18,11 +18,13 @@ use crate::adapters::git::compare::Change;
 use crate::adapters::git::entry::{Entry, Kind, RelPath, Stat, to_path};
 use crate::adapters::git::fault::{self, Outcome, fault};
 use crate::adapters::git::place::Store;
+use crate::adapters::git::record;
 use crate::adapters::git::scan::{Blobs, Scan};
 use crate::adapters::git::stat_cache::{self, StatCache};
 use crate::adapters::git::tree::{self, Stored};
-use crate::domain::ids::RunId;
+use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::snapshot::{FileChange, Worktree};
+use crate::ports::snapshot::SnapshotError;
 
 /// See the port.
 pub fn create(snapshots: &GitSnapshots, store: &Store, run: &RunId, workflow: &str) -> Outcome<Worktree> {
@@ -44,15 +46,15 @@ pub fn create(snapshots: &GitSnapshots, store: &Store, run: &RunId, workflow: &s
     let made = add(store, &room, run, base)?;
     let filled = fill(snapshots, &made, &scan, tree);
     let worktree = Worktree {
-        path: made.top.join(&store.prefix).to_string_lossy().into_owned(),
+        path: made.project().to_string_lossy().into_owned(),
         branch: made.branch.clone(),
         base: base.to_string(),
     };
-    let whole = filled.and_then(|()| {
+    let ready = filled.and_then(|()| {
         // An empty project directory is in no tree, but the run needs it.
-        fs::create_dir_all(made.top.join(&store.prefix)).map_err(|error| fault::store(&made.top, &error))
+        fs::create_dir_all(made.project()).map_err(|error| fault::store(&made.top, &error))
     });
-    if let Err(error) = whole {
+    if let Err(error) = ready {
         // What failed is what people must know; leftovers are found by name.
         let _ = remove::discard(&made, store, snapshots.data(), true);
         return Err(error);
@@ -61,11 +63,7 @@ pub fn create(snapshots: &GitSnapshots, store: &Store, run: &RunId, workflow: &s
 }
 
 /// The user's home as the repository of a project would be copied as a whole.
-fn about_the_whole(
-    error: crate::ports::snapshot::SnapshotError,
-    project: &Path,
-    top: &Path,
-) -> crate::ports::snapshot::SnapshotError {
+fn about_the_whole(error: SnapshotError, project: &Path, top: &Path) -> SnapshotError {
     if project == top {
         return error;
     }
@@ -103,7 +101,7 @@ fn add(store: &Store, room: &Path, run: &RunId, base: Oid) -> Outcome<Linked> {
     let repo = &store.repo;
     let failed = |error: git2::Error| fault::git_write(store.location(), &error);
     let empty = base::empty(repo).map_err(failed)?;
-    let who = crate::adapters::git::record::signature(crate::domain::ids::Timestamp(0)).map_err(failed)?;
+    let who = record::signature(Timestamp(0)).map_err(failed)?;
     let nothing = repo.commit(None, &who, &who, "nothing\n", &empty, &[]).map_err(failed)?;
     for (name, branch) in tips::names(run) {
         let top = room.join(&name);

@@ -47,7 +47,8 @@ impl Linked {
             return Err(foreign());
         }
         let (name, branch) = (name.to_owned(), worktree.branch.clone());
-        let linked = Self { top: top.to_owned(), prefix: store.prefix.clone(), name, branch, base };
+        // Spelled as the system spells it: our notes are found by these bytes.
+        let linked = Self { top: room.join(&name), prefix: store.prefix.clone(), name, branch, base };
         if linked.belongs_to(store) { Ok(linked) } else { Err(foreign()) }
     }
 
@@ -61,6 +62,11 @@ impl Linked {
             }
             Err(_) => fs::symlink_metadata(&self.top).is_err() || store.repo.find_commit(self.base).is_ok(),
         }
+    }
+
+    /// Where the run works.
+    pub fn project(&self) -> PathBuf {
+        if self.prefix.as_os_str().is_empty() { self.top.clone() } else { self.top.join(&self.prefix) }
     }
 
     /// Opens the worktree.
@@ -108,6 +114,13 @@ pub fn unusable(project: &Path) -> SnapshotError {
             format!("isolation needs a git repository, and {project} is in none"),
             "Run `git init` there, or run without isolation.",
         ),
+        Ok(repo) if repo.index().is_err() => {
+            let reason = repo.index().err().map(|error| error.message().to_owned()).unwrap_or_default();
+            fault(
+                format!("the index of {project} has a form that isolation cannot read: {reason}"),
+                "Run without isolation; `git update-index --no-split-index` may help.",
+            )
+        }
         Ok(_) => fault(
             format!("{project} is a directory that its git repository ignores, so it cannot be isolated"),
             "Run `git init` in it, or run without isolation.",

@@ -11,6 +11,7 @@ use super::tips;
 use crate::adapters::git::fault::{self, Outcome, fault};
 use crate::adapters::git::place::{Place, Store};
 use crate::adapters::git::record;
+use crate::ports::snapshot::SnapshotError;
 
 /// See the port.
 pub fn discard(linked: &Linked, store: &Store, data: &Path, force: bool) -> Outcome<()> {
@@ -59,7 +60,7 @@ pub fn erase(linked: &Linked, store: &Store) -> Outcome<()> {
 fn forget(linked: &Linked, store: &Store, data: &Path) -> Outcome<()> {
     record::delete_of_tree(store, &linked.name)?;
     let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
-    for project in [linked.top.clone(), linked.top.join(&linked.prefix)] {
+    for project in [linked.top.clone(), linked.project()] {
         let corner = Place::corner(&data, &project);
         remove_tree(&corner).map_err(|error| removal(&corner, &error))?;
     }
@@ -93,7 +94,7 @@ fn open_up(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn removal(place: &Path, error: &io::Error) -> crate::ports::snapshot::SnapshotError {
+fn removal(place: &Path, error: &io::Error) -> SnapshotError {
     fault(
         format!("cannot remove {}: {error}", place.display()),
         "Stop what uses this directory or remove it by hand, then discard again.",

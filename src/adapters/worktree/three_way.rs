@@ -6,11 +6,13 @@ use git2::{IndexConflict, MergeOptions, Repository, Tree};
 
 use crate::adapters::git::between;
 use crate::adapters::git::compare::Change;
-use crate::adapters::git::entry::{Kind, RelPath, shown};
+use crate::adapters::git::entry::{Kind, RelPath, ancestors, shown};
 use crate::adapters::git::scan::Scan;
 use crate::adapters::git::stat_cache::lookup;
 use crate::adapters::git::tree::Stored;
 use crate::domain::snapshot::{ChangedFile, FileChange, MergeConflict};
+
+const FILE_AND_DIRECTORY: &str = "a file on one side, a directory or another name on the other";
 
 /// What a merge comes to; `merged` lacks the paths in conflict.
 pub struct Merge {
@@ -33,11 +35,12 @@ pub fn merge(
     for conflict in index.conflicts()? {
         conflicts.push(told(&conflict?));
     }
-    conflicts.sort_by(|a: &MergeConflict, b| a.path.cmp(&b.path));
-    conflicts.dedup();
     let clean = index.iter().filter(|entry| entry.flags >> 12 & 3 == 0);
     let merged =
         clean.filter_map(|entry| Some((entry.path, (Kind::from_mode(entry.mode)?, entry.id)))).collect();
+    conflicts.extend(overlapping(&merged));
+    conflicts.sort_by(|a: &MergeConflict, b| a.path.cmp(&b.path));
+    conflicts.dedup();
     Ok(Merge { merged, conflicts })
 }
 
@@ -64,12 +67,22 @@ pub fn changes(ours: &Scan, merged: &Stored) -> (Vec<Change>, Vec<ChangedFile>) 
 /// Paths that the merge would write, where something stands that no snapshot can hold.
 pub fn in_the_way(ours: &Scan, changes: &[Change]) -> Vec<MergeConflict> {
     let taken: BTreeSet<&RelPath> = ours.opaque.union(&ours.unreadable).collect();
-    let hit = changes.iter().filter(|change| taken.contains(&change.path));
+    let hit = changes.iter().filter(|change| {
+        taken.contains(&change.path) || ancestors(&change.path).any(|dir| taken.contains(&dir.to_vec()))
+    });
     let told = |change: &Change| MergeConflict {
         path: shown(&change.path),
-        reason: "in the project it is no file that can be read".to_owned(),
+        reason: "in the project something that is no readable file stands there".to_owned(),
     };
     hit.map(told).collect()
+}
+
+/// One side's file where the other has a directory of that name: the library does not see it if both are new.
+fn overlapping(merged: &Stored) -> Vec<MergeConflict> {
+    let files: BTreeSet<&[u8]> =
+        merged.keys().flat_map(|path| ancestors(path).filter(|dir| merged.contains_key(*dir))).collect();
+    let told = |file: &[u8]| MergeConflict { path: shown(file), reason: FILE_AND_DIRECTORY.to_owned() };
+    files.into_iter().map(told).collect()
 }
 
 fn told(conflict: &IndexConflict) -> MergeConflict {
@@ -80,7 +93,7 @@ fn told(conflict: &IndexConflict) -> MergeConflict {
         (Some(_), Some(_), None) => "changed in the project, deleted or renamed by the run",
         (Some(_), None, Some(_)) => "deleted or renamed in the project, changed by the run",
         (_, None, None) => "renamed differently in the project and by the run",
-        (None, _, _) => "a file on one side, a directory or another name on the other",
+        (None, _, _) => FILE_AND_DIRECTORY,
     };
     let entry = [&conflict.our, &conflict.their, &conflict.ancestor].into_iter().flatten().next();
     let path = entry.map(|entry| shown(&entry.path)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where a run came from and where it works.
+//! Where a run came from.
 
 use serde::{Deserialize, Serialize};
 

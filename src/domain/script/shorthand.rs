@@ -9,7 +9,7 @@ mod rewritten;
 
 use std::borrow::Cow;
 
-pub use rewritten::{FunctionRead, LOOKUP, Rewritten};
+pub use rewritten::{FunctionRead, LOOKUP, NameRead, Rewritten};
 
 /// Replaces every `function.NAME` and `function["NAME"]` outside strings, comments and regular expressions.
 /// The keyword itself (`function f() {}`, `async function () {}`) and members (`call.function.name`) stay.
@@ -18,6 +18,12 @@ pub fn rewrite(source: &str) -> Rewritten<'_> {
         return Rewritten { text: Cow::Borrowed(source), reads: Vec::new(), edits: Vec::new() };
     }
     lexer::Lexer::new(source).run()
+}
+
+/// The names in the code of a script, in order: not what stands in strings, comments and regular expressions, no members
+/// and no keys of objects. Words of the language are among them.
+pub fn names(source: &str) -> Vec<NameRead> {
+    lexer::Lexer::new(source).names()
 }
 
 #[cfg(test)]

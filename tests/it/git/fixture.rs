@@ -134,10 +134,15 @@ impl Project {
 
     /// As `git_state`, without the worktrees of runs and their branches.
     pub fn user_state(&self) -> (String, Vec<(String, u64)>) {
-        let (status, mut files) = self.git_state();
+        (self.git_state().0, self.user_files())
+    }
+
+    /// As `git_files`, without the worktrees of runs and their branches.
+    pub fn user_files(&self) -> Vec<(String, u64)> {
         let ours = ["worktrees/", "refs/heads/synthdev", "logs/refs/heads/synthdev"];
+        let mut files = self.git_files();
         files.retain(|(path, _)| !ours.iter().any(|ours| path.starts_with(ours)));
-        (status, files)
+        files
     }
 
     /// Path, kind, permissions and bytes of everything but `.git`.

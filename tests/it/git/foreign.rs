@@ -14,7 +14,7 @@ fn check(project: &Project, file: &str) {
     let id = store.take(&request("special")).unwrap().id;
     project.write(file, "changed by the check\n");
     project.write("created", "x");
-    assert_eq!(store.changes(&id).unwrap().len(), 2);
+    assert_eq!(store.changes(&id, None).unwrap().len(), 2);
     store.restore(&id).unwrap();
     assert_eq!(project.fingerprint(), before);
     assert_eq!(store.list().unwrap().len(), 2);

@@ -88,10 +88,8 @@ fn a_worktree_begins_with_the_present_files_and_leaves_no_trace_when_discarded()
     let (before, git_before) = (project.fingerprint(), project.git_state());
     let made = create(&project, "6s1c9rk2m4tz");
     assert_eq!(made.branch, "synthdev/6s1c9rk2m4tz");
-    assert_eq!(
-        PathBuf::from(&made.path),
-        fs::canonicalize(project.data()).unwrap().join("worktrees/6s1c9rk2m4tz")
-    );
+    let top = fs::canonicalize(project.data()).unwrap().join("worktrees/6s1c9rk2m4tz");
+    assert_eq!(made.path, top.to_str().unwrap());
     assert_eq!(files(&made), covered(before.clone()));
     assert_eq!(git(&project, &made, &["status", "--porcelain"]), "", "all of it is committed");
     assert_eq!(project.git(&["rev-parse", &format!("{}^", made.base)]), project.git(&["rev-parse", "HEAD"]));
@@ -268,6 +266,35 @@ fn conflicts_change_nothing_and_name_every_path() {
             row("pipe", FileChange::Added),
         ]
     );
+}
+
+#[test]
+fn a_new_file_and_a_new_directory_of_one_name_conflict() {
+    // The name between the two in git's order hides the conflict from a merge that only compares neighbours.
+    type Make = fn(&Project);
+    let rows: [(&str, Make); 3] = [
+        ("a file", |project| project.write("thing", "mine\n")),
+        ("an ignored file", |project| project.write("thing", "mine, ignored\n")),
+        ("a pipe", |project| {
+            assert!(Command::new("mkfifo").arg(project.at("thing")).status().unwrap().success());
+        }),
+    ];
+    for (name, make) in rows {
+        let project = small();
+        if name.contains("ignored") {
+            project.write(".gitignore", "thing\n");
+        }
+        let made = create(&project, "r");
+        write(&made, ".gitignore", "");
+        write(&made, "thing/deep/new.txt", "run\n");
+        write(&made, "a-first.txt", "run\n");
+        make(&project);
+        project.write("thing-b", "between\n");
+        let before = project.fingerprint();
+        let Err(MergeError::Conflicts(conflicts)) = port(&project).merge(&made) else { panic!("{name}") };
+        assert!(conflicts[0].path.starts_with("thing"), "{name}: {conflicts:?}");
+        assert_eq!(project.fingerprint(), before, "{name}");
+    }
 }
 
 #[test]
@@ -512,8 +539,8 @@ fn what_cannot_be_isolated_is_refused_and_left_alone() {
     ignored.write("out/x", "");
     let sparse = small();
     sparse.git(&["sparse-checkout", "set", "--no-cone", "dir/"]);
-    let broken = small();
-    broken.write(".git/refs/heads/synthdev", "");
+    let split = small();
+    split.git(&["update-index", "--split-index"]);
     let (dir, out) = (wide.at("dir"), ignored.at("out"));
     let rows = [
         (&plain, port(&plain), "in none"),
@@ -526,6 +553,7 @@ fn what_cannot_be_isolated_is_refused_and_left_alone() {
         ),
         (&ignored, GitWorktrees::new(super::fixture::store_at(out, ignored.data(), &[])), "ignores"),
         (&sparse, port(&sparse), "sparsely"),
+        (&split, port(&split), "has a form"),
         (
             &small(),
             GitWorktrees::new(super::fixture::store_at("/nowhere".into(), "/nowhere".into(), &[])),
@@ -558,6 +586,24 @@ fn a_failed_creation_leaves_nothing() {
     assert!(error.message.contains("git store") && error.hint.is_some(), "{error}");
     assert_eq!(project.git_state(), state);
     assert!(!project.data().join("worktrees/r").exists());
+
+    // The same when the files are written already: a file where our notes of the worktree go.
+    fs::remove_file(project.at(".git/worktrees")).unwrap();
+    let state = project.git_state();
+    let corners = || -> Vec<PathBuf> {
+        let all = fs::read_dir(project.data().join("snapshots")).unwrap();
+        all.map(|item| item.unwrap().path()).collect()
+    };
+    let before = corners();
+    let made = create(&project, "r");
+    let corner = corners().into_iter().find(|corner| !before.contains(corner)).unwrap();
+    port(&project).discard(&made, false).unwrap();
+    assert_eq!(corners(), before);
+    fs::write(&corner, "in the way").unwrap();
+    let error = port(&project).create(&RunId::from("r"), "w").unwrap_err();
+    assert!(error.message.contains("snapshot store"), "{error}");
+    assert_eq!(project.git_state(), state);
+    assert!(!Path::new(&made.path).exists());
 }
 
 #[test]

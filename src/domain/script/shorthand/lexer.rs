@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::rewritten::{Edit, FunctionRead, LOOKUP, Rewritten};
+use super::rewritten::{Edit, FunctionRead, LOOKUP, NameRead, Rewritten};
 
 /// What stood before, as far as it decides whether `/` divides and whether `{` opens a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub(super) struct Lexer<'s> {
     copied: usize,
     reads: Vec<FunctionRead>,
     edits: Vec<Edit>,
+    /// Only where they are asked for.
+    names: Option<Vec<NameRead>>,
 }
 
 impl<'s> Lexer<'s> {
@@ -52,7 +54,17 @@ impl<'s> Lexer<'s> {
             copied: 0,
             reads: Vec::new(),
             edits: Vec::new(),
+            names: None,
         }
+    }
+
+    /// Every name that stands for itself in the code, with the plain members that follow.
+    pub(super) fn names(mut self) -> Vec<NameRead> {
+        self.names = Some(Vec::new());
+        while let Some(next) = self.peek(self.at) {
+            self.token(next);
+        }
+        self.names.unwrap_or_default()
     }
 
     pub(super) fn run(mut self) -> Rewritten<'s> {
@@ -204,6 +216,7 @@ impl<'s> Lexer<'s> {
             self.previous = Previous::Operand;
             return;
         }
+        self.note(start, end);
         self.previous = match &self.source[start..end] {
             "function" => {
                 self.shorthand(start, end);
@@ -215,6 +228,18 @@ impl<'s> Lexer<'s> {
             | "case" | "yield" | "await" => Previous::Operator,
             _ => Previous::Operand,
         };
+    }
+
+    /// A key of an object (`{ name: 1 }`) is no name that is read.
+    fn note(&mut self, start: usize, end: usize) {
+        let Some(names) = &mut self.names else { return };
+        let (word, (path, end)) = (end, path(self.source, end));
+        let rest = &self.source[skip_trivia(self.source, end)..];
+        let key = path.is_empty() && rest.starts_with(':') && self.braces.last() == Some(&Brace::Object);
+        if !key {
+            let name = self.source[start..word].to_owned();
+            names.push(NameRead { name, path, offset: start, called: rest.starts_with('(') });
+        }
     }
 
     /// `function` stands at `start..end`; replaces it with its member if one follows.
@@ -248,7 +273,7 @@ impl<'s> Lexer<'s> {
         self.edits.push(Edit { old: (start, stop), new: (new_start, self.out.len()) });
         self.reads.push(FunctionRead {
             name: member.name.to_owned(),
-            path: path(self.source, member.end),
+            path: path(self.source, member.end).0,
             offset: start,
         });
         self.copied = stop;
@@ -307,14 +332,15 @@ fn member(source: &str, from: usize) -> Option<Member<'_>> {
     Some(Member { name: &source[start..end], open, gaps: (&source[open + dots..start], ""), end })
 }
 
-fn path(source: &str, from: usize) -> Vec<String> {
+/// The plain members that follow, and where they end.
+fn path(source: &str, from: usize) -> (Vec<String>, usize) {
     let mut names = Vec::new();
     let mut at = from;
     while let Some(member) = member(source, at) {
         names.push(member.name.to_owned());
         at = member.end;
     }
-    names
+    (names, at)
 }
 
 /// `?.` that is not the start of `? .5 : x`.

@@ -24,6 +24,17 @@ pub struct FunctionRead {
     pub offset: usize,
 }
 
+/// A name in the code of a script and the plain members that follow: `this.common_data.x`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NameRead {
+    pub name: String,
+    pub path: Vec<String>,
+    /// Byte offset of the name in the source.
+    pub offset: usize,
+    /// The last of them is called as a function.
+    pub called: bool,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Edit {
     pub(super) old: (usize, usize),

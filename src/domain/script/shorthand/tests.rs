@@ -114,3 +114,31 @@ fn no_text_makes_it_fail() {
         assert_eq!(rewritten.text.matches('\n').count(), source.matches('\n').count(), "{source:?}");
     }
 }
+
+#[test]
+fn names_are_those_of_the_code() {
+    let rows: [(&str, &[&str]); 12] = [
+        ("common_data.a.b > inputs.c", &["common_data.a.b", "inputs.c"]),
+        ("this.common_data['a']?.b", &["this.common_data.a.b"]),
+        ("'common_data.x' + \"inputs\"", &[]),
+        ("1 // common_data.x\n + /* inputs.y */ state", &["state"]),
+        ("`common_data.x ${inputs.y} z`", &["inputs.y"]),
+        ("/common_data/.test(state)", &["state"]),
+        ("function.f.arguments.x === true", &["function.f.arguments.x", "true"]),
+        ("({ state: inputs.a, inputs })", &["inputs.a", "inputs"]),
+        ("common_data.list.includes(loop.item)", &["common_data.list.includes()", "loop.item"]),
+        ("getAgent('a').getLastResponse()", &["getAgent()"]),
+        ("common_data.a ? state : inputs", &["common_data.a", "state", "inputs"]),
+        ("common_data.list[common_data.at].name", &["common_data.list", "common_data.at"]),
+    ];
+    for (source, expected) in rows {
+        let found: Vec<String> = names(source)
+            .into_iter()
+            .map(|read| {
+                let path = [vec![read.name], read.path].concat().join(".");
+                if read.called { path + "()" } else { path }
+            })
+            .collect();
+        assert_eq!(found, expected, "{source}");
+    }
+}

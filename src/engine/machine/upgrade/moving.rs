@@ -34,6 +34,9 @@ impl Move<'_> {
             {
                 lane.phase = Phase::Person(call, Asked::Visits(target));
             }
+            if let Some((now, question)) = self.state(workflow, state).zip(lane.question.as_mut()) {
+                refresh(question, now);
+            }
             if let Some(fork) = &mut lane.fork {
                 self.fork(fork, workflow);
             }
@@ -51,12 +54,16 @@ impl Move<'_> {
 
     fn then(&self, then: Then, workflow: WorkflowIx, state: StateIx) -> Then {
         let Then::Catch(at) = then else { return then };
-        let target = self.names.state(workflow, state);
-        let (was, now) = (self.old.workflows.get(workflow.0), self.names.workflow(workflow));
-        let now = now.and_then(|at| self.new.workflows.get(at.0));
-        let states = was.and_then(|one| one.state(state)).zip(now.and_then(|one| one.state(target?)));
+        let was = self.old.workflows.get(workflow.0).and_then(|one| one.state(state));
+        let states = was.zip(self.state(workflow, state));
         let found = states.and_then(|(was, now)| same_catch(self.names, workflow, (was, now), at));
         found.map_or(then, Then::Catch)
+    }
+
+    /// The new form of an old state.
+    fn state(&self, workflow: WorkflowIx, state: StateIx) -> Option<&State> {
+        let now = self.new.workflows.get(self.names.workflow(workflow)?.0)?;
+        now.state(self.names.state(workflow, state)?)
     }
 
     fn frame(&self, frame: &mut Frame, entering: Option<StateIx>, branch: bool) -> Map<String, Value> {

@@ -288,7 +288,7 @@ pub(super) fn left_behind(lane: &Lane, old: &Program, new: &Program, names: &Nam
                     "context `{}` is not in the new file: its conversation ({messages}) is left behind",
                     spec.name
                 )),
-                Some(at) if !now.agents.iter().any(|agent| agent.context == at) => notes.push(format!(
+                Some(now_at) if used(was, ContextIx(at)) && !used(now, now_at) => notes.push(format!(
                     "no agent uses context `{}` any more: its conversation ({messages}) stays",
                     spec.name
                 )),
@@ -297,6 +297,10 @@ pub(super) fn left_behind(lane: &Lane, old: &Program, new: &Program, names: &Nam
         }
     }
     notes
+}
+
+fn used(workflow: &Workflow, context: ContextIx) -> bool {
+    workflow.agents.iter().any(|agent| agent.context == context)
 }
 
 fn context<'w>(workflow: &'w Workflow, agent: &AgentSpec) -> &'w str {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use synthdev::adapters::javascript::{Limits, World};
 use synthdev::app::wiring;
 use synthdev::config::catalog::{Catalog, Sources};
@@ -21,8 +21,9 @@ use synthdev::domain::tool::ToolOutcome;
 use synthdev::domain::workflow::Program;
 use synthdev::engine::effect::Effect;
 use synthdev::engine::event::RunEvent;
-use synthdev::engine::input::{Answer, Input};
+use synthdev::engine::input::{Answer, Input, Resumed, Returned};
 use synthdev::engine::machine::Machine;
+use synthdev::engine::replay::replay;
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
 
 use super::super::{call_of, reply};
@@ -61,6 +62,7 @@ pub fn program(workflows: &[Value]) -> Program {
 }
 
 pub struct Played {
+    pub spec: Arc<RunSpec>,
     pub machine: Machine,
     pub inputs: Vec<(Timestamp, Input)>,
     pub events: Vec<RunEvent>,
@@ -85,16 +87,15 @@ impl Played {
             approvals: policy,
             interactive: true,
         });
-        let list = |list: &Value| list.as_array().unwrap().iter().cloned().collect();
-        let replies: Map<String, Value> = replies.as_object().cloned().unwrap();
         let mut played = Self {
-            machine: Machine::new(spec),
+            machine: Machine::new(Arc::clone(&spec)),
+            spec,
             inputs: Vec::new(),
             events: Vec::new(),
             pending: VecDeque::new(),
             asked: Vec::new(),
             scripts: World::new(Limits::default()),
-            replies: replies.iter().map(|(agent, said)| (agent.clone(), list(said))).collect(),
+            replies: queues(&replies),
             answers: answers.iter().cloned().collect(),
             now: 1_000,
         };
@@ -106,6 +107,12 @@ impl Played {
         self.now += 1;
         let at = Timestamp(self.now);
         self.inputs.push((at, input.clone()));
+        if matches!(input, Input::Resumed(_)) {
+            // whoever is there is asked anew
+            let asks =
+                |effect: &Effect| matches!(effect, Effect::AskPerson { .. } | Effect::AskApproval { .. });
+            self.pending.retain(|effect| !asks(effect));
+        }
         let output = self.machine.handle(at, input);
         self.events.extend(output.events);
         for effect in output.effects {
@@ -135,6 +142,38 @@ impl Played {
         assert_eq!(stop, "", "never came: {:#?}", self.events);
     }
 
+    /// Somebody takes the run up, with another definition if one is given.
+    pub fn resume(&mut self, program: Option<Program>) {
+        self.feed(Input::Resumed(Box::new(Resumed { present: true, program, ..Resumed::default() })));
+    }
+
+    /// Goes back to the moment before a step, or begins a fork there.
+    pub fn back(&mut self, returned: Returned, replies: &Value) {
+        self.now += 1;
+        let kept = (0..self.inputs.len())
+            .find(|at| {
+                let told = replay(Arc::clone(&self.spec), self.inputs[..=*at].to_vec()).events;
+                let entered = told.iter().filter(|(_, event)| matches!(event, RunEvent::StateEntered { .. }));
+                entered.count() >= returned.step as usize
+            })
+            .unwrap();
+        let returned = Returned { kept: kept + 1, ..returned };
+        self.inputs.push((Timestamp(self.now), Input::Returned(Box::new(returned))));
+        let replayed = replay(Arc::clone(&self.spec), self.inputs.clone());
+        self.machine = replayed.machine;
+        self.events = replayed.events.into_iter().map(|(_, event)| event).collect();
+        self.pending = replayed.pending.into_iter().map(|pending| pending.effect).collect();
+        self.replies = queues(replies);
+        self.resume(None);
+    }
+
+    /// A replay of what was put in tells the same.
+    pub fn replays(&self) {
+        let told = replay(Arc::clone(&self.spec), self.inputs.clone());
+        let told: Vec<RunEvent> = told.events.into_iter().map(|(_, event)| event).collect();
+        assert_eq!(told, self.events);
+    }
+
     /// Does what is next; timers run out only where nothing else is left.
     pub fn step(&mut self) {
         let at = self.at();
@@ -151,7 +190,7 @@ impl Played {
         self.pending.get(self.at()).map(named).unwrap_or_default()
     }
 
-    pub fn to_end(&mut self) {
+    pub fn finish(&mut self) {
         self.until("", 0);
     }
 
@@ -206,6 +245,11 @@ impl Played {
     }
 }
 
+fn queues(replies: &Value) -> BTreeMap<String, VecDeque<Value>> {
+    let list = |list: &Value| list.as_array().unwrap().iter().cloned().collect();
+    replies.as_object().unwrap().iter().map(|(agent, said)| (agent.clone(), list(said))).collect()
+}
+
 fn said_by(said: &Value) -> ModelReply {
     let Some(call) = said.as_object().and_then(|calls| calls.iter().next()) else {
         return reply(said.as_str().unwrap(), 10);
@@ -230,11 +274,7 @@ fn named(effect: &Effect) -> String {
         Effect::RunTool { invocation, .. } => format!("tool {}", invocation.tool),
         Effect::AskPerson { .. } => "ask".to_owned(),
         Effect::SetTimer { .. } => "timer".to_owned(),
-        Effect::TakeSnapshot { .. } | Effect::Abort { .. } | Effect::Finish => String::new(),
+        Effect::TakeSnapshot { .. } => "snapshot".to_owned(),
+        Effect::Abort { .. } | Effect::Finish => String::new(),
     }
-}
-
-/// Words that nobody waits for: the run goes on as far as it can.
-pub fn nothing() -> Input {
-    Input::Said { text: "hm".to_owned() }
 }

@@ -1,0 +1,176 @@
+//! The answer to `why STEP` as text for a terminal of 80 columns.
+
+use serde_json::Value;
+
+use super::answer::{Back, By, Came, Gave, How, Read, Source, Tried, Why};
+
+const WIDTH: usize = 80;
+/// Characters of a value or a script that are shown.
+const SHOWN: usize = 300;
+
+/// One line each, none wider than 80 characters.
+pub fn lines(why: &Why) -> Vec<String> {
+    let mut out = Vec::new();
+    let came = why.from.as_ref().map(|came| format!(", after {}", place(came))).unwrap_or_default();
+    add(&mut out, 0, &format!("step {}: {}{came}", why.step, why.state));
+    add(&mut out, 2, &how(why));
+    match &why.back {
+        Some(Back { fork_of: Some(run) }) => add(&mut out, 2, &format!("a fork of {run} goes on from here")),
+        Some(Back { fork_of: None }) => add(&mut out, 2, "the run was taken back to here, and went on again"),
+        None => {}
+    }
+    for (at, tried) in why.tried.iter().enumerate() {
+        condition(&mut out, at + 1, tried);
+    }
+    if let Some(before) = &why.before {
+        add(&mut out, 2, "then its `before` ran:");
+        script(&mut out, 5, before);
+    }
+    out
+}
+
+fn place(came: &Came) -> String {
+    format!("{} (step {})", came.state, came.step)
+}
+
+fn how(why: &Why) -> String {
+    let owner = why.from.as_ref().map(|came| came.state.as_str()).unwrap_or_default();
+    match &why.how {
+        How::Start => "the run began here".to_owned(),
+        How::Transition { of: 1, unconditional: false, .. } => {
+            "by its only transition: its condition held".to_owned()
+        }
+        How::Transition { number, of, unconditional: false } => {
+            format!("by transition {number} of {of}: its condition held")
+        }
+        How::Transition { of: 1, unconditional: true, .. } => {
+            "by its only transition, which has no condition".to_owned()
+        }
+        How::Transition { number, of, unconditional: true } => {
+            format!("by transition {number} of {of}, which has no condition")
+        }
+        How::NoMatch => "no condition held, and `on_no_match` leads here".to_owned(),
+        How::Error { rule, error, detail } => {
+            let detail = if detail.is_empty() { String::new() } else { format!(": {}", shortened(detail)) };
+            format!("`{rule}` took `{error}`{detail}")
+        }
+        How::Resume => "the person had said something that nobody had asked for".to_owned(),
+        How::Branch { branch } if branch.starts_with('[') => format!("item {branch} of `{owner}` began"),
+        How::Branch { branch } => format!("branch `{branch}` of `{owner}` began"),
+        How::Child { workflow } => format!("`{owner}` called the workflow `{workflow}`"),
+    }
+}
+
+fn condition(out: &mut Vec<String>, number: usize, tried: &Tried) {
+    let number = format!("{number:>3} ");
+    let source = tried.condition.as_deref().unwrap_or("(no condition)");
+    let first = out.len();
+    script(out, 4, source);
+    if let Some(line) = out.get_mut(first) {
+        line.replace_range(..4, &number);
+    }
+    let gave = match tried.gave {
+        Gave::Truthy => format!("gave {}: to {}", shortened(&tried.value), tried.target),
+        Gave::Falsy => format!("gave {}: not to {}", shortened(&tried.value), tried.target),
+        Gave::Thrown => {
+            format!("failed ({}), which counts as false: not to {}", shortened(&tried.value), tried.target)
+        }
+    };
+    add(out, 4, &gave);
+    if let Some(place) = &tried.place {
+        add(out, 4, &format!("at {place}"));
+    }
+    for read in &tried.reads {
+        self::read(out, read);
+    }
+}
+
+fn read(out: &mut Vec<String>, read: &Read) {
+    let value = read.value.as_ref().map_or_else(|| "undefined".to_owned(), shown);
+    add(out, 6, &format!("{} = {value}", read.path));
+    if let Some(from) = &read.from {
+        let undecided = from.by == By::Reply && read.path.starts_with("function.");
+        let without = if undecided { ", without this decision" } else { "" };
+        add(out, 8, &format!("{}{without}", source(from)));
+    }
+}
+
+fn source(source: &Source) -> String {
+    let agent = source.agent.as_deref().unwrap_or("an agent");
+    let call = source.call.as_ref();
+    let call = call.map(|call| format!(": {} {}", call.tool, shown(&call.arguments))).unwrap_or_default();
+    let at = match (&source.state, source.step) {
+        (Some(state), Some(step)) => format!(" at step {step} ({state})"),
+        (Some(state), None) => format!(" in {state}"),
+        (None, _) => String::new(),
+    };
+    match source.by {
+        By::Input if source.state.is_some() => format!("given to the workflow{at}"),
+        By::Input => "an input of the run".to_owned(),
+        By::Variables => "its first value, from \"variables\"".to_owned(),
+        By::Decision => format!("decided by {agent}{at}{call}"),
+        By::Reply => format!("said by {agent}{at}"),
+        By::Tool => format!("result of a tool{at}{call}"),
+        By::Child => format!("given by the child workflow{at}"),
+        By::Person => format!("answered by a person{at}"),
+        By::Branches => format!("brought together{at}"),
+        By::Item => format!("the item of the loop{at}"),
+        By::Script => format!("set by the script{at}"),
+        By::Before => format!("set by a `before`{at}"),
+        By::Error => format!("the error that was caught{at}"),
+        By::Outside => "set from outside, when the run was forked or taken up".to_owned(),
+        By::Workflow => format!("set{at}"),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    shortened(&value.to_string())
+}
+
+/// On one line, without the end of what is long.
+fn shortened(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() <= SHOWN {
+        return flat;
+    }
+    flat.chars().take(SHOWN - 1).chain(['…']).collect()
+}
+
+/// A script keeps its lines.
+fn script(out: &mut Vec<String>, indent: usize, source: &str) {
+    let cut: String = source.chars().take(SHOWN).collect();
+    let more = if cut.len() < source.len() { "…" } else { "" };
+    for line in format!("{cut}{more}").lines() {
+        add(out, indent, line.trim_end());
+    }
+}
+
+/// Breaks a text between words, or inside one that is wider than the line; what follows stands two further in.
+fn add(out: &mut Vec<String>, indent: usize, text: &str) {
+    let mut line = " ".repeat(indent);
+    let mut empty = true;
+    for word in text.split(' ') {
+        let mut word = word;
+        if !empty && width(&line) + 1 + width(word) > WIDTH {
+            out.push(std::mem::replace(&mut line, " ".repeat(indent + 2)));
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        while width(&line) + width(word) > WIDTH {
+            let room = WIDTH - width(&line);
+            let end = word.char_indices().nth(room).map_or(word.len(), |(end, _)| end);
+            line.push_str(&word[..end]);
+            word = &word[end..];
+            out.push(std::mem::replace(&mut line, " ".repeat(indent + 2)));
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    out.push(line);
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}

@@ -1,0 +1,133 @@
+//! Several snapshots of one project: what separates two of them, and which of them are swept.
+
+use std::fs;
+
+use super::fixture::Project;
+use super::{messy, request, wreck};
+use synthdev::domain::ids::{SnapshotId, Timestamp};
+use synthdev::domain::snapshot::{FileChange, Sweep};
+use synthdev::ports::snapshot::SnapshotPort;
+
+#[test]
+fn two_snapshots_differ_as_git_says() {
+    let project = Project::repository();
+    messy(&project);
+    project.write("two words.txt", "1\n");
+    let store = project.store();
+    let first = store.take(&request("first")).unwrap().id;
+    wreck(&project);
+    project.write("two words.txt", "2\n");
+    let seen = store.changes(&first, None).unwrap();
+    let second = store.take(&request("second")).unwrap().id;
+    project.write("src/main.rs", "the present does not matter\n");
+    let state = project.git_state();
+    assert_eq!(
+        store.changes(&first, Some(&second)).unwrap(),
+        seen,
+        "as it was when the second was the present"
+    );
+    let (old, new) =
+        (format!("refs/synthdev/snapshots/{first}"), format!("refs/synthdev/snapshots/{second}"));
+    for (from, to, a, b) in [(&first, &second, &old, &new), (&second, &first, &new, &old)] {
+        let said = store.diff(from, Some(to)).unwrap();
+        assert_eq!(said, project.git(&["diff", "--no-renames", a, b]));
+        assert!(said.len() > 1_000);
+    }
+    let back = store.changes(&second, Some(&first)).unwrap();
+    let count = |list: &[synthdev::domain::snapshot::ChangedFile], change| {
+        list.iter().filter(|file| file.change == change).count()
+    };
+    assert_eq!(count(&seen, FileChange::Added), count(&back, FileChange::Deleted));
+    assert_eq!(count(&seen, FileChange::Deleted), count(&back, FileChange::Added));
+    assert_eq!(
+        (store.changes(&first, Some(&first)).unwrap().len(), store.diff(&first, Some(&first)).unwrap()),
+        (0, String::new())
+    );
+    let unknown = SnapshotId::from("000000000000");
+    assert!(store.diff(&first, Some(&unknown)).unwrap_err().message.contains("000000000000"));
+    assert!(store.changes(&unknown, Some(&first)).is_err());
+    assert_eq!(project.git_state(), state);
+}
+
+#[test]
+fn a_snapshot_from_before_git_is_compared_with_one_from_after() {
+    let project = Project::plain();
+    project.write("a", "one\n");
+    project.write("same/b", "same\n");
+    let store = project.store();
+    let plain = store.take(&request("plain")).unwrap().id;
+    project.git(&["init", "-q"]);
+    project.write("a", "two\n");
+    project.write("new", "n\n");
+    let inside = store.take(&request("repository")).unwrap().id;
+    assert_eq!(project.git(&["for-each-ref", "refs/synthdev"]).lines().count(), 1);
+    for (from, to, lines) in [(&plain, &inside, "-one\n+two\n"), (&inside, &plain, "-two\n+one\n")] {
+        assert_eq!(store.changes(from, Some(to)).unwrap().len(), 2);
+        let diff = store.diff(from, Some(to)).unwrap();
+        assert!(diff.contains(lines) && !diff.contains("same"), "{diff}");
+    }
+    project.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn a_sweep_says_what_it_would_do_and_does_it() {
+    let project = Project::repository();
+    let store = project.store();
+    let ids: Vec<SnapshotId> = (0..6)
+        .map(|n| {
+            project.write("a", &n.to_string());
+            store.take(&request(&format!("n{n}"))).unwrap().id
+        })
+        .collect();
+    let named = |sweep: &Sweep| -> Vec<String> {
+        store.sweep(sweep).unwrap().into_iter().map(|info| info.label).collect()
+    };
+    assert_eq!(named(&Sweep { keep: 50, ..Sweep::default() }), [""; 0]);
+    let created = store.find(ids[3].as_str()).unwrap().created;
+    let by_age = Sweep { older_than: Some(created), dry: true, ..Sweep::default() };
+    assert_eq!(named(&by_age), ["n2", "n1", "n0"]);
+    assert_eq!(named(&Sweep { older_than: Some(Timestamp(0)), ..Sweep::default() }), [""; 0]);
+    let sweep = Sweep { keep: 2, keep_ids: vec![ids[1].clone()], dry: true, ..Sweep::default() };
+    assert_eq!(named(&sweep), ["n3", "n2", "n0"]);
+    assert_eq!(store.list().unwrap().len(), 6, "a dry sweep removes nothing");
+    let state = project.git_state();
+    assert_eq!(named(&Sweep { dry: false, ..sweep.clone() }), ["n3", "n2", "n0"]);
+    let left: Vec<String> = store.list().unwrap().into_iter().map(|info| info.label).collect();
+    assert_eq!(left, ["n5", "n4", "n1"]);
+    assert_eq!(named(&Sweep { dry: false, ..sweep }), [""; 0], "nothing is left to sweep");
+    store.restore(&ids[1]).unwrap();
+    assert_eq!(fs::read_to_string(project.at("a")).unwrap(), "1");
+    assert_eq!(project.git_state().1, state.1);
+    project.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn a_sweep_of_a_private_store_frees_its_objects() {
+    let project = Project::plain();
+    let store = project.store();
+    project.write("dir/stays", "in every snapshot");
+    for n in 0..4 {
+        project.write("big", &format!("{n}").repeat(10_000));
+        project.write(&format!("dir/only{n}"), &n.to_string());
+        store.take(&request(&format!("n{n}"))).unwrap();
+        fs::remove_file(project.at(&format!("dir/only{n}"))).unwrap();
+    }
+    let objects = || {
+        let all = super::fixture::seen(&project.data());
+        all.iter().filter(|(path, (kind, ..))| *kind == 'f' && path.contains("/objects.git/objects/")).count()
+    };
+    let before = objects();
+    assert_eq!(store.sweep(&Sweep { keep: 1, ..Sweep::default() }).unwrap().len(), 3);
+    // Each of the three had a commit, two trees and two files of its own.
+    assert_eq!(before - objects(), 15);
+    let last = store.list().unwrap().remove(0);
+    fs::remove_dir_all(project.at("dir")).unwrap();
+    store.restore(&last.id).unwrap();
+    assert_eq!(fs::read_to_string(project.at("dir/only3")).unwrap(), "3");
+    // What was pruned is stored again when it returns.
+    project.write("big", &"0".repeat(10_000));
+    let again = store.take(&request("again")).unwrap().id;
+    project.write("big", "");
+    store.restore(&again).unwrap();
+    assert_eq!(fs::read_to_string(project.at("big")).unwrap(), "0".repeat(10_000));
+}

@@ -1,0 +1,134 @@
+//! One driver a run: claims, and what is refused to a former driver.
+
+use super::*;
+
+/// The run as another process left it: its number is not of a living one.
+fn left_by_a_dead_process(place: &Place, id: &str, status: RunStatus) -> RunId {
+    let run = RunHeader { pid: u32::MAX - 1, ..header(id, 1) };
+    place.store().create(&run).unwrap();
+    tamper(&place.path, &format!("UPDATE progress SET status = '{}'", status.as_str()));
+    run.id
+}
+
+#[test]
+fn a_claim_shows_what_was_and_lets_the_run_go_on() {
+    for status in RunStatus::ALL {
+        let place = Place::new();
+        let run = left_by_a_dead_process(&place, "r", status);
+        let store = place.store();
+        let seen = if status == RunStatus::Running { RunStatus::Interrupted } else { status };
+        assert_eq!(store.claim(&run).unwrap().progress.status, seen);
+        assert_eq!(place.store().find("r").unwrap().progress.status, RunStatus::Running);
+        store.append(&run, &[row(None, "1")], Some(&progress(RunStatus::Paused))).unwrap();
+        store.append(&run, &[row(None, "2")], None).unwrap();
+        let (found, rows) = place.store().load(&run).unwrap();
+        assert_eq!((found.pid, rows.len()), (std::process::id(), 2));
+    }
+}
+
+#[test]
+fn a_run_that_a_living_process_runs_is_not_given_away() {
+    let place = Place::new();
+    let (one, other) = (place.store(), place.store());
+    let run = header("r", 1);
+    one.create(&run).unwrap();
+    for store in [&one, &other] {
+        let error = store.claim(&run.id).unwrap_err();
+        let pid = std::process::id();
+        assert_eq!(error.message, format!("run r is running in process {pid}, this process"));
+        assert!(error.hint.is_some());
+    }
+    one.append(&run.id, &[row(None, "1")], None).unwrap();
+    assert!(one.claim(&RunId::from("nobody")).unwrap_err().message.contains("no run `nobody`"));
+}
+
+#[test]
+fn a_former_driver_writes_nothing_more() {
+    let place = Place::new();
+    let (one, other) = (place.store(), place.store());
+    let run = header("r", 1);
+    one.create(&run).unwrap();
+    one.append(&run.id, &[row(None, "1")], Some(&progress(RunStatus::Paused))).unwrap();
+    other.claim(&run.id).unwrap();
+    let done = progress(RunStatus::Completed);
+    for (rows, progress) in
+        [(vec![row(None, "lost")], None), (vec![], Some(&done)), (vec![row(None, "lost")], Some(&done))]
+    {
+        let error = one.append(&run.id, &rows, progress).unwrap_err();
+        assert!(error.message.contains("run r is now driven by process"), "{error}");
+    }
+    other.append(&run.id, &[row(None, "2")], None).unwrap();
+    let bodies: Vec<_> = one.load(&run.id).unwrap().1.into_iter().map(|row| row.body).collect();
+    assert_eq!(bodies, ["1", "2"]);
+    assert_eq!(one.find("r").unwrap().progress.status, RunStatus::Running);
+
+    other.append(&run.id, &[], Some(&progress(RunStatus::Failed))).unwrap();
+    one.claim(&run.id).unwrap();
+    one.append(&run.id, &[row(None, "3")], None).unwrap();
+    assert_eq!(other.load(&run.id).unwrap().1.len(), 3);
+}
+
+#[test]
+fn who_never_claimed_a_run_writes_nothing_to_it() {
+    let place = Place::new();
+    place.store().create(&header("r", 1)).unwrap();
+    let error = place.store().append(&RunId::from("r"), &[row(None, "1")], None).unwrap_err();
+    assert!(error.message.contains("not driven by this process"), "{error}");
+    assert_eq!(question(&place.path, "SELECT count(*) FROM rows"), 0);
+}
+
+#[test]
+fn of_many_that_claim_at_once_one_gets_the_run() {
+    let place = Place::new();
+    let run = left_by_a_dead_process(&place, "r", RunStatus::Running);
+    let claimed: Vec<bool> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..8)
+            .map(|_| {
+                let (store, run) = (place.store(), run.clone());
+                scope.spawn(move || {
+                    let claimed = store.claim(&run).is_ok();
+                    assert_eq!(store.append(&run, &[row(None, "mine")], None).is_ok(), claimed);
+                    claimed
+                })
+            })
+            .collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(claimed.iter().filter(|claimed| **claimed).count(), 1);
+    assert_eq!(place.store().load(&run).unwrap().1.len(), 1);
+}
+
+/// The numbers that a driver remembers must not lead into a later run.
+#[test]
+fn a_removed_runs_driver_does_not_write_into_the_next_run() {
+    let place = Place::new();
+    let (one, other) = (place.store(), place.store());
+    let run = header("old", 1);
+    one.create(&run).unwrap();
+    one.append(&run.id, &[row(None, "1")], Some(&progress(RunStatus::Paused))).unwrap();
+    other.delete(std::slice::from_ref(&run.id)).unwrap();
+    other.create(&header("new", 2)).unwrap();
+    let error = one.append(&run.id, &[row(None, "2")], None).unwrap_err();
+    assert!(error.message.contains("no run `old`"), "{error}");
+    assert_eq!(other.load(&RunId::from("new")).unwrap().1, []);
+}
+
+#[test]
+fn an_append_that_failed_leaves_no_gap() {
+    let place = Place::new();
+    let store = place.store();
+    let run = header("r", 1);
+    store.create(&run).unwrap();
+    store.append(&run.id, &[row(None, "1")], None).unwrap();
+    tamper(&place.path, "CREATE TRIGGER no BEFORE INSERT ON rows BEGIN SELECT raise(ABORT, 'no'); END");
+    assert!(store.append(&run.id, &[row(None, "2")], None).is_err());
+    tamper(&place.path, "DROP TRIGGER no");
+    // as if the failed one had reached the disk after all
+    tamper(
+        &place.path,
+        "INSERT INTO rows(run, seq, kind, at, body, length) SELECT run, 2, kind, at, '2', 1 FROM rows",
+    );
+    store.append(&run.id, &[row(None, "3")], None).unwrap();
+    let bodies: Vec<_> = store.load(&run.id).unwrap().1.into_iter().map(|row| row.body).collect();
+    assert_eq!(bodies, ["1", "2", "3"]);
+}
