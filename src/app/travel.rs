@@ -12,7 +12,7 @@ use anyhow::{Result, anyhow, bail};
 
 use self::files::Files;
 use super::findings;
-use super::past::{of_store, reader};
+use super::reading::{of_store, reader};
 use super::runs::{load, read_workflow};
 use super::world::World;
 use crate::cli::travel::Forked;
@@ -53,6 +53,14 @@ pub(super) fn fork(world: &World, fork: &Fork) -> Result<u8> {
             None => return Ok(exit::USAGE),
         },
     };
+    if let (true, Some(tree)) = (fork.restore_files, &run.worktree) {
+        bail!(
+            "run {} worked in a worktree of its own ({}), its fork works in the project: the files of one are not \
+             those of the other\nhint: fork without --restore-files",
+            run.id,
+            name(&tree.path)
+        );
+    }
     let files = if fork.restore_files {
         let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
         let files = Files::of_step(world, &run, &place, &command, "fork without --restore-files")?;
@@ -97,11 +105,21 @@ pub(super) fn rewind(world: &World, run: &str, to: u32, (keep_files, yes): (bool
         None
     } else {
         let command = format!("runs rewind {} --to {to}", run.id);
-        Some(Files::of_step(world, &run, &place, &command, "add --keep-files to leave the files as they are")?)
+        Some(Files::of_step(
+            world,
+            &run,
+            &place,
+            &command,
+            "add --keep-files to leave the files as they are",
+        )?)
     };
     let agreed = match &files {
         Some(files) => files.agreed(yes, "not rewound")?,
-        None => files::confirmed(yes, "not rewound", &format!("go back before step {to} ({})?", name(&place.state)))?,
+        None => files::confirmed(
+            yes,
+            "not rewound",
+            &format!("go back before step {to} ({})?", name(&place.state)),
+        )?,
     };
     if !agreed {
         return Ok(exit::CANCELLED);
@@ -120,7 +138,10 @@ pub(super) fn rewind(world: &World, run: &str, to: u32, (keep_files, yes): (bool
 pub(super) fn undo(world: &World, run: &str, yes: bool) -> Result<u8> {
     let (handle, run) = find(world, run)?;
     if run.progress.status == RunStatus::Running {
-        bail!("run {} is running: its files cannot be brought back under its hands\nhint: stop it first", run.id);
+        bail!(
+            "run {} is running: its files cannot be brought back under its hands\nhint: stop it first",
+            run.id
+        );
     }
     if let Some(worktree) = &run.worktree {
         bail!(
@@ -167,8 +188,9 @@ pub(super) fn why(_: &World, _: &str, _: u32, _: bool) -> Result<u8> {
 
 fn find(world: &World, run: &str) -> Result<(Handle, RunSummary)> {
     let handle = reader(world)?.handle;
-    let run = handle.ports().store.find(run).map_err(of_store)?;
-    Ok((handle, run))
+    let run = handle.summary(run).map_err(of_store)?;
+    // an isolated run has files of its own: nobody else works there
+    Ok(if run.worktree.is_some() { (handle.sharing(), run) } else { (handle, run) })
 }
 
 /// The project in which the run has to go on, if that is another one.
@@ -233,9 +255,5 @@ fn foreign(run: &RunSummary, command: &str) -> anyhow::Error {
 }
 
 fn unstored(place: &StepPlace, run: &RunSummary, why: &str, hint: &str) -> anyhow::Error {
-    anyhow!(
-        "the files of step {} of run {} cannot come back: {why}\nhint: {hint}",
-        place.step,
-        run.id
-    )
+    anyhow!("the files of step {} of run {} cannot come back: {why}\nhint: {hint}", place.step, run.id)
 }

@@ -87,11 +87,8 @@ fn mark(run: &RunSummary, steps: &[StepPlace], step: &StepPlace) -> Option<&'sta
     }
     let waiting = run.progress.pauses.iter().map(|pause| pause.state.as_str());
     let failed = run.progress.error.as_ref().and_then(|error| error.state.as_deref());
-    let places: Vec<&str> = if run.progress.pauses.is_empty() {
-        failed.into_iter().collect()
-    } else {
-        waiting.collect()
-    };
+    let places: Vec<&str> =
+        if run.progress.pauses.is_empty() { failed.into_iter().collect() } else { waiting.collect() };
     let here = |place: &&str| steps.iter().rev().find(|one| one.state == **place).map(|one| one.step);
     let stands: Vec<u32> = places.iter().filter_map(here).collect();
     let last = stands.is_empty() && steps.last().map(|one| one.step) == Some(step.step);
@@ -116,7 +113,12 @@ pub fn forked(fork: &Forked<'_>, json: bool, out: &mut dyn Write) -> io::Result<
         return writeln!(out);
     }
     let out = &mut Clean(out);
-    writeln!(out, "run {run} is a fork of {of}: it stands before step {} ({})", place.step, name(&place.state))?;
+    writeln!(
+        out,
+        "run {run} is a fork of {of}: it stands before step {} ({})",
+        place.step,
+        name(&place.state)
+    )?;
     for note in *notes {
         writeln!(out, "note: {note}")?;
     }
@@ -125,7 +127,12 @@ pub fn forked(fork: &Forked<'_>, json: bool, out: &mut dyn Write) -> io::Result<
 
 /// # Errors
 /// stdout cannot be written.
-pub fn rewound(run: &RunId, place: &StepPlace, elsewhere: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+pub fn rewound(
+    run: &RunId,
+    place: &StepPlace,
+    elsewhere: Option<&str>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let out = &mut Clean(out);
     writeln!(out, "run {run} stands before step {} ({}) again", place.step, name(&place.state))?;
     go_on(run, elsewhere, out)

@@ -19,6 +19,7 @@ use crate::engine::input::{Input, Returned};
 use crate::engine::machine::Machine;
 use crate::engine::replay::Tape;
 use crate::engine::spec::MACHINE_VERSION;
+use crate::engine::why::{Why, why};
 use crate::ports::lock::{Guard, LockError};
 use crate::ports::run_store::StoreError;
 
@@ -65,6 +66,21 @@ impl Handle {
         self.story(run)?.step(step)
     }
 
+    /// Why the run took a step.
+    ///
+    /// # Errors
+    /// As `step`.
+    pub fn why(&self, run: &RunId, step: u32) -> Result<Why, StoreError> {
+        let story = self.story(run)?;
+        let place = story.step(step)?;
+        let inputs: Vec<(Timestamp, Input)> =
+            story.entries.iter().map(|entry| (entry.at, entry.input.clone())).collect();
+        why(Arc::clone(&story.spec), &inputs, step).ok_or_else(|| StoreError {
+            message: format!("run {run} stands before step {step} ({}) and did not take it yet", place.state),
+            hint: Some(format!("synthdev resume {run}")),
+        })
+    }
+
     /// `common_data` as it was when a step began: of the workflow whose state that is.
     ///
     /// # Errors
@@ -94,11 +110,8 @@ impl Handle {
         let (mut tape, mut rows) = up_to(&story, &place)?;
         let files = changes.files.is_some();
         let taken = answered_later(&story, &place, &tape);
-        let returned = Returned {
-            fork_of: Some(run.clone()),
-            taken,
-            ..self.returned(&place, changes, Vec::new())
-        };
+        let returned =
+            Returned { fork_of: Some(run.clone()), taken, ..self.returned(&place, changes, Vec::new()) };
         let (machine, row) = self.stand(&mut tape, returned)?;
         rows.extend(row);
         let hash = machine.spec().program.hash.clone();

@@ -1,14 +1,15 @@
 //! The project's files on their way back: what would change, whether that is wanted, and doing it (SNAP-4, SNAP-10).
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 
 use super::{elsewhere, foreign, unstored};
-use crate::app::past::of_snapshot;
-use crate::app::runs::load;
+use crate::app::isolation;
+use crate::app::reading::of_snapshot;
+use crate::app::runs::load_quietly;
 use crate::app::wiring;
 use crate::app::world::World;
 use crate::cli::snapshots;
@@ -91,7 +92,7 @@ impl Files {
         note: Option<String>,
         what: String,
     ) -> Result<Self> {
-        let changes = store.changes(&snapshot).map_err(of_snapshot)?;
+        let changes = store.changes(&snapshot, None).map_err(of_snapshot)?;
         Ok(Self { store, snapshot, changes, note, what })
     }
 
@@ -125,13 +126,7 @@ pub(super) fn confirmed(yes: bool, refused: &str, question: &str) -> Result<bool
     if yes {
         return Ok(true);
     }
-    if !std::io::stdin().is_terminal() {
-        return Err(anyhow!("{refused}: nobody can be asked here\nhint: add --yes"));
-    }
-    tell_line(format_args!("{question} [y/N]"));
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    let agreed = matches!(answer.trim(), "y" | "Y" | "yes");
+    let agreed = isolation::confirmed(question).context(refused.to_owned())?;
     if !agreed {
         tell_line("nothing was changed");
     }
@@ -160,7 +155,7 @@ pub(super) fn differ(world: &World, run: &RunSummary, place: &StepPlace) -> Opti
     let unknown = || Some(format!("{keep}: those of step {} were not stored", place.step));
     let Ok(store) = at(world, run, "") else { return None };
     let Some(snapshot) = &place.files else { return unknown() };
-    match store.changes(snapshot) {
+    match store.changes(snapshot, None) {
         Ok(changes) if changes.is_empty() => None,
         Ok(changes) => Some(format!(
             "{} files are not as they were at step {} (snapshot {snapshot}); {keep} (--restore-files brings them back)",
@@ -184,6 +179,6 @@ fn at(world: &World, run: &RunSummary, command: &str) -> Result<Arc<dyn Snapshot
             name(&place.display().to_string())
         );
     }
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let (catalog, _) = load_quietly(world, world.overrides.clone())?;
     Ok(wiring::wire(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())
 }

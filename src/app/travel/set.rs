@@ -62,7 +62,9 @@ mod tests {
             let (path, value) = one(text).unwrap();
             assert_eq!(json!([path, value]), expected, "{text}");
         }
-        for broken in ["x=1", "common_data=1", "common_data.x", "common_data.=1", "common_data..x=1", "", "=1"] {
+        for broken in
+            ["x=1", "common_data=1", "common_data.x", "common_data.=1", "common_data..x=1", "", "=1"]
+        {
             assert!(one(broken).is_err(), "{broken}");
         }
     }
@@ -72,6 +74,9 @@ mod tests {
         let known = json!({"result": 1}).as_object().cloned().unwrap();
         let set = parsed(&["common_data.result=2".to_owned(), "common_data.resutl=2".to_owned()]).unwrap();
         let notes = unknown(&set, &known);
-        assert!(matches!(notes.as_slice(), [note] if note.contains("resutl") && note.contains("result")), "{notes:?}");
+        assert!(
+            matches!(notes.as_slice(), [note] if note.contains("resutl") && note.contains("result")),
+            "{notes:?}"
+        );
     }
 }

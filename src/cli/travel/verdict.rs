@@ -28,11 +28,18 @@ pub fn verdict(run: &RunId, verdict: &Verdict, json: bool, out: &mut dyn Write) 
         Verdict::Differs { input, at, what, recorded, asked, now } => {
             let what = serde_json::to_value(what).unwrap_or_default();
             let kind = what["input"].as_str().unwrap_or("input").to_owned();
-            writeln!(out, "run {run}: input {input} ({kind}, {} UTC) leads to something else now", time(*at))?;
+            writeln!(
+                out,
+                "run {run}: input {input} ({kind}, {} UTC) leads to something else now",
+                time(*at)
+            )?;
             writeln!(out, "  the input: {}", one_line(&what.to_string(), 400))?;
             let asks = asks(recorded, asked);
             if asks.is_empty() {
-                writeln!(out, "it asks for the same as then; of its events only a fingerprint was recorded, and it is another one. They are now:")?;
+                writeln!(
+                    out,
+                    "it asks for the same as then; of its events only a fingerprint was recorded, and it is another one. They are now:"
+                )?;
                 return events(now, out);
             }
             writeln!(out, "what it asked for (-: as recorded, +: now):")?;
