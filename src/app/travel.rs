@@ -20,6 +20,7 @@ use crate::cli::words::{Clean, name};
 use crate::cli::{exit, travel};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::workflow::Program;
+use crate::engine::why::lines;
 use crate::runtime::handle::Handle;
 use crate::runtime::travel::{Changes, StepPlace, Verdict};
 
@@ -182,8 +183,15 @@ pub(super) fn cancel(world: &World, run: &str) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn why(_: &World, _: &str, _: u32, _: bool) -> Result<u8> {
-    bail!("not built yet")
+pub(super) fn why(world: &World, run: &str, step: u32, json: bool) -> Result<u8> {
+    let (handle, run) = find(world, run)?;
+    let why = handle.why(&run.id, step).map_err(of_store)?;
+    if json {
+        writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&why)?)?;
+    } else {
+        say(&lines(&why).join("\n"))?;
+    }
+    Ok(exit::COMPLETED)
 }
 
 fn find(world: &World, run: &str) -> Result<(Handle, RunSummary)> {
