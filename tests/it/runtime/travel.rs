@@ -87,9 +87,29 @@ fn events(stage: &Stage, run: &RunId) -> Vec<Value> {
     all
 }
 
-fn sorted(mut values: Vec<Value>) -> Vec<String> {
+/// Branches do not wait for each other: the same things happen, in any order.
+fn sorted(mut values: Vec<Value>) -> Vec<Value> {
+    for value in &mut values {
+        if let Some(path) = value.get_mut("path").and_then(Value::as_array_mut) {
+            path.sort_by_key(Value::to_string);
+        }
+    }
     values.sort_by_key(Value::to_string);
-    values.iter().map(Value::to_string).collect()
+    values
+}
+
+#[track_caller]
+fn same(now: &[Value], then: &[Value], what: &str) {
+    let first = (0..now.len().max(then.len())).find(|at| now.get(*at) != then.get(*at));
+    if let Some(at) = first {
+        let shown = |all: &[Value]| all.get(at).map(Value::to_string);
+        panic!("{what}: at {at} of {}:\nnow  {:?}\nthen {:?}", then.len(), shown(now), shown(then));
+    }
+}
+
+/// The last of them, as many as there are of the others.
+fn rest(all: &[Value], part: &[Value]) -> Vec<Value> {
+    all[all.len().saturating_sub(part.len())..].to_vec()
 }
 
 /// Small and repeatable.
@@ -167,25 +187,22 @@ async fn travel(recorded: Recorded, seed: u64, unordered: bool) {
         stage.go_on(&run).await;
         let (models, scripts) = (stage.models_saw.take(), stage.scripts_saw.take());
         let now = events(&stage, &run);
-        let rest = |all: &[Value], part: &[Value]| all[all.len() - part.len()..].to_vec();
+        let saw = [(&models, &original.models_saw), (&scripts, &original.scripts_saw)];
         if unordered {
-            assert_eq!(sorted(now), sorted(original.events.clone()), "{what}");
-            if step.within.is_none() {
-                assert_eq!(sorted(models.clone()), sorted(rest(&original.models_saw, &models)), "{what}");
-                assert_eq!(sorted(scripts.clone()), sorted(rest(&original.scripts_saw, &scripts)), "{what}");
-            } else {
-                assert!(models.iter().all(|one| original.models_saw.contains(one)), "{what}");
+            same(&sorted(now), &sorted(original.events.clone()), &what);
+            for (now, then) in saw {
+                if step.within.is_none() {
+                    same(&sorted(now.clone()), &sorted(rest(then, now)), &what);
+                } else {
+                    assert!(now.iter().all(|one| then.contains(one)), "{what}: {now:#?}");
+                }
             }
         } else {
-            assert_eq!(now, original.events, "{what}");
-            assert_eq!(models, rest(&original.models_saw, &models), "{what}");
-            assert_eq!(scripts, rest(&original.scripts_saw, &scripts), "{what}");
+            same(&now, &original.events, &what);
+            saw.iter().for_each(|(now, then)| same(now, &rest(then, now), &what));
         }
-        assert_eq!(
-            stage.handle.run(run.as_str()).unwrap().summary.progress.output,
-            original.output,
-            "{what}"
-        );
+        let record = stage.handle.run(run.as_str()).unwrap();
+        assert_eq!(record.summary.progress.output, original.output, "{what}");
         assert!(matches!(stage.handle.verify(&run), Ok(Verdict::Same { .. })), "{what}");
         if step.within.is_none() {
             assert_eq!(&stage.tree(), original.trees.last().unwrap(), "{what}");

@@ -192,14 +192,13 @@ fn a_replay_that_comes_out_otherwise_shows_how() {
     // somebody changed what a tool was asked to do
     let changed = sql
         .execute(
-            "UPDATE rows SET body = replace(body, 'also.made', 'forged.made') WHERE kind = 'input' AND body LIKE '%also.made%' AND body LIKE '%replied%'",
+            "UPDATE rows SET body = replace(body, 'also.made', 'alsx.made') WHERE kind = 'input' AND body LIKE '%also.made%' AND body LIKE '%replied%'",
             [],
         )
         .unwrap();
     assert_eq!(changed, 1);
     let told = past.run(&["runs", "replay", &past.run]).code(1).out;
-    for part in ["(replied", "-       \"file_path\": \"also.made\"", "+       \"file_path\": \"forged.made\""]
-    {
+    for part in ["(replied", "-       \"file_path\": \"also.made\"", "+       \"file_path\": \"alsx.made\""] {
         assert!(told.contains(part), "no `{part}` in\n{told}");
     }
     let data = past.run(&["runs", "replay", &past.run, "--json"]).code(1).json();
@@ -209,15 +208,18 @@ fn a_replay_that_comes_out_otherwise_shows_how() {
     );
     // only what was said is another: nothing else is asked for
     sql.execute(
-        "UPDATE rows SET body = replace(replace(body, 'forged.made', 'also.made'), 'first is done', 'first was done')",
+        "UPDATE rows SET body = replace(replace(body, 'alsx.made', 'also.made'), 'first is done', 'first iz done')",
         [],
     )
     .unwrap();
     let told = past.run(&["runs", "replay", &past.run]).code(1).out;
-    assert!(told.contains("only a fingerprint") && told.contains("first was done"), "{told}");
+    assert!(told.contains("only a fingerprint") && told.contains("first iz done"), "{told}");
     // a row that is no input any more
-    sql.execute("UPDATE rows SET body = '{' WHERE kind = 'input' AND body LIKE '%third is done%'", [])
-        .unwrap();
+    sql.execute(
+        "UPDATE rows SET body = replace(body, '{', '[') WHERE kind = 'input' AND body LIKE '%third is done%'",
+        [],
+    )
+    .unwrap();
     let told = past.run(&["runs", "replay", &past.run]).code(2).err;
     assert!(told.contains("cannot be read"), "{told}");
 }

@@ -83,8 +83,10 @@ pub fn looping() -> Recorded {
 
 pub fn nested() -> Recorded {
     let calls = |name: &str, target: &str| {
-        json!({"name": name, "sub_workflow": "inner", "sub_workflow_input": {"task": format!("'{name} ' + common_data.task")},
-            "transition": [{"target": target, "condition": "true", "before": "common_data.last = common_data.sub_workflow_result;"}]})
+        json!({"name": name,
+            "action": {"sub_workflow": "inner", "sub_workflow_input": {"task": format!("'{name} ' + common_data.task")}},
+            "transition": [{"target": target, "condition": "true",
+                "before": "common_data.last = this.sub_workflow_result;"}]})
     };
     let outer = json!([
         {"name": "start", "transition": [{"target": "one"}]},

@@ -135,9 +135,23 @@ impl ToolPort for Tools {
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async {
-            let outcome = self.inner.run(invocation).await;
+            let mut outcome = self.inner.run(invocation).await;
             self.trees.lock().unwrap().push(tree(&self.project));
+            // how long it took is another thing each time, and models are told
+            outcome.content = timeless(&outcome.content);
             outcome
         })
     }
+}
+
+fn timeless(content: &str) -> String {
+    let key = "\"time_ms\":";
+    let mut parts = content.split(key);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(key);
+        text.push('0');
+        text.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    text
 }
