@@ -15,6 +15,7 @@ pub mod resume;
 mod retry;
 mod shared;
 pub mod simulation;
+mod steps;
 pub mod tokens;
 pub mod travel;
 mod words;

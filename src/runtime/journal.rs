@@ -108,7 +108,7 @@ fn can_wait(input: &Input, effects: &[Effect]) -> bool {
 }
 
 /// Scripts have no effect outside the machine, so they need no intent; nor do questions.
-fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row> {
+pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row> {
     let (call, mut body): (&CallId, _) = match effect {
         Effect::TakeSnapshot { call, label, .. } => {
             (call, json!({"effect": "take_snapshot", "label": label}))
