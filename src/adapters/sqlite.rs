@@ -238,6 +238,10 @@ impl RunStore for SqliteStore {
         Ok(freed)
     }
 
+    fn weigh(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
+        Ok(self.with_reader("measure", |reader| room::weigh(reader, runs))?.unwrap_or_default())
+    }
+
     fn space(&self) -> Result<Space, StoreError> {
         Ok(self.with_reader("measure", |reader| room::space(reader, &self.path))?.unwrap_or_default())
     }

@@ -132,6 +132,12 @@ pub trait RunStore: Send + Sync {
     /// One of them is unknown or running, or the store cannot be written.
     fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError>;
 
+    /// What `delete` would free. Nothing is removed.
+    ///
+    /// # Errors
+    /// As `delete`.
+    fn weigh(&self, runs: &[RunId]) -> Result<Freed, StoreError>;
+
     /// # Errors
     /// The store cannot be read.
     fn space(&self) -> Result<Space, StoreError>;
