@@ -1,5 +1,6 @@
 //! The command line without a screen: arguments, headless runs, lists. stdout is for data only.
 
+pub mod archive;
 pub mod args;
 pub mod envelope;
 pub mod exit;

@@ -1,4 +1,4 @@
-//! `runs list` and `runs show`.
+//! `runs show`.
 
 mod timeline;
 
@@ -9,25 +9,6 @@ use super::words::{Clean, cost, name, names, one_line, time, tokens};
 use crate::domain::journal::{OriginKind, RunStatus, RunSummary};
 use crate::domain::workflow::plain_text;
 use crate::runtime::history::RunRecord;
-
-/// # Errors
-/// stdout cannot be written.
-pub fn list(runs: &[RunSummary], json: bool, out: &mut dyn Write) -> io::Result<()> {
-    if json {
-        serde_json::to_writer_pretty(&mut *out, runs)?;
-        return writeln!(out);
-    }
-    let out = &mut Clean(out);
-    if runs.is_empty() {
-        return writeln!(out, "no runs yet: synthdev run NAME \"task\", or synthdev demo");
-    }
-    for run in runs {
-        let status = run.progress.status.as_str();
-        let input = one_line(&run.input, 50);
-        writeln!(out, "{}  {}  {status:<11} {:<24} {input}", run.id, time(run.started), name(&run.workflow))?;
-    }
-    Ok(())
-}
 
 /// # Errors
 /// stdout cannot be written.
