@@ -368,6 +368,8 @@ fn an_isolated_run_goes_back_in_its_worktree() {
     assert_eq!((made(), past.names()), ([true; 3], vec![]));
     let other = past.run(&["runs", "fork", run, "--at", "3", "--restore-files", "--yes"]).code(2);
     assert!(other.err.contains("worktree of its own"), "{}", other.err);
+    let fork = past.run(&["runs", "fork", run, "--at", "3"]).code(0).out;
+    assert!(fork.contains("note: the run worked in a worktree"), "{fork}");
     past.run(&["runs", "discard", run, "--force"]).code(0);
     let gone = past.run(&["runs", "rewind", run, "--to", "3", "--yes"]).code(2);
     assert!(gone.err.contains("worktree") && gone.err.contains("gone"), "{}", gone.err);
