@@ -6,12 +6,15 @@
     reason = "the environment, the directory and the terminal are met here, once"
 )]
 
+mod archive;
 mod backend;
 mod checks;
 mod demo;
 mod findings;
+mod going;
 mod graph;
 mod hardening;
+mod isolation;
 mod lists;
 mod logs;
 mod new;
@@ -22,6 +25,7 @@ mod schema;
 mod simulate;
 mod sources;
 mod testing;
+mod travel;
 mod trust;
 pub mod wiring;
 mod world;
@@ -56,7 +60,9 @@ pub fn run(cli: Cli) -> Result<u8> {
         Some(Command::Check(args)) => checks::check(&world, &args),
         Some(Command::Simulate(args)) => simulate::simulate(&world, args),
         Some(Command::Test { targets, json, jobs }) => testing::test(&world, &targets, json, jobs),
-        Some(Command::Runs(command)) => past::runs(&world, command),
+        Some(Command::Runs(command)) => past::runs(&world, *command),
+        Some(Command::Resume(args)) => going::resume(&world, &args),
+        Some(Command::Why { run, step, json }) => travel::why(&world, &run, step, json),
         Some(Command::Snapshot(command)) => past::snapshot(&world, command),
         Some(Command::Graph(args)) => graph::graph(&world, &args),
         Some(Command::Schema { name, write }) => schema::schema(name, write.as_deref()),

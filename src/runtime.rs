@@ -2,6 +2,7 @@
 
 mod bus;
 pub mod command;
+mod digest;
 mod driver;
 pub mod handle;
 pub mod history;
@@ -9,6 +10,11 @@ mod journal;
 mod mail;
 mod perform;
 mod redact;
+mod reopen;
+pub mod resume;
 mod retry;
 mod shared;
 pub mod simulation;
+pub mod tokens;
+pub mod travel;
+mod words;

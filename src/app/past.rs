@@ -5,8 +5,9 @@ use std::io::{IsTerminal, Write};
 use anyhow::{Result, anyhow};
 
 use super::runs::load;
-use super::wiring;
+use super::wiring::{self, Wired};
 use super::world::World;
+use super::{archive, going, isolation, travel};
 use crate::cli::args::{RunsCommand, SnapshotCommand};
 use crate::cli::words::{Clean, name, tell};
 use crate::cli::{exit, past, snapshots};
@@ -15,18 +16,44 @@ use crate::ports::run_store::StoreError;
 use crate::ports::snapshot::{SnapshotError, SnapshotPort};
 
 pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
-    let mut out = std::io::stdout().lock();
     match command {
-        RunsCommand::List { limit, json } => {
-            past::list(&wired.handle.runs(limit).map_err(of_store)?, json, &mut out)?;
+        RunsCommand::List(args) => archive::list(world, &args),
+        RunsCommand::Show { id, json } => show(world, &id, json),
+        RunsCommand::Steps { run, json } => travel::steps(world, &run, json),
+        RunsCommand::Search { words, run, workflow, limit, json } => {
+            archive::search(world, &words.join(" "), (run, workflow), limit, json)
         }
-        RunsCommand::Show { id, json } => {
-            past::show(&wired.handle.run(&id).map_err(of_store)?, json, &mut out)?;
+        RunsCommand::Diff { first, second, json } => archive::diff(world, &first, &second, json),
+        RunsCommand::Fork { run, at, set, definition, restore_files, yes, json } => {
+            let fork = travel::Fork { run, at, set, definition, restore_files, yes, json };
+            travel::fork(world, &fork)
         }
+        RunsCommand::Rewind { run, to, keep_files, yes } => {
+            travel::rewind(world, &run, to, (keep_files, yes))
+        }
+        RunsCommand::Undo { run, yes } => travel::undo(world, &run, yes),
+        RunsCommand::Replay { run, json } => travel::replay(world, &run, json),
+        RunsCommand::Cancel { run } => travel::cancel(world, &run),
+        RunsCommand::Retry(args) => going::retry(world, &args),
+        RunsCommand::Merge { run, dry_run, yes } => isolation::merge(world, &run, (dry_run, yes)),
+        RunsCommand::Discard { run, force } => isolation::discard(world, &run, force),
+        RunsCommand::Export { run, to, format } => archive::export(world, &run, to.as_deref(), format),
+        RunsCommand::Import { file } => archive::import(world, &file),
+        RunsCommand::Gc { older_than, keep, yes, json } => archive::gc(world, (older_than, keep), yes, json),
+        RunsCommand::Du { json } => archive::du(world, json),
     }
+}
+
+fn show(world: &World, id: &str, json: bool) -> Result<u8> {
+    let wired = reader(world)?;
+    past::show(&wired.handle.run(id).map_err(of_store)?, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
+}
+
+/// A runtime to look at the past with.
+pub(super) fn reader(world: &World) -> Result<Wired> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    Ok(wiring::wire(&world.project, &world.dirs.data, &catalog, None))
 }
 
 pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
@@ -73,7 +100,7 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
 }
 
 /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed (SNAP-4).
-fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u8> {
+pub(super) fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u8> {
     let info = store.find(id).map_err(of_snapshot)?;
     let changes = store.changes(&info.id).map_err(of_snapshot)?;
     if changes.is_empty() {

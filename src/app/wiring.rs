@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::adapters::git::GitSnapshots;
 use crate::adapters::javascript::Host;
+use crate::adapters::project_lock::FileLock;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::adapters::providers::{Patience, Providers};
 use crate::adapters::sqlite::SqliteStore;
@@ -102,6 +103,7 @@ fn parts(
         scripts: Arc::new(Host::default()),
         snapshots: Arc::new(snapshots),
         store: Arc::new(SqliteStore::at(data.join("runs.sqlite"))),
+        lock: Some(Arc::new(FileLock::open(project.to_owned(), data))),
         clock,
         ids: Arc::new(SystemIds),
     };

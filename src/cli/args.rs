@@ -103,9 +103,20 @@ pub enum Command {
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         jobs: usize,
     },
-    /// Past runs
+    /// Go on with a run that paused, failed or was interrupted
+    Resume(ResumeArgs),
+    /// Past runs: look, search, go back, move, tidy up
     #[command(subcommand)]
-    Runs(RunsCommand),
+    Runs(Box<RunsCommand>),
+    /// Why a run entered a state: the conditions, what they read, and where that came from
+    Why {
+        /// Its id, or a beginning of it
+        run: String,
+        /// The number of the step, as `runs show` prints it
+        step: u32,
+        #[arg(long)]
+        json: bool,
+    },
     /// Stored states of the project's files
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
@@ -191,6 +202,46 @@ pub struct RunArgs {
     /// Answer with this file of scripted replies instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
+    /// Work in a git worktree on a branch of its own; bring it back with `runs merge`
+    #[arg(long)]
+    pub isolate: bool,
+    /// Run although another run works in this project
+    #[arg(long, conflicts_with = "isolate")]
+    pub share: bool,
+}
+
+#[derive(Args, Debug, Default)]
+pub struct ResumeArgs {
+    /// Id of the run, or a beginning of it, or a resume token
+    #[arg(value_name = "RUN|TOKEN")]
+    pub run: String,
+    /// The answer to what it waits for: JSON, or a plain word
+    #[arg(long, value_name = "JSON")]
+    pub results: Option<String>,
+    /// Which pause is answered, if several are open: its state
+    #[arg(long, value_name = "STATE")]
+    pub state: Option<String>,
+    /// Go on under the workflow as it is now, if it fits; says what is different
+    #[arg(long)]
+    pub upgrade: bool,
+    /// Take the changed workflow from this file (with --upgrade)
+    #[arg(long, value_name = "FILE", requires = "upgrade")]
+    pub workflow_file: Option<PathBuf>,
+    /// Approve every tool that would be asked about
+    #[arg(long)]
+    pub yes: bool,
+    /// One final JSON object on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// One JSON event a line on stdout, while it runs
+    #[arg(long)]
+    pub events: bool,
+    /// Answer with this file of scripted replies instead of a model
+    #[arg(long, value_name = "FILE")]
+    pub replies: Option<PathBuf>,
+    /// Go on although another run works in this project
+    #[arg(long)]
+    pub share: bool,
 }
 
 #[derive(Args, Debug, Default)]
@@ -301,13 +352,7 @@ pub struct SimulateArgs {
 #[derive(Subcommand, Debug)]
 pub enum RunsCommand {
     /// Newest first
-    List {
-        /// How many; 0 for all
-        #[arg(long, default_value_t = 20)]
-        limit: usize,
-        #[arg(long)]
-        json: bool,
-    },
+    List(ListArgs),
     /// One run in full
     Show {
         /// Its id, or a beginning of it
@@ -316,6 +361,177 @@ pub enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// The steps of a run: every state it entered, with the files that were stored
+    Steps {
+        run: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find words in messages, tool calls and variables of all runs
+    Search {
+        /// All of them must occur; "quotes" make a phrase; the last one may be a beginning
+        words: Vec<String>,
+        /// Only in this run
+        #[arg(long, value_name = "RUN")]
+        run: Option<String>,
+        /// Only runs of this workflow
+        #[arg(long, value_name = "NAME")]
+        workflow: Option<String>,
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+        #[arg(long)]
+        json: bool,
+    },
+    /// What is different between two runs
+    Diff {
+        first: String,
+        second: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// A new run that begins before a step of another one; `resume` sets it going
+    Fork {
+        run: String,
+        /// The step before which it begins
+        #[arg(long, value_name = "STEP")]
+        at: u32,
+        /// Change data first; repeat for several
+        #[arg(long = "set", value_name = "common_data.NAME=JSON")]
+        set: Vec<String>,
+        /// Under the workflow in this file
+        #[arg(long, value_name = "FILE")]
+        definition: Option<PathBuf>,
+        /// Bring the project's files back to that step, too
+        #[arg(long)]
+        restore_files: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a run itself back to before a step: conversations, data and files together
+    Rewind {
+        run: String,
+        /// The step that is entered again
+        #[arg(long, value_name = "STEP")]
+        to: u32,
+        /// Leave the files as they are
+        #[arg(long)]
+        keep_files: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Make the project's files as they were before a run; can itself be undone
+    Undo {
+        run: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Feed a run's journal again: it must lead to the same events
+    Replay {
+        run: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a run that waits or was interrupted, for good
+    Cancel { run: String },
+    /// Try the state again in which a run failed
+    Retry(ResumeArgs),
+    /// Bring the files of an isolated run into the project
+    Merge {
+        run: String,
+        /// Only show what would change
+        #[arg(long)]
+        dry_run: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Throw away the worktree and branch of an isolated run
+    Discard {
+        run: String,
+        /// Even if commits on its branch are nowhere else
+        #[arg(long)]
+        force: bool,
+    },
+    /// Write a run into one file that can be imported elsewhere, or read by people
+    Export {
+        run: String,
+        /// Where to; without it stdout
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+        #[arg(long, value_name = "FORMAT", default_value = "bundle")]
+        format: ExportFormat,
+    },
+    /// Take in a run that was exported elsewhere
+    Import { file: PathBuf },
+    /// Remove old runs; shows what it would remove unless --yes
+    Gc {
+        /// Runs that ended longer ago
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u32>,
+        /// All but so many of the newest runs
+        #[arg(long, value_name = "NUMBER")]
+        keep: Option<usize>,
+        /// Really remove them
+        #[arg(long)]
+        yes: bool,
+        #[arg(long)]
+        json: bool,
+    },
+    /// What the history takes on the disk
+    Du {
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum ExportFormat {
+    /// One self-contained file: journal, definition, roles
+    #[default]
+    Bundle,
+    /// For people
+    Markdown,
+}
+
+#[derive(Args, Debug, Default)]
+pub struct ListArgs {
+    /// How many; 0 for all
+    #[arg(long, default_value_t = 20)]
+    pub limit: usize,
+    /// Only runs of this workflow
+    #[arg(long, value_name = "NAME")]
+    pub workflow: Option<String>,
+    /// Only runs of this status; repeat for several
+    #[arg(long, value_name = "STATUS")]
+    pub status: Vec<String>,
+    /// Only runs that began after: 2026-01-31, or an age such as 7d, 12h, 30m
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Only runs that began before
+    #[arg(long, value_name = "WHEN")]
+    pub until: Option<String>,
+    /// Only runs that cost at least so many dollars
+    #[arg(long, value_name = "USD")]
+    pub min_cost: Option<f64>,
+    /// Only runs that cost at most so many dollars
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Only runs of this project
+    #[arg(long)]
+    pub here: bool,
+    /// Only runs with these words in their id, workflow or input
+    #[arg(long, value_name = "TEXT")]
+    pub matching: Option<String>,
+    /// Children and forks below the run that they came from
+    #[arg(long)]
+    pub tree: bool,
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Subcommand, Debug)]

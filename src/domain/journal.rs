@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::cost::Usage;
 use super::failure::Failure;
 use super::ids::{CallId, RunId, SnapshotId, Timestamp};
+use super::snapshot::Worktree;
 
-pub use origin::{Origin, OriginKind, Worktree};
+pub use origin::{Origin, OriginKind};
 pub use query::{Hit, RunQuery, SearchQuery};
 pub use room::{Freed, Space};
 pub use token::{Redeemed, TokenRecord};

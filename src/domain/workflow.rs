@@ -11,6 +11,7 @@ use super::context::ContextSpec;
 use super::ids::{AgentIx, ScriptIx, StateIx};
 use super::place::{Layer, Place};
 use super::script::Script;
+use super::tool::ToolRisk;
 
 pub use super::limits::{Budget, Cap, Declared, Limits};
 pub use super::parameter::{Parameter, ParameterType, plain_text, value_kind};
@@ -27,6 +28,20 @@ pub struct Program {
     pub workflows: Vec<Arc<Workflow>>,
     /// Hex SHA-256 over the definition, roles and prompts.
     pub hash: String,
+}
+
+impl Program {
+    /// Whether anything that it declares can change files. A conversation does so only with its person.
+    pub fn changes_files(&self) -> bool {
+        let changes = |risk: ToolRisk| risk != ToolRisk::Read;
+        self.workflows.iter().filter(|workflow| !workflow.conversational).any(|workflow| {
+            let steps = workflow
+                .states
+                .iter()
+                .any(|state| matches!(&state.work, Work::Step(step) if changes(step.risk)));
+            steps || workflow.agents.iter().flat_map(|agent| &agent.tools).any(|tool| changes(tool.risk))
+        })
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

@@ -205,6 +205,11 @@ impl Machine {
         self.lane.phase == Phase::Over || self.parked
     }
 
+    /// A person can be asked.
+    pub fn is_present(&self) -> bool {
+        self.present
+    }
+
     pub fn ledger(&self) -> &CostLedger {
         &self.ledger
     }

@@ -10,6 +10,8 @@ pub enum Command {
     Cancel,
     /// End the run whatever it is (leaving chat, leaving the program).
     End,
+    /// Stop driving the run and leave it as it is: it can be taken up again (the terminal went away).
+    Leave,
     Approve {
         call: CallId,
         decision: Decision,

@@ -11,12 +11,14 @@ use super::journal::Journal;
 use super::mail::{Mail, Partial};
 use super::perform::Performer;
 use super::shared::Shared;
-use crate::domain::ids::{CallId, RunId};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::RunProgress;
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
-use crate::engine::machine::Machine;
+use crate::engine::machine::{Machine, Output};
+use crate::ports::lock::Guard;
+use crate::ports::run_store::StoreError;
 
 pub(super) struct Driver {
     pub(super) run: RunId,
@@ -25,50 +27,56 @@ pub(super) struct Driver {
     pub(super) journal: Journal,
     pub(super) inbox: UnboundedReceiver<Mail>,
     pub(super) outbox: UnboundedSender<Mail>,
-    pub(super) interactive: bool,
     pub(super) journal_broken: bool,
     /// What lists know of the run, for the case that a bug ends it.
     pub(super) last: Arc<Mutex<Option<RunProgress>>>,
+    /// Nobody else changes the project's files meanwhile.
+    pub(super) _guard: Option<Guard>,
+}
+
+/// How a run begins or goes on.
+pub(super) struct Opening {
+    /// What its first input led to, which is in the journal already.
+    pub(super) output: Output,
+    pub(super) at: Timestamp,
+    /// What was asked for earlier and must be done again, with the number of the attempt.
+    pub(super) again: Vec<(Effect, u32)>,
 }
 
 impl Driver {
-    /// Runs until the machine is over; `false` if a bug ended it.
-    pub(super) async fn run(mut self) -> bool {
+    /// Runs until the machine is over, or the run is left as it is; `false` if a bug ended it.
+    pub(super) async fn run(mut self, opening: Opening) -> bool {
         let partial: Partial = Arc::default();
         let performer = Performer {
             run: self.run.clone(),
             shared: Arc::clone(&self.shared),
             outbox: self.outbox.clone(),
             partial: Arc::clone(&partial),
-            interactive: self.interactive,
+            interactive: self.machine.is_present(),
         };
-        let mut tasks: HashMap<CallId, AbortHandle> = HashMap::new();
+        let mut tasks = Tasks { performer, running: HashMap::new() };
+        let Opening { output, at, again } = opening;
+        self.tell(at, output.events);
+        output.effects.into_iter().for_each(|effect| tasks.begin(effect));
+        let again: Vec<(Effect, u32)> = again
+            .into_iter()
+            .filter(|(effect, _)| effect.call().is_some_and(|call| self.machine.awaits(call)))
+            .collect();
+        let recorded = self.journal.again(at, again.iter().map(|(effect, attempt)| (effect, *attempt)));
+        self.note_broken(recorded);
+        again.into_iter().for_each(|(effect, _)| tasks.begin(effect));
         while !self.machine.is_over() {
             let Some(mail) = self.inbox.recv().await else { break };
-            let Some(input) = as_input(mail, &partial) else {
-                tasks.into_values().for_each(|task| task.abort());
-                return false;
+            let input = match mail {
+                // its status stays as it is: whoever looks finds it interrupted, and can take it up again
+                Mail::Command(Command::Leave) => break,
+                Mail::Broken => return false,
+                mail => as_input(mail, &partial),
             };
-            for effect in self.step(input) {
-                match effect {
-                    Effect::Abort { call } => {
-                        if let Some(task) = tasks.remove(&call) {
-                            task.abort();
-                        }
-                        // what it had streamed belongs to nobody any more
-                        partial.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
-                    }
-                    Effect::Finish => {}
-                    effect => {
-                        if let Some((call, task)) = performer.perform(effect) {
-                            tasks.retain(|_, task| !task.is_finished());
-                            tasks.insert(call, task);
-                        }
-                    }
-                }
+            if let Some(input) = input {
+                self.step(input).into_iter().for_each(|effect| tasks.begin(effect));
             }
         }
-        tasks.into_values().for_each(|task| task.abort());
         true
     }
 
@@ -94,17 +102,61 @@ impl Driver {
         if progress.is_some() {
             self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&progress);
         }
-        if let Err(error) = self.journal.record(now, &input, &output.effects, progress.as_ref())
+        let recorded = self.journal.record(now, &input, (&output.effects, &output.events), progress);
+        self.note_broken(recorded);
+        self.tell(now, output.events);
+        output.effects
+    }
+
+    fn tell(&self, at: Timestamp, events: Vec<RunEvent>) {
+        for event in events {
+            log(&self.run, &event);
+            self.shared.bus.publish(&self.run, at, event);
+        }
+    }
+
+    /// The run goes on without its journal, and says so once.
+    fn note_broken(&mut self, recorded: Result<(), StoreError>) {
+        if let Err(error) = recorded
             && !std::mem::replace(&mut self.journal_broken, true)
         {
+            let now = self.shared.ports.clock.now();
             let text = format!("this run is no longer recorded: {error}");
             self.shared.bus.publish(&self.run, now, RunEvent::Warning { code: "journal".into(), text });
         }
-        for event in output.events {
-            log(&self.run, &event);
-            self.shared.bus.publish(&self.run, now, event);
+    }
+}
+
+/// What is being done for the run; all of it stops with the driver.
+struct Tasks {
+    performer: Performer,
+    running: HashMap<CallId, AbortHandle>,
+}
+
+impl Tasks {
+    fn begin(&mut self, effect: Effect) {
+        match effect {
+            Effect::Abort { call } => {
+                if let Some(task) = self.running.remove(&call) {
+                    task.abort();
+                }
+                // what it had streamed belongs to nobody any more
+                self.performer.partial.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
+            }
+            Effect::Finish => {}
+            effect => {
+                if let Some((call, task)) = self.performer.perform(effect) {
+                    self.running.retain(|_, task| !task.is_finished());
+                    self.running.insert(call, task);
+                }
+            }
         }
-        output.effects
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.running.values().for_each(AbortHandle::abort);
     }
 }
 
@@ -115,7 +167,10 @@ const STALE_MS: i64 = 1_000;
 fn is_boundary(event: &RunEvent) -> bool {
     matches!(
         event,
-        RunEvent::StateEntered { .. } | RunEvent::Finished { .. } | RunEvent::SnapshotTaken { .. }
+        RunEvent::StateEntered { .. }
+            | RunEvent::Finished { .. }
+            | RunEvent::SnapshotTaken { .. }
+            | RunEvent::Resumed { .. }
     )
 }
 
@@ -142,7 +197,7 @@ fn log(run: &RunId, event: &RunEvent) {
 
 fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
     Some(match mail {
-        Mail::Broken => return None,
+        Mail::Broken | Mail::Command(Command::Leave) => return None,
         Mail::Input(input) => {
             if let Input::Replied { call, .. } | Input::ModelFailed { call, .. } = &input {
                 partial.lock().unwrap_or_else(PoisonError::into_inner).remove(call);

@@ -1,14 +1,14 @@
 //! The cheap, cloneable way in: start runs, steer them, watch them, read history and snapshots.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::command::Command;
-use super::driver::Driver;
-use super::journal::Journal;
+use super::driver::{Driver, Opening};
+use super::journal::{self, Journal};
 use super::mail::Mail;
 use super::redact::Redactor;
 pub use super::retry::RetryPolicy;
@@ -16,11 +16,14 @@ use super::shared::Shared;
 pub use super::shared::{Options, Ports};
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunHeader;
+use crate::domain::lock::Holder;
+use crate::domain::snapshot::Worktree;
 use crate::domain::workflow::plain_text;
 use crate::engine::event::Published;
 use crate::engine::input::Input;
 use crate::engine::machine::Machine;
 use crate::engine::spec::RunSpec;
+use crate::ports::lock::{Guard, LockError};
 use crate::ports::run_store::StoreError;
 
 #[derive(Clone)]
@@ -55,39 +58,105 @@ impl Handle {
     /// Records and starts a run. It goes on in the background; watch it through `subscribe`.
     ///
     /// # Errors
-    /// The run cannot be recorded: nothing was started.
-    pub fn start(&self, mut spec: RunSpec) -> Result<RunId, StoreError> {
+    /// The run cannot be recorded, or another run works in this project: nothing was started.
+    pub fn start(&self, spec: RunSpec) -> Result<RunId, StoreError> {
+        self.start_as(self.shared.ports.ids.run_id(), spec, None)
+    }
+
+    /// The same with an id that was drawn before, because its worktree is named after it.
+    ///
+    /// # Errors
+    /// As `start`.
+    pub fn start_as(
+        &self,
+        run: RunId,
+        mut spec: RunSpec,
+        worktree: Option<Worktree>,
+    ) -> Result<RunId, StoreError> {
         let shared = &self.shared;
         spec.inputs = shared.redactor.clean_data(spec.inputs);
-        let last = Arc::default();
-        let run = shared.ports.ids.run_id();
-        let header = self.header(&run, &spec)?;
+        let guard = self.lock(&run, &spec)?;
+        let header = RunHeader { worktree, ..self.header(&run, &spec)? };
         shared.ports.store.create(&header)?;
+        let input = Input::Started { seed: shared.ports.ids.seed() };
+        let mut machine = Machine::new(Arc::new(spec));
+        let at = shared.ports.clock.now();
+        let output = machine.handle(at, input.clone());
+        let mut rows = Vec::new();
+        journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
+        shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
+        self.launch(run.clone(), machine, guard, Opening { output, at, again: Vec::new() }, Vec::new());
+        Ok(run)
+    }
+
+    /// Drives a run from here on; `mail` is what it gets first.
+    pub(super) fn launch(
+        &self,
+        run: RunId,
+        machine: Machine,
+        guard: Option<Guard>,
+        opening: Opening,
+        mail: Vec<Input>,
+    ) {
+        let shared = Arc::clone(&self.shared);
         let (outbox, inbox) = unbounded_channel();
-        let _ = outbox.send(Mail::Input(Input::Started { seed: shared.ports.ids.seed() }));
+        for input in mail {
+            let _ = outbox.send(Mail::Input(input));
+        }
+        let last = Arc::new(Mutex::new(Some(machine.progress())));
         shared.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone(), outbox.clone());
         let driver = Driver {
             run: run.clone(),
-            shared: Arc::clone(shared),
-            interactive: spec.interactive,
-            machine: Machine::new(Arc::new(spec)),
-            journal: Journal { run: run.clone(), store: Arc::clone(&shared.ports.store) },
+            shared: Arc::clone(&shared),
+            machine,
+            journal: Journal::new(run.clone(), Arc::clone(&shared.ports.store)),
             inbox,
             outbox,
             journal_broken: false,
             last: Arc::clone(&last),
+            _guard: guard,
         };
-        let shared = Arc::clone(shared);
-        let id = run.clone();
         tokio::spawn(async move {
             // A bug in one run ends that run only; the others and the screen go on.
-            if !AssertUnwindSafe(driver.run()).catch_unwind().await.unwrap_or(false) {
+            if !AssertUnwindSafe(driver.run(opening)).catch_unwind().await.unwrap_or(false) {
                 let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
-                shared.end_broken(&id, last);
+                shared.end_broken(&run, last);
             }
-            shared.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            shared.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
         });
-        Ok(run)
+    }
+
+    /// Keeps others from changing the project's files while this run may. A conversation changes them only when its
+    /// person says so, and shares them.
+    pub(super) fn lock(&self, run: &RunId, spec: &RunSpec) -> Result<Option<Guard>, StoreError> {
+        let Some(root) = spec.program.workflows.first() else { return Ok(None) };
+        let Some(lock) = self.shared.ports.lock.as_ref().filter(|_| spec.program.changes_files()) else {
+            return Ok(None);
+        };
+        let pid = self.shared.options.pid;
+        let holder = Holder {
+            run: run.clone(),
+            workflow: root.name.clone(),
+            pid,
+            since: self.shared.ports.clock.now(),
+        };
+        match lock.try_lock(&holder) {
+            Ok(guard) => Ok(Some(guard)),
+            Err(LockError::Held(_)) if root.conversational => Ok(None),
+            Err(error @ LockError::Held(_)) => Err(StoreError {
+                message: format!("{error}: two runs would change the same files"),
+                hint: Some(
+                    "wait for it, give this run a worktree of its own (--isolate), or share the files (--share)"
+                        .to_owned(),
+                ),
+            }),
+            Err(LockError::Io { message, hint }) => Err(StoreError { message, hint }),
+        }
+    }
+
+    /// A new id, for what has to be named before its run starts.
+    pub fn draw_run_id(&self) -> RunId {
+        self.shared.ports.ids.run_id()
     }
 
     /// Sends a command to a run; one that is over ignores it.

@@ -1,44 +1,109 @@
 //! Writes a run's rows: the input, then the intents of what it led to, in one transaction.
+//!
+//! What a script gave can be worked out again from the inputs before it, so such rows wait for the next one that
+//! cannot: a chain of states that only run scripts costs one write, and a kill loses nothing that was paid for.
 
 use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::domain::ids::{RunId, Timestamp};
+use super::{digest, words};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind, RunProgress};
 use crate::engine::effect::Effect;
+use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
 use crate::ports::run_store::{RunStore, StoreError};
 
+/// Rows that wait at most, and for how long in milliseconds: readers want to see where a run is.
+const MOST_HELD: usize = 64;
+const LONGEST_HELD_MS: i64 = 50;
+
 pub(super) struct Journal {
-    pub(super) run: RunId,
-    pub(super) store: Arc<dyn RunStore>,
+    run: RunId,
+    store: Arc<dyn RunStore>,
+    held: Vec<Row>,
+    progress: Option<RunProgress>,
+    flushed: Timestamp,
 }
 
 impl Journal {
+    pub(super) fn new(run: RunId, store: Arc<dyn RunStore>) -> Self {
+        Self { run, store, held: Vec::new(), progress: None, flushed: Timestamp(0) }
+    }
+
     /// # Errors
     /// The store cannot be written.
     pub(super) fn record(
-        &self,
+        &mut self,
         at: Timestamp,
         input: &Input,
-        effects: &[Effect],
-        progress: Option<&RunProgress>,
+        (effects, events): (&[Effect], &[RunEvent]),
+        progress: Option<RunProgress>,
     ) -> Result<(), StoreError> {
-        let body = serde_json::to_string(input).map_err(|error| StoreError {
-            message: format!("an input cannot be written: {error}"),
-            hint: None,
-        })?;
-        let mut rows = Vec::with_capacity(1 + effects.len());
-        rows.push(Row::new(RowKind::Input, at, input.answers(), body));
-        rows.extend(effects.iter().filter_map(|effect| intent(at, effect)));
-        self.store.append(&self.run, &rows, progress)
+        rows(at, input, effects, events, &mut self.held)?;
+        if progress.is_some() {
+            self.progress = progress;
+        }
+        let late = at.0.saturating_sub(self.flushed.0) >= LONGEST_HELD_MS;
+        if can_wait(input, effects) && !late && self.held.len() < MOST_HELD {
+            return Ok(());
+        }
+        self.flushed = at;
+        self.flush()
+    }
+
+    /// Calls that are made once more.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub(super) fn again<'a>(
+        &self,
+        at: Timestamp,
+        effects: impl Iterator<Item = (&'a Effect, u32)>,
+    ) -> Result<(), StoreError> {
+        let rows: Vec<Row> = effects.filter_map(|(effect, attempt)| intent(at, effect, attempt)).collect();
+        if rows.is_empty() { Ok(()) } else { self.store.append(&self.run, &rows, None) }
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        let rows = std::mem::take(&mut self.held);
+        self.store.append(&self.run, &rows, self.progress.take().as_ref())
     }
 }
 
+/// The rows of one input.
+///
+/// # Errors
+/// A value that has no JSON form.
+pub(super) fn rows(
+    at: Timestamp,
+    input: &Input,
+    effects: &[Effect],
+    events: &[RunEvent],
+    into: &mut Vec<Row>,
+) -> Result<(), StoreError> {
+    let body = serde_json::to_string(input).map_err(|error| StoreError {
+        message: format!("an input cannot be written: {error}"),
+        hint: None,
+    })?;
+    into.push(Row {
+        words: words::of(input),
+        digest: Some(digest::of(events)),
+        ..Row::new(RowKind::Input, at, input.answers(), body)
+    });
+    into.extend(effects.iter().filter_map(|effect| intent(at, effect, 1)));
+    Ok(())
+}
+
+fn can_wait(input: &Input, effects: &[Effect]) -> bool {
+    let script = matches!(input, Input::Evaluated { .. } | Input::ScriptFailed { .. });
+    script && effects.iter().all(|effect| matches!(effect, Effect::Evaluate { .. } | Effect::Abort { .. }))
+}
+
 /// Scripts have no effect outside the machine, so they need no intent; nor do questions.
-fn intent(at: Timestamp, effect: &Effect) -> Option<Row> {
-    let (call, body) = match effect {
+fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row> {
+    let (call, mut body): (&CallId, _) = match effect {
         Effect::TakeSnapshot { call, label, .. } => {
             (call, json!({"effect": "take_snapshot", "label": label}))
         }
@@ -63,5 +128,8 @@ fn intent(at: Timestamp, effect: &Effect) -> Option<Row> {
         | Effect::SetTimer { .. }
         | Effect::Finish => return None,
     };
+    if attempt > 1 {
+        body["attempt"] = attempt.into();
+    }
     Some(Row::new(RowKind::Intent, at, Some(*call), body.to_string()))
 }

@@ -12,10 +12,11 @@ use super::mail::{Mail, Partial};
 use super::retry;
 use super::shared::Shared;
 use crate::domain::ids::{CallId, RunId};
+use crate::domain::journal::{Row, RowKind};
 use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
 use crate::domain::script::ScriptJob;
 use crate::domain::snapshot::SnapshotRequest;
-use crate::domain::tool::{ToolInvocation, ToolPreview, ToolRisk};
+use crate::domain::tool::{Repeat, ToolInvocation, ToolPreview, ToolRisk};
 use crate::engine::effect::{Effect, Question};
 use crate::engine::event::RunEvent;
 use crate::engine::input::{Answer, Input};
@@ -42,8 +43,8 @@ impl Performer {
             Effect::CallModel { call, request } => {
                 (call, self.spawn(async move { me.call_model(call, &request).await }))
             }
-            Effect::RunTool { call, invocation, risk } => {
-                (call, self.spawn(async move { me.run_tool(call, &invocation, risk).await }))
+            Effect::RunTool { call, invocation, .. } => {
+                (call, self.spawn(async move { me.run_tool(call, &invocation).await }))
             }
             Effect::AskApproval { call, state, invocation, risk } => {
                 (call, self.spawn(async move { me.ask_approval(call, state, &invocation, risk).await }))
@@ -135,16 +136,36 @@ impl Performer {
         });
     }
 
-    async fn run_tool(&self, call: CallId, invocation: &ToolInvocation, risk: ToolRisk) {
-        if risk == ToolRisk::Execute {
-            // A command must not run twice: its intent is on the disk before it starts.
-            let store = Arc::clone(&self.shared.ports.store);
-            let _ = tokio::task::spawn_blocking(move || store.sync()).await;
-        }
+    async fn run_tool(&self, call: CallId, invocation: &ToolInvocation) {
+        self.write_begun(call, invocation).await;
         let mut outcome = self.shared.ports.tools.run(invocation).await;
         outcome.content = self.shared.redactor.clean(outcome.content);
         outcome.summary = self.shared.redactor.clean(outcome.summary);
         self.answer(Input::ToolDone { call, outcome });
+    }
+
+    /// What a reopened run needs to know of a call that has consequences (§1.7). A run that cannot write its journal
+    /// has said so already.
+    async fn write_begun(&self, call: CallId, invocation: &ToolInvocation) {
+        let tools = &self.shared.ports.tools;
+        let repeat = tools.repeat(invocation);
+        let foreseen = match repeat {
+            Repeat::Safe => return,
+            Repeat::Compare => match tools.foresee(invocation).await {
+                None => return,
+                foreseen => foreseen,
+            },
+            Repeat::Ask => None,
+        };
+        let foreseen = self.shared.redactor.clean_data(foreseen);
+        let Ok(body) = serde_json::to_string(&foreseen) else { return };
+        let row = Row::new(RowKind::Begun, self.shared.ports.clock.now(), Some(call), body);
+        let _ = self.shared.ports.store.append(&self.run, &[row], None);
+        if repeat == Repeat::Ask {
+            // a command must not run twice: that it begins is on the disk before it does
+            let store = Arc::clone(&self.shared.ports.store);
+            let _ = tokio::task::spawn_blocking(move || store.sync()).await;
+        }
     }
 
     async fn ask_approval(&self, call: CallId, state: String, invocation: &ToolInvocation, risk: ToolRisk) {

@@ -14,6 +14,7 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::engine::event::RunEvent;
 use crate::ports::clock::{Clock, IdSource};
+use crate::ports::lock::ProjectLock;
 use crate::ports::model::ModelPort;
 use crate::ports::run_store::RunStore;
 use crate::ports::script::ScriptPort;
@@ -28,6 +29,8 @@ pub struct Ports {
     pub scripts: Arc<dyn ScriptPort>,
     pub snapshots: Arc<dyn SnapshotPort>,
     pub store: Arc<dyn RunStore>,
+    /// `None`: the run has files of its own, or shares them knowingly.
+    pub lock: Option<Arc<dyn ProjectLock>>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn IdSource>,
 }

@@ -64,6 +64,7 @@ impl World {
             scripts: Arc::new(Host::default()),
             snapshots: Arc::new(GitSnapshots::open(project, data.clone(), Vec::new(), clock.clone())),
             store: Arc::new(SqliteStore::at(data.join("runs.sqlite"))),
+            lock: None,
             clock,
             ids: Arc::new(SystemIds),
         };

@@ -7,8 +7,9 @@ use super::process::Census;
 use crate::domain::cost::Usage;
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{
-    Origin, OriginKind, Row, RowKind, RunHeader, RunProgress, RunStatus, RunSummary, Worktree,
+    Origin, OriginKind, Row, RowKind, RunHeader, RunProgress, RunStatus, RunSummary,
 };
+use crate::domain::snapshot::Worktree;
 
 /// What [`summary`] reads.
 pub(super) const SUMMARY: &str =

@@ -59,9 +59,7 @@ impl Linked {
                 let common = record.and_then(|record| record.parent()?.parent());
                 common.is_some_and(|common| same(common, store.repo.commondir()))
             }
-            Err(_) => {
-                fs::symlink_metadata(&self.top).is_err() || store.repo.find_commit(self.base).is_ok()
-            }
+            Err(_) => fs::symlink_metadata(&self.top).is_err() || store.repo.find_commit(self.base).is_ok(),
         }
     }
 

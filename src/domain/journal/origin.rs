@@ -36,13 +36,3 @@ impl OriginKind {
         }
     }
 }
-
-/// A git worktree that an isolated run has to itself.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Worktree {
-    /// Canonical path of its directory.
-    pub path: String,
-    pub branch: String,
-    /// The commit that it began from.
-    pub base: String,
-}

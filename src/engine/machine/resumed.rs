@@ -8,8 +8,8 @@ use super::{Asked, CallId, Effect, Input, Machine, Phase, RunEvent};
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::RunStatus;
 use crate::domain::tool::ToolOutcome;
-use crate::domain::workflow::plain_text;
-use crate::engine::answer::{Certainty, certainty};
+use crate::domain::workflow::{Work, plain_text};
+use crate::engine::answer::{self, Certainty, certainty};
 use crate::engine::effect::Question;
 use crate::engine::input::{Answer, Resumed};
 
@@ -52,6 +52,50 @@ impl Machine {
         }
         self.settle();
         self.wake_held();
+    }
+
+    /// Whether an answer fits an open question, before it is given.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, for the person.
+    pub fn would_take(&self, call: CallId, given: &Answer) -> Result<(), String> {
+        let Some(lane) = self.every_lane().find(|lane| lane.pending() == Some(call)) else {
+            return Err("nobody waits for it".to_owned());
+        };
+        match lane.phase {
+            Phase::Person(_, Asked::Uncertain) => certainty(given).map(|_| ()),
+            Phase::Person(_, Asked::Pause) => {
+                let pause = lane.frames.last().and_then(|frame| {
+                    let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+                    match &workflow.state(frame.state)?.work {
+                        Work::Pause(pause) => Some(pause),
+                        Work::None
+                        | Work::Agent { .. }
+                        | Work::Child { .. }
+                        | Work::Parallel(_)
+                        | Work::ForEach(_)
+                        | Work::Step(_)
+                        | Work::Wait(_)
+                        | Work::Fail { .. } => None,
+                    }
+                });
+                pause.map_or(Ok(()), |pause| answer::fitting(pause, given.clone()).map(|_| ()))
+            }
+            Phase::New
+            | Phase::Script(_)
+            | Phase::Values(_)
+            | Phase::Choice(_)
+            | Phase::Model(_)
+            | Phase::Approval(_)
+            | Phase::Tool(_)
+            | Phase::Person(..)
+            | Phase::ToolHeld
+            | Phase::Held
+            | Phase::Fork
+            | Phase::Timer(_)
+            | Phase::Ending
+            | Phase::Over => Ok(()),
+        }
     }
 
     /// While nobody drove the run, no time of its budgets has passed.

@@ -14,6 +14,11 @@ impl Machine {
         self.effect(Effect::TakeSnapshot { call, label, note });
     }
 
+    /// The snapshot that is being taken.
+    pub fn snapshot_asked(&self) -> Option<CallId> {
+        if let Progress::Pending(call) = self.snapshot { Some(call) } else { None }
+    }
+
     /// The state that ends changed files: what it left behind becomes a point to go back to.
     /// Branches run beside others, so their changes count for the state that forked.
     pub(super) fn snapshot_after_state(&mut self) {

@@ -61,8 +61,17 @@ fn approvals_follow_the_settings_and_yes_never_widens_a_denial() {
 fn several_runs_at_once_share_one_project_and_one_store() {
     let world = World::repository();
     world.talk(&write_then_done());
-    let arguments =
-        ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--yes", "--json"];
+    let arguments = [
+        "run",
+        "--workflow-file",
+        "talk.json",
+        "--replies",
+        "replies.json",
+        "x",
+        "--yes",
+        "--share",
+        "--json",
+    ];
     let children: Vec<_> = (0..5).map(|_| world.command(&arguments).spawn().unwrap()).collect();
     let mut ids = Vec::new();
     for child in children {

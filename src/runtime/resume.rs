@@ -1,0 +1,262 @@
+//! Taking up a run that paused, failed, or whose process died (FSM-20, HIST-4, WFM-13, §1.7).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::driver::Opening;
+use super::handle::Handle;
+use super::journal;
+use super::reopen::{self, Story};
+use crate::domain::approval::{ApprovalPolicy, Decision};
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{OpenPause, Redeemed, Row, RunProgress, RunStatus, RunSummary};
+use crate::domain::tool::{Repeat, Standing};
+use crate::domain::workflow::Program;
+use crate::engine::effect::Effect;
+use crate::engine::input::{Answer, Input, Resumed};
+use crate::engine::machine::Machine;
+use crate::engine::replay::Pending;
+use crate::engine::spec::MACHINE_VERSION;
+use crate::ports::run_store::StoreError;
+
+/// What is given to a run that goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Going {
+    /// A person can be asked from now on.
+    pub present: bool,
+    pub approvals: Option<ApprovalPolicy>,
+    pub answers: Vec<(CallId, Answer)>,
+    pub decisions: Vec<(CallId, Decision)>,
+    /// Go on under this definition (`--upgrade`).
+    pub program: Option<Program>,
+    /// The token that gives the right to answer; it is used up in the same write (B6).
+    pub token: Option<Spent>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Spent {
+    pub hash: String,
+    pub results_hash: String,
+    /// What a repetition is answered (B7).
+    pub answer: String,
+}
+
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum ResumeError {
+    #[error("{}", .0.message)]
+    Store(StoreError),
+    /// It has ended, or stands where nothing can be tried again.
+    #[error("run {run} {why}")]
+    Over { run: RunId, why: String, hint: String },
+    /// It waits for answers that were not given; nothing was changed (B8, B15).
+    #[error("run {run} waits for {} answer{}", .open.len(), if .open.len() == 1 { "" } else { "s" })]
+    Waits { run: RunId, open: Vec<OpenPause> },
+    /// An answer does not fit what was asked; nothing was changed.
+    #[error("the answer for state `{state}` does not fit: {problem}")]
+    Unfit { state: String, problem: String },
+    /// The changed definition cannot take the run over; nothing was changed.
+    #[error("the changed definition cannot take this run over:\n{}", .0.join("\n"))]
+    Incompatible(Vec<String>),
+    /// The token was used before, with these results (B7).
+    #[error("this token was used already, with the same results")]
+    Duplicate { answer: String },
+    #[error("this token was used already, with other results: the first ones count")]
+    Conflict,
+}
+
+impl ResumeError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Store(error) => error.hint.clone(),
+            Self::Over { hint, .. } => Some(hint.clone()),
+            Self::Incompatible(_) => {
+                Some("resume it without --upgrade: it goes on as it was defined".to_owned())
+            }
+            Self::Waits { .. } | Self::Unfit { .. } | Self::Duplicate { .. } | Self::Conflict => None,
+        }
+    }
+}
+
+impl From<StoreError> for ResumeError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Open calls of a dead process, sorted by what becomes of them.
+#[derive(Default)]
+struct Crashed {
+    finished: Vec<Input>,
+    again: Vec<(Effect, u32)>,
+    unclear: Vec<(CallId, String)>,
+}
+
+impl Handle {
+    /// Goes on with a run. Whatever it still waits for and was not answered here is asked if a person is present;
+    /// else the run pauses again.
+    ///
+    /// # Errors
+    /// Another living process drives it, it has ended, or what was given does not fit. Then nothing was changed.
+    pub async fn resume(&self, run: &RunId, going: Going) -> Result<(), ResumeError> {
+        let store = Arc::clone(&self.ports().store);
+        let before = store.claim(run)?;
+        let done = self.resume_claimed(run, &before, going).await;
+        if done.is_err() {
+            self.give_back(run, before.progress);
+        }
+        done
+    }
+
+    /// What is known of a run before it is resumed: what it waits for. Changes nothing.
+    ///
+    /// # Errors
+    /// Unknown or unreadable.
+    pub fn open_pauses(&self, run: &RunId) -> Result<Vec<OpenPause>, StoreError> {
+        Ok(reopen::read(&*self.ports().store, run)?.play().machine.pauses())
+    }
+
+    /// The claim is over and nothing was changed. A dead process's run stays interrupted.
+    pub(super) fn give_back(&self, run: &RunId, progress: RunProgress) {
+        let _ = self.ports().store.append(run, &[], Some(&progress));
+    }
+
+    async fn resume_claimed(
+        &self,
+        run: &RunId,
+        before: &RunSummary,
+        going: Going,
+    ) -> Result<(), ResumeError> {
+        let story = reopen::read(&*self.ports().store, run)?;
+        let standing = story.play();
+        check(run, before, &story, &standing.machine)?;
+        judge(&standing.machine, &going)?;
+        let guard = self.lock(run, &story.spec)?;
+        let crashed = self.sort(&story, standing.pending).await;
+        let mut machine = standing.machine;
+        if let Some(program) = &going.program {
+            machine.clone().upgrade(program.clone()).map_err(ResumeError::Incompatible)?;
+        }
+        let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
+        let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
+        let input = Input::Resumed(Box::new(Resumed {
+            present: going.present,
+            approvals: going.approvals,
+            answers: going.answers,
+            decisions: going.decisions,
+            again,
+            unclear: crashed.unclear,
+            program: going.program,
+        }));
+        let input = self.shared.redactor.clean_data(input);
+        let at = self.ports().clock.now();
+        let output = machine.handle(at, input.clone());
+        let mut rows = Vec::new();
+        journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
+        self.write(run, at, &rows, &machine, going.token)?;
+        let opening = Opening { output, at, again: crashed.again };
+        self.launch(run.clone(), machine, guard, opening, crashed.finished);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        run: &RunId,
+        at: Timestamp,
+        rows: &[Row],
+        machine: &Machine,
+        token: Option<Spent>,
+    ) -> Result<(), ResumeError> {
+        let progress = machine.progress();
+        let store = &self.ports().store;
+        let Some(Spent { hash, results_hash, answer }) = token else {
+            return Ok(store.append(run, rows, Some(&progress))?);
+        };
+        match store.redeem(&hash, &results_hash, &answer, at, rows, Some(&progress))? {
+            Redeemed::Accepted => Ok(()),
+            Redeemed::Duplicate { answer } => Err(ResumeError::Duplicate { answer }),
+            Redeemed::Conflict => Err(ResumeError::Conflict),
+        }
+    }
+
+    /// The crash rule: what can be done again is, what was done is taken as done, the rest is asked about.
+    async fn sort(&self, story: &Story, pending: Vec<Pending>) -> Crashed {
+        let mut crashed = Crashed::default();
+        let now = self.ports().clock.now();
+        for Pending { effect, at, driven_ms } in pending {
+            let attempt = effect.call().and_then(|call| story.attempts.get(&call)).map_or(1, |made| made + 1);
+            match effect {
+                // asked anew by the run itself
+                Effect::AskPerson { .. } | Effect::AskApproval { .. } => {}
+                Effect::SetTimer { call, delay_ms, wall } => {
+                    let passed = if wall { now.0.saturating_sub(at.0) } else { driven_ms };
+                    let delay_ms = delay_ms.saturating_sub(u64::try_from(passed).unwrap_or(0));
+                    crashed.again.push((Effect::SetTimer { call, delay_ms, wall }, 1));
+                }
+                effect @ Effect::RunTool { .. } => self.sort_tool(story, effect, attempt, &mut crashed).await,
+                effect => crashed.again.push((effect, attempt)),
+            }
+        }
+        crashed
+    }
+
+    async fn sort_tool(&self, story: &Story, effect: Effect, attempt: u32, crashed: &mut Crashed) {
+        let Effect::RunTool { call, invocation, .. } = &effect else { return };
+        let tools = &self.ports().tools;
+        let standing = match (tools.repeat(invocation), story.begun.get(call)) {
+            (Repeat::Safe, _) | (_, None) | (Repeat::Compare, Some(None)) => Standing::NotBegun,
+            (Repeat::Compare, Some(Some(foreseen))) => tools.examine(invocation, foreseen).await,
+            (Repeat::Ask, Some(_)) => Standing::Unclear {
+                reason: "it may have done nothing, a part, or all of its work".to_owned(),
+            },
+        };
+        match standing {
+            Standing::NotBegun => crashed.again.push((effect, attempt)),
+            Standing::Done(outcome) => {
+                let outcome = self.shared.redactor.clean_data(outcome);
+                crashed.finished.push(Input::ToolDone { call: *call, outcome });
+            }
+            Standing::Unclear { reason } => crashed.unclear.push((*call, reason)),
+        }
+    }
+}
+
+fn check(run: &RunId, before: &RunSummary, story: &Story, machine: &Machine) -> Result<(), ResumeError> {
+    let over =
+        |why: &str, hint: String| Err(ResumeError::Over { run: run.clone(), why: why.to_owned(), hint });
+    let back = format!("go back to one of its steps: synthdev runs rewind {run} --to STEP, or fork it");
+    if story.spec.machine_version != MACHINE_VERSION {
+        return over(
+            "was made by an older version of the program, which cannot be continued exactly",
+            "start it again; `synthdev runs show` still tells what it did".to_owned(),
+        );
+    }
+    if !machine.is_over() || !machine.pauses().is_empty() {
+        return Ok(());
+    }
+    match before.progress.status {
+        RunStatus::Completed => over("is completed: there is nothing to go on with", back),
+        RunStatus::Cancelled => over("was cancelled", back),
+        _ => over("has failed where nothing can be tried again", back),
+    }
+}
+
+/// Everything that was given must be asked for, and fit.
+fn judge(machine: &Machine, going: &Going) -> Result<(), ResumeError> {
+    let open = machine.pauses();
+    let asked: BTreeSet<CallId> = open.iter().map(|pause| pause.call).collect();
+    let given =
+        going.answers.iter().map(|(call, _)| call).chain(going.decisions.iter().map(|(call, _)| call));
+    for call in given {
+        if !asked.contains(call) {
+            let problem = "nobody waits for it any more".to_owned();
+            return Err(ResumeError::Unfit { state: format!("of call {call}"), problem });
+        }
+    }
+    for (call, answer) in &going.answers {
+        if let Err(problem) = machine.would_take(*call, answer) {
+            let state = open.iter().find(|pause| pause.call == *call).map(|pause| pause.state.clone());
+            return Err(ResumeError::Unfit { state: state.unwrap_or_default(), problem });
+        }
+    }
+    Ok(())
+}
