@@ -77,9 +77,9 @@ fn main() {
 fn report(file: &Path, times: usize) {
     let first = open(file);
     let once = peak_mb();
-    let best = (1..times).map(|_| open(file)).fold(first, |best, next| {
-        if next.total() < best.total() { next } else { best }
-    });
+    let best = (1..times)
+        .map(|_| open(file))
+        .fold(first, |best, next| if next.total() < best.total() { next } else { best });
     println!(
         "  load {:.1} + parse {:.1} + replay {:.1} = {:.1} ms (first {:.1}); peak {once} MB",
         best.load,

@@ -87,11 +87,8 @@ fn two_agents() -> Workflow {
 }
 
 fn chat() -> Workflow {
-    let work = Work::Agent {
-        agent: AgentIx(0),
-        function: AgentFunction::SendUserMessage,
-        input: Input::Human,
-    };
+    let work =
+        Work::Agent { agent: AgentIx(0), function: AgentFunction::SendUserMessage, input: Input::Human };
     let again = Transition { target: StateIx(0), condition: None, before: None };
     let talk = State { name: "talk".to_owned(), work, transitions: vec![again], ..State::default() };
     let stop = State { name: "stop".to_owned(), terminal: true, ..State::default() };

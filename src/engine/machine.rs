@@ -107,6 +107,8 @@ pub struct Machine {
     halted: bool,
     /// A fork has not begun yet: it takes a snapshot of its own first.
     fresh: bool,
+    /// Calls, by number, that need not be made: see [`Machine::spare`].
+    spared: Arc<Vec<bool>>,
     out: Output,
 }
 
@@ -158,6 +160,7 @@ impl Machine {
             halt: None,
             halted: false,
             fresh: false,
+            spared: Arc::default(),
             out: Output::default(),
         }
     }
@@ -194,6 +197,12 @@ impl Machine {
             Input::Resumed(resumed) => self.on_resumed(*resumed),
             Input::Returned(returned) => self.on_returned(*returned),
         }
+    }
+
+    /// For a replay: the answers of these calls, by number, are known and on their way. What a model or a script would
+    /// be told for them is not put together, and no effect asks for it; events are the same.
+    pub fn spare(&mut self, calls: Arc<Vec<bool>>) {
+        self.spared = calls;
     }
 
     pub fn status(&self) -> RunStatus {
@@ -240,6 +249,10 @@ impl Machine {
         CallId(self.calls)
     }
 
+    fn spares(&self, call: CallId) -> bool {
+        usize::try_from(call.0).ok().and_then(|at| self.spared.get(at)).copied().unwrap_or(false)
+    }
+
     fn emit(&mut self, event: RunEvent) {
         self.out.events.push(event);
     }
@@ -283,8 +296,9 @@ impl Machine {
 
     fn evaluate(&mut self, task: ScriptTask) -> CallId {
         let call = self.next_call();
-        if let (Some(frame), Some(workflow)) = (self.frame(), self.workflow()) {
-            let scope = Box::new(super::scope::view(frame, &workflow, self.seed, call, self.now));
+        let (seed, now, spared) = (self.seed, self.now, self.spares(call));
+        if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
+            let scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
             self.effect(Effect::Evaluate { call, job });
         }

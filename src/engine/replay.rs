@@ -9,6 +9,7 @@ use super::input::Input;
 use super::machine::Machine;
 use super::spec::RunSpec;
 use crate::domain::ids::{CallId, Timestamp};
+use crate::domain::workflow::Program;
 
 /// What a journal led to.
 #[derive(Debug)]
@@ -42,12 +43,80 @@ pub fn effective<T>(inputs: impl IntoIterator<Item = T>, input: impl Fn(&T) -> &
 /// Feeds recorded inputs to a new machine.
 pub fn replay(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = (Timestamp, Input)>) -> Replayed {
     let inputs = effective(inputs, |(_, input)| input);
+    let answered = answered(&spec, &inputs);
     let mut tape = Tape::new(spec);
+    tape.machine.spare(Arc::new(answered));
+    tape.events.reserve(inputs.len().saturating_mul(EVENTS));
     let mut inputs = inputs.into_iter().peekable();
     while let Some((at, input)) = inputs.next() {
         tape.feed(at, input, inputs.peek().map(|(_, next)| next));
     }
     tape.end()
+}
+
+/// Events of most inputs.
+const EVENTS: usize = 3;
+
+/// By number: calls of models and scripts whose answers will be taken. What they were asked need not be put together
+/// again. An answer that came while the run stood still, after it had gone back, was not taken. Where a budget
+/// is set, a call under way reserves what its request may use: there, requests are needed.
+fn answered(spec: &RunSpec, inputs: &[(Timestamp, Input)]) -> Vec<bool> {
+    let mut answered = Vec::new();
+    let mut stands = false;
+    let mut bounded = is_bounded(&spec.program);
+    for (_, input) in inputs {
+        match input {
+            Input::Returned(returned) => {
+                stands = true;
+                bounded |= returned.program.as_ref().is_some_and(is_bounded);
+            }
+            Input::Resumed(resumed) => {
+                stands = false;
+                bounded |= resumed.program.as_ref().is_some_and(is_bounded);
+            }
+            Input::Cancelled { .. } => stands = false,
+            Input::Evaluated { call, .. }
+            | Input::ScriptFailed { call, .. }
+            | Input::Replied { call, .. }
+            | Input::ModelFailed { call, .. }
+                if !stands =>
+            {
+                mark(&mut answered, *call, inputs.len());
+            }
+            Input::Evaluated { .. }
+            | Input::ScriptFailed { .. }
+            | Input::Replied { .. }
+            | Input::ModelFailed { .. }
+            | Input::Started { .. }
+            | Input::Said { .. }
+            | Input::SnapshotTaken { .. }
+            | Input::SnapshotFailed { .. }
+            | Input::Approved { .. }
+            | Input::ToolDone { .. }
+            | Input::Answered { .. }
+            | Input::Elapsed { .. } => {}
+        }
+    }
+    if bounded { Vec::new() } else { answered }
+}
+
+/// A number that no run of so many inputs can have reached is damage, and is not worth the memory.
+fn mark(answered: &mut Vec<bool>, call: CallId, inputs: usize) {
+    let most = inputs.saturating_add(1).saturating_mul(CALLS);
+    let Some(at) = usize::try_from(call.0).ok().filter(|at| *at < most) else { return };
+    if answered.len() <= at {
+        answered.resize(at + 1, false);
+    }
+    answered[at] = true;
+}
+
+/// Calls that one input leads to, at most, where it matters: a fork begins as many as it has branches.
+const CALLS: usize = 16;
+
+fn is_bounded(program: &Program) -> bool {
+    program.workflows.iter().any(|workflow| {
+        !workflow.budget.is_unbounded() || workflow.states.iter().any(|state| !state.budget.is_unbounded())
+    })
 }
 
 /// A replay step by step.
@@ -99,7 +168,8 @@ impl Tape {
         &self.events[from..]
     }
 
-    pub fn end(self) -> Replayed {
+    pub fn end(mut self) -> Replayed {
+        self.machine.spare(Arc::default());
         let Self { machine, events, asked, driven_ms, .. } = self;
         let pending = asked
             .into_iter()

@@ -12,7 +12,8 @@ use crate::domain::script::{AgentView, ContextView, ScopeView, ScriptMessage};
 use crate::domain::workflow::Workflow;
 
 /// The scope of one job. Cheap: data and conversations are shared, not copied.
-pub fn view(frame: &Frame, workflow: &Workflow, seed: u64, call: CallId, now: Timestamp) -> ScopeView {
+pub fn view(frame: &mut Frame, workflow: &Workflow, seed: u64, call: CallId, now: Timestamp) -> ScopeView {
+    let contexts = contexts(frame, workflow);
     ScopeView {
         frame: frame.id,
         version: frame.version,
@@ -23,7 +24,7 @@ pub fn view(frame: &Frame, workflow: &Workflow, seed: u64, call: CallId, now: Ti
         inputs: Arc::clone(&frame.inputs),
         looping: frame.item.clone(),
         agents: agents(frame, workflow),
-        contexts: contexts(frame, workflow),
+        contexts,
         sub_workflow_result: frame.sub_result.clone(),
         last_agent_response: frame.last_response.clone(),
         last_tool_calls: frame.last_calls.clone(),
@@ -52,16 +53,16 @@ fn agents(frame: &Frame, workflow: &Workflow) -> Vec<AgentView> {
         .collect()
 }
 
-fn contexts(frame: &Frame, workflow: &Workflow) -> Vec<ContextView> {
+fn contexts(frame: &mut Frame, workflow: &Workflow) -> Vec<ContextView> {
     workflow
         .contexts
         .iter()
-        .zip(&frame.threads)
+        .zip(&mut frame.threads)
         .enumerate()
         .map(|(at, (spec, thread))| ContextView {
             name: spec.name.clone(),
             agents: workflow.agents.iter().filter(|a| a.context.0 == at).map(|a| a.id.clone()).collect(),
-            messages: Arc::clone(&thread.mirror),
+            messages: thread.mirrored(),
         })
         .collect()
 }

@@ -4,8 +4,11 @@
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side, ToolVisibility};
 use crate::domain::message::ChatRole;
+use crate::engine::sight::{Range, Shown, Sight, Size, Spot};
 use crate::engine::thread::{Summary, Thread};
 use crate::engine::turn::{Part, Turn};
+
+use super::project;
 
 /// Characters that a short text of another's call takes of its arguments and of its answer, at most.
 pub(super) const ARGUMENTS: usize = 200;
@@ -91,30 +94,69 @@ pub(super) fn answer_length(call: &AnsweredCall) -> usize {
     call.answer.chars().count()
 }
 
-/// The log with the agent's own asides where they happened and the summary in the place of what it covers;
-/// then the input, then what the visit has brought so far.
-pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
+/// An entry as this agent sees it.
+pub(super) fn shown(entry: &Entry, own: bool, visibility: ToolVisibility) -> Shown {
+    let group = Group::new(entry, own, visibility);
+    Shown { own, length: group.length, messages: project::messages(entry, own, visibility) }
+}
+
+/// Brings what is known of the agent's sight up to the present end of its thread.
+pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
+    let Thread { log, asides, .. } = scene.thread;
     let visibility = scene.context.tool_visibility;
-    let entries = &scene.thread.log.entries;
-    let turn = scene.turn;
-    let mut asides = scene.thread.asides.iter().filter(|aside| aside.agent == turn.agent).peekable();
-    let mut groups: Vec<Group<'a>> = Vec::with_capacity(entries.len() + turn.entries.len() + 2);
-    let summary = scene.thread.summary.as_ref();
-    let covered = summary.map_or(0, |summary| summary.covers);
-    let kept = kept(entries, scene.context.pin_first);
-    for at in 0..=entries.len() {
-        if let Some(summary) = summary.filter(|summary| summary.covers == at) {
-            groups.push(Group::summary(summary));
+    for at in sight.entries()..=log.entries.len() {
+        while let Some(aside) = asides.get(sight.heard()).filter(|aside| aside.at <= at) {
+            let own = aside.agent == scene.turn.agent;
+            sight.add_aside(own.then(|| shown(&aside.entry, aside.own, visibility)));
         }
-        while let Some(aside) = asides.next_if(|aside| aside.at <= at) {
-            let group = Group::new(&aside.entry, aside.own, visibility);
-            groups.push(if aside.own { group } else { group.leading() });
+        if let Some(entry) = log.entries.get(at) {
+            let own = is_own(scene.agent, entry, scene.side_of);
+            sight.add_entry(shown(entry, own, visibility), entry.pinned);
         }
-        let keep = kept.get(at).copied().unwrap_or_default();
-        let Some(entry) = entries.get(at).filter(|_| at >= covered || keep) else { continue };
-        let own = is_own(scene.agent, entry, scene.side_of);
-        groups.push(Group::new(entry, own, visibility).kept(keep).at(Part::Log, at));
     }
+}
+
+pub(super) fn range<'a>(scene: &Scene<'_>, sight: &'a Sight) -> Range<'a> {
+    let covered = scene.thread.summary.as_ref().map_or(0, |summary| summary.covers);
+    sight.range(covered, scene.context.pin_first)
+}
+
+/// The log with the agent's own asides where they happened and the summary in the place of what it covers, all
+/// without what may be left out before `from`; then the input, then what the visit has brought so far.
+pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said, sight: &Sight, from: usize) -> Vec<Group<'a>> {
+    let Thread { log, asides, .. } = scene.thread;
+    let visibility = scene.context.tool_visibility;
+    let range = range(scene, sight);
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut summary = summary(scene.thread);
+    for place in range.shown(from) {
+        let Some((spot, shown, entries)) = sight.item(place) else { continue };
+        groups.extend(summary.take_if(|summary| summary.covers <= entries).map(Group::summary));
+        groups.extend(match spot {
+            Spot::Aside(at) => asides.get(at).map(|aside| {
+                let group = Group::new(&aside.entry, shown.own, visibility);
+                if shown.own { group } else { group.leading() }
+            }),
+            Spot::Log(at) => log.entries.get(at).map(|entry| {
+                Group::new(entry, shown.own, visibility).kept(range.keeps(place)).at(Part::Log, at)
+            }),
+        });
+    }
+    groups.extend(summary.map(Group::summary));
+    groups.extend(visit(scene, said));
+    groups
+}
+
+/// The summary of a log, where there is a place for it.
+pub(super) fn summary(thread: &Thread) -> Option<&Summary> {
+    thread.summary.as_ref().filter(|summary| summary.covers <= thread.log.entries.len())
+}
+
+/// The input, then what the visit has brought so far.
+pub(super) fn visit<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
+    let visibility = scene.context.tool_visibility;
+    let turn = scene.turn;
+    let mut groups: Vec<Group<'a>> = Vec::with_capacity(turn.entries.len() + 3);
     if let Some(entry) = &said.input {
         groups.push(Group::new(entry, is_own(scene.agent, entry, scene.side_of), visibility).kept(true));
     }
@@ -128,6 +170,15 @@ pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
         groups.push(if part.private { group.leading() } else { group });
     }
     groups
+}
+
+/// What groups come to.
+pub(super) fn size(groups: &[Group<'_>], visibility: ToolVisibility) -> Size {
+    let sizes = groups.iter().map(|group| {
+        let messages = project::messages(group.entry, group.own, visibility);
+        Size { groups: 1, length: group.length, messages }
+    });
+    sizes.fold(Size::default(), Size::plus)
 }
 
 /// Which entries of a log are never left out: the starting messages and the first ones after them.
