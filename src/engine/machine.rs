@@ -43,6 +43,7 @@ use super::frame::Frame;
 use super::input::Input;
 use super::lane::{Asked, Lane, Phase, Then};
 use super::purse::{Estimate, Purse};
+use super::spared::{Asks, Spared};
 use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::cost::CostLedger;
@@ -107,8 +108,8 @@ pub struct Machine {
     halted: bool,
     /// A fork has not begun yet: it takes a snapshot of its own first.
     fresh: bool,
-    /// Calls, by number, that need not be made: see [`Machine::spare`].
-    spared: Arc<Vec<bool>>,
+    /// Calls that need not be made: see [`Machine::spare`].
+    spared: Arc<Spared>,
     out: Output,
 }
 
@@ -199,9 +200,9 @@ impl Machine {
         }
     }
 
-    /// For a replay: the answers of these calls, by number, are known and on their way. What a model or a script would
+    /// For a replay: the answers of these calls are known and on their way. What a model or a script would
     /// be told for them is not put together, and no effect asks for it; events are the same.
-    pub fn spare(&mut self, calls: Arc<Vec<bool>>) {
+    pub fn spare(&mut self, calls: Arc<Spared>) {
         self.spared = calls;
     }
 
@@ -249,10 +250,6 @@ impl Machine {
         CallId(self.calls)
     }
 
-    fn spares(&self, call: CallId) -> bool {
-        usize::try_from(call.0).ok().and_then(|at| self.spared.get(at)).copied().unwrap_or(false)
-    }
-
     fn emit(&mut self, event: RunEvent) {
         self.out.events.push(event);
     }
@@ -296,7 +293,7 @@ impl Machine {
 
     fn evaluate(&mut self, task: ScriptTask) -> CallId {
         let call = self.next_call();
-        let (seed, now, spared) = (self.seed, self.now, self.spares(call));
+        let (seed, now, spared) = (self.seed, self.now, self.spared.has(call, Asks::Script));
         if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
             let scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };

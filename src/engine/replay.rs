@@ -7,6 +7,7 @@ use super::effect::Effect;
 use super::event::RunEvent;
 use super::input::Input;
 use super::machine::Machine;
+use super::spared::{Asks, Spared};
 use super::spec::RunSpec;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::workflow::Program;
@@ -57,11 +58,11 @@ pub fn replay(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = (Timestamp, I
 /// Events of most inputs.
 const EVENTS: usize = 3;
 
-/// By number: calls of models and scripts whose answers will be taken. What they were asked need not be put together
-/// again. An answer that came while the run stood still, after it had gone back, was not taken. Where a budget
-/// is set, a call under way reserves what its request may use: there, requests are needed.
-fn answered(spec: &RunSpec, inputs: &[(Timestamp, Input)]) -> Vec<bool> {
-    let mut answered = Vec::new();
+/// Calls of models and scripts whose answers will be taken: what they were asked need not be put together again. An
+/// answer that came while the run stood still, after it had gone back, was not taken. Where a budget is set, a
+/// call under way reserves what its request may use: there, requests are needed.
+fn answered(spec: &RunSpec, inputs: &[(Timestamp, Input)]) -> Spared {
+    let mut answered = Spared::default();
     let mut stands = false;
     let mut bounded = is_bounded(&spec.program);
     for (_, input) in inputs {
@@ -75,13 +76,11 @@ fn answered(spec: &RunSpec, inputs: &[(Timestamp, Input)]) -> Vec<bool> {
                 bounded |= resumed.program.as_ref().is_some_and(is_bounded);
             }
             Input::Cancelled { .. } => stands = false,
-            Input::Evaluated { call, .. }
-            | Input::ScriptFailed { call, .. }
-            | Input::Replied { call, .. }
-            | Input::ModelFailed { call, .. }
-                if !stands =>
-            {
-                mark(&mut answered, *call, inputs.len());
+            Input::Evaluated { call, .. } | Input::ScriptFailed { call, .. } if !stands => {
+                answered.add(*call, Asks::Script);
+            }
+            Input::Replied { call, .. } | Input::ModelFailed { call, .. } if !stands => {
+                answered.add(*call, Asks::Model);
             }
             Input::Evaluated { .. }
             | Input::ScriptFailed { .. }
@@ -97,21 +96,8 @@ fn answered(spec: &RunSpec, inputs: &[(Timestamp, Input)]) -> Vec<bool> {
             | Input::Elapsed { .. } => {}
         }
     }
-    if bounded { Vec::new() } else { answered }
+    if bounded { Spared::default() } else { answered }
 }
-
-/// A number that no run of so many inputs can have reached is damage, and is not worth the memory.
-fn mark(answered: &mut Vec<bool>, call: CallId, inputs: usize) {
-    let most = inputs.saturating_add(1).saturating_mul(CALLS);
-    let Some(at) = usize::try_from(call.0).ok().filter(|at| *at < most) else { return };
-    if answered.len() <= at {
-        answered.resize(at + 1, false);
-    }
-    answered[at] = true;
-}
-
-/// Calls that one input leads to, at most, where it matters: a fork begins as many as it has branches.
-const CALLS: usize = 16;
 
 fn is_bounded(program: &Program) -> bool {
     program.workflows.iter().any(|workflow| {

@@ -5,6 +5,7 @@
 
 mod fit;
 mod group;
+mod measure;
 mod project;
 pub mod summary;
 mod window;
@@ -44,7 +45,7 @@ pub struct Outline {
 /// Brings the sight of the scene's agent up to date. It belongs into the thread before the view is computed: a view
 /// without it looks at every entry there ever was.
 pub fn look(mut sight: Sight, scene: &Scene<'_>) -> Sight {
-    group::look(&mut sight, scene);
+    measure::look(&mut sight, scene);
     sight
 }
 

@@ -12,6 +12,7 @@ use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
 use crate::domain::model::{ModelRequest, ToolChoice};
 use crate::domain::workflow::{AgentFunction, Work};
 use crate::engine::frame::{Continuation, speaker};
+use crate::engine::spared::Asks;
 use crate::engine::turn::{Summing, Turn, TurnEntry};
 use crate::engine::view::{Scene, View, summary};
 use crate::engine::{scope, view};
@@ -107,7 +108,7 @@ impl Machine {
         }
         let Some(workflow) = self.workflow() else { return };
         let state = self.state_name();
-        let spared = self.spares(CallId(self.calls + 1));
+        let spared = self.spared.has(CallId(self.calls + 1), Asks::Model);
         let Some(frame) = self.frame_mut() else { return };
         let Some((turn, agent)) =
             frame.turn.as_ref().and_then(|turn| Some((turn, workflow.agent(turn.agent)?)))

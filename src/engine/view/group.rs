@@ -4,11 +4,9 @@
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side, ToolVisibility};
 use crate::domain::message::ChatRole;
-use crate::engine::sight::{Range, Shown, Sight, Size, Spot};
+use crate::engine::sight::{Range, Sight, Spot};
 use crate::engine::thread::{Summary, Thread};
 use crate::engine::turn::{Part, Turn};
-
-use super::project;
 
 /// Characters that a short text of another's call takes of its arguments and of its answer, at most.
 pub(super) const ARGUMENTS: usize = 200;
@@ -58,7 +56,7 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn new(entry: &'a Entry, own: bool, visibility: ToolVisibility) -> Self {
+    pub(super) fn new(entry: &'a Entry, own: bool, visibility: ToolVisibility) -> Self {
         let answers: usize = entry.calls.iter().map(answer_length).sum();
         let (length, elidable) = match visibility {
             _ if own => (entry.length(), answers),
@@ -92,28 +90,6 @@ impl<'a> Group<'a> {
 
 pub(super) fn answer_length(call: &AnsweredCall) -> usize {
     call.answer.chars().count()
-}
-
-/// An entry as this agent sees it.
-pub(super) fn shown(entry: &Entry, own: bool, visibility: ToolVisibility) -> Shown {
-    let group = Group::new(entry, own, visibility);
-    Shown { own, length: group.length, messages: project::messages(entry, own, visibility) }
-}
-
-/// Brings what is known of the agent's sight up to the present end of its thread.
-pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
-    let Thread { log, asides, .. } = scene.thread;
-    let visibility = scene.context.tool_visibility;
-    for at in sight.entries()..=log.entries.len() {
-        while let Some(aside) = asides.get(sight.heard()).filter(|aside| aside.at <= at) {
-            let own = aside.agent == scene.turn.agent;
-            sight.add_aside(own.then(|| shown(&aside.entry, aside.own, visibility)));
-        }
-        if let Some(entry) = log.entries.get(at) {
-            let own = is_own(scene.agent, entry, scene.side_of);
-            sight.add_entry(shown(entry, own, visibility), entry.pinned);
-        }
-    }
 }
 
 pub(super) fn range<'a>(scene: &Scene<'_>, sight: &'a Sight) -> Range<'a> {
@@ -172,15 +148,6 @@ pub(super) fn visit<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
     groups
 }
 
-/// What groups come to.
-pub(super) fn size(groups: &[Group<'_>], visibility: ToolVisibility) -> Size {
-    let sizes = groups.iter().map(|group| {
-        let messages = project::messages(group.entry, group.own, visibility);
-        Size { groups: 1, length: group.length, messages }
-    });
-    sizes.fold(Size::default(), Size::plus)
-}
-
 /// Which entries of a log are never left out: the starting messages and the first ones after them.
 pub(super) fn kept(entries: &[Entry], pin_first: usize) -> Vec<bool> {
     let mut left = pin_first;
@@ -199,7 +166,7 @@ pub(super) fn kept(entries: &[Entry], pin_first: usize) -> Vec<bool> {
 
 /// §1.2: an entry by the agent is its own; for a user seat so is every canonical `user` entry that no other
 /// user-seat agent wrote and that was not said to it.
-fn is_own(agent: &AgentSpec, entry: &Entry, side_of: &dyn Fn(&str) -> Option<Side>) -> bool {
+pub(super) fn is_own(agent: &AgentSpec, entry: &Entry, side_of: &dyn Fn(&str) -> Option<Side>) -> bool {
     if entry.to.as_ref().is_some_and(|to| *to == agent.id) {
         return false;
     }

@@ -1,6 +1,7 @@
 //! Which part of a long log a view begins with: found by sums, so that the rest is not looked at.
 
-use super::group::{Said, Scene, range, size, summary, visit};
+use super::group::{Said, Scene, range, summary, visit};
+use super::measure::size;
 use super::project;
 use crate::domain::context::{ToolVisibility, Trim};
 use crate::engine::sight::{Sight, Size};
