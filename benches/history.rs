@@ -22,8 +22,7 @@ use std::time::Instant;
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::domain::ids::{RunId, Timestamp};
 use synthdev::domain::journal::{RowKind, RunStatus};
-use synthdev::engine::input::Input;
-use synthdev::engine::replay::replay;
+use synthdev::engine::replay::{parse, replay};
 use synthdev::engine::spec::RunSpec;
 use synthdev::ports::run_store::RunStore;
 
@@ -99,11 +98,9 @@ fn open(file: &Path) -> Opened {
 
     let began = Instant::now();
     let spec: RunSpec = serde_json::from_str(&header.spec).unwrap();
-    let inputs: Vec<(Timestamp, Input)> = rows
-        .iter()
-        .filter(|row| row.kind == RowKind::Input)
-        .map(|row| (row.at, serde_json::from_str(&row.body).unwrap()))
-        .collect();
+    let bodies: Vec<(Timestamp, &str)> =
+        rows.iter().filter(|row| row.kind == RowKind::Input).map(|row| (row.at, row.body.as_str())).collect();
+    let inputs = parse(&bodies).unwrap();
     drop(rows);
     let parse = milliseconds(began);
 

@@ -11,11 +11,11 @@ use crate::domain::ids::AgentIx;
 use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
 use crate::domain::model::{ModelRequest, ToolChoice};
 use crate::domain::workflow::{AgentFunction, Work};
-use crate::engine::frame::{Continuation, speaker};
+use crate::engine::frame::{Continuation, WorkResult, speaker};
 use crate::engine::spared::Asks;
 use crate::engine::turn::{Summing, Turn, TurnEntry};
+use crate::engine::view;
 use crate::engine::view::{Scene, View, summary};
-use crate::engine::{scope, view};
 
 impl Machine {
     pub(super) fn begin_visit(&mut self, ix: AgentIx, input: Option<String>) {
@@ -227,9 +227,9 @@ impl Machine {
     }
 
     pub(super) fn set_result(&mut self, text: Option<&str>, agent: Option<&str>, calls: &[ToolCall]) {
-        let result: Value = scope::visit_result(text, agent, calls);
+        let (text, agent) = (text.map(str::to_owned), agent.map(str::to_owned));
         if let Some(frame) = self.frame_mut() {
-            frame.result = Some(result);
+            frame.result = Some(WorkResult::Visit { text, agent, calls: calls.to_vec() });
         }
     }
 
