@@ -12,6 +12,7 @@ mod help;
 mod new;
 mod printable;
 mod real_http;
+mod resume;
 mod schema;
 mod scripts;
 mod secrets;
