@@ -11,6 +11,7 @@
 mod moment;
 mod scene;
 mod session;
+mod several;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -69,6 +70,23 @@ fn killed_at_any_moment_a_run_goes_on_to_the_same_result() {
     let figures = play_all(runtime.handle(), &points, &expected);
     println!("{} points in {:.1?}: {figures:#?}", points.len(), began.elapsed());
     assert!(figures.kills >= points.len(), "{figures:#?}");
+}
+
+#[test]
+fn a_run_that_was_killed_before_its_first_row_begins_when_it_is_resumed() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let expected = {
+        let mut session = Session::new(runtime.handle(), Vec::new());
+        let report = session.play();
+        verdict::Result::of(&session, &report)
+    };
+    let mut session = Session::new(runtime.handle(), vec![Moment::Asked(1)]);
+    let run = session.begin();
+    let store = rusqlite::Connection::open(&session.trigger.database).unwrap();
+    store.execute("DELETE FROM rows", []).unwrap();
+    drop(store);
+    let report = session.resume(&run);
+    assert_eq!(verdict::Result::of(&session, &report), expected);
 }
 
 /// Half of them at boundaries of every kind, half at random times.

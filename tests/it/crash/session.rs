@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::domain::journal::{RunQuery, RunStatus};
+use synthdev::domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev::ports::run_store::RunStore;
 
 use super::super::cli::world::World;
@@ -77,13 +77,30 @@ impl Session {
 
     /// Through all kills to the end; the final object of the run.
     pub(super) fn play(&mut self) -> Value {
-        let mut next: Vec<String> = start();
+        self.go_on(start())
+    }
+
+    /// To the first kill, which comes after the run was recorded.
+    pub(super) fn begin(&mut self) -> RunSummary {
+        let ended = self.process(&start());
+        assert!(ended.killed, "{}{}", ended.out, ended.err);
+        self.found_after_kill().unwrap()
+    }
+
+    /// From there to the end.
+    pub(super) fn resume(&mut self, run: &RunSummary) -> Value {
+        self.go_on(resume(run.id.as_str(), &[]))
+    }
+
+    fn go_on(&mut self, mut next: Vec<String>) -> Value {
         loop {
             assert!(self.processes < MOST_PROCESSES, "the run never ends; last started: {next:?}");
             let ended = self.process(&next);
             if ended.killed {
                 next = match self.found_after_kill() {
-                    Some(run) => resume(&run, &[]),
+                    // killed between the last row and the report
+                    Some(run) if run.progress.status == RunStatus::Completed => return report_of(&run),
+                    Some(run) => resume(run.id.as_str(), &[]),
                     // killed before there was a run
                     None => start(),
                 };
@@ -164,10 +181,10 @@ impl Session {
     }
 
     /// The run, if the process lived long enough to begin one. Lists say what became of it.
-    fn found_after_kill(&self) -> Option<String> {
-        let listed = SqliteStore::at(self.trigger.database.clone()).list(&RunQuery::newest(0)).unwrap();
-        let run = listed.first()?;
-        assert_eq!(listed.len(), 1);
+    fn found_after_kill(&self) -> Option<RunSummary> {
+        let mut listed = SqliteStore::at(self.trigger.database.clone()).list(&RunQuery::newest(0)).unwrap();
+        let run = listed.pop()?;
+        assert!(listed.is_empty(), "one run, and {listed:#?}");
         let over = matches!(run.progress.status, RunStatus::Paused | RunStatus::Completed);
         assert!(
             run.progress.status == RunStatus::Interrupted || over,
@@ -178,7 +195,7 @@ impl Session {
             let told = self.world.run(&["runs", "list", "--json"]).code(0).json();
             assert_eq!(told[0]["status"], run.progress.status.as_str());
         }
-        Some(run.id.to_string())
+        Some(run)
     }
 
     /// What the person says to the first question of several.
@@ -208,6 +225,13 @@ impl Session {
         let of_an_agent = pause["message"].as_str().unwrap().contains("execute_terminal");
         json!({"decision": "done", "result": if of_an_agent { Value::from(said) } else { shell }})
     }
+}
+
+/// What the program would have printed, had it lived.
+fn report_of(run: &RunSummary) -> Value {
+    let progress = &run.progress;
+    json!({"run_id": run.id, "output": progress.output, "path": progress.path, "snapshot": progress.snapshot,
+        "warnings": []})
 }
 
 fn start() -> Vec<String> {
