@@ -22,5 +22,6 @@ mod shipped;
 mod simulate;
 mod snapshots;
 mod steps;
+mod travel;
 mod trust;
 pub(crate) mod world;
