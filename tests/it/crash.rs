@@ -45,6 +45,7 @@ struct Figures {
     resumes: usize,
     done: usize,
     repeated: usize,
+    several: usize,
     asked_again: usize,
 }
 
@@ -120,6 +121,8 @@ fn undisturbed(runtime: &tokio::runtime::Handle) -> (verdict::Result, Duration, 
     let boundaries = (1..=requests)
         .flat_map(|count| [Moment::Asked(count), Moment::Answered(count)])
         .chain(commands.iter().flat_map(|number| [Moment::Begun(*number), Moment::Effective(*number)]))
+        .chain([Moment::Both(scene::AT_ONCE[0], scene::AT_ONCE[1])])
+        .chain([Moment::Both(scene::AT_ONCE[1], scene::AT_ONCE[0])])
         .chain((0..verdict::last_row(&session)).map(Moment::Rows))
         .collect();
     println!(
@@ -186,6 +189,7 @@ impl Figures {
         self.resumes += session.resumes;
         self.done += session.done;
         self.repeated += session.repeated;
+        self.several += session.several;
         self.asked_again += session.trigger.marks().len() - session.replied.len();
     }
 }

@@ -25,6 +25,8 @@ pub(super) enum Moment {
     Begun(u32),
     /// It has taken effect and not ended.
     Effective(u32),
+    /// Both at once, in two branches: the first has done nothing, the second has taken effect.
+    Both(u32, u32),
     /// So many rows can be read.
     Rows(usize),
 }
@@ -37,6 +39,7 @@ impl Moment {
             Self::Answered(_) => "model answered",
             Self::Begun(_) => "command begun",
             Self::Effective(_) => "command effective",
+            Self::Both(..) => "two commands at once",
             Self::Rows(_) => "journal rows",
         }
     }
@@ -102,9 +105,16 @@ impl Trigger {
     }
 
     pub(super) fn arm(&self, moment: Moment) {
+        let hold = |place: &str, number: u32| {
+            fs::write(self.root.join(format!("hold-{place}-{number}")), "").unwrap();
+        };
         match moment {
-            Moment::Begun(number) => fs::write(self.root.join(format!("hold-start-{number}")), "").unwrap(),
-            Moment::Effective(number) => fs::write(self.root.join(format!("hold-end-{number}")), "").unwrap(),
+            Moment::Begun(number) => hold("start", number),
+            Moment::Effective(number) => hold("end", number),
+            Moment::Both(begun, effective) => {
+                hold("start", begun);
+                hold("end", effective);
+            }
             Moment::After(_) | Moment::Asked(_) | Moment::Answered(_) | Moment::Rows(_) => {}
         }
         self.inside.lock().unwrap().armed = Some(moment);
@@ -126,6 +136,9 @@ impl Trigger {
             Some(Moment::After(time)) => running + since.elapsed() >= time,
             Some(Moment::Begun(number)) => trace(format!("start {number}")),
             Some(Moment::Effective(number)) => trace(format!("end {number}")),
+            Some(Moment::Both(begun, effective)) => {
+                trace(format!("start {begun}")) && trace(format!("end {effective}"))
+            }
             Some(Moment::Rows(count)) => self.count_reaches(count),
         };
         if let Some(moment) = armed.filter(|_| due) {

@@ -11,6 +11,8 @@ use super::super::support::model_server::{Behaviour, Recorded};
 pub(super) const WORKFLOW: &str = "w.json";
 /// Numbers of the commands in the order in which they run, but for those of the two branches.
 pub(super) const COMMANDS: [u32; 7] = [20, 10, 11, 12, 30, 31, 45];
+/// Commands of the two branches, which can run at the same time.
+pub(super) const AT_ONCE: [u32; 2] = [30, 31];
 /// What the person answers to the question in the middle.
 pub(super) const ANSWER: &str = "5";
 /// What every answer of the model can be recognised by: this, the task and the turn.
@@ -72,7 +74,8 @@ fn workflow() -> Value {
     let branch_right = json!([
         {"name": "start", "agent": "righty", "input": {"text": "TASK:right."}, "transition": to("turn")},
         {"name": "turn", "action": {"script": "() => { common_data.turns += 1; }"},
-         "transition": [{"target": "turn", "condition": "common_data.turns < 3"}, {"target": "mark"}]},
+         "transition": [{"target": "turn", "condition": "common_data.turns < 3"}, {"target": "rest"}]},
+        {"name": "rest", "type": "wait", "duration": 0.02, "transition": to("mark")},
         {"name": "mark", "type": "shell", "command": side("31"), "transition": to("stop")},
         {"name": "stop", "input": "common_data.turns"}]);
     let branch_left = json!([

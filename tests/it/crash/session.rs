@@ -38,6 +38,8 @@ pub(super) struct Session {
     /// Commands that the person said were done, and were to be repeated.
     pub(super) done: usize,
     pub(super) repeated: usize,
+    /// How often several answers were waited for at once.
+    pub(super) several: usize,
     /// Answers of the model that stood in the journal after a kill, with the number of requests by then.
     pub(super) replied: BTreeMap<String, usize>,
     /// What to kill at next, last first.
@@ -70,6 +72,7 @@ impl Session {
             resumes: 0,
             done: 0,
             repeated: 0,
+            several: 0,
             replied: BTreeMap::new(),
             moments,
         }
@@ -202,6 +205,7 @@ impl Session {
     fn answer(&mut self, report: &Value) -> Vec<String> {
         let run = report["run_id"].as_str().unwrap_or_else(|| panic!("{report:#}"));
         let pauses = report["pauses"].as_array().unwrap_or_else(|| panic!("{report:#}"));
+        self.several += usize::from(pauses.len() > 1);
         let pause = pauses.first().unwrap_or_else(|| panic!("paused for nothing: {report:#}"));
         let results = match pause["reason"].as_str().unwrap() {
             "input" => scene::ANSWER.to_owned(),
@@ -231,7 +235,7 @@ impl Session {
 fn report_of(run: &RunSummary) -> Value {
     let progress = &run.progress;
     json!({"run_id": run.id, "output": progress.output, "path": progress.path, "snapshot": progress.snapshot,
-        "warnings": []})
+        "usage": progress.usage, "warnings": []})
 }
 
 fn start() -> Vec<String> {

@@ -83,6 +83,8 @@ fn reads_for(world: &World, time: Duration) -> usize {
         for run in store.list(&RunQuery::newest(5)).unwrap() {
             store.load(&run.id).unwrap();
         }
+        let found = untroubled(world.run(&["runs", "search", WORD, "--limit", "5", "--json"]).code(0));
+        assert!(found.out.contains(WORD), "{}", found.out);
         store.search(&query, &|_| None).unwrap();
         read += 1;
     }

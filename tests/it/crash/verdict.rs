@@ -8,12 +8,8 @@ use std::time::{Duration, SystemTime};
 use rusqlite::Connection;
 use serde_json::Value;
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::app::wiring;
-use synthdev::config::catalog::{Catalog, Sources};
-use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
 use synthdev::ports::run_store::RunStore;
-use synthdev::runtime::travel::Verdict;
 
 use super::super::cli::world::World;
 use super::moment::{self, Seen};
@@ -27,6 +23,8 @@ pub(super) struct Result {
     /// States of the whole workflow and of each branch in order; how branches interleave is chance.
     path: BTreeMap<String, Vec<String>>,
     warnings: Value,
+    /// What was paid for: calls that were made once more because their answer was lost count once.
+    usage: Value,
     /// Every file of the project.
     files: Vec<(String, String)>,
     /// Numbers of the commands that took effect.
@@ -44,6 +42,7 @@ impl Result {
             output: report["output"].clone(),
             path: by_lane(&report["path"]),
             warnings: report["warnings"].clone(),
+            usage: report["usage"].clone(),
             files: files.map(|(path, bytes)| (path, String::from_utf8(bytes).unwrap())).collect(),
             effects,
         }
@@ -113,10 +112,8 @@ fn attempts(rows: &[Seen]) -> BTreeMap<String, usize> {
 
 /// Replaying the journal leads to the same events (FSM-27).
 fn told_the_same(session: &Session, run: &str) {
-    let catalog = Catalog::load(Sources::default(), wiring::specs(&session.world.project()));
-    let wired = wiring::wire(&session.world.project(), &session.world.data(), &catalog, None);
-    let verdict = wired.handle.verify(&RunId::from(run)).unwrap();
-    assert!(matches!(verdict, Verdict::Same { .. }), "{verdict:#?}");
+    let told = session.world.run(&["runs", "replay", run, "--json"]);
+    assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
 }
 
 fn store_is_sound(session: &Session, run: &str) {
