@@ -35,11 +35,13 @@ const TRIES: usize = 6;
 #[derive(Clone, Debug)]
 struct Point {
     moments: Vec<Moment>,
+    isolated: bool,
 }
 
 #[derive(Default, Debug)]
 struct Figures {
     kinds: BTreeMap<&'static str, usize>,
+    isolated: usize,
     kills: usize,
     processes: usize,
     resumes: usize,
@@ -77,11 +79,11 @@ fn killed_at_any_moment_a_run_goes_on_to_the_same_result() {
 fn a_run_that_was_killed_before_its_first_row_begins_when_it_is_resumed() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let expected = {
-        let mut session = Session::new(runtime.handle(), Vec::new());
+        let mut session = Session::new(runtime.handle(), Vec::new(), false);
         let report = session.play();
         verdict::Result::of(&session, &report)
     };
-    let mut session = Session::new(runtime.handle(), vec![Moment::Asked(1)]);
+    let mut session = Session::new(runtime.handle(), vec![Moment::Asked(1)], false);
     let run = session.begin();
     let store = rusqlite::Connection::open(&session.trigger.database).unwrap();
     store.execute("DELETE FROM rows", []).unwrap();
@@ -110,7 +112,7 @@ fn few(boundaries: Vec<Moment>, luck: &mut Luck, length: Duration) -> Vec<Point>
 
 /// What a run comes to that nobody kills, how long it takes, and all of its boundaries.
 fn undisturbed(runtime: &tokio::runtime::Handle) -> (verdict::Result, Duration, Vec<Moment>) {
-    let mut session = Session::new(runtime, Vec::new());
+    let mut session = Session::new(runtime, Vec::new(), false);
     let report = session.play();
     verdict::check(&session, &report);
     let expected = verdict::Result::of(&session, &report);
@@ -144,7 +146,7 @@ fn play_all(runtime: &tokio::runtime::Handle, points: &[Point], expected: &verdi
                     let played = catch_unwind(AssertUnwindSafe(|| play(runtime, point, expected, &figures)));
                     if let Err(why) = played {
                         let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
-                        failures.lock().unwrap().push(format!("{:?}: {why}", point.moments));
+                        failures.lock().unwrap().push(format!("{point:?}: {why}"));
                     }
                 }
             });
@@ -164,7 +166,7 @@ fn play(
 ) {
     let mut moments = point.moments.clone();
     for _ in 0..TRIES {
-        let mut session = Session::new(runtime, moments.clone());
+        let mut session = Session::new(runtime, moments.clone(), point.isolated);
         let report = session.play();
         verdict::check(&session, &report);
         assert_eq!(verdict::Result::of(&session, &report), *expected);
@@ -184,6 +186,7 @@ fn play(
 impl Figures {
     fn add(&mut self, point: &Point, session: &Session) {
         *self.kinds.entry(point.moments[0].kind()).or_default() += 1;
+        self.isolated += usize::from(point.isolated);
         self.kills += session.kills;
         self.processes += session.processes;
         self.resumes += session.resumes;
@@ -219,12 +222,12 @@ impl Luck {
         Duration::from_micros(self.next() % u64::try_from(length.as_micros()).unwrap())
     }
 
-    /// Every third run is killed once more after that, every ninth a third time.
+    /// Every third run is killed once more after that, every ninth a third time; every fifth has its own worktree.
     fn point(&mut self, first: Moment, length: Duration) -> Point {
         let mut moments = vec![first];
         while moments.len() < 3 && self.below(3) == 0 {
             moments.push(Moment::After(self.time(length / 2)));
         }
-        Point { moments }
+        Point { moments, isolated: self.below(5) == 0 }
     }
 }

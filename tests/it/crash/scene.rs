@@ -18,7 +18,7 @@ pub(super) const ANSWER: &str = "5";
 /// What every answer of the model can be recognised by: this, the task and the turn.
 const MARK: &str = "m_";
 
-/// Leaves word that it began, takes effect, leaves word that it ended. Stands still where it is told to.
+/// `$SIDE`: leaves word that it began, takes effect, leaves word that it ended. Stands still where it is told to.
 const COMMAND: &str = r#"here=${0%/*}
 echo "start $1" >> "$here/trace"
 while [ -e "$here/hold-start-$1" ]; do sleep 0.05; done
@@ -30,14 +30,16 @@ echo "made $1"
 
 /// The project.
 pub(super) fn world() -> World {
-    let world = World::new();
+    let mut world = World::new();
+    let side = world.root().join("side.sh");
+    world.set("SIDE", side.to_str().unwrap());
     world.write("notes.txt", "count: |\nsum: |\n");
     world.write("right.txt", "right: |\n");
     world.write_json(WORKFLOW, &workflow());
     world.git(&["init", "-q", "-b", "main"]);
     world.git(&["add", "."]);
     world.git(&["commit", "-q", "-m", "first"]);
-    fs::write(world.root().join("side.sh"), COMMAND).unwrap();
+    fs::write(side, COMMAND).unwrap();
     for name in ["trace", "effects"] {
         fs::write(world.root().join(name), "").unwrap();
     }
@@ -53,12 +55,12 @@ pub(super) fn configure(world: &mut World, base_url: &str) {
 
 /// How the command is written of which `number` is told.
 pub(super) fn line_of(number: u32) -> String {
-    format!("sh ../side.sh {number}")
+    format!("sh $SIDE {number}")
 }
 
 /// The command that a text is about.
 pub(super) fn number_in(text: &str) -> u32 {
-    let after = text.split_once("side.sh ").unwrap_or_else(|| panic!("which command? {text}")).1;
+    let after = text.split_once("$SIDE ").unwrap_or_else(|| panic!("which command? {text}")).1;
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_else(|_| panic!("which command? {text}"))
 }
@@ -70,7 +72,7 @@ pub(super) fn said_by(number: u32) -> String {
 
 fn workflow() -> Value {
     let to = |target: &str| json!([{"target": target}]);
-    let side = |number: &str| json!({"template": format!("sh ../side.sh {number}")});
+    let side = |number: &str| json!({"template": format!("sh $SIDE {number}")});
     let branch_right = json!([
         {"name": "start", "agent": "righty", "input": {"text": "TASK:right."}, "transition": to("turn")},
         {"name": "turn", "action": {"script": "() => { common_data.turns += 1; }"},

@@ -30,6 +30,8 @@ pub(super) struct Session {
     pub(super) world: World,
     pub(super) trigger: Arc<Trigger>,
     pub(super) server: ModelServer,
+    /// The run works in a worktree of its own, which is merged at the end.
+    isolated: bool,
     /// How long processes ran.
     pub(super) running: Duration,
     pub(super) processes: usize,
@@ -56,7 +58,7 @@ struct Ended {
 
 impl Session {
     /// `moments` in the order in which they are waited for.
-    pub(super) fn new(runtime: &tokio::runtime::Handle, mut moments: Vec<Moment>) -> Self {
+    pub(super) fn new(runtime: &tokio::runtime::Handle, mut moments: Vec<Moment>, isolated: bool) -> Self {
         moments.reverse();
         let mut world = scene::world();
         let trigger = Arc::new(Trigger::new(world.root(), world.data().join("runs.sqlite")));
@@ -66,6 +68,7 @@ impl Session {
             world,
             trigger,
             server,
+            isolated,
             running: Duration::ZERO,
             processes: 0,
             kills: 0,
@@ -80,12 +83,23 @@ impl Session {
 
     /// Through all kills to the end; the final object of the run.
     pub(super) fn play(&mut self) -> Value {
-        self.go_on(start())
+        let report = self.go_on(self.start());
+        if self.isolated {
+            self.bring_home(report["run_id"].as_str().unwrap());
+        }
+        report
+    }
+
+    /// Into a project that nobody has touched.
+    fn bring_home(&self, run: &str) {
+        self.world.git(&["diff", "--quiet", "HEAD"]);
+        self.world.run(&["runs", "merge", run, "--yes"]).code(0);
+        self.world.run(&["runs", "discard", run]).code(0);
     }
 
     /// To the first kill, which comes after the run was recorded.
     pub(super) fn begin(&mut self) -> RunSummary {
-        let ended = self.process(&start());
+        let ended = self.process(&self.start());
         assert!(ended.killed, "{}{}", ended.out, ended.err);
         self.found_after_kill().unwrap()
     }
@@ -105,7 +119,7 @@ impl Session {
                     Some(run) if run.progress.status == RunStatus::Completed => return report_of(&run),
                     Some(run) => resume(run.id.as_str(), &[]),
                     // killed before there was a run
-                    None => start(),
+                    None => self.start(),
                 };
                 continue;
             }
@@ -118,6 +132,12 @@ impl Session {
                 code => panic!("{next:?} ended with {code:?}:\n{report:#}\n{}", ended.err),
             }
         }
+    }
+
+    fn start(&self) -> Vec<String> {
+        let mut words = vec!["run", "--workflow-file", scene::WORKFLOW, "go", "--yes", "--json"];
+        words.extend(self.isolated.then_some("--isolate"));
+        words.into_iter().map(str::to_owned).collect()
     }
 
     /// One process to its end or its kill, and whatever it had started.
@@ -236,10 +256,6 @@ fn report_of(run: &RunSummary) -> Value {
     let progress = &run.progress;
     json!({"run_id": run.id, "output": progress.output, "path": progress.path, "snapshot": progress.snapshot,
         "usage": progress.usage, "warnings": []})
-}
-
-fn start() -> Vec<String> {
-    ["run", "--workflow-file", scene::WORKFLOW, "go", "--yes", "--json"].map(str::to_owned).to_vec()
 }
 
 fn resume(run: &str, more: &[&str]) -> Vec<String> {
