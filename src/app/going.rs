@@ -108,9 +108,12 @@ pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
     let record = wired.handle.run(run.as_str()).map_err(of_store)?;
     let mut had = std::collections::BTreeMap::<&str, usize>::new();
     for (_, event) in &record.events {
-        if let RunEvent::Replied { agent, .. } | RunEvent::ContextSummarized { agent, .. } = event {
-            *had.entry(agent.as_str()).or_default() += 1;
-        }
+        let (agent, replies) = match event {
+            RunEvent::Replied { agent, .. } | RunEvent::ContextSummarized { agent, .. } => (agent, 1),
+            RunEvent::ModelFailed { agent, attempts, .. } => (agent, *attempts as usize),
+            _ => continue,
+        };
+        *had.entry(agent.as_str()).or_default() += replies;
     }
     had.into_iter().for_each(|(agent, replies)| script.advance(agent, replies));
     Ok(())
@@ -194,6 +197,8 @@ fn answered(
     }
     match (chosen.as_slice(), results) {
         ([], None) => {}
+        // one that has ended is told so
+        ([], Some(_)) if open.is_empty() => {}
         ([], Some(_)) => bail!("run {run} waits for no answer\nhint: resume it without --results"),
         ([only], Some(results)) => {
             answer_to(only, results, &mut going).map_err(|problem| anyhow!("{problem}"))?;

@@ -83,7 +83,8 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     };
     let spec = spec(&catalog, program, values, args.yes, false);
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let report = if args.isolate {
+    let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
+    let report = if args.isolate || isolated {
         isolation::run(world, &catalog, spec, script, show)?
     } else {
         let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
