@@ -319,7 +319,9 @@ impl Backend for Desk {
 
     fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>> {
         let store = Arc::clone(&self.wired().handle.ports().snapshots);
-        away(move || perform(&*store, command).map_err(|error| history::told(&error.message, error.hint.as_deref())))
+        away(move || {
+            perform(&*store, command).map_err(|error| history::told(&error.message, error.hint.as_deref()))
+        })
     }
 
     fn trust(&self, yes: bool) -> Result<Vec<String>, String> {
@@ -424,7 +426,9 @@ fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String,
             snapshots::show(&info, &store.changes(&info.id, None)?)
         }
         SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
-        SnapshotCommand::Restore { id } => travel::here(&snapshots::restored(&store.restore(&store.find(&id)?.id)?)),
+        SnapshotCommand::Restore { id } => {
+            travel::here(&snapshots::restored(&store.restore(&store.find(&id)?.id)?))
+        }
         SnapshotCommand::Delete { id } => {
             let info = store.find(&id)?;
             store.delete(&info.id)?;

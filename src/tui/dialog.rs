@@ -122,7 +122,11 @@ impl Dialog {
             Question::Message => None,
             Question::Limit { limit, value, text } => {
                 let title = format!("Limit reached: {limit} ({value}). Go on?");
-                let keys = if chat { "y continue with more · n or Esc stop" } else { "y continue with more · n or Esc leave it for later" };
+                let keys = if chat {
+                    "y continue with more · n or Esc stop"
+                } else {
+                    "y continue with more · n or Esc leave it for later"
+                };
                 Some(Self::new(go_on(keys, !chat), title, text))
             }
             Question::Pause {
@@ -153,7 +157,8 @@ impl Dialog {
                 if let Some(hint) = &failure.hint {
                     body.push_str(&format!("\n→ {}", here(hint)));
                 }
-                let dialog = Self::new(go_on("y try again · n or Esc leave it for later", true), title, &body);
+                let dialog =
+                    Self::new(go_on("y try again · n or Esc leave it for later", true), title, &body);
                 Some(Self { state: failure.state.clone().unwrap_or_default(), ..dialog })
             }
             Question::Uncertain { state, tool, arguments, reason, .. } => {
@@ -234,7 +239,9 @@ impl Dialog {
             Kind::Approval { .. } => "Esc denies",
             Kind::GoOn { parks: true, .. } => "Esc: later",
             Kind::GoOn { .. } => "Esc stops",
-            Kind::Decide { .. } | Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => "Esc: later",
+            Kind::Decide { .. } | Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => {
+                "Esc: later"
+            }
             Kind::Trust => "Esc leaves them out",
             Kind::Confirm(_) => "Esc leaves it",
         }
@@ -295,7 +302,9 @@ impl Form {
         if self.done {
             return Ok(match text {
                 "" => json!("done"),
-                text => json!({"decision": "done", "result": serde_json::from_str(text).unwrap_or_else(|_| json!(text))}),
+                text => {
+                    json!({"decision": "done", "result": serde_json::from_str(text).unwrap_or_else(|_| json!(text))})
+                }
             });
         }
         if text.is_empty() {

@@ -126,8 +126,13 @@ pub enum Purpose {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cmd {
-    StartWorkflow { name: String, input: String },
-    StartChat { role: String },
+    StartWorkflow {
+        name: String,
+        input: String,
+    },
+    StartChat {
+        role: String,
+    },
     Send(RunId, Command),
     Names,
     Workflows,

@@ -24,13 +24,19 @@ pub enum Argument {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     Help(Option<String>),
-    Workflow { name: String, input: String },
+    Workflow {
+        name: String,
+        input: String,
+    },
     Workflows,
     Role(String),
     Roles(String),
     Tools,
     Cost,
-    Runs { statuses: Vec<RunStatus>, words: Option<String> },
+    Runs {
+        statuses: Vec<RunStatus>,
+        words: Option<String>,
+    },
     Search(String),
     Resume(Option<String>),
     /// Of a run, to go back to.
@@ -178,9 +184,9 @@ pub const COMMANDS: &[SlashCommand] = &[
                 return Err(format!("/rewind takes a run and a step, not `{}`", place.rest.trim()));
             }
             let run = place.run;
-            Ok(place.step.map_or(Action::Steps(run.clone()), |step| {
-                Action::Travel(Travel::Rewind { run, step })
-            }))
+            Ok(place
+                .step
+                .map_or(Action::Steps(run.clone()), |step| Action::Travel(Travel::Rewind { run, step })))
         },
     },
     SlashCommand {

@@ -104,7 +104,9 @@ fn line(hit: Found) -> FoundLine {
     let of = hit.name.as_deref().map(|own| format!(" {own}")).unwrap_or_default();
     let what = match hit.kind {
         WordsKind::Input => "input".to_owned(),
-        WordsKind::Message => hit.model.map_or_else(|| "message".to_owned(), |model| format!("message of {model}")),
+        WordsKind::Message => {
+            hit.model.map_or_else(|| "message".to_owned(), |model| format!("message of {model}"))
+        }
         WordsKind::ToolCall => format!("call of{of}"),
         WordsKind::ToolResult => "result of a tool".to_owned(),
         WordsKind::Variable => format!("variable{of}"),

@@ -114,7 +114,10 @@ pub fn steps(steps: &Steps) -> String {
         })
         .collect();
     let run = &steps.run;
-    format!("{}→ /rewind {run} STEP goes back before one, /fork {run} STEP makes a new run from there", table(&rows))
+    format!(
+        "{}→ /rewind {run} STEP goes back before one, /fork {run} STEP makes a new run from there",
+        table(&rows)
+    )
 }
 
 #[cfg(test)]

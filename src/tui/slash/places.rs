@@ -29,7 +29,9 @@ pub fn place(text: &str) -> Result<Place<'_>, String> {
     }
     match number(second)? {
         Some(step) => Ok(Place { run, step: Some(step), rest: after }),
-        None => Err(format!("`{second}` is no step: steps are numbers from 1, and /rewind {first} lists them")),
+        None => {
+            Err(format!("`{second}` is no step: steps are numbers from 1, and /rewind {first} lists them"))
+        }
     }
 }
 
@@ -92,7 +94,8 @@ mod tests {
     fn places_are_understood() {
         let check = |text: &str, expected: Result<(Option<&str>, Option<u32>, &str), &str>| {
             let found = place(text);
-            let found = found.as_ref().map(|at| (at.run.as_deref(), at.step, at.rest)).map_err(String::as_str);
+            let found =
+                found.as_ref().map(|at| (at.run.as_deref(), at.step, at.rest)).map_err(String::as_str);
             assert_eq!(found, expected, "{text}");
         };
         check("", Ok((None, None, "")));
@@ -115,7 +118,10 @@ mod tests {
         check("", json!([]));
         check("a=1 b=x", json!([[["a"], 1], [["b"], "x"]]));
         check("common_data.a.b=true", json!([[["a", "b"], true]]));
-        check("a=\"two words\" b={\"c\": [1, 2]}  d=", json!([[["a"], "two words"], [["b"], {"c": [1, 2]}], [["d"], ""]]));
+        check(
+            "a=\"two words\" b={\"c\": [1, 2]}  d=",
+            json!([[["a"], "two words"], [["b"], {"c": [1, 2]}], [["d"], ""]]),
+        );
         check("url=a=b", json!([[["url"], "a=b"]]));
         for bad in ["a", "x a=1", "=1", "a..b=1", "a={\"b\""] {
             assert!(changes(bad).is_err(), "{bad}");

@@ -125,7 +125,8 @@ fn listed(model: &mut Model, wanted: RunsFor, list: &[RunSummary]) -> Vec<Cmd> {
         }
         (RunsFor::Offer, []) => {}
         (RunsFor::Resume, []) => {
-            let note = "no run of this project waits or was interrupted — /runs lists all, /resume ID takes one";
+            let note =
+                "no run of this project waits or was interrupted — /runs lists all, /resume ID takes one";
             model.say(Item::note(note));
         }
         (RunsFor::Resume, [only]) => return vec![Cmd::Past(only.id.to_string())],

@@ -90,7 +90,9 @@ fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
         KeyCode::PageDown => dialog.scroll += page,
         _ if model.popup.is_some() => return None,
         KeyCode::Esc if model.composer.is_empty() => return Some(answers::refuse(model)),
-        KeyCode::Esc => model.hint = Some("Ctrl+C takes the text away; Esc then leaves the question for later".to_owned()),
+        KeyCode::Esc => {
+            model.hint = Some("Ctrl+C takes the text away; Esc then leaves the question for later".to_owned())
+        }
         KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
             return answers::write(model);
         }
