@@ -214,10 +214,10 @@ fn checked(header: &RunHeader, mut rows: Vec<Row>, told: RunProgress) -> Result<
         return Err(BundleError::Refused("it was made by a newer version of the program".to_owned()));
     }
     let older = story.spec.machine_version < MACHINE_VERSION;
-    if !older && let Some((input, _)) = story.divergence() {
+    if !older && let Some(found) = story.divergence() {
         return Err(BundleError::Refused(format!(
             "replaying it does not lead to what was recorded: input {} of {} leads to other events",
-            input + 1,
+            found.index + 1,
             story.entries.len()
         )));
     }
