@@ -105,7 +105,7 @@ fn wired_for(
 }
 
 /// Scripted replies that the run has had are not given again.
-fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
+pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
     let Some(script) = wired.providers.scripted() else { return Ok(()) };
     let record = wired.handle.run(run.as_str()).map_err(of_store)?;
     let mut had = std::collections::BTreeMap::<&str, usize>::new();
