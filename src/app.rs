@@ -23,6 +23,7 @@ mod new;
 mod past;
 mod reading;
 mod runs;
+mod salvage;
 mod scenes;
 mod schema;
 mod simulate;
