@@ -12,4 +12,5 @@ pub mod moments;
 pub mod past;
 pub mod simulate;
 pub mod snapshots;
+pub mod travel;
 pub mod words;

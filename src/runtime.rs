@@ -18,6 +18,7 @@ mod retry;
 pub mod search;
 mod shared;
 pub mod simulation;
+mod steps;
 pub mod tokens;
 pub mod travel;
 mod words;

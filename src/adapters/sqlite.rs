@@ -37,6 +37,7 @@ use crate::domain::journal::{
 use crate::ports::run_store::{RunStore, StoreError, WordsOf};
 
 use refusal::Outcome;
+use refusal::Refusal;
 use write::Writer;
 
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
@@ -138,6 +139,12 @@ impl RunStore for SqliteStore {
             self.index_waiting();
         }
         Ok(())
+    }
+
+    fn drives(&self, run: &RunId) -> bool {
+        // a store that cannot be written says nothing about who drives
+        let asked = self.with_writer("ask", |writer| writer.append(run, &[], None));
+        !matches!(asked, Ok(Err(Refusal::Lost { .. })))
     }
 
     fn sync(&self) -> Result<(), StoreError> {

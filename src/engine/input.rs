@@ -149,6 +149,9 @@ pub struct Returned {
     /// The files were brought back to this snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<SnapshotId>,
+    /// The snapshot that was on its way when the step began, and was taken a little later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<SnapshotInfo>,
 }
 
 /// A person's answer to a question of the run.

@@ -105,7 +105,7 @@ pub struct Machine {
     /// The step before which to stand still.
     halt: Option<u32>,
     halted: bool,
-    /// A fork has not begun yet: it takes a snapshot of its own first.
+    /// It stands before a step: it takes a snapshot of its own before it goes on.
     fresh: bool,
     out: Output,
 }

@@ -215,10 +215,10 @@ fn checked(header: &RunHeader, mut rows: Vec<Row>, told: RunProgress) -> Result<
     let story = reopen::understand(header.clone(), rows.clone())
         .map_err(|error| BundleError::Refused(error.message))?;
     let older = story.spec.machine_version < MACHINE_VERSION;
-    if !older && let Some((input, _)) = story.divergence() {
+    if !older && let Some(found) = story.divergence() {
         return Err(BundleError::Refused(format!(
             "replaying it does not lead to what was recorded: input {} of {} leads to other events",
-            input + 1,
+            found.index + 1,
             story.entries.len()
         )));
     }

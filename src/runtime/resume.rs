@@ -243,6 +243,9 @@ fn check(run: &RunId, before: &RunSummary, story: &Story, machine: &Machine) -> 
             "start it again; `synthdev runs show` still tells what it did".to_owned(),
         );
     }
+    if story.entries.is_empty() {
+        return over("never began", "start it again".to_owned());
+    }
     if !machine.is_over() || !machine.pauses().is_empty() {
         return Ok(());
     }

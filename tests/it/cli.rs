@@ -23,5 +23,6 @@ mod shipped;
 mod simulate;
 mod snapshots;
 mod steps;
+mod travel;
 mod trust;
 pub(crate) mod world;
