@@ -118,6 +118,9 @@ impl Handle {
     fn header_here(&self, head: lines::Head) -> Result<RunHeader, BundleError> {
         let spec: crate::engine::spec::RunSpec = serde_json::from_str(head.spec.get())
             .map_err(|error| BundleError::Refused(format!("its definition cannot be read: {error}")))?;
+        if spec.machine_version > MACHINE_VERSION {
+            return Err(BundleError::Refused("it was made by a newer version of the program".to_owned()));
+        }
         let root = spec.program.workflows.first().map(|workflow| workflow.name.as_str());
         if root != Some(head.workflow.as_str()) {
             return Err(BundleError::Refused(
@@ -209,10 +212,8 @@ fn checked(header: &RunHeader, mut rows: Vec<Row>, told: RunProgress) -> Result<
         }
         row.words = words::of(&input);
     }
-    let story = reopen::understand(header.clone(), rows.clone())?;
-    if story.spec.machine_version > MACHINE_VERSION {
-        return Err(BundleError::Refused("it was made by a newer version of the program".to_owned()));
-    }
+    let story = reopen::understand(header.clone(), rows.clone())
+        .map_err(|error| BundleError::Refused(error.message))?;
     let older = story.spec.machine_version < MACHINE_VERSION;
     if !older && let Some(found) = story.divergence() {
         return Err(BundleError::Refused(format!(
