@@ -84,7 +84,7 @@ fn ledger(calls: usize) -> CostLedger {
         usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40 },
         cost_usd: Some(0.0123),
     };
-    CostLedger { entries: vec![entry; calls] }
+    CostLedger { entries: vec![entry; calls].into() }
 }
 
 fn resumed(again: Vec<CallId>) -> RunEvent {
