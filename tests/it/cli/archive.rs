@@ -97,6 +97,11 @@ fn lists_are_narrowed_by_every_filter() {
     }
     let there = world.run(&["-C", &elsewhere, "runs", "list", "--here"]).code(0);
     assert_eq!(there.out, "no runs match\n");
+}
+
+#[test]
+fn filters_that_mean_nothing_are_refused() {
+    let world = World::new();
     for (arguments, part) in [
         (&["--status", "done"][..], "one of running, paused, completed"),
         (&["--status", "x\u{1b}[2J"], "␛[2J"),
