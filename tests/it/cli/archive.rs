@@ -112,7 +112,7 @@ fn filters_that_mean_nothing_are_refused() {
         (&["--min-cost", "NaN"], "--min-cost"),
         (&["--max-cost", "inf"], "--max-cost"),
         (&["--min-cost", "2", "--max-cost", "1"], "above --max-cost"),
-        (&["--limit", "-1"], "--limit"),
+        (&["--limit=-1"], "--limit"),
         (&["--limit", "many"], "--limit"),
     ] {
         let refused = world.run(&[&["runs", "list"], arguments].concat()).code(2);
@@ -205,7 +205,7 @@ fn words_are_found_wherever_they_were_said() {
         (&["\"\" --"][..], "name a word"),
         (&[], "name a word"),
         (&["x", "--run", "nowhere"], "there is no run `nowhere`"),
-        (&["x", "--limit", "-1"], "--limit"),
+        (&["x", "--limit=-1"], "--limit"),
     ] {
         let refused = world.run(&[&["runs", "search"], arguments].concat()).code(2);
         assert!(refused.err.contains(part), "{arguments:?}: {}", refused.err);

@@ -78,6 +78,7 @@ fn a_run_travels_to_another_machine() {
 
     let again = import(&there, &bytes).code(2);
     assert!(again.err.contains("is here already, just as in this file"), "{}", again.err);
+    there.write("flow.json", &here.read("flow.json"));
     let next = review(&there, "more", "More.");
     let shortened = edited(&exported(&there, &next), |_, line| line.replace(&next, &run));
     assert!(import(&there, &shortened).code(2).err.contains("another run with the id"));
