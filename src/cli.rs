@@ -1,5 +1,6 @@
 //! The command line without a screen: arguments, headless runs, lists. stdout is for data only.
 
+pub mod archive;
 pub mod args;
 pub mod envelope;
 pub mod exit;
@@ -11,4 +12,5 @@ pub mod moments;
 pub mod past;
 pub mod simulate;
 pub mod snapshots;
+pub mod travel;
 pub mod words;

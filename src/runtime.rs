@@ -1,7 +1,9 @@
 //! The only async logic: drives machines, performs their effects through ports, writes the journal.
 
+pub mod bundle;
 mod bus;
 pub mod command;
+pub mod compare;
 mod digest;
 mod driver;
 pub mod handle;
@@ -13,8 +15,10 @@ mod redact;
 mod reopen;
 pub mod resume;
 mod retry;
+pub mod search;
 mod shared;
 pub mod simulation;
+mod steps;
 pub mod tokens;
 pub mod travel;
 mod words;

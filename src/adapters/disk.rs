@@ -2,6 +2,7 @@
 //!
 //! Refuses what is no regular file (a pipe would wait for ever) and what is too large to be configuration.
 
+mod large;
 mod write;
 
 use std::fs::{self, File};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
 
+pub use large::{create_large, open_large};
 pub use write::{create_private, make_private, write_private};
 
 /// Configuration files above this size are not read: they are somebody's mistake.

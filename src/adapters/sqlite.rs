@@ -39,6 +39,7 @@ use crate::domain::journal::{
 use crate::ports::run_store::{RunStore, StoreError, WordsOf};
 
 use refusal::Outcome;
+use refusal::Refusal;
 use write::Writer;
 
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
@@ -174,6 +175,12 @@ impl RunStore for SqliteStore {
         Ok(())
     }
 
+    fn drives(&self, run: &RunId) -> bool {
+        // a store that cannot be written says nothing about who drives
+        let asked = self.with_writer("ask", |writer| writer.append(run, &[], None));
+        !matches!(asked, Ok(Err(Refusal::Lost { .. })))
+    }
+
     fn sync(&self) -> Result<(), StoreError> {
         if let Some(damage) = self.damage.get() {
             return Err(damage.clone());
@@ -269,6 +276,10 @@ impl RunStore for SqliteStore {
             }
         }
         Ok(freed)
+    }
+
+    fn weigh(&self, runs: &[RunId]) -> Result<Freed, StoreError> {
+        Ok(self.with_reader("measure", |reader| room::weigh(reader, runs))?.unwrap_or_default())
     }
 
     fn space(&self) -> Result<Space, StoreError> {

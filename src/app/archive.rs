@@ -1,40 +1,164 @@
 //! The history as a whole: lists, search, comparison, moving runs between machines, tidying up.
 
+mod tidy;
+
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use super::reading::{of_store, reader};
 use super::world::World;
+use crate::adapters::disk;
+use crate::cli::archive::when::{self, Day};
+use crate::cli::archive::{diff, list, markdown, moved, search};
 use crate::cli::args::{ExportFormat, ListArgs};
-use crate::cli::{exit, past};
+use crate::cli::exit;
+use crate::cli::words::{Clean, name, tell};
+use crate::domain::ids::Timestamp;
+use crate::domain::journal::{RunQuery, RunStatus, SearchQuery};
+use crate::runtime::bundle::{BundleError, LARGEST};
+use crate::runtime::handle::Handle;
+
+pub(super) use tidy::{du, gc};
 
 pub(super) fn list(world: &World, args: &ListArgs) -> Result<u8> {
-    let runs = reader(world)?.handle.runs(args.limit).map_err(of_store)?;
-    past::list(&runs, args.json, &mut std::io::stdout().lock())?;
+    let handle = reader(world)?.handle;
+    let now = handle.ports().clock.now();
+    let query = query(world, args, now)?;
+    let runs = handle.ports().store.list(&query).map_err(of_store)?;
+    let narrowed = query != RunQuery::newest(query.limit);
+    let shown = list::Shown { json: args.json, tree: args.tree, narrowed };
+    list::list(&runs, shown, now, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
+
+/// What was asked for, checked.
+fn query(world: &World, args: &ListArgs, now: Timestamp) -> Result<RunQuery> {
+    let mut statuses = Vec::new();
+    for typed in &args.status {
+        let found = RunStatus::ALL.into_iter().find(|status| status.as_str() == typed.trim().to_lowercase());
+        let Some(status) = found else {
+            let known = RunStatus::ALL.map(RunStatus::as_str).join(", ");
+            bail!("--status: there is no status `{}`\nhint: one of {known}", name(typed));
+        };
+        statuses.push(status);
+    }
+    let time = |flag: &str, typed: &Option<String>, day: Day| {
+        let parsed = typed.as_deref().map(|typed| when::parse(typed, now, day)).transpose();
+        parsed.map_err(|error| anyhow!("{flag}: {error}"))
+    };
+    let (since, until) = (time("--since", &args.since, Day::Begin)?, time("--until", &args.until, Day::End)?);
+    if since > until && until.is_some() {
+        bail!("--since is later than --until: no run can be between them");
+    }
+    for (flag, usd) in [("--min-cost", args.min_cost), ("--max-cost", args.max_cost)] {
+        if usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
+            bail!("{flag}: an amount of dollars is wanted, such as 0.50");
+        }
+    }
+    if args.min_cost.zip(args.max_cost).is_some_and(|(min, max)| min > max) {
+        bail!("--min-cost is above --max-cost: no run can be between them");
+    }
+    Ok(RunQuery {
+        limit: args.limit,
+        offset: 0,
+        workflow: args.workflow.clone(),
+        statuses,
+        since,
+        until,
+        min_cost: args.min_cost,
+        max_cost: args.max_cost,
+        project: args.here.then(|| world.project.display().to_string()),
+        words: args.matching.clone(),
+        of: None,
+    })
+}
+
 pub(super) fn search(
-    _: &World,
-    _: &str,
-    (_run, _workflow): (Option<String>, Option<String>),
-    _: usize,
-    _: bool,
+    world: &World,
+    words: &str,
+    (run, workflow): (Option<String>, Option<String>),
+    limit: usize,
+    json: bool,
 ) -> Result<u8> {
-    bail!("not built yet")
+    if !words.chars().any(char::is_alphanumeric) {
+        bail!("nothing to look for: name a word, as in `synthdev runs search parser`");
+    }
+    let handle = reader(world)?.handle;
+    let run = run.map(|id| handle.ports().store.find(&id)).transpose().map_err(of_store)?;
+    let query = SearchQuery { text: words.to_owned(), limit, run: run.map(|run| run.id), workflow };
+    let found = handle.search(&query, search::WIDTH).map_err(of_store)?;
+    let stdout = std::io::stdout();
+    let painted = stdout.is_terminal() && !json;
+    search::hits(&found, json, (painted, limit), &mut stdout.lock())?;
+    Ok(exit::COMPLETED)
 }
-pub(super) fn diff(_: &World, _: &str, _: &str, _: bool) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn diff(world: &World, first: &str, second: &str, json: bool) -> Result<u8> {
+    let both = reader(world)?.handle.compare(first, second).map_err(of_store)?;
+    diff::diff(&both, json, &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
 }
-pub(super) fn export(_: &World, _: &str, _: Option<&Path>, _: ExportFormat) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn export(world: &World, run: &str, to: Option<&Path>, format: ExportFormat) -> Result<u8> {
+    let handle = reader(world)?.handle;
+    if format == ExportFormat::Markdown {
+        return export_text(&handle, run, to);
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let done = match to {
+        Some(path) => disk::create_large(path, |out| handle.export(run, version, out)),
+        None => handle.export(run, version, &mut std::io::BufWriter::new(std::io::stdout().lock())),
+    };
+    let done = done.map_err(|error| not_written(error, to))?;
+    for line in moved::exported(&done, to.map(|path| path.display().to_string()).as_deref()) {
+        tell(line);
+    }
+    Ok(exit::COMPLETED)
 }
-pub(super) fn import(_: &World, _: &Path) -> Result<u8> {
-    bail!("not built yet")
+
+fn export_text(handle: &Handle, run: &str, to: Option<&Path>) -> Result<u8> {
+    let mut text = Vec::new();
+    markdown::run(&handle.run(run).map_err(of_store)?, &mut text)?;
+    let text = handle.without_keys(String::from_utf8_lossy(&text).into_owned());
+    match to {
+        Some(path) => {
+            disk::create_large(path, |out| out.write_all(text.as_bytes()))
+                .map_err(|error| not_written(error.into(), to))?;
+            tell(format_args!("written to {}", name(&path.display().to_string())));
+        }
+        None => Clean(&mut std::io::stdout().lock()).write_all(text.as_bytes())?,
+    }
+    Ok(exit::COMPLETED)
 }
-pub(super) fn gc(_: &World, (_older, _keep): (Option<u32>, Option<usize>), _: bool, _: bool) -> Result<u8> {
-    bail!("not built yet")
+
+fn not_written(error: BundleError, to: Option<&Path>) -> anyhow::Error {
+    match (error, to) {
+        (BundleError::Store(error), _) => of_store(error),
+        (BundleError::Io(error), Some(path)) if error.kind() == std::io::ErrorKind::AlreadyExists => anyhow!(
+            "{} exists: it was left as it is\nhint: name another file, or remove it first",
+            name(&path.display().to_string())
+        ),
+        (BundleError::Io(error), Some(path)) => {
+            anyhow!("{} cannot be written: {error}", name(&path.display().to_string()))
+        }
+        // a reader that has seen enough is no error
+        (BundleError::Io(error), None) => error.into(),
+        (BundleError::Refused(reason), _) => anyhow!("{reason}"),
+    }
 }
-pub(super) fn du(_: &World, _: bool) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn import(world: &World, file: &Path) -> Result<u8> {
+    let handle = reader(world)?.handle;
+    let shown = name(&file.display().to_string());
+    let refused = |reason: &str| anyhow!("{shown} was not imported: {reason}\nhint: nothing was changed");
+    let mut from = disk::open_large(file, LARGEST).map_err(|error| refused(&error.to_string()))?;
+    let done = handle.import(&mut from).map_err(|error| match error {
+        BundleError::Store(error) => of_store(error),
+        BundleError::Io(error) => refused(&error.to_string()),
+        BundleError::Refused(reason) => refused(&reason),
+    })?;
+    writeln!(Clean(&mut std::io::stdout().lock()), "{}", moved::imported(&done))?;
+    Ok(exit::COMPLETED)
 }

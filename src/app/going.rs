@@ -5,9 +5,11 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
+use super::driving::stay;
 use super::findings;
+use super::loading::load;
 use super::reading::of_store;
-use super::runs::{load, read_script, read_workflow, stay};
+use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::providers::scripted::ScriptedModel;
@@ -103,14 +105,17 @@ fn wired_for(
 }
 
 /// Scripted replies that the run has had are not given again.
-fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
+pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
     let Some(script) = wired.providers.scripted() else { return Ok(()) };
     let record = wired.handle.run(run.as_str()).map_err(of_store)?;
     let mut had = std::collections::BTreeMap::<&str, usize>::new();
     for (_, event) in &record.events {
-        if let RunEvent::Replied { agent, .. } | RunEvent::ContextSummarized { agent, .. } = event {
-            *had.entry(agent.as_str()).or_default() += 1;
-        }
+        let (agent, replies) = match event {
+            RunEvent::Replied { agent, .. } | RunEvent::ContextSummarized { agent, .. } => (agent, 1),
+            RunEvent::ModelFailed { agent, attempts, .. } => (agent, *attempts as usize),
+            _ => continue,
+        };
+        *had.entry(agent.as_str()).or_default() += replies;
     }
     had.into_iter().for_each(|(agent, replies)| script.advance(agent, replies));
     Ok(())
@@ -194,6 +199,8 @@ fn answered(
     }
     match (chosen.as_slice(), results) {
         ([], None) => {}
+        // one that has ended is told so
+        ([], Some(_)) if open.is_empty() => {}
         ([], Some(_)) => bail!("run {run} waits for no answer\nhint: resume it without --results"),
         ([only], Some(results)) => {
             answer_to(only, results, &mut going).map_err(|problem| anyhow!("{problem}"))?;

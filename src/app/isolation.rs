@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
+use super::driving::stay;
+use super::loading::load;
 use super::reading::{of_snapshot, of_store, reader};
-use super::runs::{load, stay};
 use super::wiring;
 use super::world::World;
 use crate::adapters::providers::scripted::ScriptedModel;
@@ -42,21 +43,11 @@ pub(super) fn run(
     let inside = wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script);
     let begun = tree.clone();
     let report = stay(&inside, show, async |handle| handle.start_as(id, spec, Some(begun)).map_err(of_store));
-    match &report {
-        Ok(report) if show.progress => tell_ways(report, &trees, &tree),
-        Ok(_) => {}
-        Err(_) => drop(trees.discard(&tree, false)),
+    if report.is_err() {
+        // nothing was started
+        drop(trees.discard(&tree, false));
     }
     report
-}
-
-fn tell_ways(report: &FinalReport, trees: &GitWorktrees, tree: &Worktree) {
-    let Some(run) = &report.run_id else { return };
-    let changed = trees.changes(tree).map(|files| files.len()).unwrap_or_default();
-    tell(format_args!(
-        "{changed} files changed in {}\nbring them here: synthdev runs merge {run}; throw them away: synthdev runs discard {run}",
-        name(&tree.path)
-    ));
 }
 
 pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Result<u8> {

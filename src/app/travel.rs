@@ -1,37 +1,267 @@
 //! Going back: steps, forks, rewinding, undo, replay, cancel, and why a step was taken.
+//!
+//! Refuses to change files anywhere but in the project that the run worked in, and before its files were shown.
 
-use anyhow::{Result, bail};
+mod files;
+mod set;
 
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, bail};
+
+use self::files::Files;
+use super::findings;
+use super::reading::{of_store, reader};
+use super::runs::{load, read_workflow};
 use super::world::World;
+use crate::cli::travel::Forked;
+use crate::cli::words::{Clean, name};
+use crate::cli::{exit, travel};
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::domain::workflow::Program;
+use crate::engine::why::lines;
+use crate::runtime::handle::Handle;
+use crate::runtime::travel::{Changes, StepPlace, Verdict};
 
 pub(super) struct Fork {
     pub(super) run: String,
     pub(super) at: u32,
     pub(super) set: Vec<String>,
-    pub(super) definition: Option<std::path::PathBuf>,
+    pub(super) definition: Option<PathBuf>,
     pub(super) restore_files: bool,
     pub(super) yes: bool,
     pub(super) json: bool,
 }
 
-pub(super) fn steps(_: &World, _: &str, _: bool) -> Result<u8> {
-    bail!("not built yet")
+pub(super) fn steps(world: &World, run: &str, json: bool) -> Result<u8> {
+    let (handle, run) = find(world, run)?;
+    let steps = handle.steps(&run.id).map_err(of_store)?;
+    travel::steps(&run, &steps, json, &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
 }
-pub(super) fn fork(_: &World, _: &Fork) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn fork(world: &World, fork: &Fork) -> Result<u8> {
+    let set = set::parsed(&fork.set)?;
+    let (handle, run) = find(world, &fork.run)?;
+    let place = handle.step(&run.id, fork.at).map_err(of_store)?;
+    let known = handle.data_before(&run.id, fork.at).map_err(of_store)?;
+    let mut notes = set::unknown(&set, &known);
+    let program = match &fork.definition {
+        None => None,
+        Some(file) => match definition(world, &handle, &run, file)? {
+            Some(program) => Some(program),
+            None => return Ok(exit::USAGE),
+        },
+    };
+    if let (true, Some(tree)) = (fork.restore_files, &run.worktree) {
+        bail!(
+            "run {} worked in a worktree of its own ({}), its fork works in the project: the files of one are not \
+             those of the other\nhint: fork without --restore-files",
+            run.id,
+            name(&tree.path)
+        );
+    }
+    let files = if fork.restore_files {
+        let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
+        let files = Files::of_step(world, &run, &place, &command, "fork without --restore-files")?;
+        if !files.agreed(fork.yes, "not forked")? {
+            return Ok(exit::CANCELLED);
+        }
+        Some(files)
+    } else {
+        notes.extend(files::differ(world, &run, &place));
+        None
+    };
+    let changes = Changes { set, program, files: files.as_ref().map(|files| files.snapshot.clone()) };
+    let mut restored = None;
+    let done = handle.fork(&run.id, fork.at, changes, || files::restore(files.as_ref(), &mut restored));
+    if let (Some(restored), false) = (&restored, fork.json && done.is_ok()) {
+        files::tell(restored);
+    }
+    let new = done.map_err(of_store)?;
+    let forked = Forked {
+        run: &new,
+        of: &run.id,
+        place: &place,
+        restored: restored.as_ref(),
+        notes: &notes,
+        elsewhere: elsewhere(world, &run),
+    };
+    travel::forked(&forked, fork.json, &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
 }
-pub(super) fn rewind(_: &World, _: &str, _: u32, (_keep_files, _yes): (bool, bool)) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn rewind(world: &World, run: &str, to: u32, (keep_files, yes): (bool, bool)) -> Result<u8> {
+    let (handle, run) = find(world, run)?;
+    let place = handle.step(&run.id, to).map_err(of_store)?;
+    if run.progress.status == RunStatus::Running {
+        bail!(
+            "run {} is running: it cannot go back meanwhile\nhint: stop it first, or fork it: synthdev runs fork {} --at {to}",
+            run.id,
+            run.id
+        );
+    }
+    let files = if keep_files {
+        None
+    } else {
+        let command = format!("runs rewind {} --to {to}", run.id);
+        Some(Files::of_step(
+            world,
+            &run,
+            &place,
+            &command,
+            "add --keep-files to leave the files as they are",
+        )?)
+    };
+    let agreed = match &files {
+        Some(files) => files.agreed(yes, "not rewound")?,
+        None => files::confirmed(
+            yes,
+            "not rewound",
+            &format!("go back before step {to} ({})?", name(&place.state)),
+        )?,
+    };
+    if !agreed {
+        return Ok(exit::CANCELLED);
+    }
+    let changes = Changes { files: files.as_ref().map(|files| files.snapshot.clone()), ..Changes::default() };
+    let mut restored = None;
+    let done = handle.rewind(&run.id, to, changes, || files::restore(files.as_ref(), &mut restored));
+    if let Some(restored) = &restored {
+        files::tell(restored);
+    }
+    done.map_err(of_store)?;
+    travel::rewound(&run.id, &place, elsewhere(world, &run), &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
 }
-pub(super) fn undo(_: &World, _: &str, _: bool) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn undo(world: &World, run: &str, yes: bool) -> Result<u8> {
+    let (handle, run) = find(world, run)?;
+    if run.progress.status == RunStatus::Running {
+        bail!(
+            "run {} is running: its files cannot be brought back under its hands\nhint: stop it first",
+            run.id
+        );
+    }
+    if let Some(worktree) = &run.worktree {
+        bail!(
+            "run {} worked in a worktree of its own ({}): the project's files are untouched by it\n\
+             hint: throw its files away with: synthdev runs discard {}",
+            run.id,
+            name(&worktree.path),
+            run.id
+        );
+    }
+    let files = Files::before(world, &run)?;
+    if files.changes.is_empty() {
+        say(&format!("nothing to do: the files are as before run {} (snapshot {})", run.id, files.snapshot))?;
+        return Ok(exit::COMPLETED);
+    }
+    if !files.agreed(yes, "not undone")? {
+        return Ok(exit::CANCELLED);
+    }
+    let _held = handle.hold_files(&run.id, &run.workflow).map_err(of_store)?;
+    let mut restored = None;
+    files::restore(Some(&files), &mut restored).map_err(of_store)?;
+    restored.iter().for_each(files::tell);
+    say(&format!("the files are as before run {}; what it said and did stays in the history", run.id))?;
+    Ok(exit::COMPLETED)
 }
-pub(super) fn replay(_: &World, _: &str, _: bool) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn replay(world: &World, run: &str, json: bool) -> Result<u8> {
+    let (handle, run) = find(world, run)?;
+    let verdict = handle.verify(&run.id).map_err(of_store)?;
+    travel::verdict(&run.id, &verdict, json, &mut std::io::stdout().lock())?;
+    Ok(if matches!(verdict, Verdict::Same { .. }) { exit::COMPLETED } else { exit::FAILED })
 }
-pub(super) fn cancel(_: &World, _: &str) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn cancel(world: &World, run: &str) -> Result<u8> {
+    let (handle, run) = find(world, run)?;
+    handle.cancel(&run.id).map_err(of_store)?;
+    say(&format!("run {} is cancelled", run.id))?;
+    Ok(exit::COMPLETED)
 }
-pub(super) fn why(_: &World, _: &str, _: u32, _: bool) -> Result<u8> {
-    bail!("not built yet")
+
+pub(super) fn why(world: &World, run: &str, step: u32, json: bool) -> Result<u8> {
+    let (handle, run) = find(world, run)?;
+    let why = handle.why(&run.id, step).map_err(of_store)?;
+    if json {
+        writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&why)?)?;
+    } else {
+        say(&lines(&why).join("\n"))?;
+    }
+    Ok(exit::COMPLETED)
+}
+
+fn find(world: &World, run: &str) -> Result<(Handle, RunSummary)> {
+    let handle = reader(world)?.handle;
+    let run = handle.summary(run).map_err(of_store)?;
+    // an isolated run has files of its own: nobody else works there
+    Ok(if run.worktree.is_some() { (handle.sharing(), run) } else { (handle, run) })
+}
+
+/// The project in which the run has to go on, if that is another one.
+fn elsewhere<'a>(world: &World, run: &'a RunSummary) -> Option<&'a str> {
+    (world.project.as_path() != std::path::Path::new(&run.project)).then_some(run.project.as_str())
+}
+
+/// The workflow of the run as it is in a file, checked; `None` if it has errors, which were told.
+fn definition(
+    world: &World,
+    handle: &Handle,
+    run: &RunSummary,
+    file: &std::path::Path,
+) -> Result<Option<Program>> {
+    let record = handle.run(run.id.as_str()).map_err(of_store)?;
+    let agents = record.program.workflows.iter().flat_map(|workflow| &workflow.agents);
+    // a run on scripted replies needs no model, and neither does its fork
+    let scripted = agents.into_iter().any(|agent| agent.choice.provider == "scripted");
+    let overrides = if scripted { world.scripted("the run") } else { world.overrides.clone() };
+    let file = read_workflow(file)?;
+    let (catalog, _) = load(world, overrides, Some(file.clone()))?;
+    if findings::tell_setting_errors(&catalog) {
+        return Ok(None);
+    }
+    let (heads, found) = crate::config::workflow_file::index(&file);
+    let Some(first) = heads.first() else {
+        findings::tell(&catalog, &found);
+        bail!("{} holds no workflow", file.name);
+    };
+    let same = heads.iter().find(|head| head.name == run.workflow).unwrap_or(first);
+    match catalog.check(&same.name) {
+        Ok((program, warnings)) => {
+            findings::tell(&catalog, &warnings);
+            Ok(Some(program))
+        }
+        Err(found) => {
+            findings::tell(&catalog, &found);
+            Ok(None)
+        }
+    }
+}
+
+fn say(text: &str) -> std::io::Result<()> {
+    writeln!(Clean(&mut std::io::stdout().lock()), "{text}")
+}
+
+/// Somewhere a run's files cannot be changed from.
+fn foreign(run: &RunSummary, command: &str) -> anyhow::Error {
+    let project = name(&run.project);
+    if std::path::Path::new(&run.project).is_dir() {
+        return anyhow!(
+            "run {} worked in {project}, not here: its files are not brought back\n\
+             hint: synthdev -C {project} {command}",
+            run.id
+        );
+    }
+    anyhow!(
+        "run {} worked in {project}, which is not on this machine: there are no files to bring back\n\
+         hint: its conversations and data can go back without them",
+        run.id
+    )
+}
+
+fn unstored(place: &StepPlace, run: &RunSummary, why: &str, hint: &str) -> anyhow::Error {
+    anyhow!("the files of step {} of run {} cannot come back: {why}\nhint: {hint}", place.step, run.id)
 }

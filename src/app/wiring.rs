@@ -40,7 +40,8 @@ fn tools(project: &Path, data: &Path, catalog: &Catalog) -> ProjectTools {
         strip_env: usual.strip_env.iter().cloned().chain(secrets).collect(),
         terminal_timeout: Duration::from_secs(settings.terminal_timeout_seconds()),
         output_cap_bytes: settings.output_limit_bytes(),
-        hidden_paths: vec![data.to_owned()],
+        // a worktree lies among our own files; tools do not leave it
+        hidden_paths: if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] },
         ..usual
     })
 }

@@ -13,6 +13,7 @@ use crate::domain::cost::Usage;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
+use crate::domain::snapshot::Worktree;
 use crate::domain::workflow::plain_text;
 use crate::engine::event::{Published, RunEvent};
 use crate::runtime::command::Command;
@@ -46,6 +47,9 @@ pub struct FinalReport {
     pub error: Option<Failure>,
     /// What it waits for, with a token for each.
     pub pauses: Vec<PauseReport>,
+    /// Where it worked, if apart from the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
 }
 
 impl Default for FinalReport {
@@ -62,6 +66,7 @@ impl Default for FinalReport {
             warnings: Vec::new(),
             error: None,
             pauses: Vec::new(),
+            worktree: None,
         }
     }
 }
@@ -134,6 +139,10 @@ pub async fn follow(
     }
     if matches!(report.status, RunStatus::Paused | RunStatus::Failed) {
         report.pauses = pauses(handle, &run);
+    }
+    if let Ok(summary) = handle.summary(run.as_str()) {
+        // a run that was resumed began earlier
+        (report.workflow, report.worktree) = (summary.workflow, summary.worktree);
     }
     for text in leftovers().into_iter().filter(|_| report.pauses.is_empty()) {
         report.warnings.push(serde_json::json!({"code": "unused_reply", "text": text}));
@@ -304,7 +313,11 @@ pub fn ending(report: &FinalReport) -> String {
         lines.extend(go_on(run, report));
         lines.push(format!("run {run}: synthdev runs show {run}"));
     }
-    if let Some(snapshot) = &report.snapshot {
+    if let (Some(run), Some(tree)) = (&report.run_id, &report.worktree) {
+        lines.push(format!("its files are in {} on branch {}", name(&tree.path), name(&tree.branch)));
+        lines.push(format!("bring them here: synthdev runs merge {run}"));
+        lines.push(format!("throw them away: synthdev runs discard {run}"));
+    } else if let Some(snapshot) = &report.snapshot {
         lines.push(format!("undo the file changes: synthdev snapshot restore {snapshot}"));
     }
     lines.join("\n")

@@ -1,32 +1,14 @@
-//! `runs list` and `runs show`.
+//! `runs show`.
+
+mod timeline;
 
 use std::io::{self, Write};
 
-use super::moments;
+use self::timeline::Timeline;
 use super::words::{Clean, cost, name, names, one_line, time, tokens};
-use crate::domain::journal::RunSummary;
+use crate::domain::journal::{OriginKind, RunStatus, RunSummary};
 use crate::domain::workflow::plain_text;
-use crate::engine::event::RunEvent;
 use crate::runtime::history::RunRecord;
-
-/// # Errors
-/// stdout cannot be written.
-pub fn list(runs: &[RunSummary], json: bool, out: &mut dyn Write) -> io::Result<()> {
-    if json {
-        serde_json::to_writer_pretty(&mut *out, runs)?;
-        return writeln!(out);
-    }
-    let out = &mut Clean(out);
-    if runs.is_empty() {
-        return writeln!(out, "no runs yet: synthdev run NAME \"task\", or synthdev demo");
-    }
-    for run in runs {
-        let status = run.progress.status.as_str();
-        let input = one_line(&run.input, 50);
-        writeln!(out, "{}  {}  {status:<11} {:<24} {input}", run.id, time(run.started), name(&run.workflow))?;
-    }
-    Ok(())
-}
 
 /// # Errors
 /// stdout cannot be written.
@@ -46,12 +28,14 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
     let out = &mut Clean(out);
     head(&record.summary, out)?;
     writeln!(out)?;
+    let mut timeline = Timeline::of(&record.answers);
     for (at, event) in &record.events {
-        if let Some(line) = line(event) {
+        for line in timeline.lines(event) {
             writeln!(out, "{}  {line}", &time(*at)[11..])?;
         }
     }
     costs(record, out)?;
+    ways(&record.summary, out)?;
     if !record.open.is_empty() {
         writeln!(out, "\nthis run stopped in the middle; begun and never answered:")?;
         for intent in &record.open {
@@ -71,13 +55,30 @@ fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
         run.definition_hash.get(..12).unwrap_or_default()
     )?;
     writeln!(out, "project    {}", name(&run.project))?;
+    if let Some(worktree) = &run.worktree {
+        writeln!(out, "worktree   {} (branch {})", name(&worktree.path), name(&worktree.branch))?;
+    }
+    if let Some(origin) = &run.origin {
+        let step = origin.step.map(|step| format!(" before step {step}")).unwrap_or_default();
+        let from = match origin.kind {
+            OriginKind::Fork => format!("fork of run {}{step}", origin.run),
+            OriginKind::Import => format!("imported; there it was run {}", origin.run),
+            OriginKind::Child => format!("child of run {}", origin.run),
+        };
+        writeln!(out, "from       {from}")?;
+    }
     writeln!(out, "started    {} UTC", time(run.started))?;
     writeln!(out, "status     {}", progress.status.as_str())?;
     writeln!(out, "input      {}", one_line(&run.input, 200))?;
     writeln!(out, "path       {}", names(&progress.path, " > "))?;
     writeln!(out, "usage      {}, cost {}", tokens(&progress.usage), cost(progress.cost_usd))?;
     if let Some(snapshot) = &progress.snapshot {
-        writeln!(out, "snapshot   {snapshot}   (undo: synthdev snapshot restore {snapshot})")?;
+        let undo = if run.worktree.is_some() {
+            format!("throw its files away: synthdev runs discard {}", run.id)
+        } else {
+            format!("undo: synthdev runs undo {}", run.id)
+        };
+        writeln!(out, "snapshot   {snapshot}   ({undo})")?;
     }
     if let Some(error) = &progress.error {
         writeln!(out, "error      {}: {} {}", error.code, error.title, error.detail)?;
@@ -86,6 +87,36 @@ fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "output     {}", plain_text(output))?;
     }
     Ok(())
+}
+
+/// What it waits for, and how it goes on.
+fn ways(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+    let pauses = &run.progress.pauses;
+    if !pauses.is_empty() {
+        writeln!(out, "\nwaits for")?;
+    }
+    for pause in pauses {
+        let kind = pause.kind.as_ref().map(|kind| format!(" ({})", name(kind))).unwrap_or_default();
+        let (state, reason) = (name(&pause.state), pause.reason.as_str());
+        writeln!(out, "  {state}: {reason}{kind}: {}", one_line(&pause.message, 160))?;
+        if !pause.choices.is_empty() {
+            writeln!(out, "    one of: {}", names(&pause.choices, ", "))?;
+        }
+        if !pause.required_outputs.is_empty() {
+            writeln!(out, "    needs: {}", names(&pause.required_outputs, ", "))?;
+        }
+    }
+    let id = &run.id;
+    match run.progress.status {
+        RunStatus::Paused | RunStatus::Interrupted => writeln!(out, "\ngo on: synthdev resume {id}"),
+        RunStatus::Failed if !pauses.is_empty() => {
+            writeln!(out, "\ntry the state again: synthdev runs retry {id}")
+        }
+        RunStatus::Failed | RunStatus::Cancelled => {
+            writeln!(out, "\ngo back: synthdev runs rewind {id} --to STEP, or runs fork {id} --at STEP")
+        }
+        RunStatus::Running | RunStatus::Completed => Ok(()),
+    }
 }
 
 fn costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
@@ -103,54 +134,4 @@ fn costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// One line of the timeline; `None` for what only a machine wants.
-fn line(event: &RunEvent) -> Option<String> {
-    Some(match event {
-        RunEvent::StateEntered { state, visit, agent, .. } => {
-            let agent = agent.as_ref().map(|agent| format!(" ({})", name(agent))).unwrap_or_default();
-            format!("● {} #{visit}{agent}", name(state))
-        }
-        RunEvent::Transitioned { from, to, .. } => format!("  {} → {}", name(from), name(to)),
-        RunEvent::MessageAdded { author, text, private, .. } => {
-            let kind = if *private { " (private)" } else { "" };
-            format!("  {author:?}{kind}: {}", one_line(text, 120))
-        }
-        RunEvent::ToolStarted { tool, arguments, .. } => {
-            format!("  tool {} {}", name(tool), one_line(&arguments.to_string(), 100))
-        }
-        RunEvent::ToolFinished { tool, ok, summary, .. } => {
-            format!("  {} {}: {}", if *ok { "✓" } else { "✗" }, name(tool), one_line(summary, 100))
-        }
-        RunEvent::ToolRefused { tool, reason, .. } => {
-            format!("  ✗ {} refused: {}", name(tool), one_line(reason, 100))
-        }
-        RunEvent::Decided { agent, tool, arguments } => {
-            format!("  {} decided {} {}", name(agent), name(tool), one_line(&arguments.to_string(), 120))
-        }
-        RunEvent::DataChanged { set, removed, .. } => {
-            let mut changed: Vec<String> = set.keys().cloned().collect();
-            changed.extend(removed.iter().map(|gone| format!("-{gone}")));
-            format!("  common_data: {}", names(&changed, ", "))
-        }
-        RunEvent::Replied { agent, model, usage, duration_ms, .. } => {
-            format!(
-                "  {} answered ({}, {} tokens, {duration_ms} ms)",
-                name(agent),
-                name(model),
-                usage.total()
-            )
-        }
-        RunEvent::ModelFailed { code, reason, .. } => {
-            format!("  model failed [{code}]: {}", one_line(reason, 120))
-        }
-        RunEvent::Warning { text, .. } => format!("  warning: {}", one_line(text, 140)),
-        RunEvent::SnapshotTaken { id, label, .. } => format!("  snapshot {id}: {}", one_line(label, 80)),
-        RunEvent::SnapshotFailed { reason } => format!("  no snapshot: {}", one_line(reason, 120)),
-        RunEvent::ChildStarted { workflow, .. } => format!("  child {} started", name(workflow)),
-        RunEvent::ChildFinished { workflow, .. } => format!("  child {} finished", name(workflow)),
-        RunEvent::Finished { status, .. } => format!("■ {}", status.as_str()),
-        other => return moments::line(other).map(|line| format!("  {line}")),
-    })
 }

@@ -102,6 +102,7 @@ pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
         lenient: fields::flag(node, "lenient", findings).unwrap_or_default(),
         condition_errors_are_false: parts::condition_errors(node, findings),
         snapshot: parts::snapshot(node, findings),
+        isolated: parts::isolated(node, findings),
         span: node.span.clone(),
     })
 }

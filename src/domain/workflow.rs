@@ -82,6 +82,9 @@ pub struct Workflow {
     #[serde(default)]
     pub resume: Option<StateIx>,
     pub snapshot: SnapshotPolicy,
+    /// Runs work in a git worktree of their own (SNAP-13).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub isolated: bool,
     /// The built-in single-agent chat: waits for the person, outlives failed turns.
     pub conversational: bool,
     pub layer: Layer,

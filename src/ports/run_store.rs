@@ -41,6 +41,9 @@ pub trait RunStore: Send + Sync {
     /// Another process has claimed the run, this one never did, or the store cannot be written.
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError>;
 
+    /// Whether this process still is the run's driver; asked after an append was refused.
+    fn drives(&self, run: &RunId) -> bool;
+
     /// Makes everything appended so far survive a power cut, and the words of it findable.
     ///
     /// # Errors
@@ -128,6 +131,12 @@ pub trait RunStore: Send + Sync {
     /// # Errors
     /// One of them is unknown or running, or the store cannot be written.
     fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError>;
+
+    /// What `delete` would free. Nothing is removed.
+    ///
+    /// # Errors
+    /// As `delete`.
+    fn weigh(&self, runs: &[RunId]) -> Result<Freed, StoreError>;
 
     /// # Errors
     /// The store cannot be read.

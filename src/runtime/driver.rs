@@ -76,20 +76,13 @@ impl Driver {
             if let Some(input) = input {
                 self.step(input).into_iter().for_each(|effect| tasks.begin(effect));
             }
+            if self.journal_broken && !self.shared.ports.store.drives(&self.run) {
+                // somebody else took it up: two drivers would do everything twice
+                break;
+            }
         }
+        drop(self.journal.flush());
         true
-    }
-
-    /// Whether lists would show something else. Ten thousand items of a loop, each with states of its own, must not
-    /// write the same long path ten thousand times.
-    fn is_news(&self, progress: &RunProgress) -> bool {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_ref().is_none_or(|last| {
-            last.path.len() != progress.path.len()
-                || last.status != progress.status
-                || last.snapshot != progress.snapshot
-                || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS
-        })
     }
 
     /// One input through the machine. The journal is written before events are seen or effects begin.
@@ -98,11 +91,10 @@ impl Driver {
         let input = self.shared.redactor.clean_data(input);
         let output = self.machine.handle(now, input.clone());
         let boundary = output.events.iter().any(is_boundary);
-        let progress = boundary.then(|| self.machine.progress()).filter(|progress| self.is_news(progress));
-        if progress.is_some() {
-            self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&progress);
-        }
-        let recorded = self.journal.record(now, &input, (&output.effects, &output.events), progress);
+        let (machine, last) = (&self.machine, &self.last);
+        let progress = || news(machine, last);
+        let recorded =
+            self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
         self.note_broken(recorded);
         self.tell(now, output.events);
         output.effects
@@ -158,6 +150,20 @@ impl Drop for Tasks {
     fn drop(&mut self) {
         self.running.values().for_each(AbortHandle::abort);
     }
+}
+
+/// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,
+/// must not write the same long path ten thousand times.
+fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>) -> Option<RunProgress> {
+    let progress = machine.progress();
+    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    let news = last.as_ref().is_none_or(|last| {
+        last.path.len() != progress.path.len()
+            || last.status != progress.status
+            || last.snapshot != progress.snapshot
+            || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS
+    });
+    news.then(|| last.insert(progress).clone())
 }
 
 /// Milliseconds after which the summary row is written although only sums have changed.

@@ -1,12 +1,15 @@
 //! Past runs, read from the store: lists as they are, one run by replaying its journal.
 
+use std::collections::BTreeMap;
+
 use super::handle::Handle;
 use super::reopen;
 use crate::domain::cost::CostLedger;
-use crate::domain::ids::Timestamp;
+use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::journal::{RunQuery, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
+use crate::engine::input::{Answer, Input};
 use crate::ports::run_store::StoreError;
 
 /// One past run, rebuilt.
@@ -17,6 +20,8 @@ pub struct RunRecord {
     pub program: Program,
     pub events: Vec<(Timestamp, RunEvent)>,
     pub ledger: CostLedger,
+    /// What people answered, by the call that asked.
+    pub answers: BTreeMap<CallId, Answer>,
     /// What had begun and never answered: what a crash left open (§1.7).
     pub open: Vec<String>,
 }
@@ -50,6 +55,21 @@ impl Handle {
         let open = story.intents.iter().filter(|(call, _)| !machine.is_over() && waits.contains(call));
         let open = open.map(|(_, body)| body.clone()).collect();
         let program = machine.spec().program.clone();
-        Ok(RunRecord { summary, program, events, ledger: machine.ledger().clone(), open })
+        let answers = answers(story.entries.iter().map(|entry| &entry.input));
+        Ok(RunRecord { summary, program, events, ledger: machine.ledger().clone(), answers, open })
     }
+}
+
+fn answers<'a>(inputs: impl Iterator<Item = &'a Input>) -> BTreeMap<CallId, Answer> {
+    let mut answers = BTreeMap::new();
+    for input in inputs {
+        match input {
+            Input::Answered { call, answer } => {
+                answers.insert(*call, answer.clone());
+            }
+            Input::Resumed(resumed) => answers.extend(resumed.answers.iter().cloned()),
+            _ => {}
+        }
+    }
+    answers
 }

@@ -23,13 +23,14 @@ pub(super) struct Journal {
     run: RunId,
     store: Arc<dyn RunStore>,
     held: Vec<Row>,
-    progress: Option<RunProgress>,
+    /// Lists may show something else since the last write.
+    boundary: bool,
     flushed: Timestamp,
 }
 
 impl Journal {
     pub(super) fn new(run: RunId, store: Arc<dyn RunStore>) -> Self {
-        Self { run, store, held: Vec::new(), progress: None, flushed: Timestamp(0) }
+        Self { run, store, held: Vec::new(), boundary: false, flushed: Timestamp(0) }
     }
 
     /// # Errors
@@ -39,18 +40,19 @@ impl Journal {
         at: Timestamp,
         input: &Input,
         (effects, events): (&[Effect], &[RunEvent]),
-        progress: Option<RunProgress>,
+        boundary: bool,
+        progress: &dyn Fn() -> Option<RunProgress>,
     ) -> Result<(), StoreError> {
         rows(at, input, effects, events, &mut self.held)?;
-        if progress.is_some() {
-            self.progress = progress;
-        }
+        self.boundary |= boundary;
         let late = at.0.saturating_sub(self.flushed.0) >= LONGEST_HELD_MS;
         if can_wait(input, effects) && !late && self.held.len() < MOST_HELD {
             return Ok(());
         }
         self.flushed = at;
-        self.flush()
+        let progress = std::mem::take(&mut self.boundary).then(progress).flatten();
+        let rows = std::mem::take(&mut self.held);
+        self.store.append(&self.run, &rows, progress.as_ref())
     }
 
     /// Calls that are made once more.
@@ -66,9 +68,13 @@ impl Journal {
         if rows.is_empty() { Ok(()) } else { self.store.append(&self.run, &rows, None) }
     }
 
-    fn flush(&mut self) -> Result<(), StoreError> {
+    /// Writes what waits; the run is left.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub(super) fn flush(&mut self) -> Result<(), StoreError> {
         let rows = std::mem::take(&mut self.held);
-        self.store.append(&self.run, &rows, self.progress.take().as_ref())
+        if rows.is_empty() { Ok(()) } else { self.store.append(&self.run, &rows, None) }
     }
 }
 
@@ -102,7 +108,7 @@ fn can_wait(input: &Input, effects: &[Effect]) -> bool {
 }
 
 /// Scripts have no effect outside the machine, so they need no intent; nor do questions.
-fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row> {
+pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row> {
     let (call, mut body): (&CallId, _) = match effect {
         Effect::TakeSnapshot { call, label, .. } => {
             (call, json!({"effect": "take_snapshot", "label": label}))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::digest;
-use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use super::{digest, journal};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind, RunHeader};
 use crate::domain::tool::Foreseen;
 use crate::engine::event::RunEvent;
@@ -21,6 +21,17 @@ pub(super) struct Entry {
     pub(super) at: Timestamp,
     pub(super) input: Input,
     pub(super) digest: Option<u64>,
+    /// What it led to, as it was written down: calls with their intents.
+    pub(super) intents: Vec<(CallId, String)>,
+}
+
+/// An input whose events are not those that were recorded.
+pub(super) struct Divergence {
+    pub(super) index: usize,
+    pub(super) events: Vec<RunEvent>,
+    /// What was asked for then, and what is now.
+    pub(super) recorded: Vec<String>,
+    pub(super) intents: Vec<String>,
 }
 
 /// The rows of a run, understood.
@@ -42,17 +53,6 @@ pub(super) struct Standing {
     pub(super) machine: crate::engine::machine::Machine,
     pub(super) events: Vec<(Timestamp, RunEvent)>,
     pub(super) pending: Vec<Pending>,
-}
-
-/// Where a step begins.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StepPlace {
-    pub step: u32,
-    pub state: String,
-    /// Inputs up to and with the one that entered it.
-    pub kept: usize,
-    /// The files as they were then, as far as they were stored.
-    pub files: Option<SnapshotId>,
 }
 
 /// # Errors
@@ -84,6 +84,9 @@ pub(super) fn understand(header: RunHeader, rows: Vec<Row>) -> Result<Story, Sto
         match (row.kind, row.call) {
             (RowKind::Intent, Some(call)) => {
                 *story.attempts.entry(call).or_insert(0) += 1;
+                if let Some(entry) = story.entries.last_mut() {
+                    entry.intents.push((call, row.body.clone()));
+                }
                 story.intents.push((call, row.body));
             }
             (RowKind::Begun, Some(call)) => {
@@ -91,7 +94,12 @@ pub(super) fn understand(header: RunHeader, rows: Vec<Row>) -> Result<Story, Sto
             }
             (RowKind::Input, _) => {
                 let input = parse("journal", &row.body)?;
-                story.entries.push(Entry { at: row.at, input, digest: row.digest });
+                if matches!(input, Input::Returned(_)) {
+                    // what had begun there is not what begins under the same ids from now on
+                    (story.attempts, story.begun) = (BTreeMap::new(), BTreeMap::new());
+                    story.intents.clear();
+                }
+                story.entries.push(Entry { at: row.at, input, digest: row.digest, intents: Vec::new() });
             }
             (RowKind::Intent | RowKind::Begun, None) => {}
         }
@@ -124,49 +132,8 @@ impl Story {
         Standing { machine: ended.machine, events: ended.events, pending: ended.pending }
     }
 
-    /// Every state that was entered, in order: the n-th is step n.
-    pub(super) fn steps(&self) -> Vec<StepPlace> {
-        let mut tape = Tape::new(Arc::clone(&self.spec));
-        let mut steps: Vec<(StepPlace, Option<CallId>)> = Vec::new();
-        let mut taken: BTreeMap<CallId, SnapshotId> = BTreeMap::new();
-        let mut asked = None;
-        for (at, entry) in self.entries.iter().enumerate() {
-            if let Input::SnapshotTaken { call, info } = &entry.input {
-                taken.insert(*call, info.id.clone());
-            }
-            let next = self.entries.get(at + 1).map(|entry| &entry.input);
-            let entered: Vec<String> = tape
-                .feed(entry.at, entry.input.clone(), next)
-                .iter()
-                .filter_map(|(_, event)| match event {
-                    RunEvent::StateEntered { state, .. } => Some(state.clone()),
-                    _ => None,
-                })
-                .collect();
-            asked = tape.machine.snapshot_asked().or(asked);
-            for state in entered {
-                let step = u32::try_from(steps.len() + 1).unwrap_or(u32::MAX);
-                steps.push((StepPlace { step, state, kept: at + 1, files: None }, asked));
-            }
-        }
-        // the newest one that was asked for by then and was taken, if a little later
-        let files = |asked: Option<CallId>| taken.range(..=asked?).next_back().map(|(_, id)| id.clone());
-        steps.into_iter().map(|(step, asked)| StepPlace { files: files(asked), ..step }).collect()
-    }
-
-    /// # Errors
-    /// There are fewer steps.
-    pub(super) fn step(&self, step: u32) -> Result<StepPlace, StoreError> {
-        let steps = self.steps();
-        let found = step.checked_sub(1).and_then(|at| steps.get(at as usize));
-        found.cloned().ok_or_else(|| StoreError {
-            message: format!("run {} has no step {step}: its steps are 1 to {}", self.header.id, steps.len()),
-            hint: Some(format!("`synthdev runs show {}` numbers them", self.header.id)),
-        })
-    }
-
     /// The first input whose events are not those that were recorded.
-    pub(super) fn divergence(&self) -> Option<(usize, Vec<RunEvent>)> {
+    pub(super) fn divergence(&self) -> Option<Divergence> {
         let mut found = None;
         self.play_until(self.entries.len(), |at, entry, events| {
             // a run that went back stands still in the middle of the input before
@@ -177,7 +144,15 @@ impl Story {
             }
             found.is_none()
         });
-        found
+        let (index, events) = found?;
+        let entry = self.entries.get(index)?;
+        let mut machine = self.play_until(index, |_, _, _| true).machine;
+        // calls that were only made again were asked for by an earlier input
+        let fresh = entry.intents.iter().filter(|(call, _)| !machine.awaits(*call));
+        let recorded = fresh.map(|(_, body)| body.clone()).collect();
+        let effects = machine.handle(entry.at, entry.input.clone()).effects;
+        let intents = effects.iter().filter_map(|effect| Some(journal::intent(entry.at, effect, 1)?.body));
+        Some(Divergence { index, events, recorded, intents: intents.collect() })
     }
 }
 

@@ -2,21 +2,25 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::handle::Handle;
 use super::journal;
-pub use super::reopen::StepPlace;
-use super::reopen::{self, Story};
+use super::reopen::{self, Divergence, Story};
+pub use super::steps::StepPlace;
 use crate::domain::cost::CostEntry;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{Origin, OriginKind, Row, RowKind, RunHeader, RunStatus};
+use crate::domain::lock::Holder;
+use crate::domain::snapshot::SnapshotInfo;
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
 use crate::engine::input::{Input, Returned};
 use crate::engine::machine::Machine;
 use crate::engine::replay::Tape;
 use crate::engine::spec::MACHINE_VERSION;
+use crate::engine::why::{Why, why};
+use crate::ports::lock::{Guard, LockError};
 use crate::ports::run_store::StoreError;
 
 /// What is different from the step on.
@@ -34,12 +38,21 @@ pub struct Changes {
 pub enum Verdict {
     /// As many inputs led to as many events, the same as then.
     Same { inputs: usize, events: usize },
-    /// The first input that leads to something else now.
-    Differs { input: usize, at: Timestamp, what: Box<Input>, recorded: Vec<String>, now: Vec<RunEvent> },
+    /// The first input that leads to something else now, counted from 1. Of the events that were recorded only a
+    /// fingerprint is kept; what was asked for then and is asked for now is there as JSON texts.
+    Differs {
+        input: usize,
+        at: Timestamp,
+        what: Box<Input>,
+        recorded: Vec<String>,
+        asked: Vec<String>,
+        now: Vec<RunEvent>,
+    },
 }
 
 impl Handle {
-    /// Every state that the run entered, in order; the n-th is step n.
+    /// Every state that the run entered, in order: the n-th is step n. If it went back and did not go on yet, the
+    /// step before which it stands comes after those, with visit 0.
     ///
     /// # Errors
     /// Unknown or unreadable.
@@ -53,17 +66,52 @@ impl Handle {
         self.story(run)?.step(step)
     }
 
-    /// A new run that stands before a step of another one with its conversations and data as they were; the other
-    /// one stays. `resume` sets it going.
+    /// Why the run took a step.
     ///
     /// # Errors
-    /// There is no such step, the new definition does not fit, or the store cannot be written. Nothing was written.
-    pub fn fork(&self, run: &RunId, step: u32, changes: Changes) -> Result<RunId, StoreError> {
+    /// As `step`.
+    pub fn why(&self, run: &RunId, step: u32) -> Result<Why, StoreError> {
+        let story = self.story(run)?;
+        let place = story.step(step)?;
+        let inputs: Vec<(Timestamp, Input)> =
+            story.entries.iter().map(|entry| (entry.at, entry.input.clone())).collect();
+        why(Arc::clone(&story.spec), &inputs, step).ok_or_else(|| StoreError {
+            message: format!("run {run} stands before step {step} ({}) and did not take it yet", place.state),
+            hint: Some(format!("synthdev resume {run}")),
+        })
+    }
+
+    /// `common_data` as it was when a step began: of the workflow whose state that is.
+    ///
+    /// # Errors
+    /// As `step`, or the run was made by another version.
+    pub fn data_before(&self, run: &RunId, step: u32) -> Result<Map<String, Value>, StoreError> {
+        let story = self.story(run)?;
+        Ok(up_to(&story, &story.step(step)?)?.0.machine.data())
+    }
+
+    /// A new run that stands before a step of another one with its conversations and data as they were; the other
+    /// one stays. `resume` sets it going. `restore` brings the files back to `changes.files`, if that is wanted: it is
+    /// called when all else was judged, with nobody else at work in the project.
+    ///
+    /// # Errors
+    /// There is no such step, the new definition does not fit, the files cannot be brought back, or the store cannot
+    /// be written. Nothing was written.
+    pub fn fork(
+        &self,
+        run: &RunId,
+        step: u32,
+        changes: Changes,
+        restore: impl FnOnce() -> Result<(), StoreError>,
+    ) -> Result<RunId, StoreError> {
         let story = self.story(run)?;
         let place = story.step(step)?;
         let new = self.draw_run_id();
         let (mut tape, mut rows) = up_to(&story, &place)?;
-        let returned = self.returned(&place, changes, Some(run.clone()), Vec::new());
+        let files = changes.files.is_some();
+        let taken = answered_later(&story, &place, &tape);
+        let returned =
+            Returned { fork_of: Some(run.clone()), taken, ..self.returned(&place, changes, Vec::new()) };
         let (machine, row) = self.stand(&mut tape, returned)?;
         rows.extend(row);
         let hash = machine.spec().program.hash.clone();
@@ -75,52 +123,87 @@ impl Handle {
             worktree: None,
             ..story.header
         };
+        let _held = if files { self.hold_files(&new, &header.workflow)? } else { None };
+        restore()?;
         self.ports().store.import(&header, &rows, &machine.progress())?;
         Ok(new)
     }
 
     /// The run itself stands before one of its steps again; what came later no longer counts, but stays paid.
+    /// `restore`: as for `fork`.
     ///
     /// # Errors
-    /// A living process drives it, there is no such step, or the store cannot be written. Nothing was written.
-    pub fn rewind(&self, run: &RunId, step: u32, changes: Changes) -> Result<(), StoreError> {
+    /// A living process drives it, there is no such step, the files cannot be brought back, or the store cannot be
+    /// written. Nothing was written.
+    pub fn rewind(
+        &self,
+        run: &RunId,
+        step: u32,
+        changes: Changes,
+        restore: impl FnOnce() -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let store = Arc::clone(&self.ports().store);
         let before = store.claim(run)?;
-        let done = self.rewind_claimed(run, step, changes);
+        let done = self.rewind_claimed(run, step, changes, restore);
         if done.is_err() {
             self.give_back(run, before.progress);
         }
         done
     }
 
-    fn rewind_claimed(&self, run: &RunId, step: u32, changes: Changes) -> Result<(), StoreError> {
+    fn rewind_claimed(
+        &self,
+        run: &RunId,
+        step: u32,
+        changes: Changes,
+        restore: impl FnOnce() -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let story = self.story(run)?;
         let place = story.step(step)?;
         let (mut tape, _) = up_to(&story, &place)?;
-        let spent = story
-            .play()
-            .machine
-            .ledger()
-            .entries
-            .get(tape.machine.ledger().entries.len()..)
-            .map(<[_]>::to_vec);
-        let returned = self.returned(&place, changes, None, spent.unwrap_or_default());
+        let standing = story.play();
+        let spent = standing.machine.ledger().entries.get(tape.machine.ledger().entries.len()..);
+        let files = changes.files.is_some();
+        let taken = answered_later(&story, &place, &tape);
+        let spent = spent.map(<[_]>::to_vec).unwrap_or_default();
+        let returned = Returned { taken, ..self.returned(&place, changes, spent) };
         let (machine, rows) = self.stand(&mut tape, returned)?;
+        let _held = if files { self.hold_files(run, &story.header.workflow)? } else { None };
+        restore()?;
         let store = &self.ports().store;
         store.append(run, &rows, Some(&machine.progress()))?;
         store.revoke_tokens(run)
     }
 
-    fn returned(
-        &self,
-        place: &StepPlace,
-        changes: Changes,
-        fork_of: Option<RunId>,
-        spent: Vec<CostEntry>,
-    ) -> Returned {
+    /// Keeps runs from working in the project while its files are brought back.
+    ///
+    /// # Errors
+    /// One works there.
+    pub fn hold_files(&self, run: &RunId, workflow: &str) -> Result<Option<Guard>, StoreError> {
+        let Some(lock) = &self.ports().lock else { return Ok(None) };
+        let (pid, since) = (self.shared.options.pid, self.ports().clock.now());
+        let holder = Holder { run: run.clone(), workflow: workflow.to_owned(), pid, since };
+        lock.try_lock(&holder).map(Some).map_err(|error| match error {
+            LockError::Held(_) => StoreError {
+                message: format!("{error}: its files cannot be brought back under its hands"),
+                hint: Some("wait for it to end, or cancel it".to_owned()),
+            },
+            LockError::Io { message, hint } => StoreError { message, hint },
+        })
+    }
+
+    fn returned(&self, place: &StepPlace, changes: Changes, spent: Vec<CostEntry>) -> Returned {
         let Changes { set, program, files } = changes;
         let (step, kept) = (place.step, place.kept);
-        self.shared.redactor.clean_data(Returned { step, kept, fork_of, set, program, spent, files })
+        self.shared.redactor.clean_data(Returned {
+            step,
+            kept,
+            set,
+            program,
+            spent,
+            files,
+            ..Returned::default()
+        })
     }
 
     /// The machine before the step, with its changes, and the row that says so.
@@ -189,13 +272,11 @@ impl Handle {
     /// Unknown or unreadable, or made by another version.
     pub fn verify(&self, run: &RunId) -> Result<Verdict, StoreError> {
         let story = self.story(run)?;
-        if let Some((input, now)) = story.divergence() {
-            let entry = &story.entries[input];
-            let call = entry.input.answers();
-            let recorded = story.intents.iter().filter(|(asked, _)| Some(*asked) > call);
-            let recorded = recorded.take(3).map(|(_, body)| body.clone()).collect();
+        if let Some(Divergence { index, events, recorded, intents }) = story.divergence() {
+            let entry = &story.entries[index];
             let what = Box::new(entry.input.clone());
-            return Ok(Verdict::Differs { input: input + 1, at: entry.at, what, recorded, now });
+            let (input, at) = (index + 1, entry.at);
+            return Ok(Verdict::Differs { input, at, what, recorded, asked: intents, now: events });
         }
         let inputs = story.entries.len();
         Ok(Verdict::Same { inputs, events: story.play().events.len() })
@@ -204,6 +285,15 @@ impl Handle {
     fn story(&self, run: &RunId) -> Result<Story, StoreError> {
         reopen::read(&*self.ports().store, run)
     }
+}
+
+/// The snapshot that was on its way when the step began, if it was taken later.
+fn answered_later(story: &Story, place: &StepPlace, tape: &Tape) -> Option<SnapshotInfo> {
+    let asked = tape.machine.snapshot_asked()?;
+    story.entries.iter().skip(place.kept).find_map(|entry| match &entry.input {
+        Input::SnapshotTaken { call, info } if *call == asked => Some(info.clone()),
+        _ => None,
+    })
 }
 
 /// A machine that stands before the step, and the rows that led there.

@@ -1,52 +1,84 @@
 //! What a search can find of an input: messages, calls and results of tools, variables (HIST-3).
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::message::ToolCall;
 use crate::domain::workflow::plain_text;
 use crate::engine::input::{Answer, Input};
 
+/// Whose words they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordsKind {
+    /// What the run was started with.
+    Input,
+    Message,
+    ToolCall,
+    ToolResult,
+    Variable,
+    /// What a person said or answered.
+    Person,
+    Error,
+}
+
+/// A text of an input; `name` is the tool's or the variable's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Part {
+    pub(super) kind: WordsKind,
+    pub(super) name: Option<String>,
+    pub(super) text: String,
+}
+
 /// `None`: nothing that a person would look for.
-pub fn of(input: &Input) -> Option<String> {
-    let mut words = String::new();
-    let mut add = |text: &str| {
-        if !text.trim().is_empty() {
-            if !words.is_empty() {
-                words.push('\n');
-            }
-            words.push_str(text);
-        }
-    };
+pub(super) fn of(input: &Input) -> Option<String> {
+    let parts = parts(input);
+    let texts = parts.iter().flat_map(|part| part.name.iter().chain([&part.text]));
+    let texts: Vec<&str> = texts.map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// In the order in which they are indexed.
+pub(super) fn parts(input: &Input) -> Vec<Part> {
+    let one = |kind, text: &str| vec![Part { kind, name: None, text: text.to_owned() }];
     match input {
         Input::Replied { reply, .. } => {
-            add(&reply.text);
-            for ToolCall { name, arguments, .. } in &reply.tool_calls {
-                add(name);
-                add(arguments);
-            }
+            let mut parts = one(WordsKind::Message, &reply.text);
+            parts.extend(reply.tool_calls.iter().map(|ToolCall { name, arguments, .. }| Part {
+                kind: WordsKind::ToolCall,
+                name: Some(name.clone()),
+                text: arguments.clone(),
+            }));
+            parts
         }
-        Input::ToolDone { outcome, .. } => add(&outcome.content),
+        Input::ToolDone { outcome, .. } => one(WordsKind::ToolResult, &outcome.content),
         Input::Evaluated { outcome, .. } => {
-            for (key, value) in &outcome.patch.set {
-                add(key);
-                add(&plain_text(value));
-            }
+            let set = outcome.patch.set.iter();
+            set.map(|(key, value)| Part {
+                kind: WordsKind::Variable,
+                name: Some(key.clone()),
+                text: plain_text(value),
+            })
+            .collect()
         }
-        Input::Said { text } | Input::Answered { answer: Answer::Text { text }, .. } => add(text),
-        Input::Answered { answer: Answer::Value { value }, .. } => add(&plain_text(value)),
-        Input::ModelFailed { error, .. } => add(&error.to_string()),
-        Input::ScriptFailed { error, .. } => add(&error.message),
+        Input::Said { text } => one(WordsKind::Person, text),
+        Input::Answered { answer, .. } => {
+            answered(answer).map_or_else(Vec::new, |text| one(WordsKind::Person, &text))
+        }
+        Input::ModelFailed { error, .. } => one(WordsKind::Error, &error.to_string()),
+        Input::ScriptFailed { error, .. } => one(WordsKind::Error, &error.message),
         Input::Resumed(resumed) => {
-            for (_, answer) in &resumed.answers {
-                match answer {
-                    Answer::Text { text } => add(text),
-                    Answer::Value { value: Value::String(text) } => add(text),
-                    Answer::Value { value } => add(&value.to_string()),
-                    _ => {}
-                }
-            }
+            let answers = resumed.answers.iter().filter_map(|(_, answer)| answered(answer));
+            answers.flat_map(|text| one(WordsKind::Person, &text)).collect()
         }
-        _ => {}
+        _ => Vec::new(),
     }
-    (!words.is_empty()).then_some(words)
+}
+
+fn answered(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Text { text } | Answer::Value { value: Value::String(text) } => Some(text.clone()),
+        Answer::Value { value } => Some(plain_text(value)),
+        Answer::Continue | Answer::Stop => None,
+    }
 }

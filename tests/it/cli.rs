@@ -1,5 +1,6 @@
 //! The binary from outside: arguments, streams, exit codes and files, each test in a world of its own.
 
+mod archive;
 mod checking;
 mod contract;
 mod crash;
@@ -12,6 +13,7 @@ mod help;
 mod new;
 mod printable;
 mod real_http;
+mod resume;
 mod schema;
 mod scripts;
 mod secrets;
@@ -21,5 +23,6 @@ mod shipped;
 mod simulate;
 mod snapshots;
 mod steps;
+mod travel;
 mod trust;
 pub(crate) mod world;

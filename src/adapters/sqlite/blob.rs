@@ -1,5 +1,7 @@
 //! Long texts and definitions: stored once by content hash, removed with the last run that uses them.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
@@ -37,6 +39,23 @@ pub(super) fn remove_orphan(transaction: &Connection, hash: &str) -> rusqlite::R
         bytes = u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
     }
     Ok(bytes)
+}
+
+/// The bytes of a text that only these runs use; 0 if others do.
+pub(super) fn weigh(connection: &Connection, hash: &str, runs: &HashSet<i64>) -> rusqlite::Result<u64> {
+    let mut users = connection.prepare_cached(
+        "SELECT key FROM runs WHERE spec = ?1 UNION SELECT run FROM rows WHERE blob = ?1 AND blob IS NOT NULL",
+    )?;
+    let mut users = users.query([hash])?;
+    while let Some(row) = users.next()? {
+        if !runs.contains(&row.get(0)?) {
+            return Ok(0);
+        }
+    }
+    let bytes: i64 = connection
+        .prepare_cached("SELECT coalesce(sum(length(bytes)), 0) FROM blobs WHERE hash = ?1")?
+        .query_row([hash], |row| row.get(0))?;
+    Ok(u64::try_from(bytes).unwrap_or(0))
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {

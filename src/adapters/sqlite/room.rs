@@ -1,12 +1,13 @@
 //! Removing runs, and how much room the history takes.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use rusqlite::{Connection, Transaction};
 
 use super::claim::driver_of;
 use super::refusal::{Outcome, Refusal};
-use super::write::{Writer, begin};
+use super::write::{Writer, begin, key_of};
 use super::{blob, sync, words};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{Freed, RunStatus, Space};
@@ -47,6 +48,25 @@ impl Writer {
     }
 }
 
+/// What removing them would free; runs that are gone weigh nothing. Nobody waits for it.
+pub(super) fn weigh(connection: &Connection, runs: &[RunId]) -> rusqlite::Result<Freed> {
+    let moment = connection.unchecked_transaction()?;
+    let mut keys = HashSet::new();
+    for run in runs {
+        keys.extend(key_of(&moment, run)?);
+    }
+    let mut freed = Freed { runs: keys.len(), bytes: 0 };
+    let mut texts = HashSet::new();
+    for key in &keys {
+        freed.bytes += row_bytes(&moment, *key)?;
+        texts.extend(blob::of_run(&moment, *key)?);
+    }
+    for text in &texts {
+        freed.bytes += blob::weigh(&moment, text, &keys)?;
+    }
+    Ok(freed)
+}
+
 /// `space` of a database that exists.
 pub(super) fn space(connection: &Connection, path: &Path) -> rusqlite::Result<Space> {
     let moment = connection.unchecked_transaction()?;
@@ -82,17 +102,21 @@ fn removable(transaction: &Transaction<'_>, run: &RunId) -> Outcome<i64> {
 /// The run with all that hangs on it; the bytes of its rows and of the texts that only it used.
 fn remove(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<u64> {
     let texts = blob::of_run(transaction, key)?;
-    let rows: i64 = transaction
-        .prepare_cached("SELECT coalesce(sum(octet_length(body)), 0) FROM rows WHERE run = ?1")?
-        .query_row([key], |row| row.get(0))?;
+    let rows = row_bytes(transaction, key)?;
     words::forget(transaction, key)?;
     // rows, progress, tokens and the mark of the index go with it
     transaction.prepare_cached("DELETE FROM runs WHERE key = ?1")?.execute([key])?;
-    let mut bytes = size(rows);
+    let mut bytes = rows;
     for text in &texts {
         bytes += blob::remove_orphan(transaction, text)?;
     }
     Ok(bytes)
+}
+
+fn row_bytes(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached("SELECT coalesce(sum(octet_length(body)), 0) FROM rows WHERE run = ?1")?
+        .query_row([key], |row| row.get(0).map(size))
 }
 
 fn size(number: i64) -> u64 {

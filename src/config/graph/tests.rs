@@ -102,6 +102,7 @@ impl Sketch {
             lenient: false,
             resume: None,
             snapshot: SnapshotPolicy::default(),
+            isolated: false,
             conversational: false,
             layer: Layer::User,
             place: Place::default(),

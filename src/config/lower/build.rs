@@ -59,6 +59,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
         lenient: form.lenient,
         resume: form.states.iter().position(|state| state.name.value == "resume").map(StateIx),
         snapshot: form.snapshot,
+        isolated: form.isolated,
         conversational: false,
         layer: file.layer,
         place,

@@ -140,6 +140,14 @@ const WORKFLOW_FIELDS: &[Field] = &[
         ]),
         "Whether the project's files are stored before an agent can change them.",
     ),
+    field(
+        "isolation",
+        Words(&[
+            ("none", "A run works in the project itself, alone (default)."),
+            ("worktree", "A run works in a git worktree on a branch of its own, until it is merged."),
+        ]),
+        "Where a run works.",
+    ),
 ];
 
 const PARAMETER_FIELDS: &[Field] = &[

@@ -81,6 +81,7 @@ pub struct WorkflowForm {
     pub lenient: bool,
     pub condition_errors_are_false: bool,
     pub snapshot: SnapshotPolicy,
+    pub isolated: bool,
     pub span: Range<usize>,
 }
 

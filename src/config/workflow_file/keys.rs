@@ -31,6 +31,7 @@ pub(super) const WORKFLOW: Keys = Keys {
         "on_condition_error",
         "lenient",
         "snapshot",
+        "isolation",
         "script_file",
     ],
     later: &["schedule"],

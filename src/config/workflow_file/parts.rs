@@ -122,6 +122,12 @@ pub(super) fn condition_errors(node: &Node, findings: &mut Findings<'_>) -> bool
     choice(node, "on_condition_error", &words, findings).is_some_and(|found| found.value)
 }
 
+/// Whether a run has files of its own.
+pub(super) fn isolated(node: &Node, findings: &mut Findings<'_>) -> bool {
+    let words = [("none", false), ("worktree", true)];
+    choice(node, "isolation", &words, findings).is_some_and(|found| found.value)
+}
+
 pub(super) fn snapshot(node: &Node, findings: &mut Findings<'_>) -> SnapshotPolicy {
     let words = [
         ("auto", SnapshotPolicy::Auto),

@@ -19,7 +19,7 @@ pub struct Origin {
 pub enum OriginKind {
     /// Began with a part of the other run's journal.
     Fork,
-    /// Came from a file; `run` is its id there.
+    /// Came from a file; `run` and `step` are what it came from there, or its own id if it came from nothing.
     Import,
     /// Was started by a state of the other run.
     Child,

@@ -38,6 +38,9 @@ impl Machine {
 
     /// Runs until every lane waits for something outside.
     pub(super) fn settle(&mut self) {
+        if self.halted {
+            return;
+        }
         loop {
             while let Some(target) = self.lane.jump.take() {
                 if self.halt == Some(self.entered + 1) {

@@ -131,7 +131,7 @@ impl Machine {
     /// Esc: a chat goes back to waiting, anything else ends. Open calls are closed with an answer, partial
     /// text stays, marked.
     pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) {
-        self.parked = false;
+        (self.parked, self.halted) = (false, false);
         if self.lane.phase == Phase::Ending {
             // The work is done; only a snapshot was still on its way.
             return self.end();

@@ -21,6 +21,10 @@ impl Machine {
             let again = again.into_iter().map(|(call, _)| call).collect();
             return self.emit(RunEvent::Resumed { present, again, definition: None, notes: Vec::new() });
         }
+        if self.halted {
+            // the questions of other lanes are shown first, and must not make it forget which state comes next
+            self.ready.push_front(self.lane.id);
+        }
         (self.parked, self.stopping, self.halted) = (false, false, false);
         for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
             lane.shown = false;

@@ -16,8 +16,14 @@ impl Machine {
         self.halted
     }
 
+    /// `common_data` where the run stands: of the workflow whose state comes next.
+    pub fn data(&self) -> Map<String, Value> {
+        self.frame().map(|frame| Map::clone(&frame.data)).unwrap_or_default()
+    }
+
     pub(super) fn on_returned(&mut self, returned: Returned) {
-        let Returned { step, fork_of, set, program, spent, files, .. } = returned;
+        let Returned { step, fork_of, set, program, spent, files, taken, .. } = returned;
+        self.halt = None;
         if let Some(program) = program {
             // the driver has tried it on a copy before it wrote this down
             let _ = self.upgrade(program);
@@ -28,11 +34,16 @@ impl Machine {
         }
         let state = self.lane.jump.map(|target| self.name_of(target)).unwrap_or_default();
         self.emit(RunEvent::Returned { step, state, fork_of: fork_of.clone(), files });
+        if let Some((call, info)) = self.snapshot_asked().zip(taken) {
+            self.on_snapshot_taken(call, info);
+        }
         self.change(set);
         if fork_of.is_some() {
             // a fork is a run of its own: it is undone to where it begins
-            (self.before, self.fresh) = (None, true);
+            self.before = None;
         }
+        // while it stands still, somebody may change the files
+        self.fresh = true;
         (self.status, self.error, self.result, self.parked) = (RunStatus::Paused, None, None, true);
     }
 

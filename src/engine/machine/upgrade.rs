@@ -64,6 +64,13 @@ impl Machine {
         Ok(notes)
     }
 
+    /// What is different between two definitions, in the words of `upgrade`; no run stands anywhere.
+    pub fn differences(old: &Program, new: &Program) -> Vec<String> {
+        let mut notes = differences::between(old, new, &Names::new(old, new));
+        once(&mut notes);
+        notes
+    }
+
     fn move_to(&mut self, old: &RunSpec, spec: Arc<RunSpec>, names: &Names) {
         let branches: BTreeSet<u64> =
             self.all_lanes().into_iter().filter(|lane| self.is_branch(lane)).map(|lane| lane.id).collect();

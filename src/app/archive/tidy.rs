@@ -1,0 +1,73 @@
+//! What the history takes, and removing old runs. Nothing is removed unless it is asked for with `--yes`.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::app::reading::{of_store, reader};
+use crate::app::world::World;
+use crate::cli::archive::sizes::{self, Old, Taken};
+use crate::cli::exit;
+use crate::cli::words::tell;
+use crate::domain::journal::{RunQuery, RunSummary};
+
+const MS_OF_DAY: i64 = 86_400_000;
+
+pub(in crate::app) fn gc(
+    world: &World,
+    (older, keep): (Option<u32>, Option<usize>),
+    yes: bool,
+    json: bool,
+) -> Result<u8> {
+    if older.is_none() && keep.is_none() {
+        if yes {
+            bail!("nothing says what to remove\nhint: add --older-than DAYS or --keep NUMBER");
+        }
+        if !json {
+            tell("nothing is removed unless a limit says so: --older-than DAYS, --keep NUMBER");
+        }
+        return du(world, json);
+    }
+    let handle = reader(world)?.handle;
+    let runs = handle.ports().store.list(&RunQuery::default()).map_err(of_store)?;
+    let before = older.map(|days| handle.ports().clock.now().0 - i64::from(days) * MS_OF_DAY);
+    let mut old = Old::default();
+    // newest first, so what is behind `keep` is older
+    for run in runs.iter().skip(keep.unwrap_or(0)) {
+        if before.is_some_and(|before| run.progress.updated.0 >= before) {
+            continue;
+        }
+        if !run.progress.status.is_over() {
+            old.open += 1;
+        } else if worktree(run).is_some() {
+            old.isolated += 1;
+        } else {
+            let (oldest, newest) = old.span.unwrap_or((run.started, run.started));
+            old.span = Some((oldest.min(run.started), newest.max(run.started)));
+            old.runs.push(run.id.clone());
+        }
+    }
+    let store = &handle.ports().store;
+    old.freed = if yes { store.delete(&old.runs) } else { store.weigh(&old.runs) }.map_err(of_store)?;
+    sizes::gc(&old, (yes, json), &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
+}
+
+/// The worktree of a run if it is still there.
+fn worktree(run: &RunSummary) -> Option<&str> {
+    run.worktree.as_ref().map(|tree| tree.path.as_str()).filter(|path| Path::new(path).exists())
+}
+
+pub(in crate::app) fn du(world: &World, json: bool) -> Result<u8> {
+    let handle = reader(world)?.handle;
+    let store = &handle.ports().store;
+    let runs = store.list(&RunQuery::default()).map_err(of_store)?;
+    let taken = Taken {
+        file: world.dirs.data.join("runs.sqlite").display().to_string(),
+        space: store.space().map_err(of_store)?,
+        snapshots: handle.ports().snapshots.list().ok().map(|list| list.len()),
+        worktrees: runs.iter().filter_map(worktree).map(str::to_owned).collect(),
+    };
+    sizes::du(&taken, json, &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
+}

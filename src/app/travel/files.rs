@@ -1,0 +1,184 @@
+//! The project's files on their way back: what would change, whether that is wanted, and doing it (SNAP-4, SNAP-10).
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+
+use super::{elsewhere, foreign, unstored};
+use crate::app::isolation;
+use crate::app::reading::of_snapshot;
+use crate::app::runs::load_quietly;
+use crate::app::wiring;
+use crate::app::world::World;
+use crate::cli::snapshots;
+use crate::cli::words::{Clean, name, tell as tell_line};
+use crate::domain::ids::SnapshotId;
+use crate::domain::journal::RunSummary;
+use crate::domain::snapshot::{ChangedFile, Restored};
+use crate::ports::run_store::StoreError;
+use crate::ports::snapshot::SnapshotPort;
+use crate::runtime::travel::StepPlace;
+
+/// A state of the files to go back to.
+pub(super) struct Files {
+    store: Arc<dyn SnapshotPort>,
+    pub(super) snapshot: SnapshotId,
+    pub(super) changes: Vec<ChangedFile>,
+    /// What the person should know first.
+    note: Option<String>,
+    /// `before step 3 (review)`
+    what: String,
+}
+
+impl Files {
+    /// The files as they were when a step began. `command` does the same in the right project; `without` is how to go
+    /// on without the files.
+    ///
+    /// # Errors
+    /// The run worked elsewhere, or its files were not stored or are gone.
+    pub(super) fn of_step(
+        world: &World,
+        run: &RunSummary,
+        place: &StepPlace,
+        command: &str,
+        without: &str,
+    ) -> Result<Self> {
+        let store = at(world, run, command)?;
+        let Some(snapshot) = place.files.clone() else {
+            return Err(unstored(place, run, "none were stored by then", without));
+        };
+        if let Err(error) = store.find(snapshot.as_str()) {
+            return Err(unstored(place, run, &error.message, without));
+        }
+        let note = match &place.within {
+            Some(owner) => Some(format!(
+                "step {} is in a branch of `{}`: the files go back to before that, as no other state of them is stored",
+                place.step,
+                name(owner)
+            )),
+            None if !place.exact => Some(format!(
+                "the snapshot of step {} could not be taken: the files go back to an earlier one",
+                place.step
+            )),
+            None => None,
+        };
+        let what = format!("before step {} ({})", place.step, name(&place.state));
+        Self::new(store, snapshot, note, what)
+    }
+
+    /// The files as they were before the run.
+    ///
+    /// # Errors
+    /// As `of_step`.
+    pub(super) fn before(world: &World, run: &RunSummary) -> Result<Self> {
+        let store = at(world, run, &format!("runs undo {}", run.id))?;
+        let Some(snapshot) = run.progress.snapshot.clone() else {
+            bail!(
+                "run {} cannot be undone: no snapshot was taken before it\nhint: `synthdev snapshot list` shows what there is",
+                run.id
+            );
+        };
+        if let Err(error) = store.find(snapshot.as_str()) {
+            bail!("run {} cannot be undone: {}", run.id, error.message);
+        }
+        Self::new(store, snapshot, None, format!("before run {}", run.id))
+    }
+
+    fn new(
+        store: Arc<dyn SnapshotPort>,
+        snapshot: SnapshotId,
+        note: Option<String>,
+        what: String,
+    ) -> Result<Self> {
+        let changes = store.changes(&snapshot, None).map_err(of_snapshot)?;
+        Ok(Self { store, snapshot, changes, note, what })
+    }
+
+    /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
+    ///
+    /// # Errors
+    /// Nobody can be asked.
+    pub(super) fn agreed(&self, yes: bool, refused: &str) -> Result<bool> {
+        if let Some(note) = &self.note {
+            tell_line(format_args!("note: {note}"));
+        }
+        let question = if self.changes.is_empty() {
+            tell_line(format_args!("the files are as in snapshot {} already", self.snapshot));
+            format!("go back {}?", self.what)
+        } else {
+            tell_line(format_args!(
+                "to go back {} (snapshot {}):\n{}",
+                self.what,
+                self.snapshot,
+                snapshots::files(&self.changes)
+            ));
+            format!("go back {}, with {} files?", self.what, self.changes.len())
+        };
+        confirmed(yes, refused, &question)
+    }
+}
+
+/// # Errors
+/// Nobody can be asked.
+pub(super) fn confirmed(yes: bool, refused: &str, question: &str) -> Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    let agreed = isolation::confirmed(question).context(refused.to_owned())?;
+    if !agreed {
+        tell_line("nothing was changed");
+    }
+    Ok(agreed)
+}
+
+/// Brings them back, if there are any to bring back.
+///
+/// # Errors
+/// A file cannot be written; see `SnapshotPort::restore`.
+pub(super) fn restore(files: Option<&Files>, restored: &mut Option<Restored>) -> Result<(), StoreError> {
+    let Some(files) = files.filter(|files| !files.changes.is_empty()) else { return Ok(()) };
+    let done = files.store.restore(&files.snapshot);
+    *restored = Some(done.map_err(|error| StoreError { message: error.message, hint: error.hint })?);
+    Ok(())
+}
+
+/// What was brought back, and how to undo that.
+pub(super) fn tell(restored: &Restored) {
+    let _ = writeln!(Clean(&mut std::io::stdout().lock()), "{}", snapshots::restored(restored));
+}
+
+/// Whether the files differ from those of the step, in words; for a run that works here.
+pub(super) fn differ(world: &World, run: &RunSummary, place: &StepPlace) -> Option<String> {
+    let keep = "the fork would begin with the files as they are now";
+    let unknown = || Some(format!("{keep}: those of step {} were not stored", place.step));
+    let Ok(store) = at(world, run, "") else { return None };
+    let Some(snapshot) = &place.files else { return unknown() };
+    match store.changes(snapshot, None) {
+        Ok(changes) if changes.is_empty() => None,
+        Ok(changes) => Some(format!(
+            "{} files are not as they were at step {} (snapshot {snapshot}); {keep} (--restore-files brings them back)",
+            changes.len(),
+            place.step
+        )),
+        Err(_) => unknown(),
+    }
+}
+
+/// The snapshots of the files that the run worked on: its project's, or its worktree's.
+fn at(world: &World, run: &RunSummary, command: &str) -> Result<Arc<dyn SnapshotPort>> {
+    if elsewhere(world, run).is_some() {
+        return Err(foreign(run, command));
+    }
+    let place = run.worktree.as_ref().map_or(world.project.clone(), |worktree| PathBuf::from(&worktree.path));
+    if !Path::new(&place).is_dir() {
+        bail!(
+            "the worktree of run {} is gone: {}\nhint: its conversations and data can go back without the files",
+            run.id,
+            name(&place.display().to_string())
+        );
+    }
+    let (catalog, _) = load_quietly(world, world.overrides.clone())?;
+    Ok(wiring::wire(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())
+}

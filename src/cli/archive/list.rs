@@ -1,0 +1,163 @@
+//! `runs list`: one run a line, in eighty columns (HIST-3, HIST-11).
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use super::columns::{age, cut, fit, money};
+use crate::cli::words::Clean;
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{OpenPause, Origin, OriginKind, RunStatus, RunSummary};
+
+/// How the list is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Shown {
+    pub json: bool,
+    /// Runs that came from another one below it.
+    pub tree: bool,
+    /// Not all runs were asked for.
+    pub narrowed: bool,
+}
+
+const WIDTH: usize = 80;
+/// Columns of a workflow's name.
+const NAME: usize = 17;
+/// Deeper runs are not moved further to the right.
+const DEEPEST: usize = 6;
+/// Open questions that are shown of one run.
+const MOST_PAUSES: usize = 3;
+
+/// # Errors
+/// stdout cannot be written.
+pub fn list(runs: &[RunSummary], shown: Shown, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+    if shown.json {
+        let rows = if shown.tree { nested(runs)? } else { serde_json::to_value(runs)? };
+        serde_json::to_writer_pretty(&mut *out, &rows)?;
+        return writeln!(out);
+    }
+    let out = &mut Clean(out);
+    if runs.is_empty() {
+        return match shown.narrowed {
+            true => writeln!(out, "no runs match"),
+            false => writeln!(out, "no runs yet: synthdev run NAME \"task\", or synthdev demo"),
+        };
+    }
+    let order = if shown.tree { ordered(runs) } else { (0..runs.len()).map(|at| (at, 0)).collect() };
+    for (at, depth) in order {
+        line(&runs[at], depth, shown.tree, now, out)?;
+    }
+    Ok(())
+}
+
+fn line(run: &RunSummary, depth: usize, tree: bool, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+    let progress = &run.progress;
+    let indent = match depth.min(DEEPEST) {
+        0 => String::new(),
+        depth => format!("{}└ ", "  ".repeat(depth - 1)),
+    };
+    let first = format!(
+        "{indent}{:<12}  {:>4}  {:<11}  {:>8}  {}  ",
+        run.id,
+        age(run.started, now),
+        progress.status.as_str(),
+        money(progress.cost_usd),
+        fit(&run.workflow, NAME)
+    );
+    let room = WIDTH.saturating_sub(UnicodeWidthStr::width(first.as_str())).max(8);
+    writeln!(out, "{}", format!("{first}{}", cut(&run.input, room)).trim_end())?;
+    let below = indent.chars().count() + 14;
+    let mut more = |text: &str| writeln!(out, "{}{}", " ".repeat(below), cut(text, WIDTH - below));
+    if let Some(origin) = run.origin.as_ref().filter(|_| tree) {
+        more(&came_from(origin, &run.id))?;
+    }
+    if progress.status == RunStatus::Paused {
+        for pause in progress.pauses.iter().take(MOST_PAUSES) {
+            more(&waits_for(pause))?;
+        }
+        let hidden = progress.pauses.len().saturating_sub(MOST_PAUSES);
+        if hidden > 0 {
+            more(&format!("and for {hidden} more"))?;
+        }
+    }
+    Ok(())
+}
+
+fn waits_for(pause: &OpenPause) -> String {
+    let reason = pause.kind.as_deref().unwrap_or_else(|| pause.reason.as_str());
+    let message = cut(&pause.message, WIDTH);
+    format!("waits for {reason} in {}: {message}", pause.state)
+}
+
+/// Where a run came from, in words.
+pub fn came_from(origin: &Origin, own: &RunId) -> String {
+    let at = origin.step.map_or_else(String::new, |step| format!(" at step {step}"));
+    match origin.kind {
+        OriginKind::Fork => format!("fork of {}{at}", origin.run),
+        OriginKind::Child => format!("started by {}", origin.run),
+        OriginKind::Import if origin.run == *own => "imported".to_owned(),
+        OriginKind::Import if origin.step.is_some() => {
+            format!("imported; there a fork of {}{at}", origin.run)
+        }
+        OriginKind::Import => format!("imported; there started by {}", origin.run),
+    }
+}
+
+/// Every run once, below the one that it came from if that is shown, with its depth.
+fn ordered(runs: &[RunSummary]) -> Vec<(usize, usize)> {
+    let places: HashMap<&RunId, usize> = runs.iter().enumerate().map(|(at, run)| (&run.id, at)).collect();
+    let mut below: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut tops = Vec::new();
+    for (at, run) in runs.iter().enumerate() {
+        let from = run.origin.as_ref().and_then(|origin| places.get(&origin.run).copied());
+        match from.filter(|from| *from != at) {
+            Some(from) => below.entry(from).or_default().push(at),
+            None => tops.push(at),
+        }
+    }
+    // what files say can go in circles: whoever has no top is one
+    tops.extend(0..runs.len());
+    let (mut order, mut seen) = (Vec::new(), HashSet::new());
+    for top in tops {
+        let mut open = vec![(top, 0)];
+        while let Some((at, depth)) = open.pop() {
+            if seen.insert(at) {
+                order.push((at, depth));
+                let children = below.get(&at).into_iter().flatten();
+                open.extend(children.rev().map(|child| (*child, depth + 1)));
+            }
+        }
+    }
+    order
+}
+
+/// The same as objects with `children`.
+fn nested(runs: &[RunSummary]) -> io::Result<Value> {
+    // levels of JSON that every reader takes
+    const LEVELS: usize = 24;
+    let mut open: Vec<(usize, Value)> = Vec::new();
+    let mut tops = Vec::new();
+    let mut close = |open: &mut Vec<(usize, Value)>, depth: usize| {
+        while open.last().is_some_and(|(own, _)| *own >= depth) {
+            let Some((_, done)) = open.pop() else { break };
+            match open.last_mut() {
+                Some((_, Value::Object(parent))) => {
+                    if let Some(list) = parent.get_mut("children").and_then(Value::as_array_mut) {
+                        list.push(done);
+                    }
+                }
+                _ => tops.push(done),
+            }
+        }
+    };
+    for (at, depth) in ordered(runs) {
+        let depth = depth.min(LEVELS);
+        close(&mut open, depth);
+        let mut run = serde_json::to_value(&runs[at])?;
+        run["children"] = Value::Array(Vec::new());
+        open.push((depth, run));
+    }
+    close(&mut open, 0);
+    Ok(Value::Array(tops))
+}

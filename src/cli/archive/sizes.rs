@@ -1,0 +1,111 @@
+//! `runs gc` and `runs du`: what the history takes, and what would be gone (HIST-7).
+
+use std::io::{self, Write};
+
+use serde_json::json;
+
+use super::columns::{bytes, counted};
+use crate::cli::words::{Clean, name, time};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{Freed, Space};
+
+/// What the history takes on the disk, with what hangs on it elsewhere.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Taken {
+    pub file: String,
+    pub space: Space,
+    /// Stored files of this project; `None` if they cannot be listed.
+    pub snapshots: Option<usize>,
+    /// Worktrees of isolated runs that are still there.
+    pub worktrees: Vec<String>,
+}
+
+/// # Errors
+/// stdout cannot be written.
+pub fn du(taken: &Taken, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    let Taken { file, space, snapshots, worktrees } = taken;
+    if json {
+        let mut all = serde_json::to_value(space)?;
+        all["file"] = json!(file);
+        all["snapshots"] = json!(snapshots);
+        all["worktrees"] = json!(worktrees);
+        serde_json::to_writer_pretty(&mut *out, &all)?;
+        return writeln!(out);
+    }
+    let out = &mut Clean(out);
+    writeln!(out, "history    {}", name(file))?;
+    writeln!(out, "file       {:>10}", bytes(space.file_bytes))?;
+    writeln!(out, "free       {:>10}   filled first by later runs", bytes(space.free_bytes))?;
+    writeln!(out, "texts      {:>10}   definitions and long texts, each once", bytes(space.blobs_bytes))?;
+    writeln!(out, "index      {:>10}   for the search", bytes(space.index_bytes))?;
+    writeln!(out, "runs       {:>10}", space.runs)?;
+    writeln!(out, "rows       {:>10}", space.rows)?;
+    if let Some(oldest) = space.oldest {
+        writeln!(out, "oldest     {} UTC", time(oldest))?;
+    }
+    match snapshots {
+        Some(number) => writeln!(out, "snapshots  {number:>10}   of this project")?,
+        None => writeln!(out, "snapshots     unknown   they cannot be listed here")?,
+    }
+    writeln!(out, "worktrees  {:>10}", worktrees.len())?;
+    worktrees.iter().try_for_each(|path| writeln!(out, "  {}", name(path)))
+}
+
+/// What `gc` found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Old {
+    pub runs: Vec<RunId>,
+    /// What goes, or went.
+    pub freed: Freed,
+    /// Start of the oldest and the newest of them.
+    pub span: Option<(Timestamp, Timestamp)>,
+    /// Runs within the limits that stay because they are not over.
+    pub open: usize,
+    /// Because they have a worktree.
+    pub isolated: usize,
+}
+
+/// # Errors
+/// stdout cannot be written.
+pub fn gc(old: &Old, (removed, json): (bool, bool), out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        let value = json!({
+            "removed": removed, "runs": old.runs, "count": old.runs.len(), "bytes": old.freed.bytes,
+            "oldest": old.span.map(|span| span.0), "newest": old.span.map(|span| span.1),
+            "kept_open": old.open, "kept_worktrees": old.isolated,
+        });
+        serde_json::to_writer_pretty(&mut *out, &value)?;
+        return writeln!(out);
+    }
+    let out = &mut Clean(out);
+    let count = counted(old.runs.len(), "run");
+    match (old.span, removed) {
+        (None, _) => writeln!(out, "nothing to remove")?,
+        (Some((oldest, newest)), true) => {
+            let (oldest, newest) = (time(oldest), time(newest));
+            let size = bytes(old.freed.bytes);
+            writeln!(out, "removed {count} from {oldest} to {newest} UTC: {size} are free for later runs")?;
+        }
+        (Some((oldest, newest)), false) => {
+            let (oldest, newest) = (time(oldest), time(newest));
+            let size = bytes(old.freed.bytes);
+            writeln!(out, "would remove {count} from {oldest} to {newest} UTC: {size}")?;
+            writeln!(out, "nothing was removed: add --yes")?;
+        }
+    }
+    if old.open > 0 {
+        writeln!(
+            out,
+            "kept: {} that wait or were interrupted (`runs cancel` ends one)",
+            counted(old.open, "run")
+        )?;
+    }
+    if old.isolated > 0 {
+        writeln!(
+            out,
+            "kept: {} with a worktree of its own (`runs merge` or `runs discard` first)",
+            counted(old.isolated, "run")
+        )?;
+    }
+    Ok(())
+}

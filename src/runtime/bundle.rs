@@ -1,0 +1,248 @@
+//! A run in one file that another machine can take in: what was run, and everything that happened (HIST-6).
+//!
+//! JSON lines: the format, the head with definition, roles and prompts, the progress, every row of the journal, and
+//! the number of rows with the SHA-256 of all bytes before. Stored files do not travel, nor do worktrees and tokens.
+//! Nothing is taken in that does not lead to the very events that were recorded.
+
+mod lines;
+mod read;
+mod write;
+
+use std::io::{BufRead, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::handle::Handle;
+use super::{digest, reopen, words};
+use crate::domain::ids::RunId;
+use crate::domain::journal::{
+    Origin, OriginKind, Row, RowKind, RunHeader, RunProgress, RunStatus, RunSummary,
+};
+use crate::domain::workflow::plain_text;
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::replay::effective;
+use crate::engine::spec::MACHINE_VERSION;
+use crate::ports::run_store::StoreError;
+
+pub use read::LARGEST;
+
+/// What was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Exported {
+    pub run: RunId,
+    pub rows: usize,
+    pub bytes: u64,
+    /// Keys were found in it and hidden.
+    pub hidden: bool,
+    /// Replaying it leads elsewhere: nobody will take it in.
+    pub diverges: bool,
+}
+
+/// What was taken in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Imported {
+    pub summary: RunSummary,
+    pub rows: usize,
+    /// It was made by an older version, whose events are not compared: it can be looked at, not continued.
+    pub older: bool,
+    /// It had files of its own in a worktree, which stays where it is.
+    pub isolated: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// What is wrong with the file.
+    #[error("{0}")]
+    Refused(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl Handle {
+    /// Any text that leaves the program: without the keys that this process knows (HIST-8).
+    pub fn without_keys(&self, text: String) -> String {
+        self.shared.redactor.clean(text)
+    }
+
+    /// Writes the run as one file. `program` is this program's version, for people.
+    ///
+    /// # Errors
+    /// Unknown or unreadable, or `out` cannot be written.
+    pub fn export(&self, run: &str, program: &str, out: &mut dyn Write) -> Result<Exported, BundleError> {
+        let store = &self.ports().store;
+        let summary = store.find(run)?;
+        let (mut header, mut rows) = store.load(&summary.id)?;
+        let redactor = &self.shared.redactor;
+        let clean = |text: &mut String| *text = redactor.clean(std::mem::take(text));
+        let before: usize = header.spec.len() + header.input.len() + lengths(&rows);
+        clean(&mut header.spec);
+        clean(&mut header.input);
+        rows.iter_mut().for_each(|row| clean(&mut row.body));
+        let hidden = before != header.spec.len() + header.input.len() + lengths(&rows);
+        if hidden {
+            // what was hidden just now is not what led to the recorded events
+            rows = recorded_anew(&header, rows)?;
+        }
+        let progress = redactor.clean_data(summary.progress);
+        let at = self.ports().clock.now();
+        let bytes = write::bundle(&header, &progress, &rows, (program, at), out)?;
+        let count = rows.len();
+        let older = reopen::understand(header, rows)?;
+        let diverges = older.spec.machine_version == MACHINE_VERSION && older.divergence().is_some();
+        Ok(Exported { run: summary.id, rows: count, bytes, hidden, diverges })
+    }
+
+    /// Takes a run in: read, checked and replayed in memory first. It belongs to this
+    /// project from now on.
+    ///
+    /// # Errors
+    /// What is wrong with the file, or a run with its id is here already: nothing was changed. Or the store cannot
+    /// be written.
+    pub fn import(&self, from: &mut dyn BufRead) -> Result<Imported, BundleError> {
+        let read::Bundle { head, progress, rows } = read::bundle(from)?;
+        let (isolated, header) = (head.isolated, self.header_here(head)?);
+        self.refuse_known(&header, &rows)?;
+        // what somebody else wrote may lead to places that no checked definition leads to
+        let checked = catch_unwind(AssertUnwindSafe(|| checked(&header, rows, progress)));
+        let refusal = "its definition and its journal do not fit together";
+        let Checked { rows, progress, older } =
+            checked.map_err(|_| BundleError::Refused(refusal.to_owned()))??;
+        self.ports().store.import(&header, &rows, &progress)?;
+        let summary = self.ports().store.find(header.id.as_str())?;
+        Ok(Imported { summary, rows: rows.len(), older, isolated })
+    }
+
+    /// The run as it will be here: in this project, with files of nobody.
+    fn header_here(&self, head: lines::Head) -> Result<RunHeader, BundleError> {
+        let spec: crate::engine::spec::RunSpec = serde_json::from_str(head.spec.get())
+            .map_err(|error| BundleError::Refused(format!("its definition cannot be read: {error}")))?;
+        if spec.machine_version > MACHINE_VERSION {
+            return Err(BundleError::Refused("it was made by a newer version of the program".to_owned()));
+        }
+        let root = spec.program.workflows.first().map(|workflow| workflow.name.as_str());
+        if root != Some(head.workflow.as_str()) {
+            return Err(BundleError::Refused(
+                "its head names another workflow than its definition".to_owned(),
+            ));
+        }
+        // what it came from there stays readable; its own id says that it came from nothing
+        let origin = match head.origin {
+            Some(Origin { run, step, .. }) => Origin { run, kind: OriginKind::Import, step },
+            None => Origin { run: head.id.clone(), kind: OriginKind::Import, step: None },
+        };
+        Ok(RunHeader {
+            id: head.id,
+            workflow: head.workflow,
+            definition_hash: head.definition_hash,
+            spec: head.spec.get().to_owned(),
+            input: spec.inputs.values().map(plain_text).collect::<Vec<_>>().join("\n"),
+            project: self.shared.options.project.clone(),
+            started: head.started,
+            pid: self.shared.options.pid,
+            origin: Some(origin),
+            worktree: None,
+        })
+    }
+
+    fn refuse_known(&self, header: &RunHeader, rows: &[Row]) -> Result<(), BundleError> {
+        let store = &self.ports().store;
+        let known = store.find(header.id.as_str()).is_ok_and(|found| found.id == header.id);
+        if !known {
+            return Ok(());
+        }
+        let (there, before) = store.load(&header.id)?;
+        let same = there.spec == header.spec
+            && before.iter().zip(rows).all(|(one, other)| one.body == other.body && one.at == other.at);
+        let id = &header.id;
+        Err(BundleError::Refused(match (same, before.len().cmp(&rows.len())) {
+            (true, std::cmp::Ordering::Equal) => format!("run {id} is here already, just as in this file"),
+            (true, std::cmp::Ordering::Greater) => {
+                format!("run {id} is here already, and has gone on since this file was written")
+            }
+            (true, std::cmp::Ordering::Less) => {
+                format!("run {id} is here already, at an earlier point than in this file")
+            }
+            (false, _) => format!("another run with the id {id} is here already"),
+        }))
+    }
+}
+
+fn lengths(rows: &[Row]) -> usize {
+    rows.iter().map(|row| row.body.len()).sum()
+}
+
+/// The rows with the digests of the events that they lead to as they are now.
+fn recorded_anew(header: &RunHeader, rows: Vec<Row>) -> Result<Vec<Row>, StoreError> {
+    let inputs = rows.iter().enumerate().filter(|(_, row)| row.kind == RowKind::Input);
+    let inputs = inputs.filter_map(|(at, row)| Some((at, serde_json::from_str::<Input>(&row.body).ok()?)));
+    let kept: Vec<usize> = effective(inputs, |(_, input)| input).into_iter().map(|(at, _)| at).collect();
+    let story = reopen::understand(header.clone(), rows.clone())?;
+    // what the run went back behind is not fed again: it has no digest any more
+    let mut rows: Vec<Row> = rows.into_iter().map(|row| Row { digest: None, ..row }).collect();
+    story.play_until(story.entries.len(), |at, entry, events| {
+        let events: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
+        if let Some(row) = kept.get(at).and_then(|at| rows.get_mut(*at)) {
+            row.digest = entry.digest.map(|_| digest::of(&events));
+        }
+        true
+    });
+    Ok(rows)
+}
+
+struct Checked {
+    rows: Vec<Row>,
+    progress: RunProgress,
+    older: bool,
+}
+
+fn checked(header: &RunHeader, mut rows: Vec<Row>, told: RunProgress) -> Result<Checked, BundleError> {
+    for (at, row) in rows.iter_mut().enumerate() {
+        if row.kind != RowKind::Input {
+            continue;
+        }
+        let input: Input = serde_json::from_str(&row.body)
+            .map_err(|error| BundleError::Refused(format!("its row {} cannot be read: {error}", at + 1)))?;
+        if input.answers() != row.call {
+            return Err(BundleError::Refused(format!(
+                "its row {} names another call than it answers",
+                at + 1
+            )));
+        }
+        row.words = words::of(&input);
+    }
+    let story = reopen::understand(header.clone(), rows.clone())
+        .map_err(|error| BundleError::Refused(error.message))?;
+    let older = story.spec.machine_version < MACHINE_VERSION;
+    if !older && let Some(found) = story.divergence() {
+        return Err(BundleError::Refused(format!(
+            "replaying it does not lead to what was recorded: input {} of {} leads to other events",
+            found.index + 1,
+            story.entries.len()
+        )));
+    }
+    let machine = story.play().machine;
+    let progress = progress_here(machine.progress(), told)?;
+    Ok(Checked { rows, progress, older })
+}
+
+/// What lists show is what the journal leads to; how it ended is told, as a run can be given up from outside.
+fn progress_here(reached: RunProgress, told: RunProgress) -> Result<RunProgress, BundleError> {
+    let ended = RunStatus::Completed;
+    if (reached.status == ended) != (told.status == ended) {
+        return Err(BundleError::Refused(format!(
+            "it says that the run is {}, and its journal says {}",
+            told.status.as_str(),
+            reached.status.as_str()
+        )));
+    }
+    let status = match told.status {
+        RunStatus::Running | RunStatus::Interrupted => RunStatus::Interrupted,
+        RunStatus::Paused | RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => told.status,
+    };
+    let error = reached.error.clone().or(if status == RunStatus::Failed { told.error } else { None });
+    let pauses = if reached.pauses.is_empty() { told.pauses } else { reached.pauses.clone() };
+    let pauses = if matches!(status, RunStatus::Paused | RunStatus::Failed) { pauses } else { Vec::new() };
+    Ok(RunProgress { status, error, pauses, snapshot: None, updated: told.updated, ..reached })
+}

@@ -1,0 +1,69 @@
+//! The lines of a bundle as they are written and read.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{Origin, RowKind, RunProgress};
+
+/// What the first line says of every version of the format.
+pub(super) const FORMAT: &str = "synthdev-run";
+pub(super) const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct First {
+    pub(super) format: String,
+    pub(super) version: u32,
+    /// Version of the program that wrote it.
+    #[serde(default)]
+    pub(super) program: String,
+    #[serde(default)]
+    pub(super) machine_version: u32,
+    #[serde(default)]
+    pub(super) exported: Option<Timestamp>,
+    /// For whoever opens the file.
+    #[serde(default)]
+    pub(super) note: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    Head(Head),
+    Progress(Box<RunProgress>),
+    Row(OneRow),
+    End(End),
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Head {
+    pub(super) id: RunId,
+    pub(super) workflow: String,
+    pub(super) definition_hash: String,
+    pub(super) started: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) origin: Option<Origin>,
+    /// It worked in a worktree, which does not travel.
+    #[serde(default)]
+    pub(super) isolated: bool,
+    /// Definition, roles, prompts and inputs.
+    pub(super) spec: Box<RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct OneRow {
+    pub(super) kind: RowKind,
+    pub(super) at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) call: Option<CallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) digest: Option<u64>,
+    pub(super) body: Box<RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct End {
+    pub(super) rows: usize,
+    /// Of all bytes before this line, in lower-case hex.
+    pub(super) sha256: String,
+}

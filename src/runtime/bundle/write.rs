@@ -1,0 +1,77 @@
+//! Writing a bundle, line by line.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::lines::{End, FORMAT, First, Head, Line, OneRow, VERSION};
+use crate::domain::ids::Timestamp;
+use crate::domain::journal::{Row, RunHeader, RunProgress};
+use crate::engine::spec::MACHINE_VERSION;
+
+const NOTE: &str =
+    "a run of synthdev, to be taken in with `synthdev runs import FILE`; stored files are not in it";
+
+/// Gives the number of bytes.
+pub(super) fn bundle(
+    header: &RunHeader,
+    progress: &RunProgress,
+    rows: &[Row],
+    (program, at): (&str, Timestamp),
+    out: &mut dyn Write,
+) -> io::Result<u64> {
+    let mut out = Summed { out, sum: Sha256::new(), bytes: 0 };
+    out.line(&First {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        program: program.to_owned(),
+        machine_version: MACHINE_VERSION,
+        exported: Some(at),
+        note: NOTE.to_owned(),
+    })?;
+    out.line(&Line::Head(Head {
+        id: header.id.clone(),
+        workflow: header.workflow.clone(),
+        definition_hash: header.definition_hash.clone(),
+        started: header.started,
+        origin: header.origin.clone(),
+        isolated: header.worktree.is_some(),
+        spec: raw(&header.spec)?,
+    }))?;
+    out.line(&Line::Progress(Box::new(progress.clone())))?;
+    for row in rows {
+        let Row { kind, at, call, digest, .. } = *row;
+        out.line(&Line::Row(OneRow { kind, at, call, digest, body: raw(&row.body)? }))?;
+    }
+    let sha256 = super::read::hex(&out.sum.clone().finalize());
+    out.line(&Line::End(End { rows: rows.len(), sha256 }))?;
+    out.out.flush()?;
+    Ok(out.bytes)
+}
+
+/// JSON text as it is. A line of a bundle has no line breaks, so text that has some is written anew.
+fn raw(text: &str) -> io::Result<Box<RawValue>> {
+    if text.contains(['\n', '\r']) {
+        let value: serde_json::Value = serde_json::from_str(text)?;
+        return Ok(serde_json::value::to_raw_value(&value)?);
+    }
+    Ok(RawValue::from_string(text.to_owned())?)
+}
+
+struct Summed<'a> {
+    out: &'a mut dyn Write,
+    sum: Sha256,
+    bytes: u64,
+}
+
+impl Summed<'_> {
+    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.sum.update(&text);
+        self.bytes += text.len() as u64;
+        self.out.write_all(&text)
+    }
+}

@@ -1,0 +1,101 @@
+//! Words in what was said and done in all runs, with the place where they stand (HIST-3, HIST-7).
+//!
+//! Where something happened is told as far as its row says it: nothing is replayed for a list of hits.
+
+mod snippet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::handle::Handle;
+use super::words::{self, Part};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{Hit, Row, RowKind, SearchQuery};
+use crate::engine::input::Input;
+use crate::ports::run_store::StoreError;
+
+pub use super::words::WordsKind;
+pub use snippet::Snippet;
+
+/// One place where all words of a search were found.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Found {
+    pub run: RunId,
+    pub workflow: String,
+    pub started: Timestamp,
+    /// When it was said or done.
+    pub at: Timestamp,
+    /// The row's number in its run, from 1; 0 is what the run was started with.
+    pub row: u64,
+    pub kind: WordsKind,
+    /// Of the tool that was called or the variable that was set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The model that said it, as the server called itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(flatten)]
+    pub snippet: Snippet,
+}
+
+impl Handle {
+    /// Newest run first, and in it what happened last. `width` is how long a snippet may be, in characters.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the missing part of its index cannot be written.
+    pub fn search(&self, query: &SearchQuery, width: usize) -> Result<Vec<Found>, StoreError> {
+        let hits = self.ports().store.search(query, &|row: &Row| words::of(&input(row)?))?;
+        let terms = snippet::terms(&query.text);
+        Ok(hits.into_iter().map(|hit| found(hit, &terms, width)).collect())
+    }
+}
+
+fn input(row: &Row) -> Option<Input> {
+    if row.kind != RowKind::Input {
+        return None;
+    }
+    serde_json::from_str(&row.body).ok()
+}
+
+fn found(hit: Hit, terms: &[snippet::Term], width: usize) -> Found {
+    let input = input(&hit.row);
+    let mut parts = input.as_ref().map(words::parts).unwrap_or_default();
+    if hit.seq == 0 {
+        let text = serde_json::from_str::<Value>(&hit.row.body).ok();
+        let text = text.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
+        // the name of the workflow is found, too
+        let in_input = !snippet::of(&text, terms, width).marks.is_empty();
+        let text = if in_input { text } else { format!("{}: {text}", hit.workflow) };
+        parts = vec![Part { kind: WordsKind::Input, name: None, text }];
+    }
+    // the part with most of the words; the first of several
+    let mut best: Option<(Part, Snippet)> = None;
+    for part in parts {
+        let shown = match &part.name {
+            Some(name) => snippet::of(&format!("{name} {}", part.text), terms, width),
+            None => snippet::of(&part.text, terms, width),
+        };
+        if best.as_ref().is_none_or(|(_, before)| shown.marks.len() > before.marks.len()) {
+            best = Some((part, shown));
+        }
+    }
+    let (kind, name, snippet) = match best {
+        Some((part, snippet)) => (part.kind, part.name, snippet),
+        None => (WordsKind::Message, None, Snippet::default()),
+    };
+    let model = match input {
+        Some(Input::Replied { reply, .. }) => reply.model,
+        _ => None,
+    };
+    Found {
+        run: hit.run,
+        workflow: hit.workflow,
+        started: hit.started,
+        at: hit.row.at,
+        row: hit.seq,
+        kind,
+        name,
+        model,
+        snippet,
+    }
+}

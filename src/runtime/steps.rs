@@ -1,0 +1,142 @@
+//! The steps of a run: every state that it entered, where its inputs stand then, and which files were stored.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::reopen::Story;
+use crate::domain::ids::{CallId, SnapshotId, Timestamp};
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::replay::Tape;
+use crate::ports::run_store::StoreError;
+
+/// Where a step begins.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StepPlace {
+    /// From 1.
+    pub step: u32,
+    pub at: Timestamp,
+    /// Path name.
+    pub state: String,
+    /// How often the state had been entered, this time included; 0: the run stands before it, having gone back.
+    pub visit: u32,
+    pub agent: Option<String>,
+    /// Inputs up to and with the one that entered it.
+    #[serde(skip)]
+    pub kept: usize,
+    /// The files as they were then, as far as they were stored.
+    pub files: Option<SnapshotId>,
+    /// `files` is what was there when the step began; else it is older.
+    pub exact: bool,
+    /// For a step of a branch: the state that forked. Files are stored before and after that, not between.
+    pub within: Option<String>,
+}
+
+#[derive(Default)]
+struct Walk {
+    steps: Vec<(StepPlace, Option<CallId>)>,
+    taken: BTreeMap<CallId, SnapshotId>,
+    /// The newest snapshot that was asked for.
+    asked: Option<CallId>,
+    /// States whose branches or items run.
+    forks: Vec<String>,
+    /// Where it stood when it went back, if it did not go on from there.
+    stood: Option<(Timestamp, String, usize)>,
+}
+
+impl Story {
+    /// Every state that was entered, in order: the n-th is step n. After those, the one before which the run stood when
+    /// it went back, if it did not go on from there.
+    pub(super) fn steps(&self) -> Vec<StepPlace> {
+        let mut tape = Tape::new(Arc::clone(&self.spec));
+        let mut walk = Walk::default();
+        for (index, entry) in self.entries.iter().enumerate() {
+            match &entry.input {
+                Input::SnapshotTaken { call, info } => {
+                    walk.taken.insert(*call, info.id.clone());
+                }
+                Input::Returned(returned) => {
+                    let known = tape.machine.snapshot_asked().zip(returned.taken.as_ref());
+                    walk.taken.extend(known.map(|(call, info)| (call, info.id.clone())));
+                }
+                _ => {}
+            }
+            let next = self.entries.get(index + 1).map(|entry| &entry.input);
+            let first = walk.steps.len();
+            for (at, event) in tape.feed(entry.at, entry.input.clone(), next) {
+                walk.take(*at, event, index + 1);
+            }
+            walk.asked = tape.machine.snapshot_asked().or(walk.asked);
+            for (_, asked) in walk.steps.iter_mut().skip(first) {
+                *asked = walk.asked;
+            }
+        }
+        if let Some((at, state, kept)) = walk.stood.take() {
+            walk.push(at, (state, 0, None), kept, walk.asked);
+        }
+        walk.end()
+    }
+
+    /// # Errors
+    /// There are fewer steps.
+    pub(super) fn step(&self, step: u32) -> Result<StepPlace, StoreError> {
+        let steps = self.steps();
+        let found = step.checked_sub(1).and_then(|at| steps.get(at as usize));
+        let all = match steps.len() {
+            0 => "it has none yet".to_owned(),
+            1 => "it has only step 1".to_owned(),
+            last => format!("its steps are 1 to {last}"),
+        };
+        found.cloned().ok_or_else(|| StoreError {
+            message: format!("run {} has no step {step}: {all}", self.header.id),
+            hint: Some(format!("`synthdev runs steps {}` lists them", self.header.id)),
+        })
+    }
+}
+
+impl Walk {
+    fn take(&mut self, at: Timestamp, event: &RunEvent, kept: usize) {
+        match event {
+            RunEvent::StateEntered { state, visit, agent, .. } => {
+                self.stood = None;
+                self.push(at, (state.clone(), *visit, agent.clone()), kept, None);
+            }
+            RunEvent::Returned { state, .. } => self.stood = Some((at, state.clone(), kept)),
+            RunEvent::Forked { state, .. } => self.forks.push(state.clone()),
+            RunEvent::Joined { state, .. } => self.forks.retain(|open| open != state),
+            _ => {}
+        }
+    }
+
+    fn push(
+        &mut self,
+        at: Timestamp,
+        (state, visit, agent): (String, u32, Option<String>),
+        kept: usize,
+        asked: Option<CallId>,
+    ) {
+        let step = u32::try_from(self.steps.len() + 1).unwrap_or(u32::MAX);
+        // the outermost one: what its branches change is stored when all of them are done
+        let within = self.forks.iter().find(|owner| is_within(&state, owner)).cloned();
+        let place = StepPlace { step, at, state, visit, agent, kept, files: None, exact: false, within };
+        self.steps.push((place, asked));
+    }
+
+    fn end(self) -> Vec<StepPlace> {
+        let taken = self.taken;
+        let filled = |(place, asked): (StepPlace, Option<CallId>)| {
+            // one that failed leaves the one before it
+            let files = asked.and_then(|asked| taken.range(..=asked).next_back());
+            let exact = place.within.is_none() && files.map(|(call, _)| *call) == asked && asked.is_some();
+            StepPlace { files: files.map(|(_, id)| id.clone()), exact, ..place }
+        };
+        self.steps.into_iter().map(filled).collect()
+    }
+}
+
+/// `owner.branch/state` and `owner[3]/state` are.
+fn is_within(state: &str, owner: &str) -> bool {
+    state.strip_prefix(owner).is_some_and(|rest| rest.starts_with(['.', '[']))
+}

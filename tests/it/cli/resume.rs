@@ -1,0 +1,266 @@
+//! Runs that wait, fail or are left are taken up again (issue-wide: B3 to B9, B15, FSM-20, WFM-13, ERR-12, SNAP-13).
+
+use serde_json::{Value, json};
+
+use super::contract::signal;
+use super::world::{Ran, World, eventually, workflow};
+
+/// A workflow that asks for something and writes it into its output.
+fn asking(pause: &Value) -> Value {
+    let mut ask = json!({"name": "ask", "type": "pause", "message": {"text": "What now?"},
+                         "output": {"as": "answer"}, "transition": [{"target": "stop"}]});
+    ask.as_object_mut().unwrap().extend(pause.as_object().unwrap().clone());
+    let mut flow = workflow(&json!([{"name": "start", "transition": [{"target": "ask"}]}, ask,
+        {"name": "stop", "input": {"expr": "JSON.stringify(common_data.answer ?? common_data)"}}]));
+    flow["input"]["required"] = json!(false);
+    flow
+}
+
+fn paused(world: &World, flow: &Value) -> Value {
+    world.write_json("flow.json", flow);
+    world.write("replies.json", "{\"replies\": {}}");
+    let report = start(world, &["--json"]).code(3).json();
+    assert_eq!(report["status"], "paused", "{report}");
+    report
+}
+
+fn start(world: &World, more: &[&str]) -> Ran {
+    let base = ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "x"];
+    world.run(&[&base, more].concat())
+}
+
+fn resume(world: &World, run: &str, more: &[&str]) -> Ran {
+    world.run(&[&["resume", run, "--replies", "replies.json"], more].concat())
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("no {key} in {value}"))
+}
+
+#[test]
+fn an_answer_is_given_by_id_and_checked_first() {
+    let rows = [
+        (json!({"kind": "approval"}), "maybe", "yes or no", "true", "true"),
+        (json!({"kind": "number"}), "many", "is no number", "7", "7"),
+        (json!({"kind": "choice", "choices": ["a", "b"]}), "c", "none of `a`, `b`", "b", "\"b\""),
+        (json!({"kind": "text"}), "[1]", "a text is expected", "plain words", "\"plain words\""),
+        (json!({"kind": "boolean"}), "7", "yes or no", "{\"value\": false}", "false"),
+    ];
+    for (pause, wrong, why, right, stored) in rows {
+        let world = World::new();
+        let report = paused(&world, &asking(&pause));
+        let run = text(&report, "run_id");
+        assert_eq!(report["pauses"][0]["state"], "ask", "{report}");
+        assert_eq!(report["pauses"][0]["kind"], pause["kind"]);
+        let nothing = resume(&world, run, &["--json"]).code(3).json();
+        assert_eq!(nothing["pauses"][0]["message"], "What now?");
+        let refused = resume(&world, run, &["--results", wrong]).code(2);
+        assert!(refused.err.contains(why), "{}", refused.err);
+        let done = resume(&world, run, &["--results", right, "--json"]).code(0).json();
+        assert_eq!((&done["output"], &done["path"]), (&json!(stored), &json!(["start", "ask", "stop"])));
+        let over = resume(&world, run, &["--results", right]).code(2);
+        assert!(over.err.contains("completed"), "{}", over.err);
+    }
+}
+
+#[test]
+fn a_token_answers_one_pause_once() {
+    let outputs = json!({"kind": "outputs", "required_outputs": ["plan", "size"]});
+    let mut flow = asking(&outputs);
+    flow["states"][1].as_object_mut().unwrap().remove("output");
+    flow["states"][2]["input"] = json!({"expr": "common_data.plan + common_data.size"});
+    let world = World::new();
+    let report = paused(&world, &flow);
+    let token = text(&report["pauses"][0], "resume_token").to_owned();
+    assert!(token.len() > 48 && report["pauses"][0]["expires_in_seconds"] == 1800, "{report}");
+    let data = World::files(&world.data());
+    assert!(
+        data.iter().all(|(_, bytes)| !bytes.windows(token.len()).any(|part| part == token.as_bytes())),
+        "B3"
+    );
+    let refused = |token: &str, results: &str, why: &str| {
+        let ran = resume(&world, token, &["--results", results]).code(2);
+        assert!(ran.err.contains(why), "{results}: no `{why}` in {}", ran.err);
+    };
+    let forged = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { "1" } else { "0" });
+    refused(&forged, "{}", "unknown");
+    // B8: all that is missing is listed, and the token stays good
+    refused(&token, "{\"extra\": 1}", "4 tries are left");
+    refused(&token, "{\"plan\": null}", "size");
+    let given = "{\"plan\": \"p\", \"size\": 2, \"extra\": true}";
+    let done = resume(&world, &token, &["--results", given, "--json"]).code(0);
+    assert_eq!(done.json()["output"], "p2");
+    assert!(done.err.contains("ignored: extra"), "B9: {}", done.err);
+    refused(&token, given, "answered before, with the same results");
+    refused(&token, "{\"plan\": \"q\", \"size\": 2}", "the first ones count");
+}
+
+#[test]
+fn tokens_end() {
+    let database = |world: &World, sql: &str| {
+        rusqlite::Connection::open(world.data().join("runs.sqlite")).unwrap().execute_batch(sql).unwrap();
+    };
+    let world = World::new();
+    let report = paused(&world, &asking(&json!({"kind": "approval"})));
+    let (run, token) = (text(&report, "run_id"), text(&report["pauses"][0], "resume_token"));
+    // tried too often
+    for left in ["4 tries", "3 tries", "2 tries", "1 tries", "worth nothing"] {
+        assert!(resume(&world, token, &["--results", "maybe"]).code(2).err.contains(left), "{left}");
+    }
+    assert!(resume(&world, token, &["--results", "true"]).code(2).err.contains("worth nothing"));
+    // B5: expired, and the run still waits
+    let again = resume(&world, run, &["--json"]).code(3).json();
+    assert_eq!(again["status"], "paused");
+    let second = paused(&world, &asking(&json!({"kind": "approval"})));
+    database(&world, "UPDATE tokens SET expires = 1");
+    let late = resume(&world, text(&second["pauses"][0], "resume_token"), &["--results", "true"]).code(2);
+    assert!(late.err.contains("token_expired") && late.err.contains("still waits"), "{}", late.err);
+    resume(&world, text(&second, "run_id"), &["--results", "true"]).code(0);
+}
+
+#[test]
+fn several_pauses_are_told_apart() {
+    let ask = |name: &str| {
+        json!({"name": "start", "type": "pause", "kind": "text", "message": {"text": name},
+               "output": {"as": name}, "transition": [{"target": "stop"}]})
+    };
+    let fork = json!({"name": "start", "type": "parallel", "transition": [{"target": "stop"}],
+        "branches": [{"name": "one", "states": [ask("start_one"), {"name": "stop"}]},
+                     {"name": "two", "states": [ask("start_two"), {"name": "stop"}]}]});
+    let flow = workflow(&json!([fork, {"name": "stop",
+        "input": {"expr": "common_data.start_one + common_data.start_two"}}]));
+    let world = World::new();
+    let report = paused(&world, &flow);
+    let run = text(&report, "run_id");
+    let states: Vec<&str> =
+        report["pauses"].as_array().unwrap().iter().map(|one| text(one, "state")).collect();
+    assert_eq!(states, ["start.one/start", "start.two/start"]);
+    let unclear = resume(&world, run, &["--results", "x"]).code(3);
+    assert!(unclear.err.contains("--state start.two/start"), "{}", unclear.err);
+    let token = text(&report["pauses"][1], "resume_token");
+    let half = resume(&world, token, &["--results", "B", "--json"]).code(3).json();
+    assert_eq!(half["pauses"].as_array().unwrap().len(), 1, "{half}");
+    let done = resume(&world, run, &["--state", states[0], "--results", "A", "--json"]).code(0).json();
+    assert_eq!(done["output"], "AB");
+}
+
+#[test]
+fn a_limit_a_failure_and_a_denied_tool_go_on_where_they_stood() {
+    let world = World::new();
+    let turn = json!([{"target": "stop", "condition": "common_data.n > 6"}, {"target": "round"}]);
+    let count = json!({"script": "this.common_data.n = (this.common_data.n ?? 0) + 1"});
+    world.write_json(
+        "flow.json",
+        &workflow(&json!([{"name": "start", "transition": [{"target": "round"}]},
+        {"name": "round", "max_visits": 5, "action": count, "transition": turn}, {"name": "stop"}])),
+    );
+    world.write("replies.json", "{\"replies\": {}}");
+    let report = start(&world, &["--json"]).code(4).json();
+    let done = resume(&world, text(&report, "run_id"), &["--json"]).code(0).json();
+    assert_eq!(done["path"].as_array().unwrap().len(), 9, "start, seven rounds, stop: {done}");
+
+    let world = World::new();
+    world.talk(&json!([{"error": {"kind": "auth", "message": "who?"}}, {"text": "Now I may."}]));
+    let report = world.run_talk(&["--json"]).code(1).json();
+    let run = text(&report, "run_id");
+    assert_eq!(report["pauses"][0]["reason"], "error", "{report}");
+    let again = world.run(&["runs", "retry", run, "--replies", "replies.json", "--json"]).code(0).json();
+    assert_eq!((&again["status"], &again["output"]), (&json!("completed"), &json!("Now I may.")));
+    let not = world.run(&["runs", "retry", run]).code(2);
+    assert!(not.err.contains("has not failed"), "{}", not.err);
+
+    let write = json!([{"tool_calls": [{"name": "write_file", "arguments": {"file_path": "a", "content": "b"}}]},
+                       {"text": "Done."}]);
+    for (answer, code, made) in [
+        ("{\"decision\": \"allow\"}", 0, true),
+        ("{\"decision\": \"deny\"}", 0, false),
+        ("perhaps", 2, false),
+    ] {
+        let world = World::new();
+        world.talk(&write);
+        let report = world.run_talk(&["--json"]).code(5).json();
+        assert_eq!(report["pauses"][0]["reason"], "approval");
+        resume(&world, text(&report, "run_id"), &["--results", answer]).code(code);
+        assert_eq!(world.project().join("a").exists(), made, "{answer}");
+    }
+}
+
+#[test]
+fn a_run_that_the_system_ends_is_left_and_taken_up() {
+    for kind in ["TERM", "HUP"] {
+        let world = World::repository();
+        world.write_json("flow.json", &workflow(&json!([
+            {"name": "start", "type": "shell", "command": "echo begun >> ../begun", "transition": [{"target": "slow"}]},
+            {"name": "slow", "type": "wait", "duration": 2, "transition": [{"target": "stop"}]}, {"name": "stop"}])));
+        world.write("replies.json", "{\"replies\": {}}");
+        let base =
+            ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "x", "--yes", "--json"];
+        let child = world.command(&base).spawn().unwrap();
+        let id = eventually("it waits", || {
+            let list = world.run(&["runs", "list", "--json"]).json();
+            (list[0]["path"] == json!(["start", "slow"])).then(|| text(&list[0], "id").to_owned())
+        });
+        // another one may not work here meanwhile
+        let held = world.run(&base).code(2);
+        assert!(held.err.contains("is working in this project"), "{}", held.err);
+        signal(child.id(), kind);
+        let left: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+        assert_eq!((&left["status"], &left["run_id"]), (&json!("interrupted"), &json!(id)), "{kind}");
+        let done = resume(&world, &id, &["--json", "--yes"]).code(0).json();
+        assert_eq!(done["path"], json!(["start", "slow", "stop"]));
+        assert_eq!(std::fs::read_to_string(world.root().join("begun")).unwrap(), "begun\n");
+    }
+}
+
+#[test]
+fn a_changed_workflow_is_explained_before_it_is_accepted() {
+    let world = World::new();
+    let flow = asking(&json!({"kind": "text"}));
+    let report = paused(&world, &flow);
+    let run = text(&report, "run_id");
+    let mut without = flow.clone();
+    without["states"][1]["name"] = json!("other");
+    without["states"][0]["transition"][0]["target"] = json!("other");
+    world.write_json("new.json", &without);
+    let upgrade = ["--upgrade", "--workflow-file", "new.json", "--results", "hello", "--json"];
+    let refused = resume(&world, run, &upgrade).code(2);
+    assert!(refused.err.contains("`ask`"), "{}", refused.err);
+    let mut changed = flow;
+    changed["states"][2]["input"] = json!({"expr": "'new: ' + common_data.answer"});
+    world.write_json("new.json", &changed);
+    let done = resume(&world, run, &upgrade).code(0);
+    assert!(done.err.contains("the definition is different now"), "{}", done.err);
+    assert_eq!(done.json()["output"], "new: hello");
+}
+
+#[test]
+fn an_isolated_run_leaves_the_project_alone_until_it_is_merged() {
+    let world = World::repository();
+    let call = json!({"name": "write_file", "arguments": {"file_path": "made.txt", "content": "made"}});
+    world.talk(&json!([{"tool_calls": [call]}, {"text": "Done."}]));
+    let before = (world.git(&["status", "--short"]), world.git(&["rev-parse", "HEAD"]));
+    let report = world.run_talk(&["--isolate", "--yes", "--json"]).code(0).json();
+    let run = text(&report, "run_id");
+    assert!(!world.project().join("made.txt").exists());
+    assert!(world.git(&["branch", "--list", "synthdev/*"]).contains(run), "a branch named after it");
+    let merged = world.run(&["runs", "merge", run, "--yes"]).code(0);
+    assert!(merged.err.contains("1 files merged"), "{}", merged.err);
+    assert_eq!(world.read("made.txt"), "made");
+    world.run(&["runs", "discard", run]).code(0);
+    assert_eq!(world.git(&["branch", "--list", "synthdev/*"]), "");
+    std::fs::remove_file(world.project().join("made.txt")).unwrap();
+    assert_eq!((world.git(&["status", "--short"]), world.git(&["rev-parse", "HEAD"])), before);
+    let plain = world.run_talk(&["--yes", "--json"]).code(0).json();
+    let not = world.run(&["runs", "merge", text(&plain, "run_id"), "--yes"]).code(2);
+    assert!(not.err.contains("has no worktree"), "{}", not.err);
+}
+
+#[test]
+fn a_run_goes_on_only_where_its_files_are() {
+    let world = World::new();
+    let report = paused(&world, &asking(&json!({"kind": "text"})));
+    let elsewhere = world.root().join("tmp");
+    let arguments = ["-C", elsewhere.to_str().unwrap(), "resume", text(&report, "run_id"), "--results", "x"];
+    let refused = world.run(&arguments).code(2);
+    assert!(refused.err.contains("belongs to") && refused.err.contains("-C"), "{}", refused.err);
+}

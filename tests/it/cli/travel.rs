@@ -1,0 +1,321 @@
+//! Going back from the command line: steps, forks, rewinding, undo, replay, cancel.
+
+mod refusals;
+
+use serde_json::{Value, json};
+
+use super::world::{Ran, World, workflow};
+
+/// `start`, then three states in which the coder writes a file each and counts, then `stop`: five steps.
+struct Past {
+    world: World,
+    run: String,
+}
+
+const REPLIES: [&str; 2] = ["--replies", "replies.json"];
+
+impl Past {
+    fn new() -> Self {
+        let world = World::repository();
+        world.write(".gitignore", "*.log\n");
+        world.write("old.txt", "old\n");
+        world.write_json("talk.json", &written("third"));
+        world.write_json("replies.json", &json!({"replies": {"coder": replies()}}));
+        let base = ["run", "--workflow-file", "talk.json", "go", "--yes", "--json"];
+        let ran = world.run(&[&base[..], &REPLIES].concat()).code(0).json();
+        assert_eq!(ran["path"], json!(["start", "first", "second", "third", "stop"]));
+        let run = ran["run_id"].as_str().unwrap().to_owned();
+        Self { world, run }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.world.run(arguments)
+    }
+
+    fn steps(&self, run: &str) -> Vec<Value> {
+        self.run(&["runs", "steps", run, "--json"]).code(0).json().as_array().unwrap().clone()
+    }
+
+    /// Everything in the project but git's own directory.
+    fn tree(&self) -> Vec<(String, Vec<u8>)> {
+        let all = World::files(&self.world.project());
+        all.into_iter().filter(|(path, _)| !path.starts_with(".git/")).collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let made = |(path, _): (String, _)| path.strip_suffix(".made").map(str::to_owned);
+        self.tree().into_iter().filter_map(made).collect()
+    }
+
+    fn status(&self, run: &str) -> String {
+        let all = self.run(&["runs", "list", "--json", "--limit", "0"]).code(0).json();
+        let found = all.as_array().unwrap().iter().find(|one| one["id"] == run).cloned();
+        found.unwrap()["status"].as_str().unwrap().to_owned()
+    }
+
+    fn resume(&self, run: &str) -> Ran {
+        self.run(&[&["resume", run, "--yes", "--json"][..], &REPLIES].concat())
+    }
+
+    fn same(&self, run: &str) {
+        let told = self.run(&["runs", "replay", run]).code(0).out;
+        assert!(told.contains("the same "), "{told}");
+    }
+}
+
+fn written(last: &str) -> Value {
+    let step = |name: &str, target: &str| {
+        json!({"name": name, "agent": "coder", "input": format!("write {name}"),
+            "action": {"function": "sendUserMessage"},
+            "transition": [{"target": target, "condition": "true",
+                "before": "() => { this.common_data.count = (this.common_data.count || 0) + 1; \
+                           this.common_data.result = 'count ' + this.common_data.count; }"}]})
+    };
+    let mut workflow = workflow(&json!([
+        {"name": "start", "transition": [{"target": "first"}]},
+        step("first", "second"), step("second", last), step(last, "stop"), {"name": "stop"}
+    ]));
+    workflow["workflow_name"] = "written".into();
+    workflow
+}
+
+fn replies() -> Value {
+    let write = |name: &str| {
+        let arguments = json!({"file_path": format!("{name}.made"), "content": format!("by {name}\n")});
+        [
+            json!({"tool_calls": [{"name": "write_file", "arguments": arguments}]}),
+            json!({"text": format!("{name} is done.")}),
+        ]
+    };
+    ["first", "second", "third"].iter().flat_map(|name| write(name)).collect()
+}
+
+#[test]
+fn steps_are_numbered_and_shown_alike() {
+    let past = Past::new();
+    let told = past.run(&["runs", "steps", &past.run]).code(0).out;
+    assert_eq!(told.lines().count(), 5, "{told}");
+    let steps = past.steps(&past.run);
+    let states: Vec<&str> = steps.iter().map(|step| step["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["start", "first", "second", "third", "stop"]);
+    assert_eq!(steps[2]["step"], 3);
+    assert!(steps.iter().all(|step| step["exact"] == true && step["files"].is_string()), "{steps:#?}");
+    // the first two begin with the same files
+    assert_eq!(steps[0]["files"], steps[1]["files"]);
+    assert!(steps[1]["files"] != steps[2]["files"] && steps[2]["files"] != steps[3]["files"]);
+    let shown = past.run(&["runs", "show", &past.run]).code(0).out;
+    for line in ["● 1 start #1", "● 3 second #1 (coder)", "undo: synthdev runs undo"] {
+        assert!(shown.contains(line), "no `{line}` in\n{shown}");
+    }
+    let why = past.run(&["why", &past.run, "3"]).code(0).out;
+    assert!(why.starts_with("step 3: second, after first"), "{why}");
+    assert_eq!(past.run(&["why", &past.run, "3", "--json"]).code(0).json()["state"], "second");
+    past.same(&past.run);
+}
+
+#[test]
+fn a_run_goes_back_with_its_files_and_on_again() {
+    let past = Past::new();
+    let before = past.tree();
+    past.world.write("old.txt", "edited by hand\n");
+    past.world.write("stray.txt", "stray");
+    past.world.write("kept.log", "ignored");
+    let index = std::fs::read(past.world.project().join(".git/index")).unwrap();
+    let dirty = past.tree();
+
+    let asked = past.run(&["runs", "rewind", &past.run, "--to", "3"]).code(2);
+    for part in ["bring back   old.txt", "delete       stray.txt", "delete       third.made", "--yes"] {
+        assert!(asked.err.contains(part), "no `{part}` in\n{}", asked.err);
+    }
+    assert_eq!((past.tree(), past.status(&past.run)), (dirty.clone(), "completed".to_owned()));
+
+    let back = past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0).out;
+    assert!(
+        back.contains("4 files restored") && back.contains(&format!("synthdev resume {}", past.run)),
+        "{back}"
+    );
+    assert_eq!(past.names(), ["first"]);
+    assert_eq!(
+        (past.world.read("old.txt").as_str(), past.world.read("kept.log").as_str()),
+        ("old\n", "ignored")
+    );
+    assert_eq!(std::fs::read(past.world.project().join(".git/index")).unwrap(), index);
+    assert_eq!(past.status(&past.run), "paused");
+    let steps = past.steps(&past.run);
+    assert_eq!((steps.len(), &steps[2]["mark"], &steps[2]["visit"]), (3, &json!("next"), &json!(0)));
+    let shown = past.run(&["runs", "show", &past.run]).code(0).out;
+    for line in ["↩ back before step 3 (second), files as in snapshot", "waits for", "go on: synthdev resume"]
+    {
+        assert!(shown.contains(line), "no `{line}` in\n{shown}");
+    }
+    past.same(&past.run);
+
+    // the restore can be undone, and done again from where the run stands
+    let undo = back.lines().find_map(|line| line.strip_prefix("undo this: synthdev ")).unwrap();
+    past.run(&undo.split(' ').chain(["--yes"]).collect::<Vec<_>>()).code(0);
+    assert_eq!(past.tree(), dirty);
+    past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0);
+    assert_eq!(past.names(), ["first"]);
+
+    let ended = past.resume(&past.run).code(0).json();
+    assert_eq!(
+        (&ended["output"], &ended["path"]),
+        (&json!("count 3"), &json!(["start", "first", "second", "third", "stop"]))
+    );
+    std::fs::remove_file(past.world.project().join("kept.log")).unwrap();
+    assert_eq!(past.tree(), before);
+    past.same(&past.run);
+    let shown = past.run(&["runs", "show", &past.run]).code(0).out;
+    assert!(shown.contains("▶ resumed") && shown.contains("● 3 second #1 (coder)"), "{shown}");
+
+    // and once more, further back
+    past.run(&["runs", "rewind", &past.run, "--to", "1", "--yes"]).code(0);
+    assert_eq!(past.names(), [""; 0]);
+    assert_eq!(past.resume(&past.run).code(0).json()["output"], "count 3");
+    assert_eq!(past.tree(), before);
+    past.same(&past.run);
+    past.run(&["runs", "undo", &past.run, "--yes"]).code(0);
+    assert_eq!(past.names(), [""; 0]);
+}
+
+#[test]
+fn kept_files_stay_and_count_as_those_of_the_step() {
+    let past = Past::new();
+    let told = past.run(&["runs", "rewind", &past.run, "--to", "3", "--keep-files"]).code(2);
+    assert!(told.err.contains("--yes"), "{}", told.err);
+    past.run(&["runs", "rewind", &past.run, "--to", "3", "--keep-files", "--yes"]).code(0);
+    assert_eq!(past.names(), ["first", "second", "third"]);
+    past.world.write("old.txt", "edited while it stood\n");
+    past.resume(&past.run).code(0);
+    past.world.write("old.txt", "edited later\n");
+    // step 3 began again with the files that were there then
+    past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0);
+    assert_eq!(past.world.read("old.txt"), "edited while it stood\n");
+    assert_eq!(past.names(), ["first", "second", "third"]);
+    // and before the run is still before the run
+    past.run(&["runs", "undo", &past.run, "--yes"]).code(0);
+    assert_eq!((past.names(), past.world.read("old.txt")), (vec![], "old\n".to_owned()));
+}
+
+#[test]
+fn a_fork_is_another_run_with_other_data() {
+    let past = Past::new();
+    let old = past.run(&["runs", "show", &past.run, "--json"]).code(0).out;
+    let set = ["--set", "common_data.count=40", "--set", "common_data.extra.deep=plain text"];
+    let fork = ["runs", "fork", &past.run, "--at", "4", "--json"];
+    let forked = past.run(&[&fork[..], &set].concat()).code(0).json();
+    let new = forked["run_id"].as_str().unwrap().to_owned();
+    assert_eq!((&forked["step"], &forked["state"]), (&json!(4), &json!("third")));
+    let notes = forked["notes"].to_string();
+    assert!(notes.contains("`extra`") && notes.contains("1 files are not as they were at step 4"), "{notes}");
+    assert_eq!(past.status(&new), "paused");
+    assert_eq!(past.names(), ["first", "second", "third"], "the files stay");
+    let ended = past.resume(&new).code(0).json();
+    assert_eq!(ended["output"], "count 41");
+    assert_eq!(past.run(&["runs", "show", &past.run, "--json"]).code(0).out, old, "the old run stays");
+    let shown = past.run(&["runs", "show", &new]).code(0).out;
+    for part in
+        [format!("from       fork of run {} before step 4", past.run), format!("⑂ fork of run {}", past.run)]
+    {
+        assert!(shown.contains(&part), "no `{part}` in\n{shown}");
+    }
+    past.same(&new);
+
+    // a fork of the fork, with the files of that step, begun from where it stands; a fork's start is what it is undone to
+    let again = ["runs", "fork", &new, "--at", "3", "--restore-files"];
+    past.run(&again).code(2);
+    assert_eq!(past.names(), ["first", "second", "third"]);
+    let told = past.run(&[&again[..], &["--yes"]].concat()).code(0).out;
+    assert!(told.contains("2 files restored") && told.contains("undo this"), "{told}");
+    assert_eq!(past.names(), ["first"]);
+    let second =
+        told.lines().find_map(|line| line.strip_prefix("go on: synthdev resume ")).unwrap().to_owned();
+    let third = past.run(&["runs", "fork", &second, "--at", "3", "--set", "common_data.count=7", "--json"]);
+    let third = third.code(0).json()["run_id"].as_str().unwrap().to_owned();
+    assert_eq!(past.resume(&second).code(0).json()["output"], "count 3");
+    assert_eq!(past.names(), ["first", "second", "third"]);
+    past.run(&["runs", "undo", &second, "--yes"]).code(0);
+    assert_eq!(past.names(), ["first"]);
+    assert_eq!(past.resume(&third).code(0).json()["output"], "count 9");
+    past.same(&second);
+    past.same(&third);
+}
+
+#[test]
+fn a_fork_goes_on_under_another_definition() {
+    let past = Past::new();
+    past.world.write_json("other.json", &written("last"));
+    let fork =
+        |at: &str, file: &str| past.run(&["runs", "fork", &past.run, "--at", at, "--definition", file]);
+    let runs = || past.run(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().len();
+    // the state is not there any more
+    let gone = fork("4", "other.json").code(2);
+    assert!(gone.err.contains("third") && gone.err.contains("nothing was changed"), "{}", gone.err);
+    past.world.write("broken.json", "{\"workflow_name\": \"written\", \"states\": []}");
+    let broken = fork("3", "broken.json").code(2);
+    assert!(broken.err.contains("broken.json"), "{}", broken.err);
+    fork("3", "missing.json").code(2);
+    assert_eq!(runs(), 1);
+    let told = fork("3", "other.json").code(0).out;
+    let new = told.lines().find_map(|line| line.strip_prefix("go on: synthdev resume ")).unwrap();
+    let ended = past.resume(new).code(0).json();
+    assert_eq!(ended["path"], json!(["start", "first", "second", "last", "stop"]));
+    past.same(new);
+}
+
+#[test]
+fn completed_failed_and_cancelled_runs_go_back_and_are_forked() {
+    let past = Past::new();
+    // one that fails: its second state gets no reply
+    let two = json!({"replies": {"coder": replies().as_array().unwrap()[..2].to_vec()}});
+    past.world.write_json("short.json", &two);
+    let failing = ["run", "--workflow-file", "talk.json", "go", "--yes", "--json", "--replies", "short.json"];
+    let failed = past.run(&failing).code(1).json()["run_id"].as_str().unwrap().to_owned();
+    let steps = past.steps(&failed);
+    assert_eq!((steps.len(), &steps[2]["mark"]), (3, &json!("failed")));
+    let shown = past.run(&["runs", "show", &failed]).code(0).out;
+    assert!(shown.contains("try the state again: synthdev runs retry"), "{shown}");
+    // and one that was given up where it stood
+    let cancelled = past.run(&failing).code(1).json()["run_id"].as_str().unwrap().to_owned();
+    past.run(&["runs", "cancel", &cancelled]).code(0);
+    let twice = past.run(&["runs", "cancel", &cancelled]).code(2);
+    assert!(twice.err.contains("cancelled already"), "{}", twice.err);
+    past.resume(&cancelled).code(2);
+
+    for (run, status) in [(&past.run, "completed"), (&failed, "failed"), (&cancelled, "cancelled")] {
+        assert_eq!(past.status(run), status);
+        let told = past.run(&["runs", "fork", run, "--at", "2"]).code(0).out;
+        let fork =
+            told.lines().find_map(|line| line.strip_prefix("go on: synthdev resume ")).unwrap().to_owned();
+        past.run(&["runs", "rewind", run, "--to", "2", "--yes"]).code(0);
+        assert_eq!(past.status(run), "paused");
+        for one in [run, &fork] {
+            assert_eq!(past.resume(one).code(0).json()["output"], "count 3", "{status}");
+            past.same(one);
+        }
+    }
+    // what went back can be given up, and go back again
+    past.run(&["runs", "rewind", &failed, "--to", "3", "--yes"]).code(0);
+    past.run(&["runs", "cancel", &failed]).code(0);
+    assert_eq!(past.status(&failed), "cancelled");
+    past.same(&failed);
+    past.run(&["runs", "rewind", &failed, "--to", "3", "--yes"]).code(0);
+    assert_eq!(past.resume(&failed).code(0).json()["output"], "count 3");
+    past.same(&failed);
+}
+
+#[test]
+fn undo_lists_asks_and_can_be_undone() {
+    let past = Past::new();
+    let after = past.tree();
+    let asked = past.run(&["runs", "undo", &past.run]).code(2);
+    assert!(asked.err.contains("delete       first.made") && asked.err.contains("--yes"), "{}", asked.err);
+    assert_eq!(past.tree(), after);
+    let done = past.run(&["runs", "undo", &past.run[..12], "--yes"]).code(0).out;
+    assert!(done.contains("3 files restored"), "{done}");
+    assert_eq!(past.names(), [""; 0]);
+    assert!(past.run(&["runs", "undo", &past.run]).code(0).out.contains("nothing to do"));
+    let undo = done.lines().find_map(|line| line.strip_prefix("undo this: synthdev ")).unwrap();
+    past.run(&undo.split(' ').chain(["--yes"]).collect::<Vec<_>>()).code(0);
+    assert_eq!(past.tree(), after);
+}

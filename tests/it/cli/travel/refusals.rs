@@ -1,0 +1,225 @@
+//! What is refused, with its reason and what to do; nothing is changed by it.
+
+use rusqlite::Connection;
+
+use super::super::world::eventually;
+use super::*;
+
+impl Past {
+    fn sql(&self) -> Connection {
+        Connection::open(self.world.data().join("runs.sqlite")).unwrap()
+    }
+}
+
+#[test]
+fn bad_input_changes_nothing() {
+    let past = Past::new();
+    let (tree, shown) = (past.tree(), past.run(&["runs", "show", &past.run, "--json"]).code(0).out);
+    let run = past.run.as_str();
+    let rows: &[(&[&str], &[&str])] = &[
+        (&["rewind", run, "--to", "0", "--yes"], &["no step 0", "1 to 5", "runs steps"]),
+        (&["rewind", run, "--to", "6", "--yes"], &["no step 6"]),
+        (&["rewind", run, "--to", "4294967295", "--yes"], &["no step"]),
+        (&["rewind", run, "--to", "-1"], &["-1"]),
+        (&["rewind", "nobody", "--to", "1", "--yes"], &["nobody"]),
+        (&["fork", run, "--at", "0"], &["no step 0"]),
+        (&["fork", run, "--at", "9", "--restore-files", "--yes"], &["no step 9"]),
+        (&["fork", run, "--at", "2", "--set", "count=1"], &["count=1", "common_data.NAME=JSON"]),
+        (&["fork", run, "--at", "2", "--set", "common_data.count"], &["write it as"]),
+        (&["fork", run, "--at", "2", "--set", "common_data.a..b=1"], &["between two dots"]),
+        (&["fork", run, "--at", "2", "--set", "common_data=1"], &["only common_data"]),
+        (&["fork", run, "--at", "2", "--restore-files"], &["delete       second.made", "--yes"]),
+        (&["undo", "nobody", "--yes"], &["nobody"]),
+        (&["cancel", run], &["completed already"]),
+        (&["replay", "nobody"], &["nobody"]),
+        (&["steps", "nobody"], &["nobody"]),
+    ];
+    for (arguments, parts) in rows {
+        let ran = past.run(&[&["runs"], *arguments].concat()).code(2);
+        for part in *parts {
+            assert!(ran.err.contains(part), "{arguments:?}: no `{part}` in\n{}", ran.err);
+        }
+        assert_eq!(ran.out, "", "{arguments:?}");
+    }
+    past.run(&["why", run, "6"]).code(2);
+    assert_eq!((past.tree(), past.status(run)), (tree, "completed".to_owned()));
+    assert_eq!(past.run(&["runs", "show", run, "--json"]).code(0).out, shown);
+    assert_eq!(past.run(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn files_go_back_only_where_the_run_worked() {
+    let past = Past::new();
+    let other = past.world.root().join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("mine.txt"), "mine").unwrap();
+    let at = other.display().to_string();
+    let project = std::fs::canonicalize(past.world.project()).unwrap().display().to_string();
+    let rows: [(&[&str], String); 3] = [
+        (&["rewind", &past.run, "--to", "3"], format!("rewind {} --to 3", past.run)),
+        (
+            &["fork", &past.run, "--at", "3", "--restore-files"],
+            format!("fork {} --at 3 --restore-files", past.run),
+        ),
+        (&["undo", &past.run], format!("undo {}", past.run)),
+    ];
+    for (arguments, command) in rows {
+        let ran = past.run(&[&["-C", &at, "runs"], arguments, &["--yes"]].concat()).code(2);
+        assert!(ran.err.contains(&format!("hint: synthdev -C {project} runs {command}")), "{}", ran.err);
+    }
+    assert_eq!(std::fs::read_to_string(other.join("mine.txt")).unwrap(), "mine");
+    assert_eq!((past.names().len(), past.status(&past.run)), (3, "completed".to_owned()));
+    // without files it can go back from anywhere, and goes on at home
+    let told = past.run(&["-C", &at, "runs", "rewind", &past.run, "--to", "3", "--keep-files", "--yes"]);
+    assert!(told.code(0).out.contains(&format!("go on: synthdev -C {project} resume {}", past.run)));
+}
+
+#[test]
+fn a_missing_snapshot_is_said_and_needs_keep_files() {
+    let past = Past::new();
+    let files = past.steps(&past.run)[3]["files"].as_str().unwrap().to_owned();
+    past.run(&["snapshot", "delete", &files]).code(0);
+    let (tree, run) = (past.tree(), past.run.as_str());
+    for arguments in
+        [&["rewind", run, "--to", "4", "--yes"][..], &["fork", run, "--at", "4", "--restore-files", "--yes"]]
+    {
+        let ran = past.run(&[&["runs"], arguments].concat()).code(2);
+        let parts = [
+            "files of step 4",
+            "cannot come back",
+            if arguments[0] == "fork" { "without --restore-files" } else { "--keep-files" },
+        ];
+        assert!(parts.iter().all(|part| ran.err.contains(part)), "{}", ran.err);
+    }
+    assert_eq!((past.tree(), past.status(run)), (tree, "completed".to_owned()));
+    past.run(&["runs", "rewind", run, "--to", "4", "--keep-files", "--yes"]).code(0);
+    assert_eq!(past.resume(run).code(0).json()["output"], "count 3");
+
+    // a run that takes none
+    let mut off = written("third");
+    off["snapshot"] = "off".into();
+    past.world.write_json("off.json", &off);
+    let base = ["run", "--workflow-file", "off.json", "go", "--yes", "--json"];
+    let bare =
+        past.run(&[&base[..], &REPLIES].concat()).code(0).json()["run_id"].as_str().unwrap().to_owned();
+    for arguments in [&["runs", "rewind", &bare, "--to", "2", "--yes"][..], &["runs", "undo", &bare, "--yes"]]
+    {
+        let ran = past.run(arguments).code(2);
+        assert!(
+            ran.err.contains("none were stored") || ran.err.contains("no snapshot was taken"),
+            "{}",
+            ran.err
+        );
+    }
+    past.run(&["runs", "rewind", &bare, "--to", "2", "--keep-files", "--yes"]).code(0);
+    assert_eq!(past.resume(&bare).code(0).json()["output"], "count 3");
+}
+
+#[test]
+fn a_restore_that_fails_rewinds_nothing() {
+    let past = Past::new();
+    // the present cannot be stored first: the place for that is a file
+    let lock = past.world.data().join("snapshots");
+    let corner = std::fs::read_dir(&lock).unwrap().next().unwrap().unwrap().path();
+    let aside = past.world.root().join("aside");
+    std::fs::rename(&corner, &aside).unwrap();
+    std::fs::write(&corner, "in the way").unwrap();
+    let before = past.tree();
+    let ran = past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(2);
+    assert!(!ran.err.is_empty());
+    assert_eq!((past.tree(), past.status(&past.run)), (before, "completed".to_owned()));
+    assert_eq!(past.steps(&past.run).len(), 5);
+    std::fs::remove_file(&corner).unwrap();
+    std::fs::rename(&aside, &corner).unwrap();
+    past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0);
+}
+
+#[test]
+fn a_run_that_is_driven_is_left_alone() {
+    let past = Past::new();
+    let slow = json!({"replies": {"coder": [{"text": "never", "delay_ms": 600_000}]}});
+    past.world.write_json("slow.json", &slow);
+    let arguments = ["run", "--workflow-file", "talk.json", "go", "--yes", "--replies", "slow.json"];
+    let mut child = past.world.command(&arguments).spawn().unwrap();
+    let running = eventually("it runs", || {
+        let list = past.run(&["runs", "list", "--json"]).json();
+        (list[0]["path"] == json!(["start", "first"])).then(|| list[0]["id"].as_str().unwrap().to_owned())
+    });
+    let tree = past.tree();
+    for arguments in [
+        &["rewind", &running, "--to", "1", "--yes"][..],
+        &["rewind", &running, "--to", "1", "--keep-files", "--yes"],
+        &["undo", &running, "--yes"],
+        &["cancel", &running],
+        // nor are the files changed under its hands
+        &["rewind", &past.run, "--to", "3", "--yes"],
+        &["undo", &past.run, "--yes"],
+        &["fork", &past.run, "--at", "3", "--restore-files", "--yes"],
+    ] {
+        let ran = past.run(&[&["runs"], arguments].concat()).code(2);
+        assert!(
+            ran.err.contains(&running) || ran.err.contains(&child.id().to_string()),
+            "{arguments:?}: {}",
+            ran.err
+        );
+    }
+    assert_eq!(
+        (past.tree(), past.status(&past.run), past.status(&running)),
+        (tree, "completed".to_owned(), "running".to_owned())
+    );
+    // looking and forking do not disturb it
+    past.run(&["runs", "steps", &running]).code(0);
+    past.run(&["runs", "fork", &running, "--at", "2"]).code(0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    past.run(&["runs", "rewind", &running, "--to", "2", "--yes"]).code(0);
+    assert_eq!(past.resume(&running).code(0).json()["output"], "count 3");
+}
+
+#[test]
+fn a_replay_that_comes_out_otherwise_shows_how() {
+    let mut past = Past::new();
+    // by the second call of a visit no snapshot is on its way any more: it leads to the tool at once
+    let write = json!({"file_path": "also.made", "content": "also\n"});
+    let call = json!({"tool_calls": [{"name": "write_file", "arguments": write}]});
+    let mut list = replies().as_array().unwrap().clone();
+    list.insert(3, call);
+    past.world.write_json("replies.json", &json!({"replies": {"coder": list}}));
+    let base = ["run", "--workflow-file", "talk.json", "go", "--yes", "--json"];
+    past.run =
+        past.run(&[&base[..], &REPLIES].concat()).code(0).json()["run_id"].as_str().unwrap().to_owned();
+    let sql = past.sql();
+    // somebody changed what a tool was asked to do
+    let changed = sql
+        .execute(
+            "UPDATE rows SET body = replace(body, 'also.made', 'alsx.made') WHERE kind = 'input' AND body LIKE '%also.made%' AND body LIKE '%replied%'",
+            [],
+        )
+        .unwrap();
+    assert_eq!(changed, 1);
+    let told = past.run(&["runs", "replay", &past.run]).code(1).out;
+    for part in ["(replied", "-       \"file_path\": \"also.made\"", "+       \"file_path\": \"alsx.made\""] {
+        assert!(told.contains(part), "no `{part}` in\n{told}");
+    }
+    let data = past.run(&["runs", "replay", &past.run, "--json"]).code(1).json();
+    assert_eq!(
+        (&data["same"], data["recorded"][0]["arguments"]["file_path"].as_str()),
+        (&json!(false), Some("also.made"))
+    );
+    // only what was said is another: nothing else is asked for
+    sql.execute(
+        "UPDATE rows SET body = replace(replace(body, 'alsx.made', 'also.made'), 'first is done', 'first iz done')",
+        [],
+    )
+    .unwrap();
+    let told = past.run(&["runs", "replay", &past.run]).code(1).out;
+    assert!(told.contains("only a fingerprint") && told.contains("first iz done"), "{told}");
+    // a row that is no input any more
+    sql.execute(
+        "UPDATE rows SET body = replace(body, '{', '[') WHERE kind = 'input' AND body LIKE '%third is done%'",
+        [],
+    )
+    .unwrap();
+    let told = past.run(&["runs", "replay", &past.run]).code(2).err;
+    assert!(told.contains("cannot be read"), "{told}");
+}
