@@ -24,6 +24,9 @@ const RETRY: Duration = Duration::from_millis(10);
 const NEWER_THAN: i32 = 3_051_002;
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER > NEWER_THAN, "SQLite must be newer than 3.51.2");
 
+/// Bytes of the header: no database is shorter.
+const SHORTEST: u64 = 100;
+
 /// Tells the new files of one process apart.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -54,7 +57,8 @@ pub(super) fn open(path: &Path) -> Result<Connection, NotOpened> {
     if is_absent(path) {
         refuse_lone_log(path, "is missing")?;
         create(path)?;
-    } else if std::fs::metadata(path).is_ok_and(|known| known.len() == 0) {
+    } else if std::fs::metadata(path).is_ok_and(|known| known.len() < SHORTEST) {
+        // SQLite would take it for a new one
         refuse_lone_log(path, "is empty")?;
         return Err(failure::damaged(path, "it is empty").into());
     }
