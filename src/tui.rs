@@ -11,6 +11,7 @@ pub mod composer;
 pub mod dialog;
 pub mod model;
 pub mod msg;
+pub mod past;
 pub mod program;
 pub mod report;
 pub mod run_view;

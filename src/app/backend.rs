@@ -1,5 +1,8 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
+mod history;
+mod travel;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -31,7 +34,11 @@ use crate::domain::snapshot::SnapshotRequest;
 use crate::domain::workflow::Program;
 use crate::ports::snapshot::{SnapshotError, SnapshotPort};
 use crate::runtime::command::Command;
-use crate::tui::backend::{Backend, RoleLine, SnapshotCommand, StatusFacts, ToolLine, WorkflowLine};
+use crate::tui::backend::{
+    Backend, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel,
+    Travelled, WorkflowLine,
+};
+use crate::tui::past::Past;
 use crate::tui::{FirstAction, Session, TrustQuestion};
 
 /// The first line of every session.
@@ -137,6 +144,10 @@ struct Desk {
 }
 
 impl Desk {
+    fn project(&self) -> String {
+        self.world.project.display().to_string()
+    }
+
     fn wired(&self) -> Arc<Wired> {
         Arc::clone(&self.wired.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -147,7 +158,7 @@ impl Desk {
 
     fn start(&self, program: Program, inputs: Map<String, serde_json::Value>) -> Result<RunId, String> {
         let spec = spec(&self.catalog(), program, inputs, false, true);
-        self.wired().handle.start(spec).map_err(|error| with_hint(&error.message, error.hint.as_deref()))
+        self.wired().handle.start(spec).map_err(|error| history::told(&error.message, error.hint.as_deref()))
     }
 
     /// Why something cannot start. A missing model is told once, not for every agent that needs it.
@@ -251,7 +262,7 @@ impl Backend for Desk {
         let program = catalog.program(name).map_err(|found| self.told(&found))?;
         let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
         let values =
-            inputs::from_text(&parameters, input).map_err(|e| with_hint(&e.message, Some(&e.hint)))?;
+            inputs::from_text(&parameters, input).map_err(|e| history::told(&e.message, Some(&e.hint)))?;
         self.prepare_demo(name, &program)?;
         self.start(program, values)
     }
@@ -271,27 +282,45 @@ impl Backend for Desk {
         self.wired().handle.send(run, command);
     }
 
-    fn runs(&self, limit: usize) -> BoxFuture<'static, Result<Vec<RunSummary>, String>> {
+    fn runs(&self, filter: RunFilter) -> BoxFuture<'static, Result<Vec<RunSummary>, String>> {
+        let (handle, here) = (self.wired().handle.clone(), self.project());
+        away(move || history::list(&handle, &here, filter))
+    }
+
+    fn search(&self, words: String) -> BoxFuture<'static, Result<Vec<FoundLine>, String>> {
         let handle = self.wired().handle.clone();
-        Box::pin(async move {
-            let listed = tokio::task::spawn_blocking(move || handle.runs(limit)).await;
-            match listed {
-                Ok(Ok(runs)) => Ok(runs),
-                Ok(Err(error)) => Err(with_hint(&error.message, error.hint.as_deref())),
-                Err(error) => Err(format!("the history could not be read: {error}")),
-            }
-        })
+        away(move || history::search(&handle, &words))
+    }
+
+    fn past(&self, run: String) -> BoxFuture<'static, Result<Past, String>> {
+        let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
+        away(move || history::past(&wired, &here, &run, demo.as_deref()))
+    }
+
+    fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
+        let wired = self.wired();
+        away(move || history::resume(&wired, &run))
+    }
+
+    fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>> {
+        let (handle, here) = (self.wired().handle.clone(), self.project());
+        away(move || travel::steps(&handle, &here, run))
+    }
+
+    fn plan(&self, travel: Travel) -> BoxFuture<'static, Result<Plan, String>> {
+        let (handle, here) = (self.wired().handle.clone(), self.project());
+        away(move || travel::plan(&handle, &here, travel))
+    }
+
+    fn travel(&self, travel: Travel) -> BoxFuture<'static, Result<Travelled, String>> {
+        let (handle, here) = (self.wired().handle.clone(), self.project());
+        away(move || travel::travel(&handle, &here, travel))
     }
 
     fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>> {
         let store = Arc::clone(&self.wired().handle.ports().snapshots);
-        Box::pin(async move {
-            let done = tokio::task::spawn_blocking(move || perform(&*store, command)).await;
-            match done {
-                Ok(Ok(text)) => Ok(text),
-                Ok(Err(error)) => Err(with_hint(&error.message, error.hint.as_deref())),
-                Err(error) => Err(format!("the snapshot could not be made: {error}")),
-            }
+        away(move || {
+            perform(&*store, command).map_err(|error| history::told(&error.message, error.hint.as_deref()))
         })
     }
 
@@ -388,7 +417,7 @@ fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
 
 fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String, SnapshotError> {
     Ok(match command {
-        SnapshotCommand::List => here(&snapshots::list(&store.list()?)),
+        SnapshotCommand::List => travel::here(&snapshots::list(&store.list()?)),
         SnapshotCommand::Create { label } => {
             snapshots::created(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
         }
@@ -397,18 +426,15 @@ fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String,
             snapshots::show(&info, &store.changes(&info.id, None)?)
         }
         SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
-        SnapshotCommand::Restore { id } => here(&snapshots::restored(&store.restore(&store.find(&id)?.id)?)),
+        SnapshotCommand::Restore { id } => {
+            travel::here(&snapshots::restored(&store.restore(&store.find(&id)?.id)?))
+        }
         SnapshotCommand::Delete { id } => {
             let info = store.find(&id)?;
             store.delete(&info.id)?;
             format!("snapshot {} is forgotten", info.id)
         }
     })
-}
-
-/// Commands as they are typed here.
-fn here(text: &str) -> String {
-    text.replace("synthdev snapshot ", "/snapshot ")
 }
 
 fn first_error(catalog: &Catalog, found: &[Diagnostic]) -> Option<String> {
@@ -436,6 +462,12 @@ fn branch_of(project: &Path) -> Option<String> {
     Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
 }
 
-fn with_hint(message: &str, hint: Option<&str>) -> String {
-    hint.map_or_else(|| message.to_owned(), |hint| format!("{message}\nhint: {hint}"))
+/// Work that takes a while, on a thread of its own.
+fn away<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> BoxFuture<'static, Result<T, String>> {
+    Box::pin(async move {
+        let done = tokio::task::spawn_blocking(work).await;
+        done.unwrap_or_else(|error| Err(format!("this was broken off: {error}")))
+    })
 }

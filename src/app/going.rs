@@ -5,9 +5,11 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
+use super::driving::stay;
 use super::findings;
+use super::loading::load;
 use super::reading::of_store;
-use super::runs::{load, read_script, read_workflow, stay};
+use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::providers::scripted::ScriptedModel;
@@ -103,7 +105,7 @@ fn wired_for(
 }
 
 /// Scripted replies that the run has had are not given again.
-fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
+pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
     let Some(script) = wired.providers.scripted() else { return Ok(()) };
     let record = wired.handle.run(run.as_str()).map_err(of_store)?;
     let mut had = std::collections::BTreeMap::<&str, usize>::new();

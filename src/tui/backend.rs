@@ -2,14 +2,16 @@
 //! tests over nothing. Object safe, cheap to call: synchronous functions answer from memory.
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 use crate::domain::approval::Permission;
 use crate::domain::cost::Price;
-use crate::domain::ids::RunId;
-use crate::domain::journal::RunSummary;
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::place::Layer;
 use crate::domain::tool::ToolRisk;
 use crate::runtime::command::Command;
+use crate::tui::past::Past;
 
 /// A line of `/workflows` (REPL-5).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -77,6 +79,67 @@ pub enum SnapshotCommand {
     Delete { id: String },
 }
 
+/// Which runs are listed, newest first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RunFilter {
+    /// Of this project only.
+    pub here: bool,
+    /// Empty means any.
+    pub statuses: Vec<RunStatus>,
+    /// A part of the id, the workflow's name or the input.
+    pub words: Option<String>,
+    /// 0 means all.
+    pub limit: usize,
+}
+
+/// A place where the words of `/search` stand (HIST-7).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FoundLine {
+    pub run: RunId,
+    pub workflow: String,
+    pub at: Timestamp,
+    /// `message`, `result of a tool`.
+    pub what: String,
+    pub text: String,
+}
+
+/// Going back (SNAP-4, HIST-5). Ids may be unique prefixes; without one the newest run of this project is meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Travel {
+    /// The files as before the run.
+    Undo { run: Option<String> },
+    /// Conversation, data and files as before a step.
+    Rewind { run: Option<String>, step: u32 },
+    /// A new run from there, with something changed in `common_data`; the other one stays, and so do the files.
+    Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
+}
+
+/// What a journey would do, for the person to agree to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// With the run's whole id.
+    pub travel: Travel,
+    pub title: String,
+    pub body: String,
+}
+
+/// What came of a journey.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Travelled {
+    pub text: String,
+    /// The run that `/resume` takes up from there.
+    pub stands: Option<RunId>,
+}
+
+/// The steps of a run, to go back to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Steps {
+    pub run: RunId,
+    pub workflow: String,
+    /// Number, state, and whether the files of then are stored.
+    pub steps: Vec<(u32, String, bool)>,
+}
+
 /// Texts of errors are ready for people: what happened, where, what to do next; several lines are fine.
 pub trait Backend: Send + Sync {
     /// Everything the loader found, broken ones included.
@@ -103,8 +166,23 @@ pub trait Backend: Send + Sync {
 
     fn send(&self, run: &RunId, command: Command);
 
-    /// Newest first.
-    fn runs(&self, limit: usize) -> BoxFuture<'static, Result<Vec<RunSummary>, String>>;
+    fn runs(&self, filter: RunFilter) -> BoxFuture<'static, Result<Vec<RunSummary>, String>>;
+
+    fn search(&self, words: String) -> BoxFuture<'static, Result<Vec<FoundLine>, String>>;
+
+    /// What had happened in a run that can be taken up here; says why one cannot. Changes nothing.
+    fn past(&self, run: String) -> BoxFuture<'static, Result<Past, String>>;
+
+    /// Takes a run up; what it does from then on comes as events.
+    fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>>;
+
+    fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>>;
+
+    /// What a journey would do. Changes nothing; there being nothing to do is an error.
+    fn plan(&self, travel: Travel) -> BoxFuture<'static, Result<Plan, String>>;
+
+    /// Does it.
+    fn travel(&self, travel: Travel) -> BoxFuture<'static, Result<Travelled, String>>;
 
     fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>>;
 

@@ -3,6 +3,7 @@
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use crate::domain::journal::RunStatus;
 use crate::tui::slash::{self, Argument, COMMANDS, SNAPSHOT_WORDS};
 
 /// Names that arguments are completed from.
@@ -12,6 +13,8 @@ pub struct Names {
     pub workflows: Vec<(String, String)>,
     pub roles: Vec<(String, String)>,
     pub groups: Vec<String>,
+    /// Ids of runs, and where each stands.
+    pub runs: Vec<(String, String)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,6 +83,8 @@ fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
         Argument::RoleGroup => {
             std::iter::once("all").chain(names.groups.iter().map(String::as_str)).map(plain).collect()
         }
+        Argument::Run => names.runs.clone(),
+        Argument::Status => RunStatus::ALL.map(RunStatus::as_str).into_iter().map(plain).collect(),
         Argument::Snapshot => SNAPSHOT_WORDS.iter().copied().map(plain).collect(),
     };
     let space = if matches!(command.argument, Argument::Workflow | Argument::Snapshot) { " " } else { "" };
@@ -119,6 +124,7 @@ mod tests {
             workflows: vec![pair("coder_reviewer"), pair("plan")],
             roles: vec![pair("coder"), pair("reviewer")],
             groups: vec!["ui".to_owned()],
+            runs: vec![pair("ab12"), pair("cd34")],
         };
         let check = |before: &str, expected: &[&str]| {
             let lines: Vec<String> = complete(before, &names)
@@ -126,11 +132,13 @@ mod tests {
                 .unwrap_or_default();
             assert_eq!(lines, expected, "{before}");
         };
-        check("/wo", &["/workflow ", "/workflows"]);
+        check("/wor", &["/workflow ", "/workflows"]);
         check("/snp", &["/snapshot "]);
         check("/wf rev", &["/wf coder_reviewer "]);
         check("/role c", &["/role coder"]);
         check("/roles ", &["/roles all", "/roles ui"]);
+        check("/resume c", &["/resume cd34"]);
+        check("/runs pau", &["/runs paused"]);
         check("/snapshot de", &["/snapshot delete "]);
         check("/wf plan x", &[]);
         check("/cost ", &[]);

@@ -7,14 +7,17 @@ use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
 use crate::domain::workflow::{PauseKind, plain_text};
 use crate::engine::effect::Question;
 use crate::tui::msg::Cmd;
+use crate::tui::report::here;
 use crate::tui::text::{one_line, reveal};
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
     /// May this tool run (REPL-20)?
     Approval { run: RunId, call: CallId },
-    /// A limit was reached, there is no snapshot, or a state failed: go on?
-    GoOn { run: RunId, call: CallId, keys: &'static str },
+    /// A limit was reached, there is no snapshot, or a state failed: go on? `parks`: with no the run stands still.
+    GoOn { run: RunId, call: CallId, keys: &'static str, parks: bool },
+    /// Nobody knows whether a tool took effect: repeat it, say that it is done, or skip it.
+    Look { run: RunId, call: CallId, selected: usize },
     /// A pause that wants yes or no.
     Decide { run: RunId, call: CallId, default: Option<bool> },
     /// A pause that wants one of several.
@@ -27,9 +30,14 @@ pub enum Kind {
     Confirm(Cmd),
 }
 
+/// Answers to a question about a tool of which nobody knows whether it took effect.
+pub const LOOKED: [&str; 3] = ["repeat", "done", "skip"];
+
 /// What a written answer must be.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Form {
+    /// The result of a tool that is done; none is fine.
+    pub done: bool,
     pub number: bool,
     /// Keys of the object that is wanted; empty: no object.
     pub outputs: Vec<String>,
@@ -107,13 +115,19 @@ impl Dialog {
     }
 
     /// `None`: the question is not one for a dialog.
-    pub fn question(run: RunId, call: CallId, question: &Question) -> Option<Self> {
-        let go_on = |keys| Kind::GoOn { run: run.clone(), call, keys };
+    /// `chat`: a conversation ends its answer where a workflow would wait to be taken up again.
+    pub fn question(run: RunId, call: CallId, question: &Question, chat: bool) -> Option<Self> {
+        let go_on = |keys, parks| Kind::GoOn { run: run.clone(), call, keys, parks };
         match question {
             Question::Message => None,
             Question::Limit { limit, value, text } => {
                 let title = format!("Limit reached: {limit} ({value}). Go on?");
-                Some(Self::new(go_on("y continue with more · n stop"), title, text))
+                let keys = if chat {
+                    "y continue with more · n or Esc stop"
+                } else {
+                    "y continue with more · n or Esc leave it for later"
+                };
+                Some(Self::new(go_on(keys, !chat), title, text))
             }
             Question::Pause {
                 state,
@@ -141,24 +155,22 @@ impl Dialog {
                     body.push_str(&format!("\n\nin state {state} [{}]", failure.code));
                 }
                 if let Some(hint) = &failure.hint {
-                    body.push_str(&format!("\n→ {hint}"));
+                    body.push_str(&format!("\n→ {}", here(hint)));
                 }
-                let dialog = Self::new(go_on("y try again · n stop, the run fails"), title, &body);
+                let dialog =
+                    Self::new(go_on("y try again · n or Esc leave it for later", true), title, &body);
                 Some(Self { state: failure.state.clone().unwrap_or_default(), ..dialog })
             }
             Question::Uncertain { state, tool, arguments, reason, .. } => {
                 let body = format!("{}\n\nin state {state}: {reason}", arguments_text(arguments));
                 let title = format!("Nobody knows whether `{}` took effect. What now?", one_line(tool));
-                let choices = ["repeat", "done", "skip"].map(str::to_owned).to_vec();
-                Some(Self {
-                    state: state.clone(),
-                    ..Self::new(Kind::Choose { run, call, choices, selected: 0 }, title, &body)
-                })
+                let kind = Kind::Look { run, call, selected: 0 };
+                Some(Self { state: state.clone(), ..Self::new(kind, title, &body) })
             }
             Question::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
                 let title = "No snapshot could be taken. Go on without?".to_owned();
-                Some(Self::new(go_on("y continue · n stop"), title, &body))
+                Some(Self::new(go_on("y continue · n or Esc stop, the run fails", false), title, &body))
             }
         }
     }
@@ -190,30 +202,69 @@ impl Dialog {
         match (&self.kind, &self.reason) {
             (_, Some(_)) => "Enter deny with this reason · Esc back",
             (Kind::Approval { .. }, None) if self.step => {
-                "y allow · a allow this step for the run · n deny · r deny, with reason"
+                "y allow · a allow this step for the run · n, Esc deny · r deny, with reason"
             }
             (Kind::Approval { .. }, None) => {
-                "y allow · a allow this tool for the run · n deny · r deny, with reason"
+                "y allow · a allow this tool for the run · n, Esc deny · r deny, with reason"
             }
             (Kind::GoOn { keys, .. }, None) => keys,
-            (Kind::Decide { default: None, .. }, None) => "y yes · n no · Esc stops the run here",
+            (Kind::Decide { default: None, .. }, None) => "y yes · n no · Esc leaves it for later",
             (Kind::Decide { default: Some(true), .. }, None) => {
-                "y or Enter yes · n no · Esc stops the run here"
+                "y or Enter yes · n no · Esc leaves it for later"
             }
             (Kind::Decide { default: Some(false), .. }, None) => {
-                "y yes · n or Enter no · Esc stops the run here"
+                "y yes · n or Enter no · Esc leaves it for later"
             }
-            (Kind::Choose { .. }, None) => "a number, or ↑↓ and Enter · Esc stops the run here",
+            (Kind::Choose { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
             (Kind::Write { form: Form { draft: Some(true), .. }, .. }, None) => {
                 "Enter puts what you were writing into the history · then answer"
             }
-            (Kind::Write { form: Form { default: Some(_), .. }, .. }, None) => {
-                "write below · Enter answers, empty takes the default · Esc stops the run here"
+            (Kind::Write { form: Form { done: true, .. }, .. }, None) => {
+                "write below · Enter answers, also without one · Esc leaves it for later"
             }
-            (Kind::Write { .. }, None) => "write below · Enter answers · Esc stops the run here",
-            (Kind::Trust, None) => "y trust · n leave them out",
-            (Kind::Confirm(_), None) => "y do it · n leave it",
+            (Kind::Write { form: Form { default: Some(_), .. }, .. }, None) => {
+                "write below · Enter answers, empty takes the default · Esc leaves it for later"
+            }
+            (Kind::Write { .. }, None) => "write below · Enter answers · Esc leaves it for later",
+            (Kind::Look { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
+            (Kind::Trust, None) => "y trust · n, Esc leave them out",
+            (Kind::Confirm(_), None) => "y do it · n, Esc leave it",
         }
+    }
+
+    /// What Esc does, for the status line.
+    pub fn escape(&self) -> &'static str {
+        match &self.kind {
+            _ if self.reason.is_some() => "Esc back",
+            Kind::Approval { .. } => "Esc denies",
+            Kind::GoOn { parks: true, .. } => "Esc: later",
+            Kind::GoOn { .. } => "Esc stops",
+            Kind::Decide { .. } | Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. } => {
+                "Esc: later"
+            }
+            Kind::Trust => "Esc leaves them out",
+            Kind::Confirm(_) => "Esc leaves it",
+        }
+    }
+
+    /// The lines to choose from, and the chosen one.
+    pub fn choices(&self) -> Option<(Vec<&str>, usize)> {
+        match &self.kind {
+            Kind::Choose { choices, selected, .. } => {
+                Some((choices.iter().map(String::as_str).collect(), *selected))
+            }
+            Kind::Look { selected, .. } => Some((LOOKED.to_vec(), *selected)),
+            _ => None,
+        }
+    }
+
+    /// Somebody says that the tool is done: what was its result?
+    #[must_use]
+    pub fn result_of(self) -> Self {
+        let Some((run, call)) = self.asker().map(|(run, call)| (run.clone(), call)) else { return self };
+        let form = Form { done: true, number: false, outputs: Vec::new(), default: None, draft: None };
+        let kind = Kind::Write { run, call, form };
+        Self { kind, title: "It is done. With which result (may be empty)?".to_owned(), ..self }
     }
 
     fn asker(&self) -> Option<(&RunId, CallId)> {
@@ -222,6 +273,7 @@ impl Dialog {
             | Kind::GoOn { run, call, .. }
             | Kind::Decide { run, call, .. }
             | Kind::Choose { run, call, .. }
+            | Kind::Look { run, call, .. }
             | Kind::Write { run, call, .. } => Some((run, *call)),
             Kind::Trust | Kind::Confirm(_) => None,
         }
@@ -247,6 +299,14 @@ impl Form {
     /// Why it is none, in one line.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
+        if self.done {
+            return Ok(match text {
+                "" => json!("done"),
+                text => {
+                    json!({"decision": "done", "result": serde_json::from_str(text).unwrap_or_else(|_| json!(text))})
+                }
+            });
+        }
         if text.is_empty() {
             return self.default.clone().ok_or_else(|| "write something: there is no default".to_owned());
         }
@@ -277,6 +337,7 @@ fn answer_kind(
     let shown = default.map(|value| format!(" (default: {})", one_line(&plain_text(value))));
     let shown = shown.unwrap_or_default();
     let written = |number, outputs: &[String]| Form {
+        done: false,
         number,
         outputs: outputs.to_vec(),
         default: default.cloned(),

@@ -33,6 +33,12 @@ pub struct Model {
     pub wanted_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.
     pub queued: Vec<String>,
+    /// The run that was left or brought back last: what `/resume` means without an id.
+    pub standing: Option<RunId>,
+    /// Workflows that ran when the person left: name and id.
+    pub left: Vec<(String, RunId)>,
+    /// A letter answered a question; what follows without a pause may be the rest of the word.
+    pub tail: bool,
     /// Waits for the answer to the trust question.
     pub start: Option<Cmd>,
     pub panel: bool,

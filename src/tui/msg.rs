@@ -7,7 +7,11 @@ use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RunSummary;
 use crate::engine::event::Published;
 use crate::runtime::command::Command;
-use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, ToolLine, WorkflowLine};
+use crate::tui::backend::{
+    FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel, Travelled,
+    WorkflowLine,
+};
+use crate::tui::past::Past;
 use crate::tui::session::FirstAction;
 
 /// Time comes in with the message: `update` reads no clock.
@@ -63,7 +67,28 @@ pub enum Reply {
         tools: Vec<ToolLine>,
     },
     Prices(Vec<(String, Option<Price>)>),
-    Runs(Result<Vec<RunSummary>, String>),
+    Runs {
+        wanted: RunsFor,
+        list: Result<Vec<RunSummary>, String>,
+        /// Now: lists say how long ago something was.
+        at: Timestamp,
+    },
+    Found {
+        words: String,
+        lines: Result<Vec<FoundLine>, String>,
+        at: Timestamp,
+    },
+    Past {
+        run: String,
+        past: Result<Box<Past>, String>,
+    },
+    Resumed {
+        run: RunId,
+        result: Result<(), String>,
+    },
+    Steps(Result<Steps, String>),
+    Planned(Result<Plan, String>),
+    Travelled(Result<Travelled, String>),
     Snapshot {
         command: SnapshotCommand,
         purpose: Purpose,
@@ -77,6 +102,19 @@ pub enum Reply {
     Status(StatusFacts),
 }
 
+/// Why runs are listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunsFor {
+    /// `/runs`
+    Show,
+    /// At the start: what can be taken up again.
+    Offer,
+    /// `/resume` without an id.
+    Resume,
+    /// The completion of ids.
+    Names,
+}
+
 /// Why a snapshot command was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
@@ -88,8 +126,13 @@ pub enum Purpose {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cmd {
-    StartWorkflow { name: String, input: String },
-    StartChat { role: String },
+    StartWorkflow {
+        name: String,
+        input: String,
+    },
+    StartChat {
+        role: String,
+    },
     Send(RunId, Command),
     Names,
     Workflows,
@@ -98,7 +141,15 @@ pub enum Cmd {
     Role(String),
     Tools(String),
     Prices(Vec<String>),
-    Runs,
+    Runs(RunFilter, RunsFor),
+    Search(String),
+    /// What had happened in a run that is to be taken up.
+    Past(String),
+    Resume(RunId),
+    Steps(Option<String>),
+    /// The person is asked about what would happen.
+    Plan(Travel),
+    Travel(Travel),
     Snapshot(SnapshotCommand, Purpose),
     Trust(bool),
     Status,

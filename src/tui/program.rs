@@ -23,7 +23,7 @@ use crate::tui::session::{FirstAction, Session, TrustQuestion};
 use crate::tui::terminal::{self, Screen};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item::{Item, Tone};
-use crate::tui::update::update;
+use crate::tui::update::{history, update};
 use crate::tui::{report, view};
 
 const FRAME: Duration = Duration::from_millis(33);
@@ -35,6 +35,8 @@ const TICK: Duration = Duration::from_secs(1);
 /// There is no terminal, or it went away while drawing.
 pub async fn run(session: Session) -> io::Result<()> {
     let facts = session.backend.status_line();
+    // who starts a workflow at once wants nothing else
+    let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
     let (mut model, first) =
         initial(facts, session.start, session.trust, &session.banner, Theme { plain: session.no_color });
     let end = terminal::asked_to_end();
@@ -50,6 +52,7 @@ pub async fn run(session: Session) -> io::Result<()> {
     };
     program.draw()?;
     program.perform(first);
+    program.perform(offer);
     let ended = program.turn(terminal::events(), session.events, end).await;
     let farewell = program.farewell();
     drop(program.screen);
@@ -220,6 +223,13 @@ impl Program {
 
     fn ask(&self, cmd: Cmd) -> Option<Reply> {
         let backend = &self.backend;
+        let cmd = match later(&**backend, cmd) {
+            Ok(reply) => {
+                self.replies.push(reply);
+                return None;
+            }
+            Err(cmd) => cmd,
+        };
         Some(match cmd {
             Cmd::StartWorkflow { name, input } => {
                 let run = backend.start_workflow(&name, &input);
@@ -246,32 +256,72 @@ impl Program {
                 let price = |model: String| (model.clone(), backend.price(&model));
                 Reply::Prices(models.into_iter().map(price).collect())
             }
-            Cmd::Runs => {
-                let list = backend.runs(20);
-                self.replies.push(Box::pin(async move { Reply::Runs(list.await) }));
-                return None;
-            }
-            Cmd::Snapshot(command, purpose) => {
-                let text = backend.snapshot(command.clone());
-                self.replies
-                    .push(Box::pin(async move { Reply::Snapshot { command, purpose, text: text.await } }));
-                return None;
-            }
             Cmd::Trust(yes) => Reply::Trusted { yes, result: backend.trust(yes) },
             Cmd::Status => Reply::Status(backend.status_line()),
-            Cmd::Quit => return None,
+            Cmd::Quit
+            | Cmd::Runs(..)
+            | Cmd::Search(_)
+            | Cmd::Past(_)
+            | Cmd::Resume(_)
+            | Cmd::Steps(_)
+            | Cmd::Plan(_)
+            | Cmd::Travel(_)
+            | Cmd::Snapshot(..) => return None,
         })
     }
 
-    /// One line that stays in the terminal after the screen is gone.
+    /// What stays in the terminal after the screen is gone.
     fn farewell(&self) -> Option<String> {
         let used = self.model.usage().total();
-        (used > 0).then(|| {
+        let spent = (used > 0).then(|| {
             let (tokens, cost) =
                 (crate::tui::text::thousands(used), crate::tui::text::dollars(self.model.cost_usd()));
             format!("{tokens} tokens · {cost}")
-        })
+        });
+        let left = self.model.left.iter();
+        let left = left.map(|(name, run)| format!("left: {name} {run}; /resume takes it up again"));
+        let lines: Vec<String> = left.chain(spent).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
+}
+
+/// What takes a while, away from the screen; outside, what is answered from memory.
+fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, Cmd> {
+    Ok(match cmd {
+        Cmd::Runs(filter, wanted) => {
+            let list = backend.runs(filter);
+            Box::pin(async move { Reply::Runs { wanted, list: list.await, at: terminal::now() } })
+        }
+        Cmd::Search(words) => {
+            let lines = backend.search(words.clone());
+            Box::pin(async move { Reply::Found { words, lines: lines.await, at: terminal::now() } })
+        }
+        Cmd::Past(run) => {
+            let past = backend.past(run.clone());
+            Box::pin(async move { Reply::Past { run, past: past.await.map(Box::new) } })
+        }
+        Cmd::Resume(run) => {
+            let result = backend.resume(run.clone());
+            Box::pin(async move { Reply::Resumed { run, result: result.await } })
+        }
+        Cmd::Steps(run) => {
+            let steps = backend.steps(run);
+            Box::pin(async move { Reply::Steps(steps.await) })
+        }
+        Cmd::Plan(travel) => {
+            let plan = backend.plan(travel);
+            Box::pin(async move { Reply::Planned(plan.await) })
+        }
+        Cmd::Travel(travel) => {
+            let done = backend.travel(travel);
+            Box::pin(async move { Reply::Travelled(done.await) })
+        }
+        Cmd::Snapshot(command, purpose) => {
+            let text = backend.snapshot(command.clone());
+            Box::pin(async move { Reply::Snapshot { command, purpose, text: text.await } })
+        }
+        other => return Err(other),
+    })
 }
 
 fn writeln_out(line: &str) {

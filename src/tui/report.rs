@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+pub mod history;
+
 use crate::domain::approval::Permission;
 use crate::domain::cost::{CostLedger, Price, Usage};
-use crate::domain::journal::RunSummary;
 use crate::domain::tool::ToolRisk;
 use crate::tui::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
 use crate::tui::run_view::RunView;
@@ -40,6 +41,14 @@ pub fn arguments(value: &Value) -> String {
 pub fn decision(value: &Value) -> String {
     let Value::Object(map) = value else { return value.to_string() };
     map.iter().map(|(key, value)| format!("{key} = {}", value_text(value))).collect::<Vec<_>>().join(", ")
+}
+
+/// A hint of the runtime, which knows the command line only, as it is done here.
+pub fn here(hint: &str) -> String {
+    if hint.contains("--yes") {
+        return "allow it when you are asked again, or in settings: \"approvals\"".to_owned();
+    }
+    hint.replace("`synthdev resume`", "/resume")
 }
 
 /// The start line (REPL-16).
@@ -162,26 +171,6 @@ fn first_sentence(text: &str) -> String {
     let text = one_line(text);
     let end = text.find(". ").map_or(text.len(), |at| at + 1);
     text[..end].to_owned()
-}
-
-pub fn runs(list: &[RunSummary]) -> String {
-    if list.is_empty() {
-        return "no runs yet".to_owned();
-    }
-    let rows: Vec<Vec<String>> = list
-        .iter()
-        .map(|run| {
-            vec![
-                run.id.to_string(),
-                run.progress.status.as_str().to_owned(),
-                one_line(&run.workflow),
-                format!("{} tokens", thousands(run.progress.usage.total())),
-                dollars(run.progress.cost_usd),
-                fit(&one_line(&run.input), 60).into_owned(),
-            ]
-        })
-        .collect();
-    table(&rows)
 }
 
 /// `/cost`: by model with its parts, by run, and the session's sum (MODEL-11, SD.9).

@@ -64,6 +64,12 @@ pub struct RunView {
     pub activity: String,
     /// When it began: for the elapsed time.
     pub busy_since: Option<Timestamp>,
+    /// Milliseconds of work before it was taken up again.
+    pub worked_ms: u64,
+    /// Of its last event: when a process died is not known better.
+    pub last_at: Timestamp,
+    /// The person left a question of it open.
+    pub left_open: bool,
     /// The run waits for a text (`Question::Message`).
     pub waiting: Option<CallId>,
     /// Texts for the run that wait for its next question.
@@ -97,6 +103,9 @@ impl RunView {
             snapshot: None,
             activity: String::new(),
             busy_since: None,
+            worked_ms: 0,
+            last_at: Timestamp::default(),
+            left_open: false,
             waiting: None,
             outbox: VecDeque::new(),
             speaker: None,
@@ -107,6 +116,19 @@ impl RunView {
             tools: HashMap::new(),
             retry: HashMap::new(),
             over: false,
+        }
+    }
+
+    /// Milliseconds of work until `now`; `None`: it has never begun.
+    pub fn elapsed(&self, now: Timestamp) -> Option<u64> {
+        let here = |since: Timestamp| u64::try_from(now.0.saturating_sub(since.0)).unwrap_or(0);
+        self.busy_since.map(|since| self.worked_ms.saturating_add(here(since)))
+    }
+
+    /// Positions of what still grows count from elsewhere; `None`: it is not shown there.
+    pub fn moved(&mut self, to: impl Fn(usize) -> Option<usize>) {
+        for places in [&mut self.replies, &mut self.tools, &mut self.retry] {
+            *places = places.drain().filter_map(|(call, at)| Some((call, to(at)?))).collect();
         }
     }
 

@@ -1,6 +1,11 @@
 //! The slash commands: one table drives dispatch, completion and help.
 
-use crate::tui::backend::SnapshotCommand;
+use serde_json::Value;
+
+use crate::domain::journal::RunStatus;
+use crate::tui::backend::{SnapshotCommand, Travel};
+
+mod places;
 
 /// What completes an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,19 +16,32 @@ pub enum Argument {
     Role,
     RoleGroup,
     Snapshot,
+    Status,
+    Run,
 }
 
 /// What a line asks for, understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     Help(Option<String>),
-    Workflow { name: String, input: String },
+    Workflow {
+        name: String,
+        input: String,
+    },
     Workflows,
     Role(String),
     Roles(String),
     Tools,
     Cost,
-    Runs,
+    Runs {
+        statuses: Vec<RunStatus>,
+        words: Option<String>,
+    },
+    Search(String),
+    Resume(Option<String>),
+    /// Of a run, to go back to.
+    Steps(Option<String>),
+    Travel(Travel),
     Snapshot(SnapshotCommand),
     Clear,
     Quit,
@@ -112,11 +130,80 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "runs",
         aliases: &[],
-        usage: "",
-        about: "the newest runs",
-        more: "",
+        usage: "[STATUS …] [WORDS]",
+        about: "the newest runs, of a status or with words",
+        more: "Statuses: running, paused, completed, failed, cancelled, interrupted. Words are a part of the id, \
+               the workflow's name or the input.\nExample: /runs failed paused parser",
+        argument: Argument::Status,
+        parse: |rest| Ok(parse_runs(rest)),
+    },
+    SlashCommand {
+        name: "search",
+        aliases: &[],
+        usage: "WORDS",
+        about: "what was said and done in all runs",
+        more: "Every word must be there; \"a phrase\" in quotes must be there as it is; of the last word the \
+               beginning is enough.",
         argument: Argument::None,
-        parse: |_| Ok(Action::Runs),
+        parse: |rest| match rest {
+            "" => Err("/search needs words to look for".to_owned()),
+            words => Ok(Action::Search(words.to_owned())),
+        },
+    },
+    SlashCommand {
+        name: "resume",
+        aliases: &[],
+        usage: "[RUN]",
+        about: "go on with a run that waits or was interrupted",
+        more: "Without an id: the run that was left last, else the one of this project that waits. What it did \
+               before is shown first. An id may be shortened.",
+        argument: Argument::Run,
+        parse: |rest| Ok(Action::Resume(named(rest))),
+    },
+    SlashCommand {
+        name: "undo",
+        aliases: &[],
+        usage: "[RUN]",
+        about: "bring the files back to before a run",
+        more: "Lists the files and asks first; the present is snapshotted before anything changes. Without an id: \
+               the last run.",
+        argument: Argument::Run,
+        parse: |rest| Ok(Action::Travel(Travel::Undo { run: named(rest) })),
+    },
+    SlashCommand {
+        name: "rewind",
+        aliases: &[],
+        usage: "[RUN] [STEP]",
+        about: "conversation, data and files as before a step",
+        more: "Without a step: lists the steps. Lists the files and asks first; /resume goes on from there. What \
+               came later no longer counts, but stays paid.\nExample: /rewind 3",
+        argument: Argument::Run,
+        parse: |rest| {
+            let place = places::place(rest)?;
+            if !place.rest.trim().is_empty() {
+                return Err(format!("/rewind takes a run and a step, not `{}`", place.rest.trim()));
+            }
+            let run = place.run;
+            Ok(place
+                .step
+                .map_or(Action::Steps(run.clone()), |step| Action::Travel(Travel::Rewind { run, step })))
+        },
+    },
+    SlashCommand {
+        name: "fork",
+        aliases: &[],
+        usage: "[RUN] [STEP] [NAME=VALUE …]",
+        about: "a new run from a step, with other data",
+        more: "Without a step: lists the steps. Values are JSON or a plain word; names are those of common_data. The \
+               other run stays, and so do the files. /resume sets the new one going.\n\
+               Example: /fork 3 limit=5 plan={\"parts\": 2}",
+        argument: Argument::Run,
+        parse: |rest| {
+            let place = places::place(rest)?;
+            let Some(step) = place.step else { return Ok(Action::Steps(place.run)) };
+            let set: Vec<(Vec<String>, Value)> = places::changes(place.rest)?;
+            Ok(Action::Travel(Travel::Fork { run: place.run, step, set }))
+        },
     },
     SlashCommand {
         name: "snapshot",
@@ -212,7 +299,7 @@ pub fn help(name: Option<&str>) -> Result<(String, String), String> {
 const KEYS: &str = "\nKeys
 Enter             send            Alt+Enter, Ctrl+J  new line
 Up, Down          history         Tab                complete
-Esc, Ctrl+C       stop what runs  Ctrl+C twice       leave
+Esc               stop what runs  Ctrl+C twice       leave; a workflow can be taken up again
 PgUp, PgDn        scroll          Home, End          oldest, newest
 Ctrl+O            details: full tool output, reasoning, data
 F2                side panel      Ctrl+L             draw the screen anew
@@ -221,7 +308,7 @@ Ctrl+D            leave (Home, End and Ctrl+D: on an empty line)";
 fn overview() -> String {
     let mut text = String::new();
     for command in COMMANDS {
-        let usage = if command.argument == Argument::Snapshot { "…" } else { command.usage };
+        let usage = if command.usage.len() > 20 { "…" } else { command.usage };
         let left = format!("/{} {usage}", command.name);
         text.push_str(&format!("{left:<27} {}\n", command.about));
     }
@@ -235,6 +322,22 @@ fn parse_workflow(rest: &str) -> Result<Action, String> {
         return Ok(Action::Workflows);
     }
     Ok(Action::Workflow { name: name.to_owned(), input: unquote(input.trim()).to_owned() })
+}
+
+/// Words of statuses first, then anything.
+fn parse_runs(rest: &str) -> Action {
+    let (mut statuses, mut left) = (Vec::new(), rest.trim());
+    loop {
+        let (word, after) = split_word(left);
+        let Some(status) = RunStatus::ALL.into_iter().find(|status| status.as_str() == word) else { break };
+        statuses.push(status);
+        left = after.trim();
+    }
+    Action::Runs { statuses, words: named(unquote(left)) }
+}
+
+fn named(rest: &str) -> Option<String> {
+    (!rest.is_empty()).then(|| rest.to_owned())
 }
 
 fn parse_snapshot(rest: &str) -> Result<Action, String> {
@@ -319,6 +422,23 @@ mod tests {
         check("/wf  a  one\ntwo", workflow("a", "one\ntwo"));
         check("/workflow", Ok(Action::Workflows));
         check("/q", Ok(Action::Quit));
+        let runs = |statuses: &[RunStatus], words: Option<&str>| {
+            Ok(Action::Runs { statuses: statuses.to_vec(), words: words.map(str::to_owned) })
+        };
+        check("/runs", runs(&[], None));
+        check("/runs failed paused", runs(&[RunStatus::Failed, RunStatus::Paused], None));
+        check("/runs failed the parser", runs(&[RunStatus::Failed], Some("the parser")));
+        check("/runs the failed", runs(&[], Some("the failed")));
+        check("/resume", Ok(Action::Resume(None)));
+        check("/resume ab1", Ok(Action::Resume(Some("ab1".into()))));
+        check("/undo", Ok(Action::Travel(Travel::Undo { run: None })));
+        check("/rewind 3", Ok(Action::Travel(Travel::Rewind { run: None, step: 3 })));
+        check("/rewind ab", Ok(Action::Steps(Some("ab".into()))));
+        check("/rewind 3 x", Err("/rewind takes a run and a step, not `x`".into()));
+        let set = vec![(vec!["a".to_owned()], Value::from(1))];
+        check("/fork ab 3 a=1", Ok(Action::Travel(Travel::Fork { run: Some("ab".into()), step: 3, set })));
+        check("/fork 3 a", Err("`a`: write it as name=value".into()));
+        check("/search", Err("/search needs words to look for".into()));
         check("/help /wf", Ok(Action::Help(Some("wf".into()))));
         check("/snapshot", Ok(Action::Snapshot(SnapshotCommand::List)));
         check("/snap restore ab12", Ok(Action::Snapshot(SnapshotCommand::Restore { id: "ab12".into() })));

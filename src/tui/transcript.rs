@@ -76,6 +76,12 @@ impl Transcript {
         self.scroll = Scroll::Follow;
     }
 
+    /// The last items, and how many come before them.
+    pub fn into_last(mut self, most: usize) -> (usize, Vec<Item>) {
+        let before = self.entries.len().saturating_sub(most);
+        (before, self.entries.drain(before..).map(|entry| entry.item).collect())
+    }
+
     pub fn len(&self) -> usize {
         self.entries.len()
     }

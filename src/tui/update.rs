@@ -1,11 +1,16 @@
 //! The only place that changes the model: one message in, wishes out. Reads no clock, waits for nothing.
 
+use crate::runtime::command::Command;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg};
+use crate::tui::run_view::RunView;
 
 mod answers;
+mod busy;
 mod commands;
+pub mod history;
 mod keys;
+pub mod past;
 mod replies;
 mod runs;
 mod submit;
@@ -31,15 +36,15 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     }
 }
 
-/// Ends every run and leaves.
+/// Leaves: conversations end, a workflow is left as it is and can be taken up again.
 pub fn leave(model: &mut Model) -> Vec<Cmd> {
     model.leaving = true;
-    let mut cmds: Vec<Cmd> = model
-        .runs
-        .iter()
-        .filter(|run| !run.over)
-        .map(|run| Cmd::Send(run.id.clone(), crate::runtime::command::Command::End))
-        .collect();
+    let open: Vec<&RunView> = model.runs.iter().filter(|run| !run.over).collect();
+    let left = open.iter().filter(|run| !run.chat);
+    let left = left.map(|run| (run.workflow.clone(), run.id.clone())).collect();
+    let how = |run: &&RunView| if run.chat { Command::End } else { Command::Leave };
+    let mut cmds: Vec<Cmd> = open.iter().map(|run| Cmd::Send(run.id.clone(), how(run))).collect();
+    model.left = left;
     cmds.push(Cmd::Quit);
     cmds
 }

@@ -216,8 +216,7 @@ fn activity(model: &Model) -> Option<String> {
         None if run.activity.is_empty() => "working",
         None => &run.activity,
     };
-    let since = run.busy_since?;
-    let ms = u64::try_from(model.now.0 - since.0).unwrap_or(0);
+    let ms = run.elapsed(model.now)?;
     let time = if ms < 1_000 { String::new() } else { format!(" {}", duration(ms / 1_000 * 1_000)) };
     Some(format!("{what}{}", time.replace(".0 s", " s")))
 }
@@ -225,7 +224,10 @@ fn activity(model: &Model) -> Option<String> {
 fn keys_hint(model: &Model) -> String {
     match model.transcript.percent() {
         Some(percent) => format!("{percent} % · End: newest"),
-        None if model.busy_run().is_some() => "Esc stops".to_owned(),
-        None => "/help".to_owned(),
+        None => match model.dialogs.front() {
+            Some(dialog) => dialog.escape().to_owned(),
+            None if model.busy_run().is_some() => "Esc stops".to_owned(),
+            None => "/help".to_owned(),
+        },
     }
 }

@@ -1,6 +1,7 @@
 //! The screen: rows of keys and events → commands, and frames as text at 80×24 and 120×40.
 
 mod branches;
+mod history;
 mod questions;
 
 use std::collections::BTreeMap;
@@ -24,9 +25,9 @@ use synthdev::engine::effect::Question;
 use synthdev::engine::event::{Published, RunEvent};
 use synthdev::engine::input::Answer;
 use synthdev::runtime::command::Command;
-use synthdev::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
+use synthdev::tui::backend::{RoleLine, RunFilter, SnapshotCommand, StatusFacts, WorkflowLine};
 use synthdev::tui::model::Model;
-use synthdev::tui::msg::{Cmd, Msg, Purpose, Reply};
+use synthdev::tui::msg::{Cmd, Msg, Purpose, Reply, RunsFor};
 use synthdev::tui::program::initial;
 use synthdev::tui::theme::Theme;
 use synthdev::tui::update::update;
@@ -282,6 +283,11 @@ fn say(text: &str) -> Cmd {
 
 fn decided(run: &str, call: u64, decision: Decision) -> Cmd {
     Cmd::Send(RunId::from(run), Command::Approve { call: CallId(call), decision })
+}
+
+/// `/runs`
+fn runs() -> Cmd {
+    Cmd::Runs(RunFilter { limit: 20, ..RunFilter::default() }, RunsFor::Show)
 }
 
 fn cancel(run: &str) -> Cmd {
@@ -662,7 +668,7 @@ fn commands_work_during_a_run() {
         [
             &Cmd::Prices(vec![]),
             &Cmd::Tools("coder".into()),
-            &Cmd::Runs,
+            &runs(),
             &Cmd::Workflows,
             &Cmd::Roles("all".into())
         ]
@@ -758,12 +764,19 @@ fn stopping_and_leaving() {
     desk.workflow().key(KeyCode::Esc);
     assert_eq!(desk.take(), [cancel("r1")]);
     desk.control('c');
-    assert_eq!(desk.take(), [cancel("r1")]);
+    assert_eq!(desk.take(), [], "a workflow is not stopped on the way out");
     desk.pause(5_000).control('c');
-    assert_eq!(desk.take(), [cancel("r1")], "too late to leave");
+    assert_eq!(desk.take(), [], "too late to leave");
     desk.control('c');
-    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), Command::End), Cmd::Quit]);
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), Command::Leave), Cmd::Quit]);
     assert!(desk.model.leaving);
+    assert_eq!(desk.model.left, [("coder_reviewer".to_owned(), RunId::from("r1"))]);
+
+    let mut chat = Desk::new();
+    chat.chat().run("c1", called(2, "coder", Side::Assistant)).control('c');
+    assert_eq!(chat.take(), [cancel("c1")]);
+    chat.control('c');
+    assert_eq!(chat.take(), [Cmd::Send(RunId::from("c1"), Command::End), Cmd::Quit]);
 
     let mut idle = Desk::new();
     idle.typed("x").control('d');

@@ -1,16 +1,16 @@
 //! Keys in a dialog, and what each answer means.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde_json::Value;
 
 use crate::domain::approval::Decision;
+use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
 use crate::runtime::command::Command;
 use crate::tui::dialog::{Dialog, Kind};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::slash;
-use crate::tui::text::one_line;
+use crate::tui::text::{fit, one_line};
 
 /// Whether a dialog waits for this key; any other letter is the beginning of a text.
 pub fn is_meant(dialog: &Dialog, key: KeyEvent) -> bool {
@@ -19,7 +19,7 @@ pub fn is_meant(dialog: &Dialog, key: KeyEvent) -> bool {
             let keys = match dialog.kind {
                 Kind::Approval { .. } => "yanr",
                 Kind::GoOn { .. } | Kind::Decide { .. } | Kind::Trust | Kind::Confirm(_) => "yncs",
-                Kind::Choose { .. } => "123456789",
+                Kind::Choose { .. } | Kind::Look { .. } => "123456789",
                 Kind::Write { .. } => "",
             };
             key.modifiers.contains(KeyModifiers::CONTROL) || keys.contains(c.to_ascii_lowercase())
@@ -35,7 +35,7 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
         return type_reason(model, key);
     }
     match key.code {
-        KeyCode::Up | KeyCode::Down if matches!(dialog.kind, Kind::Choose { .. }) => {
+        KeyCode::Up | KeyCode::Down if dialog.choices().is_some() => {
             choose(dialog, key.code == KeyCode::Down);
         }
         KeyCode::Enter => return confirm(model),
@@ -58,7 +58,9 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
 pub fn refuse(model: &mut Model) -> Vec<Cmd> {
     match model.dialogs.front().map(|dialog| &dialog.kind) {
         // no answer at all is neither yes nor no
-        Some(Kind::Decide { .. } | Kind::Choose { .. } | Kind::Write { .. }) => reply(model, Answer::Stop),
+        Some(Kind::Decide { .. } | Kind::Choose { .. } | Kind::Look { .. } | Kind::Write { .. }) => {
+            reply(model, Answer::Stop)
+        }
         _ => answer(model, false, Decision::Deny { reason: None }),
     }
 }
@@ -90,33 +92,75 @@ pub fn write(model: &mut Model) -> Option<Vec<Cmd>> {
     }
 }
 
+/// A text that was sent while a key was wanted answers nothing, and waits for no other question either.
+pub fn refuse_words(model: &mut Model) -> bool {
+    let text = model.composer.text();
+    let Some(dialog) = model.dialogs.front_mut() else { return false };
+    let wants_key = matches!(
+        dialog.kind,
+        Kind::GoOn { .. } | Kind::Decide { .. } | Kind::Choose { .. } | Kind::Look { .. }
+    );
+    if !wants_key || text.trim().is_empty() || slash::is_command(&text) {
+        return false;
+    }
+    let word = one_line(text.trim());
+    dialog.problem = Some(format!("`{}` is no answer: press one of the keys below", fit(&word, 24)));
+    model.composer.put_aside();
+    model.popup = None;
+    true
+}
+
 /// Enter: what was chosen, or the default.
 fn confirm(model: &mut Model) -> Vec<Cmd> {
-    let value = match model.dialogs.front().map(|dialog| &dialog.kind) {
-        Some(Kind::Choose { choices, selected, .. }) => {
-            choices.get(*selected).map(|choice| choice.as_str().into())
-        }
-        Some(Kind::Decide { default, .. }) => default.map(Value::Bool),
-        _ => None,
-    };
-    value.map_or_else(Vec::new, |value| reply(model, Answer::Value { value }))
+    let Some(dialog) = model.dialogs.front() else { return Vec::new() };
+    if let Some((_, selected)) = dialog.choices() {
+        return pick(model, selected);
+    }
+    match dialog.kind {
+        Kind::Decide { default: Some(yes), .. } => reply(model, Answer::Value { value: yes.into() }),
+        _ => Vec::new(),
+    }
 }
 
 fn choose(dialog: &mut Dialog, down: bool) {
-    if let Kind::Choose { choices, selected, .. } = &mut dialog.kind {
-        let count = choices.len().max(1);
+    let count = dialog.choices().map_or(1, |(choices, _)| choices.len().max(1));
+    if let Kind::Choose { selected, .. } | Kind::Look { selected, .. } = &mut dialog.kind {
         *selected = (*selected + if down { 1 } else { count - 1 }) % count;
     }
+}
+
+/// One of the choices; that a tool is done may be told with its result.
+fn pick(model: &mut Model, at: usize) -> Vec<Cmd> {
+    let Some(dialog) = model.dialogs.front() else { return Vec::new() };
+    let picked = dialog.choices().and_then(|(choices, _)| choices.get(at).map(|choice| (*choice).to_owned()));
+    let Some(picked) = picked else { return Vec::new() };
+    if picked == "done" && matches!(dialog.kind, Kind::Look { .. }) {
+        if let Some(dialog) = model.dialogs.pop_front() {
+            model.dialogs.push_front(dialog.result_of());
+        }
+        return Vec::new();
+    }
+    reply(model, Answer::Value { value: picked.into() })
 }
 
 /// Answers the question on screen and takes it off.
 fn reply(model: &mut Model, answer: Answer) -> Vec<Cmd> {
     match model.dialogs.pop_front().map(|dialog| dialog.kind) {
         Some(
-            Kind::Decide { run, call, .. } | Kind::Choose { run, call, .. } | Kind::Write { run, call, .. },
-        ) => vec![Cmd::Send(run, Command::Answer { call, answer })],
+            Kind::Decide { run, call, .. }
+            | Kind::Choose { run, call, .. }
+            | Kind::Look { run, call, .. }
+            | Kind::Write { run, call, .. },
+        ) => send(model, run, call, answer),
         _ => Vec::new(),
     }
+}
+
+fn send(model: &mut Model, run: RunId, call: CallId, answer: Answer) -> Vec<Cmd> {
+    if let Some(view) = model.run_mut(&run) {
+        view.left_open = answer == Answer::Stop;
+    }
+    vec![Cmd::Send(run, Command::Answer { call, answer })]
 }
 
 fn letter(model: &mut Model, c: char) -> Vec<Cmd> {
@@ -128,10 +172,9 @@ fn letter(model: &mut Model, c: char) -> Vec<Cmd> {
                 _ => Vec::new(),
             };
         }
-        Some(Kind::Choose { choices, .. }) => {
+        Some(Kind::Choose { .. } | Kind::Look { .. }) => {
             let at = c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
-            let value = at.and_then(|at| choices.get(at)).map(|choice| choice.as_str().into());
-            return value.map_or_else(Vec::new, |value| reply(model, Answer::Value { value }));
+            return at.map_or_else(Vec::new, |at| pick(model, at));
         }
         _ => {}
     }
@@ -175,13 +218,17 @@ fn answer(model: &mut Model, yes: bool, decision: Decision) -> Vec<Cmd> {
     let Some(dialog) = model.dialogs.pop_front() else { return Vec::new() };
     match dialog.kind {
         Kind::Approval { run, call } => vec![Cmd::Send(run, Command::Approve { call, decision })],
-        Kind::GoOn { run, call, .. } => {
-            let answer = if yes { Answer::Continue } else { Answer::Stop };
-            vec![Cmd::Send(run, Command::Answer { call, answer })]
+        Kind::GoOn { run, call, parks, .. } => {
+            let cmds = send(model, run.clone(), call, if yes { Answer::Continue } else { Answer::Stop });
+            if let Some(view) = model.run_mut(&run) {
+                view.left_open &= parks;
+            }
+            cmds
         }
-        Kind::Decide { run, call, .. } | Kind::Choose { run, call, .. } | Kind::Write { run, call, .. } => {
-            vec![Cmd::Send(run, Command::Answer { call, answer: Answer::Stop })]
-        }
+        Kind::Decide { run, call, .. }
+        | Kind::Choose { run, call, .. }
+        | Kind::Look { run, call, .. }
+        | Kind::Write { run, call, .. } => send(model, run, call, Answer::Stop),
         Kind::Trust => vec![Cmd::Trust(yes)],
         Kind::Confirm(cmd) => {
             if yes {

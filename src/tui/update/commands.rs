@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::runtime::command::Command;
+use super::busy::{end_chat, refuse_while_busy};
+use super::history;
 use crate::tui::backend::SnapshotCommand;
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
@@ -40,7 +41,11 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
                 model.ledger().entries.into_iter().map(|entry| entry.model).collect();
             vec![Cmd::Prices(models.into_iter().collect())]
         }
-        Action::Runs => vec![Cmd::Runs],
+        Action::Runs { statuses, words } => vec![history::runs(statuses, words)],
+        Action::Search(words) => vec![Cmd::Search(words)],
+        Action::Resume(run) => history::resume(model, run),
+        Action::Steps(run) => history::steps(model, run),
+        Action::Travel(travel) => history::travel(model, travel),
         Action::Snapshot(command) => snapshot(model, command),
         Action::Clear => clear(model),
         Action::Quit => super::leave(model),
@@ -97,17 +102,4 @@ fn clear(model: &mut Model) -> Vec<Cmd> {
         return Vec::new();
     }
     end_chat(model)
-}
-
-/// Leaves the conversation; the next text starts one.
-pub fn end_chat(model: &mut Model) -> Vec<Cmd> {
-    model.chat.take().map(|id| vec![Cmd::Send(id, Command::End)]).unwrap_or_default()
-}
-
-fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
-    let Some(run) = model.busy_run() else { return false };
-    let name =
-        if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
-    model.say(Item::warning(&format!("cannot {what} while {name} — Esc stops it")));
-    true
 }

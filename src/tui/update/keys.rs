@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, leave, submit};
+use super::{answers, history, leave, submit};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
@@ -19,6 +19,7 @@ const TYPING_MS: i64 = 700;
 
 pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     let typing = model.last_key.is_some_and(|last| at.0 - last.0 < TYPING_MS);
+    model.tail &= typing && key.code != KeyCode::Char(' ');
     model.last_key = Some(at);
     model.now = model.now.max(at);
     model.hint = None;
@@ -36,9 +37,16 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
         let writes = !answers::is_meant(dialog, key);
         let written = !model.composer.is_empty() && (typing || key.code == KeyCode::Enter);
         let surprised = !dialog.armed && (writes || written);
+        dialog.problem = None;
         if !surprised {
             dialog.armed = true;
-            return answers::press(model, key);
+            let letter = matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
+            let cmds = answers::press(model, key);
+            model.tail = letter && !cmds.is_empty();
+            return cmds;
+        }
+        if key.code == KeyCode::Enter && answers::refuse_words(model) {
+            return Vec::new();
         }
     }
     model.last_interrupt = None;
@@ -58,6 +66,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
         return Vec::new();
     }
     notice_draft(model);
+    model.tail = false;
     model.composer.paste(text);
     refresh_popup(model)
 }
@@ -81,7 +90,9 @@ fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
         KeyCode::PageDown => dialog.scroll += page,
         _ if model.popup.is_some() => return None,
         KeyCode::Esc if model.composer.is_empty() => return Some(answers::refuse(model)),
-        KeyCode::Esc => model.hint = Some("Ctrl+C takes the text away; Esc then stops the run".to_owned()),
+        KeyCode::Esc => {
+            model.hint = Some("Ctrl+C takes the text away; Esc then leaves the question for later".to_owned())
+        }
         KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
             return answers::write(model);
         }
@@ -95,6 +106,11 @@ fn outside(model: &mut Model, key: KeyEvent, control: bool) -> Vec<Cmd> {
     match key.code {
         KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
             model.popup = None;
+            if std::mem::take(&mut model.tail) && !empty && !slash::is_command(&model.composer.text()) {
+                model.composer.put_aside();
+                model.hint = Some("taken as the rest of your answer; Up brings it back".to_owned());
+                return Vec::new();
+            }
             return submit::submit(model);
         }
         KeyCode::Enter => model.composer.newline(),
@@ -174,14 +190,17 @@ fn refresh_popup(model: &mut Model) -> Vec<Cmd> {
         model.popup = None;
     }
     // Names are asked for whenever an argument begins, so that files changed meanwhile are seen.
-    if before.ends_with(' ') && wants_names(&before) { vec![Cmd::Names] } else { Vec::new() }
+    if before.ends_with(' ') { names_for(&before) } else { Vec::new() }
 }
 
-fn wants_names(before: &str) -> bool {
+fn names_for(before: &str) -> Vec<Cmd> {
     let mut words = before.split_whitespace();
     let command = words.next().and_then(|word| slash::find(word.trim_start_matches('/')));
-    let named = [Argument::Workflow, Argument::Role, Argument::RoleGroup];
-    words.next().is_none() && command.is_some_and(|command| named.contains(&command.argument))
+    match command.map(|command| command.argument).filter(|_| words.next().is_none()) {
+        Some(Argument::Workflow | Argument::Role | Argument::RoleGroup) => vec![Cmd::Names],
+        Some(Argument::Run) => vec![history::names()],
+        _ => Vec::new(),
+    }
 }
 
 /// Ctrl+C: closes, stops, and the second time leaves.
@@ -191,15 +210,25 @@ fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
     }
     model.last_interrupt = Some(at);
     let writing = model.dialogs.front().is_some_and(Dialog::is_written) && !model.composer.is_empty();
+    // A workflow is left as it is: only Esc stops it.
+    let workflow = model.busy_run().filter(|run| !run.chat).map(|run| run.id.clone());
+    let own = |dialog: &Dialog| workflow.is_some() && dialog.run() == workflow.as_ref();
     let cmds = match model.dialogs.front() {
-        Some(_) if writing => Vec::new(),
+        Some(dialog) if writing || own(dialog) => Vec::new(),
         Some(_) => answers::refuse(model),
+        None if workflow.is_some() => {
+            model.popup = None;
+            Vec::new()
+        }
         None => stop(model),
     };
     if cmds.is_empty() {
         model.composer.put_aside();
     }
-    model.hint = Some("Ctrl+C again leaves".to_owned());
+    model.hint = Some(match workflow {
+        Some(_) => "Ctrl+C again leaves; /resume takes the run up again · Esc stops it".to_owned(),
+        None => "Ctrl+C again leaves".to_owned(),
+    });
     cmds
 }
 

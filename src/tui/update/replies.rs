@@ -1,6 +1,6 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{commands, keys, submit};
+use super::{busy, history, keys, submit};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -36,11 +36,16 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             let text = report::cost(&model.ledger(), &model.runs, &prices);
             say_report(model, "Cost", &text);
         }
-        Reply::Runs(Ok(list)) => say_report(model, "Runs", &report::runs(&list)),
-        Reply::Runs(Err(reason)) => say_error(model, "The runs cannot be listed", &reason),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
         Reply::Status(facts) => status(model, facts),
+        past @ (Reply::Runs { .. }
+        | Reply::Found { .. }
+        | Reply::Past { .. }
+        | Reply::Resumed { .. }
+        | Reply::Steps(_)
+        | Reply::Planned(_)
+        | Reply::Travelled(_)) => return history::reply(model, past),
     }
     Vec::new()
 }
@@ -108,6 +113,7 @@ fn names(model: &mut Model, workflows: Vec<WorkflowLine>, roles: &[RoleLine]) {
             .collect(),
         roles: roles.iter().map(|role| (report::role_name(role), role.description.clone())).collect(),
         groups,
+        runs: std::mem::take(&mut model.names.runs),
     };
     keys::names_arrived(model);
 }
@@ -126,7 +132,7 @@ fn choose_role(model: &mut Model, wanted: &str, roles: &[RoleLine]) -> Vec<Cmd> 
     model.facts.tools_available = role.tools;
     let text = report::facts(&model.facts);
     model.say(Item::note(&text));
-    commands::end_chat(model)
+    busy::end_chat(model)
 }
 
 fn choose_workflow(model: &mut Model, wanted: String, list: &[WorkflowLine]) -> Vec<Cmd> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::submit;
+use super::{history, submit};
 use crate::domain::context::Author;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::DeltaKind;
@@ -26,6 +26,12 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
     }
     if model.run(run).is_none() {
         return Vec::new();
+    }
+    if let RunEvent::Resumed { again, notes, .. } = &event {
+        history::resumed(model, run, at, again.len(), notes);
+    }
+    if let Some(view) = model.run_mut(run) {
+        view.last_at = view.last_at.max(at);
     }
     match event {
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
@@ -75,7 +81,8 @@ fn started(
 }
 
 fn asked(model: &mut Model, run: &RunId, call: CallId, question: &Question) -> Vec<Cmd> {
-    if let Some(dialog) = Dialog::question(run.clone(), call, question) {
+    let chat = model.run(run).is_some_and(|view| view.chat);
+    if let Some(dialog) = Dialog::question(run.clone(), call, question, chat) {
         model.dialogs.push_back(dialog);
         return Vec::new();
     }
@@ -136,6 +143,10 @@ fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
         | RunEvent::BudgetWarning { .. }
         | RunEvent::Waiting { .. }
         | RunEvent::Queued { .. }) => branches::event(model, run, at, event),
+        RunEvent::Returned { step, state, fork_of, .. } => {
+            let of = fork_of.map(|run| format!("fork of {run}, ")).unwrap_or_default();
+            model.say(Item::rule(&format!("{of}back before step {step}: {state}")));
+        }
         RunEvent::ChildStarted { workflow, .. } => {
             model.say(Item::rule(&format!("{workflow} begins")));
         }

@@ -84,10 +84,8 @@ fn deadline(model: &Model, dialog: &Dialog) -> String {
 
 /// The row of the chosen line; the choices are the last rows, one each.
 fn selected_row(dialog: &Dialog, rows: usize) -> Option<usize> {
-    match &dialog.kind {
-        Kind::Choose { choices, selected, .. } => (rows + selected).checked_sub(choices.len()),
-        _ => None,
-    }
+    let (choices, selected) = dialog.choices()?;
+    (rows + selected).checked_sub(choices.len())
 }
 
 /// The whole width where it is narrow: scraps of text beside the frame would only disturb.
@@ -105,10 +103,10 @@ fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<(String, Sty
         let style = if dialog.diff { diff_style(line, model.theme) } else { model.theme.text() };
         rows.extend(wrap(line, columns).into_iter().map(|row| (line[row].to_owned(), style)));
     }
-    if let Kind::Choose { choices, selected, .. } = &dialog.kind {
+    if let Some((choices, selected)) = dialog.choices() {
         rows.push((String::new(), model.theme.text()));
         for (at, choice) in choices.iter().enumerate() {
-            let here = at == *selected;
+            let here = at == selected;
             let (mark, style) =
                 if here { ("▸", model.theme.selected()) } else { (" ", model.theme.text()) };
             let line = format!("{mark} {} {}", at + 1, printable::name(choice));

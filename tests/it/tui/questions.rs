@@ -167,7 +167,7 @@ fn commands_and_scrolling_work_while_something_is_to_be_written() {
     }
     let mut desk = Desk::new();
     desk.workflow().run("r1", person(20, question)).line("/runs");
-    assert_eq!(desk.take(), [Cmd::Runs]);
+    assert_eq!(desk.take(), [runs()]);
     assert!(desk.screen(80, 24).contains("line 1 "));
     for _ in 0..9 {
         desk.key(KeyCode::PageDown);

@@ -58,10 +58,17 @@ pub fn finished(
     path: Vec<String>,
     snapshot: Option<SnapshotId>,
 ) -> Vec<Cmd> {
+    // of a run that only stands still, the branches are still there when it goes on
+    let branches = model.run_mut(run).map(|view| view.branches.clone()).unwrap_or_default();
     close_open(model, run);
     let now = model.now;
     let Some(view) = model.run_mut(run) else { return Vec::new() };
-    let elapsed = view.busy_since.map(|since| u64::try_from(now.0 - since.0).unwrap_or(0));
+    let elapsed = view.elapsed(now);
+    let stands = status == RunStatus::Paused || status == RunStatus::Failed && view.left_open;
+    if matches!(status, RunStatus::Paused | RunStatus::Failed) {
+        view.branches = branches;
+    }
+    view.worked_ms = elapsed.unwrap_or(view.worked_ms);
     view.over = true;
     view.waiting = None;
     view.activity.clear();
@@ -70,7 +77,7 @@ pub fn finished(
         view.path = path;
     }
     let (chat, outbox) = (view.chat, std::mem::take(&mut view.outbox));
-    let item = end_item(view, status, result, snapshot, elapsed);
+    let item = end_item(view, (status, stands), result, snapshot, elapsed);
     // A conversation that was left says nothing.
     if !chat || status == RunStatus::Failed {
         model.say(item);
@@ -79,6 +86,11 @@ pub fn finished(
         if slot.as_ref() == Some(run) {
             *slot = None;
         }
+    }
+    if stands {
+        model.standing = Some(run.clone());
+    } else if model.standing.as_ref() == Some(run) {
+        model.standing = None;
     }
     model.queued.extend(outbox);
     give_back(model);
@@ -102,7 +114,7 @@ fn give_back(model: &mut Model) {
 
 fn end_item(
     view: &crate::tui::run_view::RunView,
-    status: RunStatus,
+    (status, stands): (RunStatus, bool),
     result: (Option<Value>, Option<Failure>),
     snapshot: Option<SnapshotId>,
     elapsed: Option<u64>,
@@ -111,23 +123,29 @@ fn end_item(
     let usage = view.ledger.usage();
     let took = elapsed.map(|ms| format!(" in {}", duration(ms))).unwrap_or_default();
     let good = status == RunStatus::Completed;
-    let mark = if good { "✓" } else { "✗" };
-    let title = format!("{mark} {} {}{took}", view.workflow, status.as_str());
+    let title = match (good, stands) {
+        (true, _) => format!("✓ {} {}{took}", view.workflow, status.as_str()),
+        (false, true) => format!("‖ {} stands still in {}{took}", view.workflow, view.state),
+        (false, false) => format!("✗ {} {}{took}", view.workflow, status.as_str()),
+    };
     let mut body = output.as_ref().map(report::value_text).unwrap_or_default();
     let mut hint = None;
     if let Some(error) = error {
         let place = error.place.as_ref().map(|place| format!("at {place}\n")).unwrap_or_default();
         let whole = [error.title.as_str(), "\n", &place, &error.detail].concat();
         body = [body, whole].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
-        hint = error.hint;
+        hint = error.hint.as_deref().map(report::here).filter(|_| !stands);
     }
     let tone = match status {
         RunStatus::Completed => Tone::Good,
-        RunStatus::Failed => Tone::Bad,
+        RunStatus::Failed if !stands => Tone::Bad,
         _ => Tone::Warning,
     };
     let style = if good { Body::Markdown } else { Body::Plain };
     let mut block = Block::new(tone, &title, &body).style(style);
+    if stands {
+        block = block.foot("→ nothing is lost: /resume takes it up again, here or after a new start");
+    }
     if let Some(hint) = hint {
         block = block.foot(format!("→ {hint}"));
     }

@@ -1,0 +1,117 @@
+//! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
+
+use crate::app::going;
+use crate::app::wiring::Wired;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
+use crate::ports::run_store::StoreError;
+use crate::runtime::handle::Handle;
+use crate::runtime::resume::{Going, ResumeError};
+use crate::runtime::search::{Found, WordsKind};
+use crate::tui::backend::{FoundLine, RunFilter};
+use crate::tui::past::Past;
+use crate::tui::update::past::fold;
+
+pub(super) fn told(message: &str, hint: Option<&str>) -> String {
+    hint.map_or_else(|| message.to_owned(), |hint| format!("{message}\nhint: {hint}"))
+}
+
+pub(super) fn of_store(error: &StoreError) -> String {
+    told(&error.message, error.hint.as_deref())
+}
+
+pub(super) fn list(handle: &Handle, here: &str, filter: RunFilter) -> Result<Vec<RunSummary>, String> {
+    let RunFilter { here: only_here, statuses, words, limit } = filter;
+    let project = only_here.then(|| here.to_owned());
+    let query = RunQuery { limit, statuses, words, project, ..RunQuery::default() };
+    handle.ports().store.list(&query).map_err(|error| of_store(&error))
+}
+
+/// What had happened in a run that can be taken up here.
+pub(super) fn past(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Result<Past, String> {
+    let summary = wired.handle.summary(run).map_err(|error| of_store(&error))?;
+    let id = &summary.id;
+    at_home(&summary, here, &|project| format!("synthdev{project} resume {id}"))?;
+    if let Some(demo) = demo.filter(|demo| *demo != summary.workflow) {
+        return Err(format!("the demo's script only plays {demo}"));
+    }
+    match summary.progress.status {
+        RunStatus::Running => return Err(format!("run {id} is running, here or in another process")),
+        status @ (RunStatus::Completed | RunStatus::Cancelled) => {
+            return Err(over(id, &format!("is {}", status.as_str())));
+        }
+        RunStatus::Failed if summary.progress.pauses.is_empty() => {
+            return Err(over(id, "has failed where nothing can be tried again"));
+        }
+        RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => {}
+    }
+    let record = wired.handle.run(id.as_str()).map_err(|error| of_store(&error))?;
+    Ok(fold(id, record.events, record.ledger))
+}
+
+/// Takes a run up with the person at the screen.
+pub(super) fn resume(wired: &Wired, run: &RunId) -> Result<(), String> {
+    if let Some(script) = wired.providers.scripted() {
+        script.rewind();
+        going::catch_up(wired, run).map_err(|error| format!("{error:#}"))?;
+    }
+    let going = Going { present: true, ..Going::default() };
+    let done = tokio::runtime::Handle::current().block_on(wired.handle.resume(run, going));
+    done.map_err(|error| match &error {
+        ResumeError::Over { why, .. } => over(run, why),
+        _ => told(&error.to_string(), error.hint().as_deref()),
+    })
+}
+
+/// A run of another project, or one with files of its own, is not for this screen: says what to type instead.
+/// `command` gets ` -C PROJECT`, or nothing.
+pub(super) fn at_home(
+    summary: &RunSummary,
+    here: &str,
+    command: &dyn Fn(&str) -> String,
+) -> Result<(), String> {
+    let (run, project) = (&summary.id, &summary.project);
+    if project != here {
+        let command = command(&format!(" -C {project}"));
+        return Err(told(&format!("run {run} belongs to {project}"), Some(&command)));
+    }
+    match &summary.worktree {
+        Some(tree) => {
+            let message = format!("run {run} works in a worktree of its own, {}", tree.path);
+            Err(told(&message, Some(&command(""))))
+        }
+        None => Ok(()),
+    }
+}
+
+fn over(run: &RunId, why: &str) -> String {
+    let hint = format!("/rewind {run} goes back to one of its steps, /fork {run} makes a new run from there");
+    told(&format!("run {run} {why}"), Some(&hint))
+}
+
+/// Hits that `/search` shows.
+const HITS: usize = 20;
+/// Characters around the words.
+const WIDTH: usize = 72;
+
+pub(super) fn search(handle: &Handle, words: &str) -> Result<Vec<FoundLine>, String> {
+    let query = SearchQuery { text: words.to_owned(), limit: HITS, ..SearchQuery::default() };
+    let found = handle.search(&query, WIDTH).map_err(|error| of_store(&error))?;
+    Ok(found.into_iter().map(line).collect())
+}
+
+fn line(hit: Found) -> FoundLine {
+    let of = hit.name.as_deref().map(|own| format!(" {own}")).unwrap_or_default();
+    let what = match hit.kind {
+        WordsKind::Input => "input".to_owned(),
+        WordsKind::Message => {
+            hit.model.map_or_else(|| "message".to_owned(), |model| format!("message of {model}"))
+        }
+        WordsKind::ToolCall => format!("call of{of}"),
+        WordsKind::ToolResult => "result of a tool".to_owned(),
+        WordsKind::Variable => format!("variable{of}"),
+        WordsKind::Person => "said by a person".to_owned(),
+        WordsKind::Error => "error".to_owned(),
+    };
+    FoundLine { run: hit.run, workflow: hit.workflow, at: hit.at, what, text: hit.snippet.text }
+}

@@ -1,0 +1,223 @@
+//! Going back from the screen: what it would do first, then doing it (SNAP-4, HIST-5). Blocking.
+
+use serde_json::Value;
+
+use super::history::{at_home, of_store, told};
+use crate::cli::snapshots;
+use crate::config::suggest::did_you_mean;
+use crate::domain::ids::SnapshotId;
+use crate::domain::journal::{RunQuery, RunSummary};
+use crate::domain::snapshot::ChangedFile;
+use crate::ports::run_store::StoreError;
+use crate::ports::snapshot::SnapshotError;
+use crate::runtime::handle::Handle;
+use crate::runtime::travel::{Changes, StepPlace};
+use crate::tui::backend::{Plan, Steps, Travel, Travelled};
+
+/// Runs that are looked through for the last one that could have changed files.
+const LOOKED_THROUGH: usize = 50;
+
+/// Commands as they are typed here.
+pub(super) fn here(text: &str) -> String {
+    text.replace("synthdev snapshot ", "/snapshot ")
+}
+
+pub(super) fn steps(handle: &Handle, home: &str, run: Option<String>) -> Result<Steps, String> {
+    let summary = found(handle, home, run.as_deref(), |_| true)?;
+    let steps = handle.steps(&summary.id).map_err(|error| of_store(&error))?;
+    let steps = steps.into_iter().map(|place| (place.step, place.state, place.files.is_some())).collect();
+    Ok(Steps { run: summary.id, workflow: summary.workflow, steps })
+}
+
+/// What would happen. Changes nothing.
+pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, String> {
+    match travel {
+        Travel::Undo { run } => {
+            let (summary, snapshot) = undoable(handle, home, run.as_deref())?;
+            let files = changes(handle, &snapshot)?;
+            let run = &summary.id;
+            if files.is_empty() {
+                return Err(format!("nothing to undo: the files are as they were before run {run}"));
+            }
+            Ok(Plan {
+                title: format!("Undo {} {run}: {}?", summary.workflow, counted(&files)),
+                body: format!("{}\n\n{SAFE}", snapshots::files(&files)),
+                travel: Travel::Undo { run: Some(run.to_string()) },
+            })
+        }
+        Travel::Rewind { run, step } => {
+            let (summary, place) = returning(handle, home, run.as_deref(), step)?;
+            let run = &summary.id;
+            let files = match &place.files {
+                Some(snapshot) => changes(handle, snapshot)?,
+                None => Vec::new(),
+            };
+            let note = note(&place).map(|note| format!("{note}\n")).unwrap_or_default();
+            let told = match (&place.files, files.as_slice()) {
+                (None, _) => "No files were stored by then: they stay as they are.".to_owned(),
+                (Some(_), []) => "The files are as they were then.".to_owned(),
+                (Some(_), files) => format!("The files, too:\n{note}{}\n\n{SAFE}", snapshots::files(files)),
+            };
+            let state = &place.state;
+            Ok(Plan {
+                title: format!("Rewind {} {run} to before step {step}, {state}?", summary.workflow),
+                body: format!(
+                    "Conversation and data go back to the moment before `{state}`. What came later no longer \
+                     counts; it stays paid.\n\n{told}"
+                ),
+                travel: Travel::Rewind { run: Some(run.to_string()), step },
+            })
+        }
+        Travel::Fork { run, step, set } => {
+            let (summary, place) = returning(handle, home, run.as_deref(), step)?;
+            let travel = Travel::Fork { run: Some(summary.id.to_string()), step, set };
+            let title = format!("Fork {} {} before step {step}?", summary.workflow, summary.id);
+            Ok(Plan { travel, title, body: format!("A new run begins with `{}`.", place.state) })
+        }
+    }
+}
+
+/// Does it.
+pub(super) fn travel(handle: &Handle, home: &str, travel: Travel) -> Result<Travelled, String> {
+    match travel {
+        Travel::Undo { run } => {
+            let (summary, snapshot) = undoable(handle, home, run.as_deref())?;
+            let _held =
+                handle.hold_files(&summary.id, &summary.workflow).map_err(|error| of_store(&error))?;
+            let done = handle.ports().snapshots.restore(&snapshot).map_err(|error| of_snapshot(&error))?;
+            Ok(Travelled { text: here(&snapshots::restored(&done)), stands: None })
+        }
+        Travel::Rewind { run, step } => {
+            let (summary, place) = returning(handle, home, run.as_deref(), step)?;
+            rewind(handle, &summary, &place)
+        }
+        Travel::Fork { run, step, set } => {
+            let (summary, place) = returning(handle, home, run.as_deref(), step)?;
+            fork(handle, &summary, &place, set)
+        }
+    }
+}
+
+const SAFE: &str = "The present is snapshotted first, so this can be undone.";
+
+/// The run and its files, or neither.
+fn rewind(handle: &Handle, summary: &RunSummary, place: &StepPlace) -> Result<Travelled, String> {
+    let run = &summary.id;
+    let mut restored = None;
+    let changes = Changes { files: place.files.clone(), ..Changes::default() };
+    let done = handle.rewind(run, place.step, changes, || {
+        let Some(snapshot) = &place.files else { return Ok(()) };
+        let done = handle.ports().snapshots.restore(snapshot).map_err(in_store)?;
+        restored = Some(done).filter(|done| !done.files.is_empty());
+        Ok(())
+    });
+    if let Err(error) = done {
+        let files = restored.map(|done| format!("\n{}", here(&snapshots::restored(&done))));
+        return Err(format!("{}{}", of_store(&error), files.unwrap_or_default()));
+    }
+    let files =
+        restored.map_or_else(|| "no file had to change".to_owned(), |done| here(&snapshots::restored(&done)));
+    let text = format!("run {run} stands before step {}, {}\n{files}", place.step, place.state);
+    Ok(Travelled { text, stands: Some(run.clone()) })
+}
+
+/// The other run stays, and so do the files.
+fn fork(
+    handle: &Handle,
+    summary: &RunSummary,
+    place: &StepPlace,
+    set: Vec<(Vec<String>, Value)>,
+) -> Result<Travelled, String> {
+    let known = handle.data_before(&summary.id, place.step).map_err(|error| of_store(&error))?;
+    let changed: Vec<String> =
+        set.iter().map(|(path, value)| format!("{} = {value}", path.join("."))).collect();
+    let keys = set.iter().filter_map(|(path, _)| path.first());
+    let new: Vec<String> = keys
+        .filter(|key| !known.contains_key(*key))
+        .map(|key| {
+            let hint = did_you_mean(key, known.keys().map(String::as_str));
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("\nnote: there was no `{key}` at that step: it is new{hint}")
+        })
+        .collect();
+    let changes = Changes { set, ..Changes::default() };
+    let fork = handle.fork(&summary.id, place.step, changes, || Ok(())).map_err(|error| of_store(&error))?;
+    let with = if changed.is_empty() { String::new() } else { format!(" with {}", changed.join(", ")) };
+    let text = format!(
+        "run {fork} stands before step {}, {}, of {}{with}\nthe files stay as they are now{}",
+        place.step,
+        place.state,
+        summary.id,
+        new.concat()
+    );
+    Ok(Travelled { text, stands: Some(fork) })
+}
+
+/// The run that was named, or the newest one of this project that will do.
+fn found(
+    handle: &Handle,
+    home: &str,
+    run: Option<&str>,
+    will_do: impl Fn(&RunSummary) -> bool,
+) -> Result<RunSummary, String> {
+    if let Some(run) = run {
+        return handle.summary(run).map_err(|error| of_store(&error));
+    }
+    let query = RunQuery { project: Some(home.to_owned()), ..RunQuery::newest(LOOKED_THROUGH) };
+    let list = handle.ports().store.list(&query).map_err(|error| of_store(&error))?;
+    let found = list.into_iter().find(|run| run.worktree.is_none() && will_do(run));
+    found.ok_or_else(|| "there is no such run of this project — /runs lists all".to_owned())
+}
+
+fn undoable(handle: &Handle, home: &str, run: Option<&str>) -> Result<(RunSummary, SnapshotId), String> {
+    let summary = found(handle, home, run, |run| run.progress.snapshot.is_some())?;
+    at_home(&summary, home, &|project| format!("synthdev{project} runs undo {}", summary.id))?;
+    let snapshot = summary.progress.snapshot.clone();
+    let snapshot = snapshot
+        .ok_or_else(|| format!("run {} has no snapshot: it was allowed to change nothing", summary.id))?;
+    Ok((summary, snapshot))
+}
+
+fn returning(
+    handle: &Handle,
+    home: &str,
+    run: Option<&str>,
+    step: u32,
+) -> Result<(RunSummary, StepPlace), String> {
+    let summary = found(handle, home, run, |_| true)?;
+    let run = &summary.id;
+    at_home(&summary, home, &|project| format!("synthdev{project} runs rewind {run} --to {step}"))?;
+    let place = handle
+        .step(run, step)
+        .map_err(|error| told(&error.message, Some(&format!("/rewind {run} lists its steps"))))?;
+    Ok((summary, place))
+}
+
+fn changes(handle: &Handle, snapshot: &SnapshotId) -> Result<Vec<ChangedFile>, String> {
+    handle.ports().snapshots.changes(snapshot, None).map_err(|error| of_snapshot(&error))
+}
+
+/// What the person should know of the files of a step.
+fn note(place: &StepPlace) -> Option<String> {
+    match &place.within {
+        Some(owner) => Some(format!(
+            "the step is in a branch of `{owner}`: they go back to before that, no other state is stored"
+        )),
+        None if !place.exact => {
+            Some("the snapshot of that step could not be taken: they go back to an earlier one".to_owned())
+        }
+        None => None,
+    }
+}
+
+fn in_store(error: SnapshotError) -> StoreError {
+    StoreError { message: error.message, hint: error.hint }
+}
+
+fn counted(files: &[ChangedFile]) -> String {
+    format!("{} file{}", files.len(), if files.len() == 1 { "" } else { "s" })
+}
+
+fn of_snapshot(error: &SnapshotError) -> String {
+    told(&error.message, error.hint.as_deref())
+}

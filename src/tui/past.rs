@@ -1,0 +1,17 @@
+//! What had happened in a run, as the screen shows it: its facts and its last entries.
+
+use crate::tui::run_view::RunView;
+use crate::tui::transcript::item::Item;
+
+/// Entries of a run's past that are shown; it may have a hundred thousand.
+pub const SHOWN: usize = 200;
+
+/// A run before it goes on.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// Its positions count from the first of `items`.
+    pub view: RunView,
+    pub items: Vec<Item>,
+    /// Entries before the first of `items`.
+    pub left_out: usize,
+}

@@ -1,0 +1,140 @@
+//! Past runs in lines: lists, what waits, steps, words that were found.
+
+use super::table;
+use crate::domain::ids::Timestamp;
+use crate::domain::journal::{PauseReason, RunStatus, RunSummary};
+use crate::tui::backend::{FoundLine, Steps};
+use crate::tui::text::{dollars, fit, one_line, thousands};
+
+/// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that went back tells nothing.
+pub fn ago(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.0.saturating_sub(then.0).max(0) / 1_000;
+    match seconds {
+        0..60 => "just now".to_owned(),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..172_800 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+/// The newest runs of `/runs`.
+pub fn runs(list: &[RunSummary], now: Timestamp) -> String {
+    if list.is_empty() {
+        return "none found".to_owned();
+    }
+    let rows: Vec<Vec<String>> = list
+        .iter()
+        .map(|run| {
+            vec![
+                run.id.to_string(),
+                run.progress.status.as_str().to_owned(),
+                fit(&one_line(&run.workflow), 24).into_owned(),
+                ago(run.started, now),
+                format!("{} tokens", thousands(run.progress.usage.total())),
+                dollars(run.progress.cost_usd),
+                fit(&one_line(&run.input), 60).into_owned(),
+            ]
+        })
+        .collect();
+    table(&rows)
+}
+
+/// One line a run: id, workflow, how long ago it stopped, where it stands.
+pub fn waiting(list: &[RunSummary], now: Timestamp) -> String {
+    let rows: Vec<Vec<String>> = list
+        .iter()
+        .map(|run| {
+            vec![
+                run.id.to_string(),
+                fit(&one_line(&run.workflow), 24).into_owned(),
+                ago(run.progress.updated, now),
+                stands(run),
+            ]
+        })
+        .collect();
+    table(&rows)
+}
+
+/// For the completion of ids.
+pub fn name_and_state(run: &RunSummary, now: Timestamp) -> (String, String) {
+    let about = format!("{} · {} · {}", one_line(&run.workflow), ago(run.progress.updated, now), stands(run));
+    (run.id.to_string(), about)
+}
+
+/// `interrupted in code`, `waits in gate: an answer`.
+fn stands(run: &RunSummary) -> String {
+    let progress = &run.progress;
+    let state = progress.path.last().map(|state| format!(" in {}", one_line(state))).unwrap_or_default();
+    match (progress.status, progress.pauses.as_slice()) {
+        (RunStatus::Paused | RunStatus::Failed, [first, more @ ..]) => {
+            let more = if more.is_empty() { String::new() } else { format!(" (+{} more)", more.len()) };
+            format!("waits in {}: {}{more}", one_line(&first.state), wish(first.reason))
+        }
+        (status, _) => format!("{}{state}", status.as_str()),
+    }
+}
+
+fn wish(reason: PauseReason) -> &'static str {
+    match reason {
+        PauseReason::Approval => "your approval",
+        PauseReason::Input => "your answer",
+        PauseReason::Delegate => "somebody else",
+        PauseReason::Error => "to be tried again",
+        PauseReason::Limit => "more of a limit",
+        PauseReason::Budget => "more of a budget",
+        PauseReason::User => "to go on",
+        PauseReason::UncertainEffect => "whether a tool took effect",
+    }
+}
+
+/// Two lines a hit: where it is, and what stands there.
+pub fn found(lines: &[FoundLine], now: Timestamp) -> String {
+    if lines.is_empty() {
+        return "nothing".to_owned();
+    }
+    let line = |hit: &FoundLine| {
+        let when = ago(hit.at, now);
+        let place = format!("{}  {}  {when}  {}", hit.run, one_line(&hit.workflow), one_line(&hit.what));
+        format!("{place}\n    {}", one_line(&hit.text))
+    };
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The steps of a run, and how to go back to one.
+pub fn steps(steps: &Steps) -> String {
+    if steps.steps.is_empty() {
+        return "it has entered no state yet".to_owned();
+    }
+    let rows: Vec<Vec<String>> = steps
+        .steps
+        .iter()
+        .map(|(step, state, files)| {
+            let files = if *files { "files stored" } else { "" };
+            vec![format!("{step:>4}"), one_line(state), files.to_owned()]
+        })
+        .collect();
+    let run = &steps.run;
+    format!(
+        "{}→ /rewind {run} STEP goes back before one, /fork {run} STEP makes a new run from there",
+        table(&rows)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_ago() {
+        let check = |seconds: i64, expected: &str| {
+            assert_eq!(ago(Timestamp(0), Timestamp(seconds * 1_000)), expected, "{seconds}");
+        };
+        check(-5, "just now");
+        check(59, "just now");
+        check(60, "1 min ago");
+        check(3_599, "59 min ago");
+        check(3_600, "1 h ago");
+        check(172_799, "47 h ago");
+        check(172_800, "2 days ago");
+    }
+}

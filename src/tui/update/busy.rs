@@ -1,0 +1,20 @@
+//! What has to be over before something else begins.
+
+use crate::runtime::command::Command;
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::transcript::item::Item;
+
+/// Says what is in the way, if something is.
+pub fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
+    let Some(run) = model.busy_run() else { return false };
+    let name =
+        if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
+    model.say(Item::warning(&format!("cannot {what} while {name} — Esc stops it")));
+    true
+}
+
+/// Leaves the conversation; the next text starts one.
+pub fn end_chat(model: &mut Model) -> Vec<Cmd> {
+    model.chat.take().map(|id| vec![Cmd::Send(id, Command::End)]).unwrap_or_default()
+}

@@ -1,0 +1,225 @@
+//! Past runs: what can be taken up again, lists, words that were found, journeys back.
+
+use super::busy;
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::tui::backend::{Plan, RunFilter, Travel, Travelled};
+use crate::tui::complete::complete;
+use crate::tui::dialog::Dialog;
+use crate::tui::model::Model;
+use crate::tui::msg::{Cmd, Reply, RunsFor};
+use crate::tui::past::Past;
+use crate::tui::report::history as report;
+use crate::tui::text::{counted, one_line};
+use crate::tui::transcript::item::{Block, Item, Tone};
+
+/// Runs that `/runs` shows.
+const LISTED: usize = 20;
+/// Runs that are offered at the start.
+const OFFERED: usize = 5;
+
+/// Asks for the runs of this project that can be taken up again.
+pub fn offer() -> Cmd {
+    Cmd::Runs(waiting(OFFERED), RunsFor::Offer)
+}
+
+/// For the completion of ids.
+pub fn names() -> Cmd {
+    Cmd::Runs(RunFilter { here: true, limit: LISTED, ..RunFilter::default() }, RunsFor::Names)
+}
+
+pub fn runs(statuses: Vec<RunStatus>, words: Option<String>) -> Cmd {
+    Cmd::Runs(RunFilter { here: false, statuses, words, limit: LISTED }, RunsFor::Show)
+}
+
+/// Without an id: the run that was left here last, else what waits in this project.
+pub fn resume(model: &mut Model, run: Option<String>) -> Vec<Cmd> {
+    if busy::refuse_while_busy(model, "take up a run") {
+        return Vec::new();
+    }
+    let named = run.or_else(|| model.standing.as_ref().map(ToString::to_string));
+    vec![named.map_or_else(|| Cmd::Runs(waiting(LISTED), RunsFor::Resume), Cmd::Past)]
+}
+
+/// Without an id, the workflow of this session that was on last is meant.
+pub fn travel(model: &mut Model, mut travel: Travel) -> Vec<Cmd> {
+    let (run, what) = match &mut travel {
+        Travel::Undo { run } => (run, "undo a run"),
+        Travel::Rewind { run, .. } => (run, "rewind a run"),
+        Travel::Fork { run, .. } => (run, "fork a run"),
+    };
+    if run.is_none() {
+        *run = here(model);
+    }
+    if busy::refuse_while_busy(model, what) {
+        return Vec::new();
+    }
+    // a fork changes nothing that was: it needs no yes
+    vec![if matches!(travel, Travel::Fork { .. }) { Cmd::Travel(travel) } else { Cmd::Plan(travel) }]
+}
+
+pub fn steps(model: &Model, run: Option<String>) -> Vec<Cmd> {
+    vec![Cmd::Steps(run.or_else(|| here(model)))]
+}
+
+pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
+    match reply {
+        Reply::Runs { wanted, list: Ok(list), at } => {
+            model.now = model.now.max(at);
+            return listed(model, wanted, &list);
+        }
+        Reply::Runs { wanted: RunsFor::Names, .. } => {}
+        Reply::Runs { list: Err(reason), .. } => bad(model, "The runs cannot be listed", &reason),
+        Reply::Found { words, lines: Ok(lines), at } => {
+            let title = format!("Found: {words}");
+            model.say(Item::report(&title, &report::found(&lines, at)));
+        }
+        Reply::Found { lines: Err(reason), .. } => bad(model, "Nothing could be searched", &reason),
+        Reply::Past { past: Ok(past), .. } => return take_up(model, *past),
+        Reply::Past { run, past: Err(reason) } => {
+            bad(model, &format!("run {run} is not taken up"), &reason);
+        }
+        Reply::Resumed { result: Ok(()), .. } => {}
+        Reply::Resumed { run, result: Err(reason) } => not_resumed(model, &run, &reason),
+        Reply::Steps(Ok(steps)) => {
+            let title = format!("Steps of {} {}", steps.workflow, steps.run);
+            model.say(Item::report(&title, &report::steps(&steps)));
+        }
+        Reply::Planned(Ok(Plan { travel, title, body })) => {
+            model.dialogs.push_back(Dialog::confirm(&title, &body, Cmd::Travel(travel)));
+        }
+        Reply::Travelled(Ok(done)) => travelled(model, done),
+        Reply::Steps(Err(reason)) | Reply::Planned(Err(reason)) | Reply::Travelled(Err(reason)) => {
+            bad(model, "Nothing was changed", &reason);
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn waiting(limit: usize) -> RunFilter {
+    let statuses = vec![RunStatus::Interrupted, RunStatus::Paused];
+    RunFilter { here: true, statuses, words: None, limit }
+}
+
+fn here(model: &Model) -> Option<String> {
+    let last = model.runs.iter().rev().find(|run| !run.chat).map(|run| &run.id);
+    model.standing.as_ref().or(last).map(ToString::to_string)
+}
+
+fn bad(model: &mut Model, title: &str, reason: &str) {
+    model.say(Item::error(title, reason));
+}
+
+fn listed(model: &mut Model, wanted: RunsFor, list: &[RunSummary]) -> Vec<Cmd> {
+    let now = model.now;
+    match (wanted, list) {
+        (RunsFor::Show, list) => {
+            model.say(Item::report("Runs", &report::runs(list, now)));
+        }
+        (RunsFor::Names, list) => {
+            model.names.runs = list.iter().map(|run| report::name_and_state(run, now)).collect();
+            if let Some(before) = model.composer.before_cursor() {
+                model.popup = complete(before, &model.names);
+            }
+        }
+        (RunsFor::Offer, []) => {}
+        (RunsFor::Resume, []) => {
+            let note =
+                "no run of this project waits or was interrupted — /runs lists all, /resume ID takes one";
+            model.say(Item::note(note));
+        }
+        (RunsFor::Resume, [only]) => return vec![Cmd::Past(only.id.to_string())],
+        (RunsFor::Offer | RunsFor::Resume, list) => {
+            let title = format!("{} can be taken up again", counted(list.len() as u64, "run"));
+            let hint = match list {
+                [_] => "→ /resume goes on".to_owned(),
+                list => format!("→ /resume {} goes on with the newest", list[0].id),
+            };
+            let block = Block::new(Tone::Warning, &title, &report::waiting(list, now)).foot(hint);
+            model.say(Item::Block(block));
+        }
+    }
+    Vec::new()
+}
+
+/// Shows what had happened, unless it stands here already, and has the run go on.
+fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
+    let Past { mut view, items, left_out } = past;
+    if busy::refuse_while_busy(model, "take up a run") {
+        return Vec::new();
+    }
+    let (run, known) = (view.id.clone(), model.run(&view.id).is_some());
+    let mut cmds = Vec::new();
+    if known {
+        view.moved(|_| None);
+    } else {
+        model.say(Item::rule(&format!("{} {run}", view.workflow)));
+        if left_out > 0 {
+            let left_out = counted(left_out as u64, "earlier entry").replace("entrys", "entries");
+            model.say(Item::note(&format!("… {left_out} left out; synthdev runs show {run} has all")));
+        }
+        let base = model.transcript.len();
+        for item in items {
+            model.say(item);
+        }
+        view.moved(|at| Some(base + at));
+    }
+    if view.chat {
+        cmds = busy::end_chat(model);
+        model.facts.role = one_line(&view.workflow);
+        model.chat = Some(run.clone());
+    } else {
+        model.workflow = Some(run.clone());
+    }
+    view.over = false;
+    model.runs.retain(|known| known.id != run);
+    model.runs.push(view);
+    model.standing = None;
+    cmds.push(Cmd::Resume(run));
+    cmds
+}
+
+fn not_resumed(model: &mut Model, run: &RunId, reason: &str) {
+    if let Some(view) = model.run_mut(run) {
+        view.over = true;
+        view.activity.clear();
+    }
+    for slot in [&mut model.chat, &mut model.workflow] {
+        if slot.as_ref() == Some(run) {
+            *slot = None;
+        }
+    }
+    bad(model, &format!("run {run} does not go on"), reason);
+}
+
+fn travelled(model: &mut Model, done: Travelled) {
+    let Travelled { text, stands } = done;
+    let mut block = Block::new(Tone::Good, "Done", &text);
+    if let Some(run) = stands {
+        block = block.foot(format!("→ /resume goes on with {run}"));
+        model.standing = Some(run);
+    }
+    model.say(Item::Block(block));
+}
+
+/// Of a run that was taken up: it goes on from now.
+pub fn resumed(model: &mut Model, run: &RunId, at: Timestamp, again: usize, notes: &[String]) {
+    let Some(view) = model.run_mut(run) else { return };
+    if !view.chat {
+        // a process that died left the time open
+        view.worked_ms = view.elapsed(view.last_at).unwrap_or(view.worked_ms);
+    }
+    (view.over, view.left_open, view.waiting) = (false, false, None);
+    view.busy_since = Some(at);
+    let chat = view.chat;
+    *(if chat { &mut model.chat } else { &mut model.workflow }) = Some(run.clone());
+    model.say(Item::rule("taken up again"));
+    if again > 0 {
+        let calls = counted(again as u64, "call");
+        model.say(Item::note(&format!("{calls} that had begun and never answered: made once more")));
+    }
+    for note in notes {
+        model.say(Item::note(note));
+    }
+}

@@ -1,0 +1,470 @@
+//! Past runs on the screen: the offer at the start, going on, leaving, journeys back.
+
+use synthdev::domain::cost::{CostEntry, CostLedger};
+use synthdev::domain::journal::{OpenPause, PauseReason, RunProgress, RunSummary};
+use synthdev::domain::workflow::PauseKind;
+use synthdev::tui::backend::{FoundLine, Plan, Steps, Travel, Travelled};
+use synthdev::tui::past::SHOWN;
+use synthdev::tui::transcript::item::Item;
+use synthdev::tui::update::history::offer;
+use synthdev::tui::update::past::fold;
+
+use super::*;
+
+const HOUR: i64 = 3_600_000;
+
+fn summary(id: &str, workflow: &str, status: RunStatus, updated: i64) -> RunSummary {
+    RunSummary {
+        id: RunId::from(id),
+        workflow: workflow.into(),
+        definition_hash: String::new(),
+        input: "add a --json flag".into(),
+        project: "/project".into(),
+        started: Timestamp(updated),
+        origin: None,
+        worktree: None,
+        progress: RunProgress {
+            status,
+            path: vec!["start".into(), "code".into()],
+            ..RunProgress::begun(Timestamp(updated))
+        },
+    }
+}
+
+fn paused(id: &str, reason: PauseReason) -> RunSummary {
+    let mut run = summary(id, "plan\x1b[2J", RunStatus::Paused, 0);
+    run.progress.pauses = vec![OpenPause {
+        call: CallId(9),
+        state: "gate".into(),
+        reason,
+        message: String::new(),
+        kind: None,
+        choices: vec![],
+        required_outputs: vec![],
+        schema: None,
+        default: None,
+        since: Timestamp(0),
+    }];
+    run
+}
+
+fn listed(desk: &mut Desk, wanted: RunsFor, list: Vec<RunSummary>) {
+    desk.msg(Msg::Reply(Reply::Runs { wanted, list: Ok(list), at: Timestamp(10 * HOUR) }));
+}
+
+/// What a run had done: two states, a reply, a tool that never answered.
+fn story() -> Vec<(Timestamp, RunEvent)> {
+    let tool = RunEvent::ToolStarted {
+        call: CallId(7),
+        agent: "coder".into(),
+        tool: "execute_terminal".into(),
+        arguments: json!({"command": "make"}),
+    };
+    [
+        workflow_started("coder_reviewer", "add a --json flag"),
+        snapshot_taken(),
+        entered("start"),
+        transition("start", "code"),
+        entered("code"),
+        called(5, "coder", Side::Assistant),
+        replied(5, "coder", Side::Assistant, "I add the flag.", ""),
+        tool,
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(at, event)| (Timestamp(at as i64 * 1_000), event))
+    .collect()
+}
+
+fn ledger(calls: usize) -> CostLedger {
+    let entry = CostEntry {
+        agent: "coder".into(),
+        state: "code".into(),
+        model: "m-base".into(),
+        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40 },
+        cost_usd: Some(0.0123),
+    };
+    CostLedger { entries: vec![entry; calls].into() }
+}
+
+fn resumed(again: Vec<CallId>) -> RunEvent {
+    RunEvent::Resumed { present: true, again, definition: None, notes: vec!["`code` is new".into()] }
+}
+
+fn taken_up() -> Desk {
+    let mut desk = Desk::new();
+    desk.at = 100_000;
+    let past = fold(&RunId::from("r1"), story(), ledger(1));
+    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
+    assert_eq!(desk.take(), [Cmd::Resume(RunId::from("r1"))]);
+    desk
+}
+
+#[test]
+fn what_can_be_taken_up_is_offered_at_the_start() {
+    let mut desk = Desk::new();
+    let Cmd::Runs(filter, RunsFor::Offer) = offer() else { panic!("{:?}", offer()) };
+    assert!(filter.here && filter.statuses == [RunStatus::Interrupted, RunStatus::Paused]);
+    listed(&mut desk, RunsFor::Offer, vec![]);
+    assert!(!desk.screen(80, 24).contains("taken up"), "no news is no line");
+    let runs = vec![
+        summary("6s1c9rk2m4tz", "coder_reviewer", RunStatus::Interrupted, 10 * HOUR - 300_000),
+        paused("7ab0000000aa", PauseReason::Approval),
+    ];
+    listed(&mut desk, RunsFor::Offer, runs);
+    desk.frames("offer");
+    assert_eq!(desk.take(), []);
+}
+
+#[test]
+fn resume_without_an_id() {
+    let ask = |desk: &mut Desk| desk.line("/resume").take().pop();
+    let mut desk = Desk::new();
+    let Some(Cmd::Runs(filter, RunsFor::Resume)) = ask(&mut desk) else { panic!() };
+    assert!(filter.here && !filter.statuses.contains(&RunStatus::Failed));
+    listed(&mut desk, RunsFor::Resume, vec![]);
+    assert!(desk.screen(80, 24).contains("no run of this project waits"));
+    let one = || summary("aa", "coder_reviewer", RunStatus::Interrupted, 0);
+    listed(&mut desk, RunsFor::Resume, vec![one()]);
+    assert_eq!(desk.take(), [Cmd::Past("aa".into())]);
+    listed(&mut desk, RunsFor::Resume, vec![one(), paused("bb", PauseReason::Limit)]);
+    assert_eq!(desk.take(), []);
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("/resume aa goes on") && screen.contains("gate: more of a limit"), "{screen}");
+    // the run that was left here is meant first
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", finished(RunStatus::Paused, None, None));
+    assert_eq!(ask(&mut desk), Some(Cmd::Past("r1".into())));
+    let mut busy = Desk::new();
+    busy.workflow().line("/resume aa");
+    assert!(!busy.take().iter().any(|cmd| matches!(cmd, Cmd::Past(_))));
+    assert!(busy.screen(80, 24).contains("cannot take up a run while coder_reviewer is running"));
+}
+
+#[test]
+fn what_happened_is_shown_then_it_goes_on() {
+    let mut desk = taken_up();
+    desk.run("r1", resumed(vec![CallId(7)]));
+    desk.frames("resumed");
+    // a call that is made once more ends the entry of the first time
+    let done = RunEvent::ToolFinished {
+        call: CallId(7),
+        agent: "coder".into(),
+        tool: "execute_terminal".into(),
+        ok: true,
+        summary: "exit 0".into(),
+        content: String::new(),
+        duration_ms: 3,
+    };
+    desk.run("r1", done).run(
+        "r1",
+        person(20, Question::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() }),
+    );
+    let shown = desk.model.transcript.items().filter(|item| matches!(item, Item::Tool(_)));
+    assert!(shown.map(|item| format!("{item:?}")).collect::<String>().contains("status: Done"));
+    assert_eq!(desk.model.dialogs.len(), 1, "an open question appears");
+    let view = desk.model.run(&RunId::from("r1")).unwrap();
+    assert_eq!(view.path, ["start", "code"]);
+    assert_eq!((view.ledger.entries.len(), view.agents[0].usage.total()), (1, 1_540));
+    // seven seconds before the crash, and those since
+    let since = desk.at - view.busy_since.unwrap().0;
+    assert_eq!(view.elapsed(Timestamp(desk.at)), Some(7_000 + u64::try_from(since).unwrap()));
+}
+
+#[test]
+fn a_long_past_is_bounded() {
+    let mut events = story();
+    let last = events.pop().unwrap();
+    for at in 0..1_000 {
+        events.push((
+            Timestamp(10_000 + at),
+            replied(100 + at as u64, "coder", Side::Assistant, &format!("word {at}"), ""),
+        ));
+    }
+    events.push(last);
+    let past = fold(&RunId::from("r1"), events, ledger(1_001));
+    assert_eq!((past.items.len(), past.left_out), (SHOWN, 1_006 - SHOWN));
+    assert_eq!(past.view.tools.values().copied().collect::<Vec<_>>(), [SHOWN - 1]);
+    let mut desk = Desk::new();
+    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
+    let tool = *desk.model.run(&RunId::from("r1")).unwrap().tools.values().next().unwrap();
+    assert!(format!("{:?}", desk.model.transcript.get(tool)).contains("execute_terminal"));
+    desk.control('o').key(KeyCode::Home);
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("… 806 earlier entries left out; synthdev runs show r1 has all"), "{screen}");
+}
+
+#[test]
+fn a_run_that_does_not_go_on_is_not_in_the_way() {
+    let mut desk = taken_up();
+    desk.msg(Msg::Reply(Reply::Resumed {
+        run: RunId::from("r1"),
+        result: Err("another process drives it".into()),
+    }));
+    assert!(desk.model.workflow.is_none() && desk.model.busy_run().is_none());
+    assert!(desk.screen(80, 24).contains("another process drives it"));
+    desk.msg(Msg::Reply(Reply::Past { run: "zz".into(), past: Err("there is no run zz".into()) }));
+    assert!(desk.screen(80, 24).contains("✗ run zz is not taken up"));
+}
+
+#[test]
+fn a_run_of_this_session_is_not_told_twice() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", finished(RunStatus::Paused, None, None));
+    let before = desk.model.transcript.len();
+    let past = fold(&RunId::from("r1"), story(), ledger(1));
+    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
+    desk.run("r1", resumed(vec![]));
+    assert_eq!(desk.model.transcript.len(), before + 2, "that it goes on, and one note");
+    assert_eq!(desk.model.runs.len(), 1);
+    assert_eq!(desk.model.mode(), "workflow:coder_reviewer");
+}
+
+#[test]
+fn a_conversation_is_taken_up_as_one() {
+    let mut desk = Desk::new();
+    desk.chat().run("c1", person(3, Question::Message));
+    let story = vec![
+        (Timestamp(1), chat_started()),
+        (Timestamp(2), person(1, Question::Message)),
+        (Timestamp(3), said(Author::Human, "what is this?")),
+    ];
+    let past = fold(&RunId::from("c0"), story, CostLedger::default());
+    desk.msg(Msg::Reply(Reply::Past { run: "c0".into(), past: Ok(Box::new(past)) }));
+    let end = Cmd::Send(RunId::from("c1"), Command::End);
+    assert_eq!(desk.take(), [end, Cmd::Resume(RunId::from("c0"))]);
+    desk.run("c0", resumed(vec![])).run("c0", person(8, Question::Message)).line("and now?");
+    assert_eq!(desk.take(), [answer("c0", 8, "and now?")]);
+}
+
+#[test]
+fn a_question_that_is_left_open_is_no_failure() {
+    let failure = || {
+        Failure::new("tool.denied", "A step was not allowed", "state `verify` wants to run it")
+            .hint("approve it, run with --yes, or allow it in settings: \"approvals\"")
+    };
+    let failed = Question::Failed { failure: failure() };
+    let end = |status| finished(status, None, Some(failure()));
+    let rows = [(failed.clone(), RunStatus::Failed, true), (failed, RunStatus::Paused, true)];
+    for (question, status, stands) in rows {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", person(20, question));
+        let screen = desk.screen(80, 24);
+        assert!(screen.contains("Esc: later") && !screen.contains("--yes"), "{screen}");
+        desk.key(KeyCode::Esc).run("r1", end(status));
+        let screen = desk.screen(80, 24);
+        assert_eq!(screen.contains("/resume takes it up again"), stands, "{screen}");
+        assert!(!screen.contains("--yes") && !screen.contains("✗"), "{screen}");
+    }
+    // without a snapshot it is over for good
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, Question::NoSnapshot { reason: "the disk is full".into() }));
+    desk.key(KeyCode::Esc).run("r1", end(RunStatus::Failed));
+    let screen = desk.screen(80, 24);
+    assert!(!screen.contains("/resume") && screen.contains("✗ coder_reviewer failed"), "{screen}");
+}
+
+#[test]
+fn the_status_line_says_what_escape_does() {
+    let pause = Question::Pause {
+        state: "gate".into(),
+        kind: PauseKind::Approval,
+        message: String::new(),
+        choices: vec![],
+        schema: None,
+        required_outputs: vec![],
+        default: None,
+        until: None,
+        problem: None,
+    };
+    let limit = || Question::Limit { limit: "max_steps".into(), value: 3, text: String::new() };
+    let rows: Vec<(RunEvent, &str, Cmd)> = vec![
+        (
+            approval(20, "execute_terminal", command_preview("ls")),
+            "Esc denies",
+            decided("r1", 20, Decision::Deny { reason: None }),
+        ),
+        (person(20, pause), "Esc: later", stop()),
+        (person(20, limit()), "Esc: later", stop()),
+        (person(20, Question::NoSnapshot { reason: String::new() }), "Esc stops", stop()),
+    ];
+    for (event, told, expected) in rows {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", event);
+        let screen = desk.screen(80, 24);
+        assert!(screen.lines().last().unwrap().contains(told), "{told}: {screen}");
+        desk.key(KeyCode::Esc);
+        assert_eq!(desk.take(), [expected], "{told}");
+    }
+    let mut desk = Desk::new();
+    desk.workflow();
+    assert!(desk.screen(80, 24).lines().last().unwrap().contains("Esc stops"));
+}
+
+fn stop() -> Cmd {
+    Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer: Answer::Stop })
+}
+
+fn yes_or_no() -> RunEvent {
+    person(
+        20,
+        Question::Pause {
+            state: "gate".into(),
+            kind: PauseKind::Boolean,
+            message: "Ship it?".into(),
+            choices: vec![],
+            schema: None,
+            required_outputs: vec![],
+            default: None,
+            until: None,
+            problem: None,
+        },
+    )
+}
+
+#[test]
+fn a_wrong_word_waits_for_no_other_question() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", yes_or_no()).line("maybe");
+    assert_eq!((desk.take(), desk.model.queued.len()), (vec![], 0));
+    assert!(desk.screen(80, 24).contains("✗ `maybe` is no answer"));
+    desk.key(KeyCode::Char('y'));
+    let yes = Answer::Value { value: json!(true) };
+    assert_eq!(
+        desk.take(),
+        [Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer: yes })]
+    );
+    // the rest of a word whose first letter was the answer
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", yes_or_no()).line("nope");
+    let no = Answer::Value { value: json!(false) };
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer: no })]);
+    assert!(desk.model.queued.is_empty() && desk.screen(80, 24).contains("the rest of your answer"));
+    desk.key(KeyCode::Up);
+    assert_eq!(desk.model.composer.text(), "ope", "nothing is lost");
+    // who begins anew means something else
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", yes_or_no()).key(KeyCode::Char('y')).pause(1_000).line("then test it");
+    assert_eq!(desk.take().pop(), Some(say("then test it")));
+}
+
+#[test]
+fn what_became_of_a_tool() {
+    let question = || Question::Uncertain {
+        began: CallId(7),
+        state: "code".into(),
+        tool: "execute_terminal".into(),
+        arguments: json!({"command": "make install"}),
+        reason: "it may have done nothing, a part, or all of its work".into(),
+    };
+    let result = |value: serde_json::Value| {
+        let answer = Answer::Value { value };
+        vec![Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer })]
+    };
+    let rows: Vec<(&str, Vec<KeyCode>, Vec<Cmd>)> = vec![
+        ("", vec![KeyCode::Char('1')], result(json!("repeat"))),
+        ("", vec![KeyCode::Char('3')], result(json!("skip"))),
+        ("", vec![KeyCode::Down, KeyCode::Enter], vec![]),
+        ("exit 0", vec![KeyCode::Char('2')], result(json!({"decision": "done", "result": "exit 0"}))),
+        (
+            "{\"exit_code\": 0}",
+            vec![KeyCode::Char('2')],
+            result(json!({"decision": "done", "result": {"exit_code": 0}})),
+        ),
+        (" ", vec![KeyCode::Char('2')], result(json!("done"))),
+        ("", vec![KeyCode::Esc], vec![stop()]),
+    ];
+    for (typed, keys, expected) in rows {
+        let mut desk = Desk::new();
+        desk.workflow().run("r1", person(20, question()));
+        for key in keys {
+            let _ = desk.key(*key);
+        }
+        if !typed.is_empty() {
+            desk.pause(1_000).line(typed);
+        }
+        assert_eq!(desk.take(), expected, "{typed} {keys:?}");
+    }
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, question())).frames("uncertain");
+    desk.key(KeyCode::Char('2')).frames("uncertain_done");
+}
+
+#[test]
+fn journeys_are_planned_agreed_and_told() {
+    let rows: Vec<(&str, Cmd)> = vec![
+        ("/undo", Cmd::Plan(Travel::Undo { run: None })),
+        ("/undo ab", Cmd::Plan(Travel::Undo { run: Some("ab".into()) })),
+        ("/rewind ab 3", Cmd::Plan(Travel::Rewind { run: Some("ab".into()), step: 3 })),
+        ("/rewind ab", Cmd::Steps(Some("ab".into()))),
+        (
+            "/fork ab 3 limit=5",
+            Cmd::Travel(Travel::Fork {
+                run: Some("ab".into()),
+                step: 3,
+                set: vec![(vec!["limit".into()], json!(5))],
+            }),
+        ),
+        ("/search the parser", Cmd::Search("the parser".into())),
+    ];
+    for (line, expected) in rows {
+        let mut desk = Desk::new();
+        assert_eq!(desk.line(line).take().pop(), Some(expected), "{line}");
+    }
+    // the run of this session is meant
+    let mut desk = Desk::new();
+    desk.workflow().line("/rewind 2");
+    assert!(desk.screen(80, 24).contains("cannot rewind a run while coder_reviewer is running"));
+    desk.take();
+    desk.run("r1", finished(RunStatus::Completed, None, None)).line("/rewind 2");
+    let travel = Travel::Rewind { run: Some("r1".into()), step: 2 };
+    assert_eq!(desk.take().pop(), Some(Cmd::Plan(travel.clone())));
+    let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
+    let body = "Conversation and data go back.\n  delete       new.txt\n  bring back   a.txt".to_owned();
+    desk.msg(Msg::Reply(Reply::Planned(Ok(Plan { travel: travel.clone(), title, body }))));
+    desk.frames("rewind");
+    desk.pause(1_000).key(KeyCode::Char('y'));
+    assert_eq!(desk.take(), [Cmd::Travel(travel)]);
+    let text = "run r1 stands before step 2, code\n2 files restored".to_owned();
+    desk.msg(Msg::Reply(Reply::Travelled(Ok(Travelled { text, stands: Some(RunId::from("r1")) }))));
+    assert!(desk.screen(80, 24).contains("/resume goes on with r1"));
+    assert_eq!(desk.line("/resume").take().pop(), Some(Cmd::Past("r1".into())));
+}
+
+#[test]
+fn lists_of_the_past() {
+    let mut desk = Desk::new();
+    let mut failed = summary("6s1c9rk2m4tz", "coder_reviewer", RunStatus::Failed, 9 * HOUR);
+    failed.progress.usage = Usage { prompt: 1_200, ..Usage::default() };
+    listed(&mut desk, RunsFor::Show, vec![failed, paused("7ab0000000aa", PauseReason::Approval)]);
+    let steps = vec![(1, "start".into(), false), (2, "code".into(), true), (3, "review".into(), true)];
+    desk.msg(Msg::Reply(Reply::Steps(Ok(Steps {
+        run: RunId::from("6s1c9rk2m4tz"),
+        workflow: "coder_reviewer".into(),
+        steps,
+    }))));
+    let hit = FoundLine {
+        run: RunId::from("6s1c9rk2m4tz"),
+        workflow: "coder_reviewer".into(),
+        at: Timestamp(8 * HOUR),
+        what: "message of m-base".into(),
+        text: "… the parser reads\x1b[2J tokens …".into(),
+    };
+    let found = Reply::Found { words: "parser".into(), lines: Ok(vec![hit]), at: Timestamp(10 * HOUR) };
+    desk.msg(Msg::Reply(found)).frames("history");
+    let filter = RunFilter {
+        here: false,
+        statuses: vec![RunStatus::Failed, RunStatus::Paused],
+        words: Some("the parser".into()),
+        limit: 20,
+    };
+    assert_eq!(
+        desk.line("/runs failed paused the parser").take().pop(),
+        Some(Cmd::Runs(filter, RunsFor::Show))
+    );
+    desk.typed("/resume ");
+    assert!(matches!(desk.take().pop(), Some(Cmd::Runs(_, RunsFor::Names))));
+    listed(&mut desk, RunsFor::Names, vec![paused("7ab0000000aa", PauseReason::Approval)]);
+    desk.key(KeyCode::Tab);
+    assert_eq!(desk.model.composer.text(), "/resume 7ab0000000aa");
+}
