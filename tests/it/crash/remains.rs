@@ -22,7 +22,8 @@ fn put(path: PathBuf, age: Duration) -> PathBuf {
 fn what_a_killed_snapshot_left_is_swept_and_what_may_be_in_use_is_not() {
     let world = World::repository();
     let git = world.project().join(".git");
-    let [snapshots, heads, objects] = ["refs/synthdev/snapshots", "refs/heads", "objects"].map(|at| git.join(at));
+    let [snapshots, heads, objects] =
+        ["refs/synthdev/snapshots", "refs/heads", "objects"].map(|at| git.join(at));
     let gone = [
         put(snapshots.join("1m7yzmv8c000.lock"), Duration::from_secs(30)),
         put(objects.join("tmp_object_git2_a1B2c3"), 2 * HOUR),
