@@ -4,6 +4,7 @@
 //! `cargo bench --bench history` measures 100,000 messages; `HISTORY_MESSAGES=10000` fewer.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::expect_used,
     clippy::disallowed_methods,
     reason = "a benchmark makes its own files and may stop at the first surprise"

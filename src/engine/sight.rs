@@ -139,7 +139,10 @@ impl Sight {
         let mut kept: Vec<usize> = (0..self.items.len()).filter(free).take(pin_first).collect();
         kept.extend(&self.pinned);
         kept.sort_unstable();
-        let open = self.items.partition_point(|item| item.before.entries() < covered);
+        let open = match covered {
+            0 => 0,
+            _ => self.items.partition_point(|item| item.before.entries() < covered),
+        };
         Range { sight: self, open, kept }
     }
 
@@ -186,10 +189,16 @@ impl Range<'_> {
     /// The first place from which the rest is no longer than `room`; `most` if there is none before it.
     pub fn fitting(&self, room: Option<usize>, most: usize) -> usize {
         let Some(room) = room else { return most };
-        let (mut low, mut high) = (0, most);
+        let fits = |from: usize| self.rest(from).length <= room;
+        // a view is short and stands at the end of a long log: the search begins there
+        let (mut low, mut high, mut step) = (most, most, 64);
+        while low > 0 && fits(low) {
+            (low, high) = (low.saturating_sub(step), low);
+            step *= 2;
+        }
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.rest(middle).length <= room {
+            if fits(middle) {
                 high = middle;
             } else {
                 low = middle + 1;

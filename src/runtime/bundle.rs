@@ -4,6 +4,7 @@
 //! the number of rows with the SHA-256 of all bytes before. Stored files do not travel, nor do worktrees and tokens.
 //! Nothing is taken in that does not lead to the very events that were recorded.
 
+mod fault;
 mod lines;
 mod read;
 mod write;
@@ -24,6 +25,7 @@ use crate::engine::replay::effective;
 use crate::engine::spec::MACHINE_VERSION;
 use crate::ports::run_store::StoreError;
 
+pub use fault::BundleError;
 pub use read::LARGEST;
 
 /// What was written.
@@ -47,17 +49,6 @@ pub struct Imported {
     pub older: bool,
     /// It had files of its own in a worktree, which stays where it is.
     pub isolated: bool,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum BundleError {
-    /// What is wrong with the file.
-    #[error("{0}")]
-    Refused(String),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
 }
 
 impl Handle {

@@ -97,6 +97,11 @@ fn lists_are_narrowed_by_every_filter() {
     }
     let there = world.run(&["-C", &elsewhere, "runs", "list", "--here"]).code(0);
     assert_eq!(there.out, "no runs match\n");
+}
+
+#[test]
+fn filters_that_mean_nothing_are_refused() {
+    let world = World::new();
     for (arguments, part) in [
         (&["--status", "done"][..], "one of running, paused, completed"),
         (&["--status", "x\u{1b}[2J"], "␛[2J"),
@@ -107,7 +112,7 @@ fn lists_are_narrowed_by_every_filter() {
         (&["--min-cost", "NaN"], "--min-cost"),
         (&["--max-cost", "inf"], "--max-cost"),
         (&["--min-cost", "2", "--max-cost", "1"], "above --max-cost"),
-        (&["--limit", "-1"], "--limit"),
+        (&["--limit=-1"], "--limit"),
         (&["--limit", "many"], "--limit"),
     ] {
         let refused = world.run(&[&["runs", "list"], arguments].concat()).code(2);
@@ -200,7 +205,7 @@ fn words_are_found_wherever_they_were_said() {
         (&["\"\" --"][..], "name a word"),
         (&[], "name a word"),
         (&["x", "--run", "nowhere"], "there is no run `nowhere`"),
-        (&["x", "--limit", "-1"], "--limit"),
+        (&["x", "--limit=-1"], "--limit"),
     ] {
         let refused = world.run(&[&["runs", "search"], arguments].concat()).code(2);
         assert!(refused.err.contains(part), "{arguments:?}: {}", refused.err);

@@ -31,7 +31,7 @@ pub(super) struct Session {
     pub(super) trigger: Arc<Trigger>,
     pub(super) server: ModelServer,
     /// The run works in a worktree of its own, which is merged at the end.
-    isolated: bool,
+    pub(super) isolated: bool,
     /// How long processes ran.
     pub(super) running: Duration,
     pub(super) processes: usize,
@@ -94,7 +94,6 @@ impl Session {
     fn bring_home(&self, run: &str) {
         self.world.git(&["diff", "--quiet", "HEAD"]);
         self.world.run(&["runs", "merge", run, "--yes"]).code(0);
-        self.world.run(&["runs", "discard", run]).code(0);
     }
 
     /// To the first kill, which comes after the run was recorded.

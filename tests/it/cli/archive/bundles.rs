@@ -62,18 +62,27 @@ fn a_run_travels_to_another_machine() {
     let found = there.run(&["runs", "search", "kettle", "--json"]).code(0).json();
     assert_eq!(found[0]["run"], json!(run));
     assert!(there.run(&["runs", "list", "--tree"]).code(0).out.contains("imported"));
+    assert!(there.run(&["runs", "replay", &run]).code(0).out.contains("the same"));
     let back = String::from_utf8(exported(&there, &run)).unwrap();
     let rows = |text: &str| {
         text.lines().filter(|line| line.starts_with("{\"row\"")).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(rows(&back), rows(&piped), "nothing is lost by travelling twice");
 
+    let fork = there.run(&["runs", "fork", &run, "--at", "2", "--json"]).code(0).json();
+    let (fork, tree) = (fork["run_id"].as_str().unwrap(), list(&there, &["--tree"]));
+    assert_eq!((tree.len(), &tree[0]["children"][0]["id"]), (1, &json!(fork)));
+    let third = World::new();
+    let told = import(&third, &exported(&there, fork)).code(0).out;
+    assert!(told.contains(&format!("there a fork of {run} at step 2")), "{told}");
+
     let again = import(&there, &bytes).code(2);
     assert!(again.err.contains("is here already, just as in this file"), "{}", again.err);
+    there.write("flow.json", &here.read("flow.json"));
     let next = review(&there, "more", "More.");
     let shortened = edited(&exported(&there, &next), |_, line| line.replace(&next, &run));
     assert!(import(&there, &shortened).code(2).err.contains("another run with the id"));
-    assert_eq!(list(&there, &[]).len(), 2);
+    assert_eq!(list(&there, &[]).len(), 3);
 }
 
 #[test]
@@ -102,92 +111,98 @@ fn runs_that_wait_or_were_left_arrive_so() {
     assert!(refused.err.contains("its journal says paused"), "{}", refused.err);
 }
 
-#[test]
-fn what_is_damaged_or_was_edited_is_refused_and_changes_nothing() {
-    let here = reviewed();
-    let run = only(&here);
-    let good = exported(&here, &run);
-    let text = String::from_utf8(good.clone()).unwrap();
-    let on = |place: usize, from: &str, to: &str| {
-        let (from, to) = (from.to_owned(), to.to_owned());
-        edited(
-            &good,
-            move |at, line| if at == place { line.replacen(&from, &to, 1) } else { line.to_owned() },
-        )
-    };
-    let deep = format!(
-        "{{\"row\":{{\"kind\":\"input\",\"at\":1,\"body\":{}1{}}}}}",
-        "[".repeat(5000),
-        "]".repeat(5000)
-    );
-    let id = format!("\"{run}\"");
-    let said = text.lines().position(|line| line.contains("The kettle is on.")).unwrap();
-    let mut huge = good.clone();
-    huge.resize(good.len() + 5000, b'x');
-    let rows: Vec<(&str, Vec<u8>, &str)> = vec![
-        ("empty", Vec::new(), "no exported run"),
-        ("other", b"{\"a\": 1}\n".to_vec(), "no exported run"),
-        ("binary", vec![0xff; 9000], "no exported run"),
-        ("one long line", vec![b'{'; 9000], "no exported run"),
-        ("half a line", good[..good.len() / 2].to_vec(), "it ends in the middle of line"),
-        (
-            "no end",
-            text.lines().take(6).map(|l| format!("{l}\n")).collect::<String>().into_bytes(),
-            "ends before its end",
-        ),
-        ("more behind", huge, "something follows"),
-        ("twice", [good.clone(), good.clone()].concat(), "something follows"),
-        ("checksum", text.replace("earl grey", "earl gray").into_bytes(), "checksum"),
-        (
-            "a row is gone",
-            edited(&good, |at, line| if at == said { String::new() } else { line.into() }),
-            "leads to other events",
-        ),
-        ("a word is another", on(said, "The kettle is on.", "The kettle is off."), "leads to other events"),
-        ("a newer format", on(0, "\"version\":1", "\"version\":2"), "newer version"),
-        ("a newer machine", on(0, "\"machine_version\":", "\"machine_version\":9"), "newer version"),
-        ("newer inside", on(1, "\"machine_version\":", "\"machine_version\":9"), "newer version"),
-        ("path tricks", on(1, &id, "\"../../x\""), "`../../x` is no id"),
-        ("escapes", on(1, &id, "\"\\u001b[2Jabcdefgh\""), "is no id"),
-        ("an empty id", on(1, &id, "\"\""), "is no id"),
-        ("a long id", on(1, &id, &format!("\"{}\"", "a".repeat(65))), "is no id"),
-        (
-            "another workflow",
-            on(1, "\"workflow\":\"coder_reviewer\"", "\"workflow\":\"tea\""),
-            "another workflow",
-        ),
-        ("no time", on(1, "\"started\":", "\"started\":-"), "is no time"),
-        ("a wrong type", on(3, "\"kind\":\"input\"", "\"kind\":7"), "line 4 cannot be read"),
-        ("an unknown kind", on(3, "\"kind\":\"input\"", "\"kind\":\"x\""), "line 4 cannot be read"),
-        ("no input", on(3, "\"started\"", "\"begun\""), "cannot be read"),
-        ("deep", on(3, text.lines().nth(3).unwrap(), &deep), "cannot be read"),
-        (
-            "heads",
-            on(2, text.lines().nth(2).unwrap(), text.lines().nth(1).unwrap()),
-            "line 3 should be the progress",
-        ),
-        ("no definition", on(1, "\"program\":{", "\"program\":[],\"x\":{"), "its definition cannot be read"),
-    ];
-    let there = World::new();
+/// What, the bytes, a part of the refusal.
+type Row = (&'static str, Vec<u8>, &'static str);
+
+fn refused(there: &World, rows: Vec<Row>) {
     for (what, bytes, part) in rows {
-        let refused = import(&there, &bytes).code(2);
-        assert!(
-            refused.err.contains(part) && refused.err.contains("nothing was changed"),
-            "{what}: {}",
-            refused.err
-        );
+        let refused = import(there, &bytes).code(2);
+        let said = refused.err.contains(part) && refused.err.contains("nothing was changed");
+        assert!(said, "{what}: {}", refused.err);
         assert!(!refused.err.contains('\u{1b}') && refused.out.is_empty(), "{what}");
         assert!(!refused.err.contains("panicked"), "{what}: {}", refused.err);
-        assert_eq!(list(&there, &[]), Vec::<Value>::new(), "{what}");
+        assert_eq!(list(there, &[]), Vec::<Value>::new(), "{what}");
     }
-    for (path, part) in [(".", "no regular file"), ("nowhere.run", "nowhere.run")] {
+}
+
+/// With another text on one line, and a right checksum.
+fn on(good: &[u8], place: usize, from: &str, to: &str) -> Vec<u8> {
+    let change =
+        |at: usize, line: &str| if at == place { line.replacen(from, to, 1) } else { line.to_owned() };
+    let changed = edited(good, change);
+    assert_ne!(changed, good, "{from} stands in line {place}");
+    changed
+}
+
+#[test]
+fn a_damaged_file_is_refused_and_changes_nothing() {
+    let here = reviewed();
+    let good = exported(&here, &only(&here));
+    let text = String::from_utf8(good.clone()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let said = lines.iter().position(|line| line.contains("The kettle is on.")).unwrap();
+    let gone = edited(&good, |at, line| if at == said { String::new() } else { line.to_owned() });
+    let deep =
+        format!(r#"{{"row":{{"kind":"input","at":1,"body":{}1{}}}}}"#, "[".repeat(5000), "]".repeat(5000));
+    let there = World::new();
+    refused(
+        &there,
+        vec![
+            ("empty", Vec::new(), "no exported run"),
+            ("other", b"{\"a\": 1}\n".to_vec(), "no exported run"),
+            ("binary", vec![0xff; 9000], "no exported run"),
+            ("one long line", vec![b'{'; 9000], "no exported run"),
+            ("half a line", good[..good.len() / 2].to_vec(), "it ends in the middle of line"),
+            ("no end", format!("{}\n", lines[..6].join("\n")).into_bytes(), "ends before its end"),
+            ("more behind", [&good[..], &[b'x'; 5000]].concat(), "something follows"),
+            ("twice", [&good[..], &good].concat(), "something follows"),
+            ("checksum", text.replace("earl grey", "earl gray").into_bytes(), "checksum"),
+            ("a row is gone", gone, "leads to other events"),
+            ("another word", on(&good, said, "kettle is on", "kettle is off"), "leads to other events"),
+            ("a wrong type", on(&good, 3, r#""kind":"input""#, r#""kind":7"#), "line 4 cannot be read"),
+            ("an unknown kind", on(&good, 3, r#""kind":"input""#, r#""kind":"x""#), "line 4 cannot be read"),
+            ("no input", on(&good, 3, "\"started\"", "\"begun\""), "cannot be read"),
+            ("deep", on(&good, 3, lines[3], &deep), "cannot be read"),
+            ("heads", on(&good, 2, lines[2], lines[1]), "line 3 should be the progress"),
+        ],
+    );
+    for (path, part) in [(".", "not a regular file"), ("nowhere.run", "nowhere.run")] {
         let refused = there.run(&["runs", "import", path]).code(2);
-        assert!(refused.err.contains(part) || refused.err.contains("not a regular file"), "{}", refused.err);
+        assert!(refused.err.contains(part), "{}", refused.err);
     }
     let large = std::fs::File::create(there.project().join("large.run")).unwrap();
     large.set_len(600 << 20).unwrap();
     assert!(there.run(&["runs", "import", "large.run"]).code(2).err.contains("larger than 512 MiB"));
     import(&there, &good).code(0);
+}
+
+#[test]
+fn a_file_that_says_what_cannot_be_is_refused_and_changes_nothing() {
+    let here = reviewed();
+    let run = only(&here);
+    let good = exported(&here, &run);
+    let head = |from: &str, to: &str| on(&good, 1, from, to);
+    let id = |other: &str| head(&format!("\"{run}\""), &format!("\"{other}\""));
+    let newer = ("\"machine_version\":", "\"machine_version\":9");
+    refused(
+        &World::new(),
+        vec![
+            ("a newer format", on(&good, 0, "\"version\":1", "\"version\":2"), "newer version"),
+            ("a newer machine", on(&good, 0, newer.0, newer.1), "newer version"),
+            ("newer inside", head(newer.0, newer.1), "newer version"),
+            ("path tricks", id("../../x"), "`../../x` is no id"),
+            ("escapes", id("\\u001b[2Jabcdefgh"), "is no id"),
+            ("an empty id", id(""), "is no id"),
+            ("a long id", id(&"a".repeat(65)), "is no id"),
+            ("another workflow", head("\"coder_reviewer\"", "\"tea\""), "another workflow"),
+            ("no time", head("\"started\":", "\"started\":-"), "is no time"),
+            (
+                "no definition",
+                head("\"program\":{", "\"program\":[],\"x\":{"),
+                "its definition cannot be read",
+            ),
+        ],
+    );
 }
 
 /// Every byte in turn would be slow: so many, spread over the file.

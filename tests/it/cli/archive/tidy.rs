@@ -69,7 +69,7 @@ fn nothing_goes_unless_it_is_asked_for() {
     assert!(last.contains("removed 1 run ") && last.contains("kept: 1 run"), "{last}");
     assert_eq!(list(&world, &[])[0]["id"], json!(paused), "what waits stays");
     assert!(world.run(&["runs", "gc", "--keep", "0", "--yes"]).code(0).out.contains("nothing to remove"));
-    for arguments in [&["--keep", "-1"][..], &["--older-than", "soon"], &["--older-than", "-3"]] {
+    for arguments in [&["--keep=-1"][..], &["--older-than", "soon"], &["--older-than=-3"]] {
         world.run(&[&["runs", "gc"], arguments].concat()).code(2);
     }
 }
