@@ -102,7 +102,7 @@ fn long(world: &World) {
     };
     let mut states = vec![json!({"name": "start", "transition": [{"target": "s0"}]})];
     states.extend((0..12).map(say));
-    states.push(json!({"name": "s12", "input": "'over'"}));
+    states.push(json!({"name": "s12", "input": {"expr": "'over'"}}));
     let mut flow = workflow(&json!(states));
     flow["contexts"][0]["max_length"] = json!(1_000_000);
     world.write_json("talk.json", &flow);
@@ -239,9 +239,9 @@ fn a_clock_that_went_back_loses_nothing_and_shows_no_negative_time() {
     let states = json!([
         {"name": "start", "transition": [{"target": "ask"}]},
         {"name": "ask", "type": "pause", "kind": "text", "message": {"text": "Now?"}, "output": {"as": "answer"},
-         "timeout_seconds": 3_000, "timeout_target": "late", "transition": [{"target": "stop"}]},
+         "ttl": 3_000, "on_timeout": "late", "transition": [{"target": "stop"}]},
         {"name": "late", "transition": [{"target": "stop"}]},
-        {"name": "stop", "input": "common_data.answer"}
+        {"name": "stop", "input": {"expr": "common_data.answer"}}
     ]);
     world.write_json("ask.json", &workflow(&states));
     let ask = ["run", "--workflow-file", "ask.json", "--replies", "replies.json", "hello", "--json"];

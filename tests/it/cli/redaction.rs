@@ -205,7 +205,7 @@ async fn no_key_is_found_in_anything_that_was_written_or_printed() {
         let server = ModelServer::start(replies).await;
         let mut scene = Scene::new(from, &server.base_url);
         let task = format!("what is {KEY}?");
-        let start = ["run", "--workflow-file", "flow.json", &task, "--yes", "--verbosity", "9"];
+        let start = ["run", "--workflow-file", "flow.json", &task, "--yes", "--verbosity", "5"];
         let paused = scene.run(&[&start[..], &["--events"]].concat()).code(3);
         let streamed: String = paused
             .lines()

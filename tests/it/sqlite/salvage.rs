@@ -47,6 +47,7 @@ fn fill(place: &Place) {
         let rows: Vec<Row> = (1..=ROWS)
             .map(|seq| Row {
                 digest: Some(seq),
+                words: Some(format!("word{run}")),
                 ..Row::new(RowKind::Input, Timestamp(seq as i64), Some(CallId(seq)), body(run, seq))
             })
             .collect();
@@ -336,7 +337,6 @@ fn a_damaged_search_index_mends_itself() {
     let words = |row: &Row| Some(row.body.chars().take(60).collect::<String>());
     let query = SearchQuery { text: "word7 ".into(), limit: 0, ..SearchQuery::default() };
     assert_eq!(place.store().search(&query, &words).unwrap().len() as u64, ROWS);
-    fs::copy(&place.path, "/tmp/hyg-fts.sqlite").unwrap();
     tamper(&place.path, "UPDATE words_data SET block = x'00ff00ff00ff' WHERE id > 10");
     assert_eq!(
         place.store().search(&query, &words).unwrap().len() as u64,
