@@ -10,6 +10,7 @@ use super::command::Command;
 use super::journal::Journal;
 use super::mail::{Mail, Partial};
 use super::perform::Performer;
+use super::redact::Redactor;
 use super::shared::Shared;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::RunProgress;
@@ -71,7 +72,7 @@ impl Driver {
                 // its status stays as it is: whoever looks finds it interrupted, and can take it up again
                 Mail::Command(Command::Leave) => break,
                 Mail::Broken => return false,
-                mail => as_input(mail, &partial),
+                mail => as_input(mail, &partial, &self.shared.redactor),
             };
             if let Some(input) = input {
                 self.step(input).into_iter().for_each(|effect| tasks.begin(effect));
@@ -201,7 +202,7 @@ fn log(run: &RunId, event: &RunEvent) {
     }
 }
 
-fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
+fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Option<Input> {
     Some(match mail {
         Mail::Broken | Mail::Command(Command::Leave) => return None,
         Mail::Input(input) => {
@@ -210,15 +211,16 @@ fn as_input(mail: Mail, partial: &Partial) -> Option<Input> {
             }
             input
         }
-        Mail::Command(Command::Cancel) => Input::Cancelled { partial: take(partial), end: false },
-        Mail::Command(Command::End) => Input::Cancelled { partial: take(partial), end: true },
+        Mail::Command(Command::Cancel) => Input::Cancelled { partial: take(partial, redactor), end: false },
+        Mail::Command(Command::End) => Input::Cancelled { partial: take(partial, redactor), end: true },
         Mail::Command(Command::Approve { call, decision }) => Input::Approved { call, decision },
         Mail::Command(Command::Answer { call, answer }) => Input::Answered { call, answer },
         Mail::Command(Command::Say { text }) => Input::Said { text },
     })
 }
 
-fn take(partial: &Partial) -> Vec<(CallId, String)> {
+fn take(partial: &Partial, redactor: &Redactor) -> Vec<(CallId, String)> {
     let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
-    all.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+    let cut = all.into_iter().filter(|(_, text)| !text.is_empty());
+    cut.map(|(call, text)| (call, redactor.clean_cut(text))).collect()
 }

@@ -80,11 +80,12 @@ impl Handle {
     pub fn start_as(
         &self,
         run: RunId,
-        mut spec: RunSpec,
+        spec: RunSpec,
         worktree: Option<Worktree>,
     ) -> Result<RunId, StoreError> {
         let shared = &self.shared;
-        spec.inputs = shared.redactor.clean_data(spec.inputs);
+        // the definition, too: it is stored, and shown to models
+        let spec = shared.redactor.clean_data(spec);
         let guard = self.lock(&run, &spec)?;
         let header = RunHeader { worktree, ..self.header(&run, &spec)? };
         shared.ports.store.create(&header)?;

@@ -18,6 +18,8 @@ use crate::ports::run_store::{RunStore, StoreError};
 /// Rows that wait at most, and for how long in milliseconds: readers want to see where a run is.
 const MOST_HELD: usize = 64;
 const LONGEST_HELD_MS: i64 = 50;
+/// Bytes of rows that are kept for a store that cannot be written. Then the journal ends: it has no holes.
+const MOST_UNWRITTEN: usize = 16 << 20;
 
 pub(super) struct Journal {
     run: RunId,
@@ -26,11 +28,23 @@ pub(super) struct Journal {
     /// Lists may show something else since the last write.
     boundary: bool,
     flushed: Timestamp,
+    /// What lists were to show with rows that could not be written.
+    unwritten: Option<RunProgress>,
+    /// Rows were given up: what follows them would make no sense.
+    ended: Option<StoreError>,
 }
 
 impl Journal {
     pub(super) fn new(run: RunId, store: Arc<dyn RunStore>) -> Self {
-        Self { run, store, held: Vec::new(), boundary: false, flushed: Timestamp(0) }
+        Self {
+            run,
+            store,
+            held: Vec::new(),
+            boundary: false,
+            flushed: Timestamp(0),
+            unwritten: None,
+            ended: None,
+        }
     }
 
     /// # Errors
@@ -51,8 +65,7 @@ impl Journal {
         }
         self.flushed = at;
         let progress = std::mem::take(&mut self.boundary).then(progress).flatten();
-        let rows = std::mem::take(&mut self.held);
-        self.store.append(&self.run, &rows, progress.as_ref())
+        self.write(progress)
     }
 
     /// Calls that are made once more.
@@ -73,8 +86,26 @@ impl Journal {
     /// # Errors
     /// The store cannot be written.
     pub(super) fn flush(&mut self) -> Result<(), StoreError> {
-        let rows = std::mem::take(&mut self.held);
-        if rows.is_empty() { Ok(()) } else { self.store.append(&self.run, &rows, None) }
+        if self.held.is_empty() { Ok(()) } else { self.write(None) }
+    }
+
+    /// Rows that cannot be written now are written before the next ones: a run is its inputs in order.
+    fn write(&mut self, progress: Option<RunProgress>) -> Result<(), StoreError> {
+        if let Some(ended) = &self.ended {
+            self.held.clear();
+            return Err(ended.clone());
+        }
+        let progress = progress.or_else(|| self.unwritten.take());
+        let written = self.store.append(&self.run, &self.held, progress.as_ref());
+        if let Err(error) = &written {
+            self.unwritten = progress;
+            if self.held.iter().map(|row| row.body.len()).sum::<usize>() > MOST_UNWRITTEN {
+                self.ended = Some(error.clone());
+            }
+        } else {
+            self.held.clear();
+        }
+        written
     }
 }
 

@@ -1,7 +1,7 @@
 //! Performs effects through ports. Each runs as a task of its own and answers with one input.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -114,21 +114,24 @@ impl Performer {
         // The journal is made durable while the model thinks: one sync a call, felt by nobody.
         let store = Arc::clone(&self.shared.ports.store);
         let synced = tokio::task::spawn_blocking(move || store.sync());
-        let sink = Sink { call, performer: self, deltas: self.shared.bus.wants_deltas() };
+        let deltas = self.shared.bus.wants_deltas();
+        let sink = Sink { call, performer: self, deltas, held: Mutex::default() };
         let waiting = |attempt: u32, delay: Duration, error: &ModelError| {
+            sink.release();
             self.begin_text(call);
             self.publish(RunEvent::ModelRetry {
                 call,
                 agent: request.agent.clone(),
                 attempt,
                 delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-                reason: error.to_string(),
+                reason: self.shared.redactor.clean(error.to_string()),
             });
         };
         let ports = &self.shared.ports;
         let luck = || ports.ids.seed();
         let policy = self.shared.options.retry;
         let (result, attempts) = retry::call(&*ports.models, request, &sink, policy, &luck, &waiting).await;
+        sink.release();
         let _ = synced.await;
         self.answer(match result {
             Ok(reply) => Input::Replied { call, reply },
@@ -207,6 +210,24 @@ struct Sink<'a> {
     call: CallId,
     performer: &'a Performer,
     deltas: bool,
+    /// The end of what streamed, which may be the beginning of a key (CFG-20).
+    held: Mutex<Option<(DeltaKind, String)>>,
+}
+
+impl Sink<'_> {
+    /// What was held back is no key after all: nothing follows it.
+    fn release(&self) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((kind, text)) = held {
+            self.show(kind, self.performer.shared.redactor.clean_cut(text));
+        }
+    }
+
+    fn show(&self, kind: DeltaKind, text: String) {
+        if !text.is_empty() {
+            self.performer.publish(RunEvent::Delta { call: self.call, kind, text });
+        }
+    }
 }
 
 impl DeltaSink for Sink<'_> {
@@ -217,12 +238,24 @@ impl DeltaSink for Sink<'_> {
                 streamed.push_str(text);
             }
         }
-        if self.deltas {
-            self.performer.publish(RunEvent::Delta {
-                call: self.call,
-                kind,
-                text: self.performer.shared.redactor.clean(text.to_owned()),
-            });
+        if !self.deltas {
+            return;
         }
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = match held.take() {
+            Some((same, before)) if same == kind => before,
+            Some((other, before)) => {
+                self.show(other, before);
+                String::new()
+            }
+            None => String::new(),
+        };
+        let redactor = &self.performer.shared.redactor;
+        let mut clean = redactor.clean(before + text);
+        let open = clean.split_off(redactor.settled(&clean));
+        if !open.is_empty() {
+            *held = Some((kind, open));
+        }
+        self.show(kind, clean);
     }
 }

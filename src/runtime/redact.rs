@@ -1,50 +1,201 @@
-//! Keys never reach a model, the journal or the screen, whatever a tool prints (CFG-20).
+//! Keys never reach a model, the journal or the screen, whatever a tool prints (CFG-20, HIST-8).
+//!
+//! A key is found as it is and in the forms in which programs pass texts on: quoted as JSON, as base64 (also within a
+//! longer text), in an address, in hexadecimal. What was encrypted, compressed or spelled out differently is not.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-/// The texts to hide: every key that this process holds.
+/// The texts to hide: every key that this process holds, in all of its forms.
 #[derive(Clone, Default)]
 pub(super) struct Redactor {
-    secrets: Vec<String>,
+    /// The longest first, so that none leaves a part of another behind.
+    forms: Vec<String>,
+    /// The first two bytes of every form, as a set: one look tells that nothing begins here.
+    starts: Vec<u64>,
 }
 
 /// Shorter texts are no keys; hiding them would eat ordinary words.
 const SHORTEST: usize = 8;
 
+const HIDDEN: &str = "***";
+
+/// How often a text of JSON is quoted within another one.
+const DEEPEST: usize = 4;
+
 impl Redactor {
     pub(super) fn new(secrets: Vec<String>) -> Self {
-        Self { secrets: secrets.into_iter().filter(|secret| secret.len() >= SHORTEST).collect() }
+        let mut forms: Vec<String> = secrets
+            .iter()
+            .filter(|secret| secret.len() >= SHORTEST)
+            .flat_map(|secret| forms(secret))
+            .collect();
+        forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        forms.dedup();
+        let mut starts = if forms.is_empty() { Vec::new() } else { vec![0; 1024] };
+        for form in &forms {
+            let (word, bit) = place(form.as_bytes()[0], form.as_bytes()[1]);
+            starts[word] |= bit;
+        }
+        Self { forms, starts }
     }
 
-    /// Any value that is stored or shown. Keys are plain letters, so they stand in JSON as they are.
+    /// Any value that is stored or shown.
     pub(super) fn clean_data<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        if self.secrets.is_empty() {
+        if self.forms.is_empty() {
             return value;
         }
+        // every form is known as JSON quotes it, too: a text without any holds none in its values
         let cleaned = serde_json::to_string(&value)
             .ok()
-            .filter(|text| self.secrets.iter().any(|secret| text.contains(secret.as_str())))
-            .and_then(|text| serde_json::from_str(&self.clean(text)).ok());
+            .filter(|text| self.find(text.as_bytes(), 0).is_some())
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .and_then(|data| serde_json::from_value(self.clean_value(data)).ok());
         cleaned.unwrap_or(value)
     }
 
     pub(super) fn clean(&self, text: String) -> String {
-        self.secrets.iter().fold(text, |text, secret| {
-            if text.contains(secret.as_str()) { text.replace(secret.as_str(), "***") } else { text }
-        })
+        let bytes = text.as_bytes();
+        let Some((mut start, mut length)) = self.find(bytes, 0) else { return text };
+        let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
+        loop {
+            clean.push_str(&text[from..start]);
+            clean.push_str(HIDDEN);
+            from = start + length;
+            match self.find(bytes, from) {
+                Some(next) => (start, length) = next,
+                None => break,
+            }
+        }
+        clean.push_str(&text[from..]);
+        clean
     }
+
+    /// A text that was cut off: what may be most of a key at its end is hidden, too.
+    pub(super) fn clean_cut(&self, text: String) -> String {
+        let mut text = self.clean(text);
+        let open = self.settled(&text);
+        let rest = &text[open..];
+        let most = |form: &String| form.starts_with(rest) && rest.len() * 2 >= form.len();
+        if rest.len() >= SHORTEST && self.forms.iter().any(most) {
+            text.replace_range(open.., HIDDEN);
+        }
+        text
+    }
+
+    /// Where the part of a clean text ends in which no key can have begun: what follows is the beginning of one.
+    pub(super) fn settled(&self, text: &str) -> usize {
+        let longest = self.forms.first().map_or(0, String::len);
+        let from = text.len().saturating_sub(longest.saturating_sub(1));
+        (from..text.len())
+            .find(|at| {
+                text.is_char_boundary(*at) && self.forms.iter().any(|form| form.starts_with(&text[*at..]))
+            })
+            .unwrap_or(text.len())
+    }
+
+    fn clean_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.clean(text)),
+            Value::Array(items) => items.into_iter().map(|item| self.clean_value(item)).collect(),
+            Value::Object(map) => {
+                map.into_iter().map(|(key, value)| (self.clean(key), self.clean_value(value))).collect()
+            }
+            plain @ (Value::Null | Value::Bool(_) | Value::Number(_)) => plain,
+        }
+    }
+
+    /// Start and length of the first form at or behind `from`.
+    fn find(&self, text: &[u8], from: usize) -> Option<(usize, usize)> {
+        if self.forms.is_empty() {
+            return None;
+        }
+        let pairs = text.get(from..)?.windows(2).enumerate();
+        pairs
+            .filter(|(_, pair)| {
+                let (word, bit) = place(pair[0], pair[1]);
+                self.starts[word] & bit != 0
+            })
+            .find_map(|(at, _)| {
+                let rest = &text[from + at..];
+                let form = self.forms.iter().find(|form| rest.starts_with(form.as_bytes()))?;
+                Some((from + at, form.len()))
+            })
+    }
+}
+
+fn place(first: u8, second: u8) -> (usize, u64) {
+    let number = usize::from(first) << 8 | usize::from(second);
+    (number >> 6, 1 << (number & 63))
+}
+
+/// A key as it is, and as others write it.
+fn forms(secret: &str) -> Vec<String> {
+    let bytes = secret.as_bytes();
+    let mut forms = vec![secret.to_owned()];
+    for kept in ["-_.~", "-_.!~*'()"] {
+        for hexadecimal in ["%02X", "%02x"] {
+            forms.push(in_address(bytes, kept, hexadecimal == "%02X"));
+        }
+    }
+    forms.push(hexadecimal(bytes, false));
+    forms.push(hexadecimal(bytes, true));
+    for letters in [BASE64, BASE64_URL] {
+        forms.extend((0..3).map(|before| in_base64(bytes, before, letters)));
+    }
+    // texts of JSON are stored within JSON, and some programs quote `/` there
+    let mut quoted: Vec<String> = forms.iter().map(|form| quote(form)).collect();
+    quoted.extend(forms.iter().filter(|form| form.contains('/')).map(|form| quote(form).replace('/', "\\/")));
+    for _ in 0..DEEPEST {
+        forms.extend(quoted.iter().cloned());
+        quoted = quoted.iter().map(|form| quote(form)).collect();
+    }
+    forms
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const BASE64_URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// The letters that depend on nothing but the key, with `before` bytes of another text in front of it.
+fn in_base64(bytes: &[u8], before: usize, letters: &[u8; 64]) -> String {
+    let bit = |at: usize| {
+        let byte = at / 8;
+        byte.checked_sub(before).and_then(|byte| bytes.get(byte)).map_or(0, |byte| *byte >> (7 - at % 8) & 1)
+    };
+    let first = (before * 8).div_ceil(6);
+    let end = (before + bytes.len()) * 8 / 6;
+    let letter = |at: usize| {
+        let number = (0..6).fold(0, |number, place| number << 1 | bit(at * 6 + place));
+        char::from(letters[usize::from(number)])
+    };
+    (first..end).map(letter).collect()
+}
+
+/// As `%2F`, but for letters, digits and what is in `kept`.
+fn in_address(bytes: &[u8], kept: &str, capital: bool) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(byte) {
+            text.push(char::from(*byte));
+        } else {
+            text.push('%');
+            text.push_str(&hexadecimal(&[*byte], capital));
+        }
+        text
+    })
+}
+
+fn hexadecimal(bytes: &[u8], capital: bool) -> String {
+    let digits: &[u8; 16] = if capital { b"0123456789ABCDEF" } else { b"0123456789abcdef" };
+    let digit = |half: u8| char::from(digits[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// As it stands between the quotes of a JSON text.
+fn quote(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_disappear_and_short_words_stay() {
-        let redactor = Redactor::new(vec!["sk-test-12345".into(), "ab".into()]);
-        assert_eq!(redactor.clean("key=sk-test-12345 ab".into()), "key=*** ab");
-        let data = redactor.clean_data(serde_json::json!({"a": ["sk-test-12345"], "b": 1}));
-        assert_eq!(data, serde_json::json!({"a": ["***"], "b": 1}));
-    }
-}
+mod tests;

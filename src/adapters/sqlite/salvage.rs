@@ -5,6 +5,7 @@
 
 mod found;
 mod holders;
+mod indexes;
 pub(super) mod log;
 mod pages;
 mod record;
@@ -55,8 +56,8 @@ pub fn salvage(path: &Path, to: &Path) -> Result<Salvaged, StoreError> {
         });
     }
     let pages = Pages::open(path).map_err(|error| failure::io(path, "read", &error))?;
-    let saved = Found::look(&pages);
-    let saved = fill(to, |connection| rescue::write(connection, &pages, &saved));
+    let found = Found::look(&pages);
+    let saved = fill(to, |connection| rescue::write(connection, &pages, found));
     if saved.is_err() {
         for file in [to.to_owned(), sync::log_of(to), beside(to, "-shm")] {
             // best effort: the first error is the one to tell

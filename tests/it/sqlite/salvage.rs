@@ -47,6 +47,7 @@ fn fill(place: &Place) {
         let rows: Vec<Row> = (1..=ROWS)
             .map(|seq| Row {
                 digest: Some(seq),
+                words: Some(format!("word{run}")),
                 ..Row::new(RowKind::Input, Timestamp(seq as i64), Some(CallId(seq)), body(run, seq))
             })
             .collect();
@@ -83,7 +84,8 @@ impl Place {
     }
 
     fn bytes(&self) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
-        (fs::read(&self.path).ok(), fs::read(self.log()).ok())
+        let log = fs::read(self.log()).ok().filter(|log| !log.is_empty());
+        (fs::read(&self.path).ok(), log)
     }
 }
 
@@ -102,7 +104,8 @@ fn check_salvaged(path: &Path, saved: &Salvaged) -> Vec<(String, usize)> {
     let mut all = Vec::new();
     for run in runs {
         let number = run.started.0;
-        assert_eq!((run.id.as_str(), run.input.as_str()), (name(number).as_str(), "add ünicode"));
+        assert_eq!(run.id.as_str(), name(number));
+        assert!(run.input == "add ünicode" || run.input.is_empty());
         let (_, rows) = store.load(&run.id).unwrap();
         for (row, seq) in rows.iter().zip(1..) {
             assert_eq!(

@@ -25,6 +25,8 @@ pub(super) struct Found {
     pub(super) rows: BTreeMap<(i64, i64), Spot>,
     pub(super) blobs: HashMap<String, Spot>,
     pub(super) tokens: Vec<Vec<Field>>,
+    /// Where the trees of indexes begin, by their names.
+    pub(super) roots: HashMap<String, u32>,
 }
 
 impl Found {
@@ -66,6 +68,9 @@ impl Found {
             }
             [Text(hash), Integer(_), Integer(_), Text(_), ..] if fields.len() == 10 && hash.len() == 64 => {
                 self.tokens.push(fields);
+            }
+            [Text(kind), Text(name), Text(_), Integer(root), _] if kind == "index" => {
+                self.roots.extend(u32::try_from(*root).map(|root| (name.clone(), root)));
             }
             _ => {}
         }

@@ -10,7 +10,8 @@ use std::rc::Rc;
 use super::log::{Log, USUAL_SIZE, is_page_size, number};
 use crate::adapters::sqlite::sync;
 
-const MAGIC: &[u8] = b"SQLite format 3\0";
+/// How a database begins.
+pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// The pages of a database that may be damaged.
 pub(super) struct Pages {
@@ -74,9 +75,9 @@ impl Pages {
         Some(page)
     }
 
-    /// Numbers of the pages that may hold rows of ours: all but the first, which has the tables' names.
+    /// Numbers of the pages that may hold rows of ours.
     pub(super) fn with_rows(&self) -> impl Iterator<Item = u32> + '_ {
-        (2..=self.count).filter(|number| !self.free.contains(number))
+        (1..=self.count).filter(|number| !self.free.contains(number))
     }
 
     fn look_around(&mut self, bytes: u64) {

@@ -3,7 +3,7 @@
 //! The format is fixed and documented (sqlite.org/fileformat2.html); nothing here is specific to our tables.
 
 use super::log::number;
-use super::pages::Pages;
+use super::pages::{MAGIC, Pages};
 
 /// A column as it is stored.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,21 +26,22 @@ pub(super) enum Tree {
 
 /// Kind of a page that holds records, and how many; `None` for every other page.
 pub(super) fn shape(page: &[u8]) -> Option<(Tree, u16)> {
-    let (tree, head) = match page.first()? {
+    let start = start(page);
+    let (tree, head) = match page.get(start)? {
         0x0d => (Tree::Table, 8),
         0x0a => (Tree::Index, 8),
         0x02 => (Tree::Index, 12),
         _ => return None,
     };
-    let cells = u16::from_be_bytes([page[3], page[4]]);
-    (head + 2 * usize::from(cells) <= page.len()).then_some((tree, cells))
+    let cells = u16::from_be_bytes([page[start + 3], page[start + 4]]);
+    (start + head + 2 * usize::from(cells) <= page.len()).then_some((tree, cells))
 }
 
 /// Row number (0 where there is none) and columns of a cell.
 pub(super) fn cell(pages: &Pages, page: &[u8], at: u16) -> Option<(i64, Vec<Field>)> {
     let (tree, cells) = shape(page)?;
     let inner = page[0] == 0x02;
-    let pointer = (if inner { 12 } else { 8 }) + 2 * usize::from(at);
+    let pointer = start(page) + (if inner { 12 } else { 8 }) + 2 * usize::from(at);
     if at >= cells {
         return None;
     }
@@ -55,6 +56,11 @@ pub(super) fn cell(pages: &Pages, page: &[u8], at: u16) -> Option<(i64, Vec<Fiel
         overflow(pages, next, length, &mut payload)?;
     }
     Some((row, record(&payload)?))
+}
+
+/// In the first page the file's header comes first.
+fn start(page: &[u8]) -> usize {
+    if page.starts_with(MAGIC) { 100 } else { 0 }
 }
 
 /// Bytes of a payload that stand in the page itself.

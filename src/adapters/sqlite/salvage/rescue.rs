@@ -2,12 +2,15 @@
 //!
 //! A run is its inputs in order: of a journal with a hole only what stands before the hole is kept.
 
+use std::collections::BTreeMap;
+
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, params, params_from_iter};
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
 use super::found::{self, Found};
+use super::indexes;
 use super::pages::Pages;
 use super::record::Field;
 use crate::adapters::sqlite::process::Census;
@@ -46,39 +49,36 @@ impl ToSql for Field {
 
 /// # Errors
 /// The new file cannot be written.
-pub(super) fn write(connection: &mut Connection, pages: &Pages, found: &Found) -> rusqlite::Result<Saved> {
+pub(super) fn write(connection: &mut Connection, pages: &Pages, mut found: Found) -> rusqlite::Result<Saved> {
     let mut saved = Saved { lost: pages.notes.clone(), ..Saved::default() };
+    let pieced = indexes::restore(pages, &mut found);
+    let found = &found;
     for (key, fields) in &found.runs {
         let transaction = connection.transaction()?;
         let id = text(fields, 1).unwrap_or_default().to_owned();
         let case = Case { pages, found, transaction: &transaction, key: *key, id };
         if case.insert_run(fields, &mut saved)? {
+            if pieced.contains(key) {
+                case.lose(&mut saved, "its input as lists show it, and where it came from");
+            }
             case.insert_rows(&mut saved)?;
             saved.runs += 1;
         }
         transaction.commit()?;
     }
-    let without: std::collections::BTreeMap<i64, u64> = found
-        .rows
-        .keys()
-        .filter(|(key, _)| !found.runs.contains_key(key))
-        .fold(std::collections::BTreeMap::new(), |mut sum, (key, _)| {
-            *sum.entry(*key).or_default() += 1;
-            sum
-        });
-    saved.lost.extend(
-        without.iter().map(|(key, rows)| {
-            format!("a run whose beginning cannot be read (number {key}), with {rows} rows")
-        }),
-    );
-    let unnamed =
-        found.progress.keys().filter(|key| !found.runs.contains_key(key) && !without.contains_key(key));
-    saved
-        .lost
-        .extend(unnamed.map(|key| format!("a run of which only the outcome can be read (number {key})")));
+    saved.lost.extend(nameless(found));
     connection
         .execute_batch("UPDATE counters SET runs = (SELECT coalesce(max(key), 0) FROM runs), claims = 0")?;
     Ok(saved)
+}
+
+/// What is there of runs whose beginning is not.
+fn nameless(found: &Found) -> Vec<String> {
+    let mut rows: BTreeMap<i64, u64> = found.progress.keys().map(|key| (*key, 0)).collect();
+    found.rows.keys().for_each(|(key, _)| *rows.entry(*key).or_default() += 1);
+    rows.retain(|key, _| !found.runs.contains_key(key));
+    let line = |(key, rows)| format!("a run whose beginning cannot be read (number {key}), with {rows} rows");
+    rows.into_iter().map(line).collect()
 }
 
 impl Case<'_> {

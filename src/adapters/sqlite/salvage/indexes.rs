@@ -1,0 +1,67 @@
+//! Runs whose own row is lost: the indexes on `runs` repeat most of it, in pages of their own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::found::Found;
+use super::log::number;
+use super::pages::Pages;
+use super::record::{Field, cell, shape};
+
+/// Column of `runs`, the index that repeats it, and the place in there. The key is the index's last column.
+const REPEATED: [(usize, &str, usize); 5] = [
+    (1, "sqlite_autoindex_runs_1", 0),
+    (2, "runs_workflow", 0),
+    (5, "runs_project", 0),
+    (6, "runs_started", 0),
+    (7, "runs_spec", 0),
+];
+
+/// Puts them together as far as their ids are known; returns their keys.
+pub(super) fn restore(pages: &Pages, found: &mut Found) -> Vec<i64> {
+    let rows = found.rows.keys().map(|(key, _)| *key);
+    let mut missing: BTreeSet<i64> = rows.chain(found.progress.keys().copied()).collect();
+    missing.retain(|key| !found.runs.contains_key(key));
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let mut runs: BTreeMap<i64, Vec<Field>> = BTreeMap::new();
+    for (column, index, place) in REPEATED {
+        let Some(root) = found.roots.get(index) else { continue };
+        for entry in entries(pages, *root) {
+            let Some(Field::Integer(key)) = entry.last() else { continue };
+            if missing.contains(key) && entry.len() > 1 {
+                runs.entry(*key).or_insert_with(blank)[column] = entry[place].clone();
+            }
+        }
+    }
+    runs.retain(|_, fields| matches!(&fields[1], Field::Text(id) if !id.is_empty()));
+    let keys = runs.keys().copied().collect();
+    found.runs.extend(runs);
+    keys
+}
+
+fn blank() -> Vec<Field> {
+    let mut fields = vec![Field::Text(String::new()); 8];
+    fields[0] = Field::Null;
+    fields[6] = Field::Integer(0);
+    fields
+}
+
+/// All entries of an index below a page, without those of pages that cannot be read.
+fn entries(pages: &Pages, root: u32) -> Vec<Vec<Field>> {
+    let (mut open, mut seen, mut entries) = (vec![root], BTreeSet::new(), Vec::new());
+    while let Some(at) = open.pop() {
+        if at < 2 || at > pages.count || !seen.insert(at) {
+            continue;
+        }
+        let Some(page) = pages.page(at) else { continue };
+        let Some((_, cells)) = shape(&page) else { continue };
+        entries.extend((0..cells).filter_map(|at| cell(pages, &page, at)).map(|(_, fields)| fields));
+        if page[0] == 0x02 {
+            open.push(number(&page, 8));
+            let pointers = page[12..12 + 2 * usize::from(cells)].chunks_exact(2);
+            open.extend(pointers.map(|at| number(&page, usize::from(u16::from_be_bytes([at[0], at[1]])))));
+        }
+    }
+    entries
+}

@@ -1,0 +1,89 @@
+use serde_json::json;
+
+use super::*;
+
+/// With everything that one of the encodings changes.
+const KEY: &str = "sk/te\"st+12\\34 5";
+
+#[test]
+fn keys_disappear_and_short_words_stay() {
+    let redactor = Redactor::new(vec!["sk-test-12345".into(), "ab".into()]);
+    assert_eq!(redactor.clean("key=sk-test-12345 ab".into()), "key=*** ab");
+    assert_eq!(redactor.clean("sk-test-12345sk-test-12345".into()), "******");
+    let data = redactor.clean_data(json!({"a": ["sk-test-12345"], "b": 1, "x sk-test-12345": null}));
+    assert_eq!(data, json!({"a": ["***"], "b": 1, "x ***": null}));
+}
+
+#[test]
+fn keys_disappear_in_every_form() {
+    let redactor = Redactor::new(vec![KEY.into()]);
+    for (text, clean) in [
+        (format!("<{KEY}>"), "<***>"),
+        (r#"{"key": "sk/te\"st+12\\34 5"}"#.to_owned(), r#"{"key": "***"}"#),
+        (r#"{"key": "sk\/te\"st+12\\34 5"}"#.to_owned(), r#"{"key": "***"}"#),
+        (Value::from(Value::from(KEY).to_string()).to_string(), r#""\"***\"""#),
+        ("?key=sk%2Fte%22st%2B12%5C34%205&x".to_owned(), "?key=***&x"),
+        ("?key=sk%2fte%22st%2b12%5c34%205&x".to_owned(), "?key=***&x"),
+        ("736B2F7465227374".to_owned() + "2B31325C33342035", "***"),
+        // what stands at the seams has bits of both, and stays
+        ("c2svdGUic3QrMTJcMzQgNQ==".to_owned(), "***Q=="),
+        ("dTpzay90ZSJzdCsxMlwzNCA1".to_owned(), "dTp***"),
+        ("dTpz ay90ZSJzdCsxMlwzNCA1".to_owned(), "dTpz ay90ZSJzdCsxMlwzNCA1"),
+    ] {
+        assert_eq!(redactor.clean(text.clone()), clean, "{text}");
+        let data = redactor.clean_data(json!({"deep": [{"said": text.clone()}]}));
+        assert_eq!(data, json!({"deep": [{"said": clean}]}), "{text}");
+        let nested = json!({"arguments": json!({"said": text.clone()}).to_string()});
+        let cleaned = redactor.clean_data(nested)["arguments"].as_str().unwrap().to_owned();
+        let inside: Value = serde_json::from_str(&cleaned).unwrap();
+        assert_eq!(inside, json!({"said": clean}), "{text}");
+    }
+}
+
+#[test]
+fn base64_is_found_wherever_it_begins() {
+    let key = "sk-Grep-me-9f2c41d7";
+    let redactor = Redactor::new(vec![key.into()]);
+    for before in ["", "a", "ab", "abc", "user:", "äöü"] {
+        for after in ["", "z", "zy", "\n"] {
+            let whole = [before, key, after].concat();
+            let length = whole.len() * 8 / 6;
+            let text = in_base64(whole.as_bytes(), 0, BASE64);
+            assert_eq!(text.len(), length);
+            let clean = redactor.clean(text.clone());
+            assert!(clean.contains(HIDDEN), "{whole}: {text}");
+            let seams = before.len() * 8 / 6 + after.len() * 8 / 6 + 3;
+            assert!(clean.len() <= seams + HIDDEN.len(), "{whole}: {clean}");
+        }
+    }
+}
+
+#[test]
+fn pieces_are_held_back_where_a_key_may_begin() {
+    let redactor = Redactor::new(vec!["sk-Grep-me-9f2c41d7".into()]);
+    for (text, settled) in [
+        ("", 0),
+        ("nothing", 7),
+        ("it is sk-Gre", 6),
+        ("it is sk-Gre ", 13),
+        ("ask", 1),
+        ("ü s", 3),
+        ("c2stR3JlcC1t", 0),
+    ] {
+        assert_eq!(redactor.settled(text), settled, "{text}");
+    }
+    assert_eq!(Redactor::default().settled("sk-"), 3);
+}
+
+#[test]
+fn most_of_a_key_at_a_cut_is_hidden() {
+    let redactor = Redactor::new(vec!["sk-Grep-me-9f2c41d7".into()]);
+    for (text, clean) in [
+        ("it is sk-Grep-me-9f", "it is ***"),
+        ("it is sk-Gre", "it is sk-Gre"),
+        ("it is sk-Grep-me-9f2c41d7", "it is ***"),
+        ("it is sk-Grep-me-9f.", "it is sk-Grep-me-9f."),
+    ] {
+        assert_eq!(redactor.clean_cut(text.into()), clean);
+    }
+}

@@ -1,0 +1,285 @@
+//! Histories that cannot be trusted or written: what the program says, what it leaves alone, and what is still there
+//! afterwards (ERR-10, ERR-12).
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::world::{Ran, World, eventually, workflow};
+
+/// A finished run in the history.
+fn world() -> World {
+    let world = World::new();
+    world.talk(&json!([{"text": "Done."}]));
+    world.run_talk(&[]).code(0);
+    world
+}
+
+fn history(world: &World) -> std::path::PathBuf {
+    world.data().join("runs.sqlite")
+}
+
+fn runs(world: &World) -> Vec<Value> {
+    world.run(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().clone()
+}
+
+/// A shell line around the program, which is `"$@"`.
+fn under(world: &World, line: &str, arguments: &[&str]) -> Ran {
+    let mut command = Command::new("bash");
+    world.isolate(command.args(["-c", line, "bash", env!("CARGO_BIN_EXE_synthdev")]).args(arguments));
+    let done = command.stdin(Stdio::null()).output().unwrap();
+    Ran {
+        code: done.status.code(),
+        out: String::from_utf8(done.stdout).unwrap(),
+        err: String::from_utf8(done.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn a_damaged_history_is_named_with_what_to_do_and_salvaged() {
+    let world = world();
+    let path = history(&world);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[..200].fill(0);
+    fs::write(&path, &bytes).unwrap();
+    for arguments in [
+        &["runs", "list"][..],
+        &["runs", "show", "x"],
+        &["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hello"],
+        &["resume", "x"],
+    ] {
+        let ran = world.run(arguments).code(2);
+        assert!(ran.err.contains("is damaged") && ran.err.contains(path.to_str().unwrap()), "{}", ran.err);
+        assert!(ran.err.contains("synthdev runs salvage"), "{}", ran.err);
+    }
+    assert!(fs::read(&path).unwrap() == bytes, "it was left as it is");
+    let saved = world.run(&["runs", "salvage"]).code(0);
+    assert!(saved.out.contains("saved 1 run") && saved.out.contains("runs-salvaged-"), "{}", saved.out);
+    assert!(saved.out.contains("the beginning of the file is damaged"), "{}", saved.out);
+    assert!(fs::read(&path).unwrap() == bytes, "looking changes nothing");
+    // names have seconds in them
+    let replaced = eventually("another second", || {
+        let ran = world.run(&["runs", "salvage", "--replace", "--json"]);
+        (ran.code == Some(0)).then(|| ran.json())
+    });
+    assert_eq!((&replaced["runs"], &replaced["file"]), (&json!(1), &json!(path)), "{replaced}");
+    assert!(fs::read(replaced["damaged"].as_str().unwrap()).unwrap() == bytes, "it is kept");
+    let runs = runs(&world);
+    assert_eq!((runs.len(), &runs[0]["status"]), (1, &json!("completed")));
+    let id = runs[0]["id"].as_str().unwrap();
+    let shown = world.run(&["runs", "show", id]).code(0);
+    assert!(shown.out.contains("Done."), "{}", shown.out);
+    world.run(&["runs", "replay", id]).code(0);
+    assert!(world.run(&["runs", "search", "done"]).code(0).out.contains(id), "the index was made anew");
+    world.run_talk(&[]).code(0);
+}
+
+#[test]
+fn a_history_that_is_gone_or_empty_is_not_begun_anew_where_a_log_tells_of_it() {
+    let world = world();
+    let path = history(&world);
+    fs::write(&path, "").unwrap();
+    let ran = world.run_talk(&[]).code(2);
+    assert!(ran.err.contains("it is empty") && ran.err.contains("runs salvage"), "{}", ran.err);
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+    fs::remove_file(&path).unwrap();
+    fs::write(path.with_extension("sqlite-wal"), "what is left").unwrap();
+    let ran = world.run_talk(&[]).code(2);
+    assert!(ran.err.contains("it is missing, though its log"), "{}", ran.err);
+    assert!(!path.exists());
+    fs::remove_file(path.with_extension("sqlite-wal")).unwrap();
+    world.run_talk(&[]).code(0);
+    let none = World::new();
+    assert!(none.run(&["runs", "salvage"]).code(2).err.contains("there is no run history"));
+}
+
+/// A run of several states, each with an answer of some length.
+fn long(world: &World) {
+    let say = |number: usize| {
+        json!({"name": format!("s{number}"), "agent": "coder", "input": "go on",
+               "action": {"function": "sendUserMessage"}, "transition": [{"target": format!("s{}", number + 1)}]})
+    };
+    let mut states = vec![json!({"name": "start", "transition": [{"target": "s0"}]})];
+    states.extend((0..12).map(say));
+    states.push(json!({"name": "s12", "input": {"expr": "'over'"}}));
+    let mut flow = workflow(&json!(states));
+    flow["contexts"][0]["max_length"] = json!(1_000_000);
+    world.write_json("talk.json", &flow);
+    // text that does not shrink to nothing
+    let text =
+        |number: usize| (0..4_000).map(|at| format!("{:x} ", at * 7_919 * (number + 1))).collect::<String>();
+    let replies: Vec<Value> = (0..12).map(|number| json!({"text": text(number)})).collect();
+    world.write_json("replies.json", &json!({"replies": {"coder": replies}}));
+}
+
+/// The run ends well, says once that it is no longer recorded, and what was recorded until then can be listed, shown
+/// and taken up.
+fn check_full(world: &World, ran: &Ran, why: &str) {
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+    assert_eq!(ran.err.matches("no longer recorded").count(), 1, "{}", ran.err);
+    assert!(ran.err.contains(why), "{}", ran.err);
+    let runs = runs(world);
+    assert_eq!((runs.len(), &runs[0]["status"]), (1, &json!("interrupted")), "{runs:?}");
+    let id = runs[0]["id"].as_str().unwrap();
+    let shown = world.run(&["runs", "show", id]).code(0);
+    assert!(shown.out.contains("s0"), "{}", shown.out);
+    let going = world.run(&["resume", id, "--replies", "replies.json", "--json"]).code(0).json();
+    assert_eq!(going["output"], "over", "the room is back, and so is the run");
+}
+
+const START: [&str; 6] = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hello"];
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_ends_the_record_and_not_the_run() {
+    let world = World::new();
+    long(&world);
+    let line = "trap '' XFSZ; ulimit -f 400; exec \"$@\"";
+    let ran = under(&world, line, &START);
+    check_full(&world, &ran, "the disk refused");
+}
+
+/// On a disk of its own; where none can be made, the limit on files above stands for it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_file_system_ends_the_record_and_not_the_run() {
+    let world = World::new();
+    long(&world);
+    fs::create_dir_all(world.data()).unwrap();
+    let data = world.data().display().to_string();
+    let can = under(&world, "unshare -m mount -t tmpfs -o size=400k none \"$2\"", &[&data]);
+    if can.code != Some(0) {
+        eprintln!("skipped: no file system can be mounted here: {}", can.err);
+        return;
+    }
+    let line = format!(
+        "exec unshare -m bash -c 'mount -t tmpfs -o size=400k none {data} && {{ \"$@\"; code=$?; cp {data}/runs.sqlite* {}; exit $code; }}' bash \"$@\"",
+        world.root().display()
+    );
+    let ran = under(&world, &line, &START);
+    for entry in fs::read_dir(world.root()).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if name.starts_with("runs.sqlite") && !name.ends_with("-shm") {
+            fs::copy(entry.path(), world.data().join(name)).unwrap();
+        }
+    }
+    check_full(&world, &ran, "the disk is full");
+}
+
+/// Without the rights of root, for which no mode counts.
+const BOUND: &str =
+    "if [ $(id -u) = 0 ]; then exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"; fi; exec \"$@\"";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_history_that_cannot_be_written_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = world();
+    let mode =
+        |path: &std::path::Path, bits| fs::set_permissions(path, fs::Permissions::from_mode(bits)).unwrap();
+    for (file, directory) in [(0o400, 0o700), (0o600, 0o500), (0o400, 0o500)] {
+        mode(&history(&world), file);
+        mode(&world.data(), directory);
+        let list = under(&world, BOUND, &["runs", "list", "--json"]);
+        let id = runs(&world)[0]["id"].as_str().unwrap().to_owned();
+        mode(&world.data(), directory);
+        let shown = under(&world, BOUND, &["runs", "show", &id]);
+        let started = under(&world, BOUND, &START);
+        mode(&world.data(), 0o700);
+        mode(&history(&world), 0o600);
+        assert_eq!(list.code, Some(0), "{file:o} {directory:o}: {}", list.err);
+        assert_eq!(list.json()[0]["status"], "completed");
+        assert!(shown.out.contains("Done."), "{file:o} {directory:o}: {}", shown.err);
+        assert_eq!(started.code, Some(2), "{file:o} {directory:o}: {}{}", started.out, started.err);
+        assert!(started.err.contains("runs.sqlite") && started.err.contains("writable"), "{}", started.err);
+    }
+    assert_eq!(runs(&world).len(), 1);
+}
+
+#[test]
+fn a_run_that_goes_on_elsewhere_is_left_to_it() {
+    let world = World::new();
+    world.talk(&json!([{"text": "late", "delay_ms": 600_000}]));
+    let mut other = world.command(&START).spawn().unwrap();
+    let id = eventually("the other one begins", || {
+        let ran = world.run(&["runs", "list", "--json"]);
+        let runs: Value = serde_json::from_str(&ran.out).ok()?;
+        Some(runs[0]["id"].as_str()?.to_owned())
+    });
+    for arguments in [
+        &["resume", &id, "--replies", "replies.json"][..],
+        &["runs", "cancel", &id],
+        &["runs", "gc", "--keep", "0", "--yes"],
+    ] {
+        let ran = world.run(arguments);
+        let lines: Vec<&str> = ran.err.lines().filter(|line| line.contains(&id)).collect();
+        if arguments[1] == "gc" {
+            assert_eq!(runs(&world).len(), 1, "{}{}", ran.out, ran.err);
+            continue;
+        }
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}{}", ran.out, ran.err);
+        assert_eq!(lines.len(), 1, "one line: {}", ran.err);
+        assert!(lines[0].contains(&format!("is running in process {}", other.id())), "{}", ran.err);
+    }
+    let salvage = world.run(&["runs", "salvage", "--replace"]).code(2);
+    assert!(salvage.err.contains(&format!("process {} has the run history", other.id())), "{}", salvage.err);
+    assert_eq!(runs(&world)[0]["status"], "running", "it was not disturbed");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(runs(&world)[0]["status"], "interrupted");
+}
+
+/// A clock that went back is, for what was recorded, a record from the future.
+#[test]
+fn a_clock_that_went_back_loses_nothing_and_shows_no_negative_time() {
+    let world = World::new();
+    world.talk(&json!([{"text": "Done."}]));
+    world.run_talk(&[]).code(0);
+    let states = json!([
+        {"name": "start", "transition": [{"target": "ask"}]},
+        {"name": "ask", "type": "pause", "kind": "text", "message": {"text": "Now?"}, "output": {"as": "answer"},
+         "ttl": 3_000, "on_timeout": "late", "transition": [{"target": "stop"}]},
+        {"name": "late", "transition": [{"target": "stop"}]},
+        {"name": "stop", "input": {"expr": "common_data.answer"}}
+    ]);
+    world.write_json("ask.json", &workflow(&states));
+    let ask = ["run", "--workflow-file", "ask.json", "--replies", "replies.json", "hello", "--json"];
+    let paused = world.run(&ask).code(3).json();
+    let (id, token) =
+        (paused["run_id"].as_str().unwrap(), paused["pauses"][0]["resume_token"].as_str().unwrap());
+    let by_id = world.run(&ask).code(3).json();
+    let month: i64 = 30 * 86_400_000;
+    rusqlite::Connection::open(history(&world))
+        .unwrap()
+        .execute_batch(&format!(
+            "UPDATE runs SET started = started + {month}; UPDATE progress SET updated = updated + {month};
+             UPDATE rows SET at = at + {month}; UPDATE tokens SET created = created + {month}, expires = expires + {month};"
+        ))
+        .unwrap();
+    let list = world.run(&["runs", "list"]).code(0);
+    assert!(list.out.contains("now") && !list.out.contains(" -"), "{}", list.out);
+    for run in runs(&world) {
+        let shown = world.run(&["runs", "show", run["id"].as_str().unwrap()]).code(0);
+        assert!(!shown.out.contains(" -") || shown.out.contains(" - "), "{}", shown.out);
+        world.run(&["runs", "replay", run["id"].as_str().unwrap()]).code(0);
+    }
+    let replies = ["--replies", "replies.json", "--json", "--results", "\"yes\""];
+    let done = world.run(&[&["resume", token], &replies[..]].concat()).code(0).json();
+    assert_eq!(
+        (&done["run_id"], &done["output"]),
+        (&json!(id), &json!("yes")),
+        "a token is good until its time has come"
+    );
+    let other = by_id["run_id"].as_str().unwrap();
+    let done = world.run(&[&["resume", other], &replies[..]].concat()).code(0).json();
+    assert_eq!(done["output"], "yes", "its time had not run out");
+    world.run(&["runs", "replay", other]).code(0);
+    let usual = world.run_talk(&["--json"]).code(0).json();
+    let ids: Vec<Value> = runs(&world).into_iter().map(|run| run["id"].clone()).collect();
+    assert_eq!(
+        (ids.len(), ids.last()),
+        (4, Some(&usual["run_id"])),
+        "lists go by the time that was recorded"
+    );
+}
