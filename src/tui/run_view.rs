@@ -58,7 +58,10 @@ pub struct RunView {
     /// States in order of their visits.
     pub path: Vec<String>,
     pub agents: Vec<AgentLine>,
+    /// Of the whole run.
     pub ledger: CostLedger,
+    /// How many of its calls were paid before this session.
+    pub paid_before: usize,
     pub snapshot: Option<String>,
     /// What goes on now (`coder asks m-1`, `runs execute_terminal`); empty: nothing.
     pub activity: String,
@@ -100,6 +103,7 @@ impl RunView {
             path: Vec::new(),
             agents: Vec::new(),
             ledger: CostLedger::default(),
+            paid_before: 0,
             snapshot: None,
             activity: String::new(),
             busy_since: None,
@@ -117,6 +121,11 @@ impl RunView {
             retry: HashMap::new(),
             over: false,
         }
+    }
+
+    /// What was paid in this session.
+    pub fn paid_here(&self) -> CostLedger {
+        CostLedger { entries: self.ledger.entries.get(self.paid_before..).unwrap_or_default().to_vec() }
     }
 
     /// Milliseconds of work until `now`; `None`: it has never begun.
