@@ -16,6 +16,8 @@ pub mod merge;
 pub mod purse;
 pub mod replay;
 pub mod scope;
+pub mod sight;
+pub mod spared;
 pub mod spec;
 pub mod stay;
 pub mod thread;

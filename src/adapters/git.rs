@@ -25,6 +25,7 @@ pub(super) mod here;
 mod pair;
 pub(super) mod place;
 pub(super) mod record;
+mod remains;
 mod rules;
 pub(super) mod scan;
 mod seed;
@@ -195,6 +196,7 @@ impl SnapshotPort for GitSnapshots {
         let place = self.place()?;
         let _lock = place.lock()?;
         let store = place.store()?;
+        remains::sweep(&store, record::NAMESPACE);
         let here = self.here(place, store);
         let since = stat_cache::disk_time(&here.place);
         let scan = here.scan(&tree::Stored::new(), Blobs::Stored)?;

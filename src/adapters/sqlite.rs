@@ -1,19 +1,21 @@
 //! The journal of every run, in one SQLite file that several processes share (HIST-1, SNAP-16, ERR-12).
 //!
-//! Owns the file, its tables and how a dead run is recognised. Refuses to replace a file it cannot read,
-//! to open a newer version's file, and to remove secrets: rows arrive already redacted.
+//! Owns the file, its tables and how a dead run is recognised. Refuses to replace a file it cannot read, to write to
+//! one that is damaged, to open a newer version's file, and to remove secrets: rows arrive already redacted.
 
 mod blob;
 mod claim;
 mod decode;
 mod failure;
 mod list;
+mod log;
 mod open;
 mod process;
 mod queue;
 mod read;
 mod refusal;
 mod room;
+pub mod salvage;
 mod schema;
 mod search;
 mod sync;
@@ -22,8 +24,8 @@ mod words;
 mod write;
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -52,6 +54,10 @@ pub struct SqliteStore {
     reader: Mutex<Option<Connection>>,
     /// The directory entry of the write-ahead log has been made durable once.
     directory_synced: AtomicBool,
+    /// The file turned out damaged: it is not written to any more.
+    damage: OnceLock<StoreError>,
+    /// The search index did not make sense when it was last used.
+    index_broken: AtomicBool,
 }
 
 impl SqliteStore {
@@ -62,6 +68,8 @@ impl SqliteStore {
             writer: Mutex::new(None),
             reader: Mutex::new(None),
             directory_synced: AtomicBool::new(false),
+            damage: OnceLock::new(),
+            index_broken: AtomicBool::new(false),
         }
     }
 
@@ -70,12 +78,37 @@ impl SqliteStore {
         action: &str,
         work: impl FnOnce(&mut Writer) -> Result<T, rusqlite::Error>,
     ) -> Result<T, StoreError> {
+        if let Some(damage) = self.damage.get() {
+            return Err(damage.clone());
+        }
         let mut slot = lock(&self.writer);
         let writer = match slot.as_mut() {
             Some(writer) => writer,
-            None => slot.insert(Writer::new(open::open(&self.path)?)),
+            None => slot.insert(Writer::new(open::open(&self.path).map_err(|refused| refused.error)?)),
         };
-        work(writer).map_err(|error| failure::explain(&self.path, action, &error))
+        work(writer).map_err(|error| self.told(action, &error))
+    }
+
+    /// Trouble in words; remembers damage.
+    fn told(&self, action: &str, error: &rusqlite::Error) -> StoreError {
+        let told = failure::explain(&self.path, action, error);
+        if failure::is_damage(error) {
+            let _ = self.damage.set(told.clone());
+        }
+        if failure::is_index_damage(error) {
+            self.index_broken.store(true, Ordering::Relaxed);
+        }
+        told
+    }
+
+    /// Does `work`; once more with a new index if the old one is what failed.
+    fn mending<T>(&self, mut work: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let first = work();
+        if first.is_ok() || !self.index_broken.swap(false, Ordering::Relaxed) {
+            return first;
+        }
+        self.with_writer("mend the index of", |writer| words::renew(&mut writer.connection))?;
+        work()
     }
 
     /// A write that can be declined; `run` is what the words are about.
@@ -91,7 +124,8 @@ impl SqliteStore {
     /// Puts waiting words into the index, in small steps between which others may write. Trouble is no loss: the
     /// words stand in the rows, and the next search says it if the trouble is still there.
     fn index_waiting(&self) {
-        while let Some(writer) = lock(&self.writer).as_mut()
+        while self.damage.get().is_none()
+            && let Some(writer) = lock(&self.writer).as_mut()
             && writer.index_waiting().is_ok_and(|more| more)
         {}
     }
@@ -117,10 +151,10 @@ impl SqliteStore {
         let mut slot = lock(&self.reader);
         let reader = match slot.as_mut() {
             Some(reader) => reader,
-            None if open::is_absent(&self.path) => return Ok(None),
-            None => slot.insert(open::open(&self.path)?),
+            None if open::is_untouched(&self.path) => return Ok(None),
+            None => slot.insert(open::open_to_read(&self.path)?),
         };
-        work(reader).map(Some).map_err(|error| failure::explain(&self.path, action, &error))
+        work(reader).map(Some).map_err(|error| self.told(action, &error))
     }
 }
 
@@ -148,6 +182,9 @@ impl RunStore for SqliteStore {
     }
 
     fn sync(&self) -> Result<(), StoreError> {
+        if let Some(damage) = self.damage.get() {
+            return Err(damage.clone());
+        }
         let worth_folding = sync::flush(&self.path, &self.directory_synced)?;
         self.index_waiting();
         if worth_folding {
@@ -173,12 +210,14 @@ impl RunStore for SqliteStore {
     }
 
     fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError> {
-        self.index_waiting();
-        if self.with_reader("read", words::is_behind)?.unwrap_or(false) {
-            self.index_missing(words)?;
-        }
-        let found = self.with_reader("search", |reader| search::search(reader, query, words))?;
-        Ok(found.unwrap_or_default())
+        self.mending(|| {
+            self.index_waiting();
+            if self.with_reader("read", words::is_behind)?.unwrap_or(false) {
+                self.index_missing(words)?;
+            }
+            let found = self.with_reader("search", |reader| search::search(reader, query, words))?;
+            Ok(found.unwrap_or_default())
+        })
     }
 
     fn issue_token(&self, token: &TokenRecord) -> Result<(), StoreError> {
@@ -228,7 +267,8 @@ impl RunStore for SqliteStore {
         let mut freed = Freed::default();
         while !left.is_empty() {
             let start = Instant::now();
-            let some = self.write("remove from", &first, |writer| writer.delete_some(&mut left))?;
+            let some =
+                self.mending(|| self.write("remove from", &first, |writer| writer.delete_some(&mut left)))?;
             freed.runs += some.runs;
             freed.bytes += some.bytes;
             if !left.is_empty() {
@@ -250,6 +290,14 @@ impl RunStore for SqliteStore {
 impl Drop for SqliteStore {
     fn drop(&mut self) {
         self.index_waiting();
+        if self.damage.get().is_some() {
+            // the last connection would fold the log into the damaged file
+            lock(&self.reader).as_ref().into_iter().for_each(|reader| open::keep_log(reader, true));
+            lock(&self.writer)
+                .as_ref()
+                .into_iter()
+                .for_each(|writer| open::keep_log(&writer.connection, true));
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use crate::ports::worktree::{MergeError, WorktreePort};
 mod base;
 mod create;
 mod linked;
+mod promise;
 mod remove;
 mod three_way;
 mod tips;

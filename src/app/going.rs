@@ -5,9 +5,11 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
+use super::driving::stay;
 use super::findings;
+use super::loading::load;
 use super::reading::of_store;
-use super::runs::{load, read_script, read_workflow, stay};
+use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::providers::scripted::ScriptedModel;

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
+use super::driving::stay;
+use super::loading::load;
 use super::reading::{of_snapshot, of_store, reader};
-use super::runs::{load, stay};
 use super::wiring;
 use super::world::World;
 use crate::adapters::providers::scripted::ScriptedModel;

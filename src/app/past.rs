@@ -8,7 +8,7 @@ use super::reading::{of_snapshot, of_store, reader};
 use super::runs::load;
 use super::wiring;
 use super::world::World;
-use super::{archive, going, isolation, travel};
+use super::{archive, going, isolation, salvage, travel};
 use crate::cli::args::{RunsCommand, SnapshotCommand};
 use crate::cli::words::{Clean, name, tell};
 use crate::cli::{exit, past, snapshots};
@@ -41,6 +41,7 @@ pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
         RunsCommand::Import { file } => archive::import(world, &file),
         RunsCommand::Gc { older_than, keep, yes, json } => archive::gc(world, (older_than, keep), yes, json),
         RunsCommand::Du { json } => archive::du(world, json),
+        RunsCommand::Salvage { replace, json } => salvage::salvage(world, replace, json),
     }
 }
 

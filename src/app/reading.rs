@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 
-use super::runs::load;
+use super::loading::load;
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::ports::run_store::StoreError;

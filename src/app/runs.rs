@@ -2,62 +2,31 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
 use super::findings;
 use super::isolation;
-use super::reading::of_store;
-use super::sources::{self, Gathered};
-use super::trust;
-use super::wiring::{self, Wired};
+use super::wiring::{self};
 use super::world::World;
 use crate::adapters::disk;
 use crate::adapters::providers::scripted::{Problem, ScriptedModel};
 use crate::cli::args::RunArgs;
 use crate::cli::exit;
-use crate::cli::headless::{self, FinalReport, Interrupt, Show};
-use crate::cli::words::tell;
+use crate::cli::headless::{self, FinalReport, Show};
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
 use crate::config::json::Node;
-use crate::config::settings::layers::Overrides;
 use crate::config::source::{Findings, SourceFile};
 use crate::domain::failure::Failure;
-use crate::domain::ids::RunId;
 use crate::domain::journal::RunStatus;
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Parameter, Program};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
-use crate::runtime::handle::Handle;
 
-/// The configuration of this start; broken settings are told and end the program.
-pub(super) fn load(
-    world: &World,
-    overrides: Overrides,
-    more: Option<SourceFile>,
-) -> Result<(Catalog, Gathered)> {
-    let mut gathered = sources::gather(world, overrides, world.trust)?;
-    gathered.sources.workflows.extend(more);
-    let specs = wiring::specs(&world.project);
-    let catalog = Catalog::load(gathered.sources.clone(), specs);
-    for line in &gathered.unreadable {
-        tell(format_args!("warning: not read: {line}"));
-    }
-    if let Some(notice) = trust::notice(&gathered.verdict) {
-        tell(format_args!("warning: {notice}"));
-    }
-    Ok((catalog, gathered))
-}
-
-/// The same without a word on stderr.
-pub(super) fn load_quietly(world: &World, overrides: Overrides) -> Result<(Catalog, Gathered)> {
-    let gathered = sources::gather(world, overrides, world.trust)?;
-    let catalog = Catalog::load(gathered.sources.clone(), wiring::specs(&world.project));
-    Ok((catalog, gathered))
-}
+pub(super) use super::driving::{drive, runtime, runtime_of};
+pub(super) use super::loading::{load, load_quietly};
 
 pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     let show = Show { json: args.json, events: args.events, progress: !args.json && !args.events };
@@ -94,68 +63,6 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     Ok(headless::conclude(&report, show)?)
 }
 
-/// Runs a spec to its end on a runtime of its own, with Ctrl+C as cancel.
-pub(super) fn drive(wired: &Wired, spec: RunSpec, show: Show) -> Result<FinalReport> {
-    stay(wired, show, async |handle| handle.start(spec).map_err(of_store))
-}
-
-/// Sets a run going on a runtime of its own and stays with it to its end, with Ctrl+C as cancel.
-pub(super) fn stay(
-    wired: &Wired,
-    show: Show,
-    go: impl AsyncFnOnce(&Handle) -> Result<RunId>,
-) -> Result<FinalReport> {
-    let runtime = runtime()?;
-    let report = runtime.block_on(async {
-        let interrupts = interrupts();
-        let providers = Arc::clone(&wired.providers);
-        let leftovers = move || leftovers(providers.scripted());
-        let events = wired.handle.subscribe(show.events);
-        let run = go(&wired.handle).await?;
-        headless::follow(&wired.handle, run, events, show, interrupts, &leftovers).await
-    });
-    // A snapshot or search that a cancel left behind is not waited for.
-    runtime.shutdown_background();
-    report
-}
-
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
-    runtime_of(2)
-}
-
-pub(super) fn runtime_of(threads: usize) -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .enable_all()
-        .build()
-        .context("no threads can be started")
-}
-
-/// Ctrl+C, and the signals by which a system ends programs.
-fn interrupts() -> headless::Interrupts {
-    let (to, from) = tokio::sync::mpsc::unbounded_channel();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let kinds = [
-            (SignalKind::interrupt(), Interrupt::Person),
-            (SignalKind::terminate(), Interrupt::System),
-            (SignalKind::hangup(), Interrupt::System),
-        ];
-        for (kind, who) in kinds {
-            let to = to.clone();
-            if let Ok(mut stream) = signal(kind) {
-                tokio::spawn(async move { while stream.recv().await.is_some() && to.send(who).is_ok() {} });
-            }
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() && to.send(Interrupt::Person).is_ok() {}
-    });
-    from
-}
-
 pub(super) fn spec(
     catalog: &Catalog,
     program: Program,
@@ -166,11 +73,6 @@ pub(super) fn spec(
     let approvals = catalog.settings().approvals();
     let approvals = if yes { approvals.approving_all() } else { approvals };
     RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive }
-}
-
-fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {
-    let unused = script.map(ScriptedModel::unused).unwrap_or_default();
-    unused.into_iter().map(|(agent, at)| format!("reply {} of `{agent}` was never used", at + 1)).collect()
 }
 
 pub(super) fn read_script(path: &Path) -> Result<ScriptedModel> {

@@ -8,9 +8,9 @@ mod set;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 
-use self::files::Files;
+use self::files::{Files, elsewhere};
 use super::findings;
 use super::reading::{of_store, reader};
 use super::runs::{load, read_workflow};
@@ -22,7 +22,7 @@ use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::why::lines;
 use crate::runtime::handle::Handle;
-use crate::runtime::travel::{Changes, StepPlace, Verdict};
+use crate::runtime::travel::{Changes, Verdict};
 
 pub(super) struct Fork {
     pub(super) run: String,
@@ -201,11 +201,6 @@ fn find(world: &World, run: &str) -> Result<(Handle, RunSummary)> {
     Ok(if run.worktree.is_some() { (handle.sharing(), run) } else { (handle, run) })
 }
 
-/// The project in which the run has to go on, if that is another one.
-fn elsewhere<'a>(world: &World, run: &'a RunSummary) -> Option<&'a str> {
-    (world.project.as_path() != std::path::Path::new(&run.project)).then_some(run.project.as_str())
-}
-
 /// The workflow of the run as it is in a file, checked; `None` if it has errors, which were told.
 fn definition(
     world: &World,
@@ -243,25 +238,4 @@ fn definition(
 
 fn say(text: &str) -> std::io::Result<()> {
     writeln!(Clean(&mut std::io::stdout().lock()), "{text}")
-}
-
-/// Somewhere a run's files cannot be changed from.
-fn foreign(run: &RunSummary, command: &str) -> anyhow::Error {
-    let project = name(&run.project);
-    if std::path::Path::new(&run.project).is_dir() {
-        return anyhow!(
-            "run {} worked in {project}, not here: its files are not brought back\n\
-             hint: synthdev -C {project} {command}",
-            run.id
-        );
-    }
-    anyhow!(
-        "run {} worked in {project}, which is not on this machine: there are no files to bring back\n\
-         hint: its conversations and data can go back without them",
-        run.id
-    )
-}
-
-fn unstored(place: &StepPlace, run: &RunSummary, why: &str, hint: &str) -> anyhow::Error {
-    anyhow!("the files of step {} of run {} cannot come back: {why}\nhint: {hint}", place.step, run.id)
 }

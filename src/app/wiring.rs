@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -110,6 +110,11 @@ pub fn wire(project: &Path, data: &Path, catalog: &Catalog, script: Option<Scrip
     Wired { handle: Handle::new(ports, options), providers }
 }
 
+/// The file of all runs.
+pub fn history(data: &Path) -> PathBuf {
+    data.join("runs.sqlite")
+}
+
 fn parts(
     project: &Path,
     data: &Path,
@@ -131,7 +136,7 @@ fn parts(
         tools: Arc::new(tools(project, data, catalog)),
         scripts: Arc::new(Host::default()),
         snapshots: Arc::new(snapshots(project, data, catalog)),
-        store: Arc::new(SqliteStore::at(data.join("runs.sqlite"))),
+        store: Arc::new(SqliteStore::at(history(data))),
         lock: Some(Arc::new(FileLock::open(project.to_owned(), data))),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),

@@ -77,7 +77,7 @@ fn row(run: &RunSummary, steps: &[StepPlace], step: &StepPlace) -> Value {
 /// Where the run stands: `next` before the step, else how it stands in it.
 fn mark(run: &RunSummary, steps: &[StepPlace], step: &StepPlace) -> Option<&'static str> {
     if step.visit == 0 {
-        return Some("next");
+        return Some(if run.progress.status == RunStatus::Cancelled { "cancelled" } else { "next" });
     }
     let status = run.progress.status;
     if matches!(status, RunStatus::Completed | RunStatus::Cancelled)

@@ -1,6 +1,8 @@
 //! Tokens and money. An unknown price stays unknown; it is never guessed (MODEL-9).
 
-use serde::{Deserialize, Serialize};
+use std::ops::Deref;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Token counts of one or more model calls. `cached` is a part of `prompt`, `reasoning` a part of `completion`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -64,22 +66,93 @@ pub struct CostEntry {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CostLedger {
-    pub entries: Vec<CostEntry>,
+    pub entries: CostEntries,
+}
+
+/// The lines of a ledger with their sums. Lines are added and never changed, so the sums cost nothing that grows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CostEntries {
+    lines: Vec<CostEntry>,
+    usage: Usage,
+    cost_usd: Option<f64>,
+}
+
+impl Default for CostEntries {
+    fn default() -> Self {
+        Self { lines: Vec::new(), usage: Usage::default(), cost_usd: Some(0.0) }
+    }
+}
+
+impl CostEntries {
+    pub fn push(&mut self, entry: CostEntry) {
+        self.usage.add(&entry.usage);
+        self.cost_usd = self.cost_usd.zip(entry.cost_usd).map(|(sum, one)| sum + one);
+        self.lines.push(entry);
+    }
+}
+
+impl Deref for CostEntries {
+    type Target = [CostEntry];
+
+    fn deref(&self) -> &[CostEntry] {
+        &self.lines
+    }
+}
+
+impl FromIterator<CostEntry> for CostEntries {
+    fn from_iter<I: IntoIterator<Item = CostEntry>>(entries: I) -> Self {
+        let mut all = Self::default();
+        for entry in entries {
+            all.push(entry);
+        }
+        all
+    }
+}
+
+impl From<Vec<CostEntry>> for CostEntries {
+    fn from(entries: Vec<CostEntry>) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl IntoIterator for CostEntries {
+    type Item = CostEntry;
+    type IntoIter = std::vec::IntoIter<CostEntry>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.lines.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a CostEntries {
+    type Item = &'a CostEntry;
+    type IntoIter = std::slice::Iter<'a, CostEntry>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.lines.iter()
+    }
+}
+
+impl Serialize for CostEntries {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.lines.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CostEntries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Self::from)
+    }
 }
 
 impl CostLedger {
     pub fn usage(&self) -> Usage {
-        let mut total = Usage::default();
-        for entry in &self.entries {
-            total.add(&entry.usage);
-        }
-        total
+        self.entries.usage
     }
 
     /// The sum, or `None` as soon as one price is unknown. Nothing called costs nothing.
     pub fn cost_usd(&self) -> Option<f64> {
-        // Not `sum()`: over nothing that is -0.0.
-        self.entries.iter().try_fold(0.0, |sum, entry| Some(sum + entry.cost_usd?))
+        self.entries.cost_usd
     }
 
     /// Sums grouped by a key (agent, state or model), in order of first appearance.
@@ -120,9 +193,12 @@ mod tests {
             usage: Usage::default(),
             cost_usd,
         };
-        let known = CostLedger { entries: vec![entry(Some(0.5)), entry(Some(0.25))] };
+        let known = CostLedger { entries: vec![entry(Some(0.5)), entry(Some(0.25))].into() };
         assert_eq!(known.cost_usd(), Some(0.75));
-        let unknown = CostLedger { entries: vec![entry(Some(0.5)), entry(None)] };
+        let written = serde_json::to_string(&known).unwrap();
+        assert!(written.starts_with("[{"), "{written}");
+        assert_eq!(serde_json::from_str::<CostLedger>(&written).unwrap(), known);
+        let unknown = CostLedger { entries: vec![entry(Some(0.5)), entry(None)].into() };
         assert_eq!(unknown.cost_usd(), None);
         assert_eq!(CostLedger::default().cost_usd(), Some(0.0));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::stay::Stay;
 use super::thread::Thread;
@@ -31,6 +31,31 @@ pub struct Continuation {
     pub context_length: usize,
 }
 
+/// `context` in conditions: {success, result, agent, toolCalls} (A54). What a visit left becomes JSON only when a script
+/// is run.
+#[derive(Clone, Debug)]
+pub enum WorkResult {
+    Visit { text: Option<String>, agent: Option<String>, calls: Vec<ToolCall> },
+    Value(Value),
+}
+
+impl WorkResult {
+    pub fn value(&self) -> Value {
+        match self {
+            Self::Visit { text, agent, calls } => visit_result(text.as_deref(), agent.as_deref(), calls),
+            Self::Value(value) => value.clone(),
+        }
+    }
+
+    /// What was said or done.
+    pub fn result(&self) -> Value {
+        match self {
+            Self::Visit { text, .. } => text.clone().map_or(Value::Null, Value::String),
+            Self::Value(value) => value["result"].clone(),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Frame {
     /// Unique within the run; scripts of different frames never share a world.
@@ -52,7 +77,7 @@ pub struct Frame {
     pub last_calls: Vec<ToolCall>,
     pub last_parsing: Vec<ToolCall>,
     /// `context` in conditions (A54).
-    pub result: Option<Value>,
+    pub result: Option<WorkResult>,
     pub turn: Option<Turn>,
     /// A tool that can change files ran since the last snapshot.
     pub touched: bool,
@@ -209,4 +234,16 @@ impl Frame {
 /// The author under which a workflow's own words stand in a context.
 pub fn speaker(workflow: &Workflow) -> Author {
     if workflow.conversational { Author::Human } else { Author::Workflow }
+}
+
+fn visit_result(text: Option<&str>, agent: Option<&str>, calls: &[ToolCall]) -> Value {
+    let calls: Vec<Value> = calls
+        .iter()
+        .map(|call| {
+            let arguments: Value =
+                serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone()));
+            json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+        })
+        .collect();
+    json!({"success": true, "result": text, "agent": agent, "toolCalls": calls})
 }

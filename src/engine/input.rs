@@ -1,5 +1,7 @@
 //! Everything that can happen to a run. Inputs are journaled; a run is its inputs.
 
+mod read;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,8 +15,10 @@ use crate::domain::tool::ToolOutcome;
 use crate::domain::workflow::Program;
 
 /// One input. Each answer names the call it answers; an answer to a call that is no longer pending is dropped.
+///
+/// Written with its kind first (`{"input": "replied", …}`), and read in one pass if it stands there: see [`read`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "input")]
+#[serde(rename_all = "snake_case", tag = "input", remote = "Self")]
 pub enum Input {
     // life
     Started {

@@ -43,6 +43,7 @@ use super::frame::Frame;
 use super::input::Input;
 use super::lane::{Asked, Lane, Phase, Then};
 use super::purse::{Estimate, Purse};
+use super::spared::{Asks, Spared};
 use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::cost::CostLedger;
@@ -107,6 +108,8 @@ pub struct Machine {
     halted: bool,
     /// It stands before a step: it takes a snapshot of its own before it goes on.
     fresh: bool,
+    /// Calls that need not be made: see [`Machine::spare`].
+    spared: Arc<Spared>,
     out: Output,
 }
 
@@ -158,6 +161,7 @@ impl Machine {
             halt: None,
             halted: false,
             fresh: false,
+            spared: Arc::default(),
             out: Output::default(),
         }
     }
@@ -194,6 +198,12 @@ impl Machine {
             Input::Resumed(resumed) => self.on_resumed(*resumed),
             Input::Returned(returned) => self.on_returned(*returned),
         }
+    }
+
+    /// For a replay: the answers of these calls are known and on their way. What a model or a script would
+    /// be told for them is not put together, and no effect asks for it; events are the same.
+    pub fn spare(&mut self, calls: Arc<Spared>) {
+        self.spared = calls;
     }
 
     pub fn status(&self) -> RunStatus {
@@ -283,8 +293,9 @@ impl Machine {
 
     fn evaluate(&mut self, task: ScriptTask) -> CallId {
         let call = self.next_call();
-        if let (Some(frame), Some(workflow)) = (self.frame(), self.workflow()) {
-            let scope = Box::new(super::scope::view(frame, &workflow, self.seed, call, self.now));
+        let (seed, now, spared) = (self.seed, self.now, self.spared.has(call, Asks::Script));
+        if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
+            let scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
             self.effect(Effect::Evaluate { call, job });
         }

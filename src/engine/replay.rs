@@ -1,14 +1,18 @@
 //! A run from its journal: the same inputs give the same events; no script runs, no model is asked (FSM-27).
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread;
 
 use super::effect::Effect;
 use super::event::RunEvent;
 use super::input::Input;
 use super::machine::Machine;
+use super::spared::{Asks, Spared};
 use super::spec::RunSpec;
 use crate::domain::ids::{CallId, Timestamp};
+use crate::domain::workflow::Program;
 
 /// What a journal led to.
 #[derive(Debug)]
@@ -39,15 +43,102 @@ pub fn effective<T>(inputs: impl IntoIterator<Item = T>, input: impl Fn(&T) -> &
     kept
 }
 
+/// Rows of a journal as inputs, read by several threads where there are many.
+///
+/// # Errors
+/// The first row that is not an input.
+pub fn parse(rows: &[(Timestamp, &str)]) -> Result<Vec<(Timestamp, Input)>, serde_json::Error> {
+    if rows.len() < MANY {
+        return rows.iter().map(read).collect();
+    }
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+    let parts: Vec<Result<Vec<(Timestamp, Input)>, serde_json::Error>> = thread::scope(|scope| {
+        let parts = rows.chunks(rows.len().div_ceil(threads));
+        let started: Vec<_> =
+            parts.map(|part| (part, scope.spawn(|| part.iter().map(read).collect()))).collect();
+        // a thread that broke is done over here
+        let ended = started
+            .into_iter()
+            .map(|(part, reading)| reading.join().unwrap_or_else(|_| part.iter().map(read).collect()));
+        ended.collect()
+    });
+    let mut all = Vec::with_capacity(rows.len());
+    for part in parts {
+        all.append(&mut part?);
+    }
+    Ok(all)
+}
+
+fn read((at, body): &(Timestamp, &str)) -> Result<(Timestamp, Input), serde_json::Error> {
+    serde_json::from_str(body).map(|input| (*at, input))
+}
+
+/// From so many rows on a thread is worth its start.
+const MANY: usize = 2_000;
+const MOST_THREADS: usize = 4;
+
 /// Feeds recorded inputs to a new machine.
 pub fn replay(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = (Timestamp, Input)>) -> Replayed {
     let inputs = effective(inputs, |(_, input)| input);
+    let answered = answered(&spec, &inputs);
     let mut tape = Tape::new(spec);
+    tape.machine.spare(Arc::new(answered));
+    tape.events.reserve(inputs.len().saturating_mul(EVENTS));
     let mut inputs = inputs.into_iter().peekable();
     while let Some((at, input)) = inputs.next() {
         tape.feed(at, input, inputs.peek().map(|(_, next)| next));
     }
     tape.end()
+}
+
+/// Events of most inputs.
+const EVENTS: usize = 3;
+
+/// Calls of models and scripts whose answers will be taken: what they were asked need not be put together again. An
+/// answer that came while the run stood still, after it had gone back, was not taken. Where a budget is set, a
+/// call under way reserves what its request may use: there, requests are needed.
+fn answered(spec: &RunSpec, inputs: &[(Timestamp, Input)]) -> Spared {
+    let mut answered = Spared::default();
+    let mut stands = false;
+    let mut bounded = is_bounded(&spec.program);
+    for (_, input) in inputs {
+        match input {
+            Input::Returned(returned) => {
+                stands = true;
+                bounded |= returned.program.as_ref().is_some_and(is_bounded);
+            }
+            Input::Resumed(resumed) => {
+                stands = false;
+                bounded |= resumed.program.as_ref().is_some_and(is_bounded);
+            }
+            Input::Cancelled { .. } => stands = false,
+            Input::Evaluated { call, .. } | Input::ScriptFailed { call, .. } if !stands => {
+                answered.add(*call, Asks::Script);
+            }
+            Input::Replied { call, .. } | Input::ModelFailed { call, .. } if !stands => {
+                answered.add(*call, Asks::Model);
+            }
+            Input::Evaluated { .. }
+            | Input::ScriptFailed { .. }
+            | Input::Replied { .. }
+            | Input::ModelFailed { .. }
+            | Input::Started { .. }
+            | Input::Said { .. }
+            | Input::SnapshotTaken { .. }
+            | Input::SnapshotFailed { .. }
+            | Input::Approved { .. }
+            | Input::ToolDone { .. }
+            | Input::Answered { .. }
+            | Input::Elapsed { .. } => {}
+        }
+    }
+    if bounded { Spared::default() } else { answered }
+}
+
+fn is_bounded(program: &Program) -> bool {
+    program.workflows.iter().any(|workflow| {
+        !workflow.budget.is_unbounded() || workflow.states.iter().any(|state| !state.budget.is_unbounded())
+    })
 }
 
 /// A replay step by step.
@@ -99,7 +190,8 @@ impl Tape {
         &self.events[from..]
     }
 
-    pub fn end(self) -> Replayed {
+    pub fn end(mut self) -> Replayed {
+        self.machine.spare(Arc::default());
         let Self { machine, events, asked, driven_ms, .. } = self;
         let pending = asked
             .into_iter()
@@ -107,5 +199,29 @@ impl Tape {
             .map(|(_, (effect, at, began))| Pending { effect, at, driven_ms: driven_ms - began })
             .collect();
         Replayed { machine, events, pending }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_in_order_and_the_first_damaged_one_is_told() {
+        for count in [0, 3, MANY, 3 * MANY + 1] {
+            let mut bodies: Vec<String> =
+                (0..count).map(|at| format!("{{\"input\":\"elapsed\",\"call\":{at}}}")).collect();
+            let rows = |bodies: &[String]| -> Result<Vec<u64>, String> {
+                let rows: Vec<_> = bodies.iter().map(|body| (Timestamp(0), body.as_str())).collect();
+                let read = parse(&rows).map_err(|error| error.to_string())?;
+                Ok(read.iter().filter_map(|(_, input)| Some(input.answers()?.0)).collect())
+            };
+            assert_eq!(rows(&bodies), Ok((0..count as u64).collect()));
+            if count > 2 {
+                bodies[count - 1] = "{\"input\":\"last\"}".to_owned();
+                bodies[count - 2] = "{\"input\":\"first\"}".to_owned();
+                assert!(rows(&bodies).is_err_and(|error| error.contains("first")), "{count}");
+            }
+        }
     }
 }

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
-use super::frame::Frame;
+use super::frame::{Frame, WorkResult};
 use crate::domain::context::{Author, Entry};
 use crate::domain::ids::{CallId, Timestamp};
-use crate::domain::message::{ChatRole, ToolCall};
+use crate::domain::message::ChatRole;
 use crate::domain::script::{AgentView, ContextView, ScopeView, ScriptMessage};
 use crate::domain::workflow::Workflow;
 
 /// The scope of one job. Cheap: data and conversations are shared, not copied.
-pub fn view(frame: &Frame, workflow: &Workflow, seed: u64, call: CallId, now: Timestamp) -> ScopeView {
+pub fn view(frame: &mut Frame, workflow: &Workflow, seed: u64, call: CallId, now: Timestamp) -> ScopeView {
+    let contexts = contexts(frame, workflow);
     ScopeView {
         frame: frame.id,
         version: frame.version,
@@ -23,12 +22,12 @@ pub fn view(frame: &Frame, workflow: &Workflow, seed: u64, call: CallId, now: Ti
         inputs: Arc::clone(&frame.inputs),
         looping: frame.item.clone(),
         agents: agents(frame, workflow),
-        contexts: contexts(frame, workflow),
+        contexts,
         sub_workflow_result: frame.sub_result.clone(),
         last_agent_response: frame.last_response.clone(),
         last_tool_calls: frame.last_calls.clone(),
         last_parsing_tool_calls: frame.last_parsing.clone(),
-        result: frame.result.clone(),
+        result: frame.result.as_ref().map(WorkResult::value),
         now_ms: now.0,
         seed: seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15),
     }
@@ -52,16 +51,16 @@ fn agents(frame: &Frame, workflow: &Workflow) -> Vec<AgentView> {
         .collect()
 }
 
-fn contexts(frame: &Frame, workflow: &Workflow) -> Vec<ContextView> {
+fn contexts(frame: &mut Frame, workflow: &Workflow) -> Vec<ContextView> {
     workflow
         .contexts
         .iter()
-        .zip(&frame.threads)
+        .zip(&mut frame.threads)
         .enumerate()
         .map(|(at, (spec, thread))| ContextView {
             name: spec.name.clone(),
             agents: workflow.agents.iter().filter(|a| a.context.0 == at).map(|a| a.id.clone()).collect(),
-            messages: Arc::clone(&thread.mirror),
+            messages: thread.mirrored(),
         })
         .collect()
 }
@@ -87,17 +86,4 @@ pub fn entries_from(messages: &[ScriptMessage], old: &[Entry]) -> Result<Vec<Ent
             ))
         })
         .collect()
-}
-
-/// `context` in conditions: {success, result, agent, toolCalls} (A54).
-pub fn visit_result(text: Option<&str>, agent: Option<&str>, calls: &[ToolCall]) -> Value {
-    let calls: Vec<Value> = calls
-        .iter()
-        .map(|call| {
-            let arguments: Value =
-                serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone()));
-            json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
-        })
-        .collect();
-    json!({"success": true, "result": text, "agent": agent, "toolCalls": calls})
 }

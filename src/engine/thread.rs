@@ -1,6 +1,7 @@
 //! A live conversation: its log, its mirror for scripts, and what only views use: what was said to one agent in
 //! private, and the summary of an old part. The log itself is never shortened by a view.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::domain::context::{Author, Context, ContextSpec, Entry};
@@ -8,11 +9,16 @@ use crate::domain::ids::AgentIx;
 use crate::domain::message::ChatRole;
 use crate::domain::script::ScriptMessage;
 
+use super::sight::Sight;
+
 /// A context and its mirror for scripts; the mirror grows with the log, so a scope costs no copy.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
     pub log: Context,
-    pub mirror: Arc<Vec<ScriptMessage>>,
+    /// See [`Thread::mirrored`].
+    mirror: Arc<Vec<ScriptMessage>>,
+    /// What is known of the sight of agents; none of it if entries were changed other than by adding some.
+    pub sights: BTreeMap<AgentIx, Sight>,
     /// In the order in which they happened.
     pub asides: Vec<Aside>,
     pub summary: Option<Summary>,
@@ -62,12 +68,21 @@ impl Thread {
     }
 
     pub fn push(&mut self, entry: Entry) {
-        Arc::make_mut(&mut self.mirror).push(ScriptMessage {
-            role: entry.role.as_str().to_owned(),
-            content: entry.text.clone(),
-            origin: Some(self.log.entries.len()),
-        });
         self.log.entries.push(entry);
+    }
+
+    /// The log for scripts, up to now. Only what is new is copied, and nothing before somebody asks.
+    pub fn mirrored(&mut self) -> Arc<Vec<ScriptMessage>> {
+        let known = self.mirror.len();
+        if known < self.log.entries.len() {
+            let fresh = self.log.entries.iter().enumerate().skip(known).map(|(at, entry)| ScriptMessage {
+                role: entry.role.as_str().to_owned(),
+                content: entry.text.clone(),
+                origin: Some(at),
+            });
+            Arc::make_mut(&mut self.mirror).extend(fresh);
+        }
+        Arc::clone(&self.mirror)
     }
 
     /// Adds what an agent heard or said in private, at the present end of the log.
@@ -166,7 +181,7 @@ mod tests {
             rewritten.replace(entries.clone());
             let texts: Vec<String> = asides.iter().map(|text| (*text).to_owned()).collect();
             assert_eq!(hidden(&rewritten), (texts, covers), "{entries:?}");
-            assert_eq!(rewritten.mirror.len(), entries.len());
+            assert_eq!(rewritten.mirrored().len(), entries.len());
         }
     }
 

@@ -5,17 +5,24 @@
 
 mod fit;
 mod group;
+mod measure;
 mod project;
 pub mod summary;
+mod window;
 
 use crate::domain::message::{ChatMessage, ChatRole};
 
 pub use fit::Overflow;
 pub use group::Scene;
 
+use std::borrow::Cow;
+
 use fit::{Fit, fit};
 use group::{Group, Said, groups};
-use project::{opening, project, speakers};
+use project::{opening, opening_messages, project, speakers};
+use window::Window;
+
+use super::sight::Sight;
 
 /// The messages of one request.
 #[derive(Debug)]
@@ -27,26 +34,69 @@ pub struct View {
     pub shortened: usize,
 }
 
+/// What is told of a view, without its messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outline {
+    pub messages: usize,
+    pub dropped: usize,
+    pub shortened: usize,
+}
+
+/// Brings the sight of the scene's agent up to date. It belongs into the thread before the view is computed: a view
+/// without it looks at every entry there ever was.
+pub fn look(mut sight: Sight, scene: &Scene<'_>) -> Sight {
+    measure::look(&mut sight, scene);
+    sight
+}
+
 /// Computes the view of the scene's agent.
 ///
 /// # Errors
 /// What must be shown whole is longer than the limit; with `trim: "error"`, the whole view is.
 pub fn compute(scene: &Scene<'_>) -> Result<View, Overflow> {
     let said = Said::of(scene.turn);
-    let mut groups = groups(scene, &said);
-    let fit = fit(&mut groups, scene.context)?;
+    let sight = sight(scene);
+    let window = Window::of(scene, &said, &sight);
+    let mut groups = groups(scene, &said, &sight, window.from);
+    let fit = fit(&mut groups, scene.context, window.left_out)?;
     let named = speakers(scene.agent, &groups).len() >= 2;
     let mut messages = opening(scene.agent);
     for group in &groups {
         project(group, named, scene.context.tool_visibility, &fit, &mut messages);
     }
-    // The role's reminder follows every tool round (TOOL-19).
-    let after_tools = scene.turn.entries.last().is_some_and(|part| !part.entry.calls.is_empty());
-    let reminder = scene.agent.reminder.as_ref();
-    if let Some(reminder) = reminder.filter(|text| after_tools && !text.trim().is_empty()) {
-        messages.push(ChatMessage::text(ChatRole::User, reminder.clone()));
-    }
+    messages.extend(reminder(scene).map(|text| ChatMessage::text(ChatRole::User, text)));
     Ok(View { messages, dropped: fit.dropped, shortened: shortened(&fit, &groups) })
+}
+
+/// What [`compute`] would tell of the view; mostly without a look at any entry.
+///
+/// # Errors
+/// As there.
+pub fn outline(scene: &Scene<'_>) -> Result<Outline, Overflow> {
+    let said = Said::of(scene.turn);
+    let sight = sight(scene);
+    let window = Window::of(scene, &said, &sight);
+    if let Some(messages) = window.messages {
+        let around = opening_messages(scene.agent) + usize::from(reminder(scene).is_some());
+        return Ok(Outline { messages: around + messages, dropped: window.left_out, shortened: 0 });
+    }
+    let view = compute(scene)?;
+    Ok(Outline { messages: view.messages.len(), dropped: view.dropped, shortened: view.shortened })
+}
+
+/// The role's reminder follows every tool round (TOOL-19).
+fn reminder<'a>(scene: &Scene<'a>) -> Option<&'a str> {
+    let after_tools = scene.turn.entries.last().is_some_and(|part| !part.entry.calls.is_empty());
+    scene.agent.reminder.as_deref().filter(|text| after_tools && !text.trim().is_empty())
+}
+
+/// What the thread knows already, if it is of now.
+fn sight<'a>(scene: &Scene<'a>) -> Cow<'a, Sight> {
+    let thread = scene.thread;
+    let known = thread.sights.get(&scene.turn.agent);
+    let present =
+        |sight: &&Sight| sight.entries() == thread.log.entries.len() && sight.heard() == thread.asides.len();
+    known.filter(present).map_or_else(|| Cow::Owned(look(Sight::default(), scene)), Cow::Borrowed)
 }
 
 fn shortened(fit: &Fit, groups: &[Group<'_>]) -> usize {

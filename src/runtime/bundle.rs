@@ -4,6 +4,7 @@
 //! the number of rows with the SHA-256 of all bytes before. Stored files do not travel, nor do worktrees and tokens.
 //! Nothing is taken in that does not lead to the very events that were recorded.
 
+mod fault;
 mod lines;
 mod read;
 mod write;
@@ -24,6 +25,7 @@ use crate::engine::replay::effective;
 use crate::engine::spec::MACHINE_VERSION;
 use crate::ports::run_store::StoreError;
 
+pub use fault::BundleError;
 pub use read::LARGEST;
 
 /// What was written.
@@ -47,17 +49,6 @@ pub struct Imported {
     pub older: bool,
     /// It had files of its own in a worktree, which stays where it is.
     pub isolated: bool,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum BundleError {
-    /// What is wrong with the file.
-    #[error("{0}")]
-    Refused(String),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
 }
 
 impl Handle {
@@ -118,6 +109,9 @@ impl Handle {
     fn header_here(&self, head: lines::Head) -> Result<RunHeader, BundleError> {
         let spec: crate::engine::spec::RunSpec = serde_json::from_str(head.spec.get())
             .map_err(|error| BundleError::Refused(format!("its definition cannot be read: {error}")))?;
+        if spec.machine_version > MACHINE_VERSION {
+            return Err(BundleError::Refused("it was made by a newer version of the program".to_owned()));
+        }
         let root = spec.program.workflows.first().map(|workflow| workflow.name.as_str());
         if root != Some(head.workflow.as_str()) {
             return Err(BundleError::Refused(
@@ -209,10 +203,8 @@ fn checked(header: &RunHeader, mut rows: Vec<Row>, told: RunProgress) -> Result<
         }
         row.words = words::of(&input);
     }
-    let story = reopen::understand(header.clone(), rows.clone())?;
-    if story.spec.machine_version > MACHINE_VERSION {
-        return Err(BundleError::Refused("it was made by a newer version of the program".to_owned()));
-    }
+    let story = reopen::understand(header.clone(), rows.clone())
+        .map_err(|error| BundleError::Refused(error.message))?;
     let older = story.spec.machine_version < MACHINE_VERSION;
     if !older && let Some(found) = story.divergence() {
         return Err(BundleError::Refused(format!(

@@ -14,7 +14,7 @@ use crate::domain::tool::{Repeat, Standing};
 use crate::domain::workflow::Program;
 use crate::engine::effect::Effect;
 use crate::engine::input::{Answer, Input, Resumed};
-use crate::engine::machine::Machine;
+use crate::engine::machine::{Machine, Output};
 use crate::engine::replay::Pending;
 use crate::engine::spec::MACHINE_VERSION;
 use crate::ports::run_store::StoreError;
@@ -162,9 +162,17 @@ impl Handle {
         }));
         let input = self.shared.redactor.clean_data(input);
         let at = self.ports().clock.now();
-        let output = machine.handle(at, input.clone());
         let mut rows = Vec::new();
-        journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
+        let mut output = Output::default();
+        // a process that was killed between recording its run and the first row had only promised to begin
+        let begun = !story.entries.is_empty();
+        let started = (!begun).then(|| Input::Started { seed: self.ports().ids.seed() });
+        for input in started.into_iter().chain([input]) {
+            let Output { effects, events } = machine.handle(at, input.clone());
+            journal::rows(at, &input, &effects, &events, &mut rows)?;
+            output.effects.extend(effects);
+            output.events.extend(events);
+        }
         self.write(run, at, &rows, &machine, going.token)?;
         let opening = Opening { output, at, again: crashed.again };
         self.launch(run.clone(), machine, guard, opening, crashed.finished);
@@ -242,9 +250,6 @@ fn check(run: &RunId, before: &RunSummary, story: &Story, machine: &Machine) -> 
             "was made by an older version of the program, which cannot be continued exactly",
             "start it again; `synthdev runs show` still tells what it did".to_owned(),
         );
-    }
-    if story.entries.is_empty() {
-        return over("never began", "start it again".to_owned());
     }
     if !machine.is_over() || !machine.pauses().is_empty() {
         return Ok(());

@@ -42,10 +42,13 @@ struct Walk {
     asked: Option<CallId>,
     /// States whose branches or items run.
     forks: Vec<String>,
+    /// Where it stood when it went back, if it did not go on from there.
+    stood: Option<(Timestamp, String, usize)>,
 }
 
 impl Story {
-    /// Every state that was entered, in order: the n-th is step n. After those, the one before which the run stands.
+    /// Every state that was entered, in order: the n-th is step n. After those, the one before which the run stood when
+    /// it went back, if it did not go on from there.
     pub(super) fn steps(&self) -> Vec<StepPlace> {
         let mut tape = Tape::new(Arc::clone(&self.spec));
         let mut walk = Walk::default();
@@ -70,12 +73,8 @@ impl Story {
                 *asked = walk.asked;
             }
         }
-        if tape.machine.is_halted()
-            && let Some(pause) = tape.machine.pauses().first()
-        {
-            let at = self.entries.last().map_or(Timestamp(0), |entry| entry.at);
-            let entered = (pause.state.clone(), 0, None);
-            walk.push(at, entered, self.entries.len(), walk.asked);
+        if let Some((at, state, kept)) = walk.stood.take() {
+            walk.push(at, (state, 0, None), kept, walk.asked);
         }
         walk.end()
     }
@@ -101,8 +100,10 @@ impl Walk {
     fn take(&mut self, at: Timestamp, event: &RunEvent, kept: usize) {
         match event {
             RunEvent::StateEntered { state, visit, agent, .. } => {
+                self.stood = None;
                 self.push(at, (state.clone(), *visit, agent.clone()), kept, None);
             }
+            RunEvent::Returned { state, .. } => self.stood = Some((at, state.clone(), kept)),
             RunEvent::Forked { state, .. } => self.forks.push(state.clone()),
             RunEvent::Joined { state, .. } => self.forks.retain(|open| open != state),
             _ => {}

@@ -1,5 +1,6 @@
 //! The binary from outside: arguments, streams, exit codes and files, each test in a world of its own.
 
+mod archive;
 mod checking;
 mod contract;
 mod crash;

@@ -13,6 +13,7 @@ mod architecture;
 mod cli;
 mod config;
 mod conformance;
+mod crash;
 mod docs;
 mod engine;
 mod faults;

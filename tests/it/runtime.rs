@@ -1,5 +1,7 @@
 //! The runtime with many threads of control: real sockets, a real database, real timers.
 
+mod travel;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

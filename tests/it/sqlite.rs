@@ -6,6 +6,7 @@ mod migration;
 mod narrowing;
 mod refusal;
 mod room;
+mod salvage;
 mod search;
 mod tokens;
 

@@ -10,7 +10,8 @@ use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::snapshot::{Skipped, SnapshotInfo};
 use crate::ports::snapshot::SnapshotError;
 
-const NAMESPACE: &str = "refs/synthdev/snapshots/";
+/// Where our refs are.
+pub const NAMESPACE: &str = "refs/synthdev/snapshots/";
 /// Tells our commits from those of people and their programs.
 pub const ADDRESS: &str = "synthdev@localhost";
 /// Crockford's: no letters that look like digits; its order is the order of bytes.

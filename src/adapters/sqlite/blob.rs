@@ -58,7 +58,7 @@ pub(super) fn weigh(connection: &Connection, hash: &str, runs: &HashSet<i64>) ->
     Ok(u64::try_from(bytes).unwrap_or(0))
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

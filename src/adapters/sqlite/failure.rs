@@ -31,17 +31,37 @@ pub(super) fn explain(path: &Path, action: &str, error: &rusqlite::Error) -> Sto
                 path.parent().unwrap_or(path).display()
             )),
         },
+        Some(ErrorCode::SystemIoFailure) => StoreError {
+            message: format!("cannot {action} the run history {file}: the disk refused ({error})"),
+            hint: Some(format!(
+                "what was written before is kept; check the room left: `df -h {}`",
+                path.parent().unwrap_or(path).display()
+            )),
+        },
         _ => StoreError { message: format!("cannot {action} the run history {file}: {error}"), hint: None },
     }
+}
+
+/// The file itself is not sound: nothing may be written to it.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    let damaged =
+        matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase));
+    damaged && !is_index_damage(error)
+}
+
+/// Only the search index is not sound: it can be made again.
+pub(super) fn is_index_damage(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_CORRUPT_VTAB)
 }
 
 pub(super) fn damaged(path: &Path, detail: &str) -> StoreError {
     let file = path.display();
     StoreError {
         message: format!("the run history {file} is damaged: {detail}"),
-        hint: Some(format!(
-            "it was left as it is; `sqlite3 {file} .recover` may save its runs, or move it away to start a new one"
-        )),
+        hint: Some(
+            "it was left as it is; `synthdev runs salvage` saves what can be read of it into a new one"
+                .to_owned(),
+        ),
     }
 }
 

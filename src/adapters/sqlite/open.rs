@@ -1,15 +1,18 @@
-//! Opening the file: its modes, its settings, and whether it is ours.
+//! Opening the file: its modes, its settings, and whether it is ours and whole.
 //!
 //! The main database file is never opened here other than through SQLite: closing another descriptor of it
-//! would drop the locks that SQLite holds for this process.
+//! would drop the locks that SQLite holds for this process. A file that is damaged as far as it can be told cheaply
+//! is refused before anything is written, and no new one is made in its place.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{failure, schema};
+use super::{failure, log, schema, sync};
 use crate::adapters::disk;
 use crate::ports::run_store::StoreError;
 
@@ -21,48 +24,149 @@ const RETRY: Duration = Duration::from_millis(10);
 const NEWER_THAN: i32 = 3_051_002;
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER > NEWER_THAN, "SQLite must be newer than 3.51.2");
 
+/// Bytes of the header: no database is shorter.
+const SHORTEST: u64 = 100;
+
+/// Tells the new files of one process apart.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Why a file was not opened.
+pub(super) struct NotOpened {
+    pub(super) error: StoreError,
+    /// The place cannot be written to; reading may still work.
+    read_only: bool,
+}
+
+impl From<StoreError> for NotOpened {
+    fn from(error: StoreError) -> Self {
+        Self { error, read_only: false }
+    }
+}
+
 pub(super) fn is_absent(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
+/// Neither the file nor a log that was left without it.
+pub(super) fn is_untouched(path: &Path) -> bool {
+    is_absent(path) && sync::log_bytes(path) == 0
+}
+
 /// Opens the store, creating it and its directory if there is none.
-pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
-    create_private(path)?;
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let told = |error: rusqlite::Error| failure::explain(path, "open", &error);
-    let mut connection = Connection::open_with_flags(path, flags).map_err(told)?;
-    connection.busy_timeout(PATIENCE).map_err(told)?;
+pub(super) fn open(path: &Path) -> Result<Connection, NotOpened> {
+    if is_absent(path) {
+        refuse_lone_log(path, "is missing")?;
+        create(path)?;
+    } else if std::fs::metadata(path).is_ok_and(|known| known.len() < SHORTEST) {
+        // SQLite would take it for a new one
+        refuse_lone_log(path, "is empty")?;
+        return Err(failure::damaged(path, "it is empty").into());
+    }
+    let connection = connect(path)?;
+    // what is damaged stays as it is: its log is not folded into it
+    keep_log(&connection, true);
+    let told = |error: rusqlite::Error| refused(path, &error);
+    let mut connection = connection;
     if is_new(&connection, path)? {
         enter_wal(&connection).map_err(told)?;
         schema::migrate(&mut connection).map_err(told)?;
     }
+    let damage = log::damage(path, &connection);
+    if let Some(what) = damage.map_err(|error| failure::io(&sync::log_of(path), "read", &error))? {
+        return Err(failure::damaged(path, what).into());
+    }
     configure(&connection).map_err(told)?;
+    keep_log(&connection, false);
     Ok(connection)
 }
 
+/// Opens a store that is there for reading, also where nothing can be written.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    let refused = match open(path) {
+        Ok(connection) => return Ok(connection),
+        Err(refused) => refused,
+    };
+    if !refused.read_only || sync::log_bytes(path) > 0 {
+        return Err(refused.error);
+    }
+    // nobody can change the file, and it has no log: it is read as it stands
+    let told = |error: rusqlite::Error| failure::explain(path, "read", &error);
+    let connection = immutable(path).map_err(told)?;
+    match marks(&connection).map_err(told)? {
+        (schema::VERSION, schema::APPLICATION_ID, _) => Ok(connection),
+        _ => Err(refused.error),
+    }
+}
+
+/// Whether the log is left beside the file when this connection, the last one, is closed.
+pub(super) fn keep_log(connection: &Connection, keep: bool) {
+    // fails on a broken connection only, which folds nothing
+    let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
+}
+
+fn connect(path: &Path) -> Result<Connection, NotOpened> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
+    connection.busy_timeout(PATIENCE).map_err(|error| refused(path, &error))?;
+    Ok(connection)
+}
+
+fn immutable(path: &Path) -> rusqlite::Result<Connection> {
+    let name: String = path.to_string_lossy().bytes().fold(String::from("file:"), |mut name, byte| {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                name.push(char::from(byte))
+            }
+            other => name.push_str(&format!("%{other:02x}")),
+        }
+        name
+    });
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(format!("{name}?immutable=1"), flags)
+}
+
+fn refused(path: &Path, error: &rusqlite::Error) -> NotOpened {
+    let read_only = matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+    );
+    NotOpened { error: failure::explain(path, "open", error), read_only }
+}
+
+/// A log without its file holds rows that SQLite would throw away with the first touch.
+fn refuse_lone_log(path: &Path, what: &str) -> Result<(), StoreError> {
+    if sync::log_bytes(path) == 0 {
+        return Ok(());
+    }
+    Err(failure::damaged(
+        path,
+        &format!("it {what}, though its log {} is there", sync::log_of(path).display()),
+    ))
+}
+
 /// Looks before anything is changed: a foreign or newer file stays as it is.
-fn is_new(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
-    let told = |error: rusqlite::Error| failure::explain(path, "open", &error);
-    let (version, application, tables) = marks(connection).map_err(told)?;
+fn is_new(connection: &Connection, path: &Path) -> Result<bool, NotOpened> {
+    let (version, application, tables) = marks(connection).map_err(|error| refused(path, &error))?;
     let file = path.display();
     if version == 0 && application == 0 && tables == 0 {
         return Ok(true);
     }
     if application != schema::APPLICATION_ID {
-        return Err(StoreError {
+        return Err(NotOpened::from(StoreError {
             message: format!("{file} is a database of another program, not a run history"),
             hint: Some("it was left as it is; move it away or choose another data directory".to_owned()),
-        });
+        }));
     }
     if version > schema::VERSION {
-        return Err(StoreError {
+        return Err(NotOpened::from(StoreError {
             message: format!(
                 "the run history {file} has version {version}; this program knows versions up to {}",
                 schema::VERSION
             ),
             hint: Some("it was written by a newer synthdev: update this one".to_owned()),
-        });
+        }));
     }
     Ok(version < schema::VERSION)
 }
@@ -104,18 +208,40 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Makes the directory (0700) and an empty file (0600) before SQLite does; the log gets the file's mode.
-fn create_private(path: &Path) -> Result<(), StoreError> {
-    if !is_absent(path) {
-        return Ok(());
-    }
+/// Makes the directory (0700) and a whole new file (0600) elsewhere before it gets its name: so an empty file is one
+/// that was cut off, and never one that somebody is about to fill. The log gets the file's mode.
+fn create(path: &Path) -> Result<(), NotOpened> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         disk::make_private(parent).map_err(|error| failure::io(parent, "create", &error))?;
     }
-    match disk::create_private(path) {
-        Ok(()) => Ok(()),
-        // another process was faster
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(failure::io(path, "create", &error)),
+    let fresh = fresh_name(path);
+    disk::create_private(&fresh).map_err(|error| failure::io(path, "create", &error))?;
+    let named = fill(&fresh).map_err(|error| refused(path, &error)).and_then(|()| {
+        let named = match std::fs::hard_link(&fresh, path) {
+            // another process was faster
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            // a file system without links
+            Err(_) => std::fs::rename(&fresh, path),
+            Ok(()) => Ok(()),
+        };
+        named.map_err(|error| failure::io(path, "create", &error).into())
+    });
+    for file in [&fresh, &sync::log_of(&fresh)] {
+        // best effort: a leftover is small and in nobody's way
+        let _ = std::fs::remove_file(file);
     }
+    named
+}
+
+fn fill(fresh: &Path) -> rusqlite::Result<()> {
+    let mut connection = Connection::open(fresh)?;
+    enter_wal(&connection)?;
+    schema::migrate(&mut connection)?;
+    connection.close().map_err(|(_, error)| error)
+}
+
+fn fresh_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".new-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+    PathBuf::from(name)
 }

@@ -31,7 +31,7 @@ impl Writer {
     pub(super) fn delete_some(&mut self, runs: &mut Vec<RunId>) -> Outcome<Freed> {
         let transaction = begin(&mut self.connection)?;
         let mut freed = Freed::default();
-        let batch: Vec<RunId> = runs.drain(..runs.len().min(BATCH)).collect();
+        let batch: Vec<RunId> = runs.iter().take(BATCH).cloned().collect();
         for run in &batch {
             match removable(&transaction, run)? {
                 Ok(key) => freed.bytes += remove(&transaction, key)?,
@@ -40,6 +40,7 @@ impl Writer {
             freed.runs += 1;
         }
         transaction.commit()?;
+        runs.drain(..batch.len());
         for run in &batch {
             self.desks.remove(run);
         }

@@ -127,10 +127,12 @@ CREATE TABLE behind(
   next INTEGER NOT NULL
 );
 INSERT INTO behind SELECT key, 0 FROM runs;
-CREATE VIRTUAL TABLE words USING fts5(
-  text, content='', contentless_delete=1, detail=full, prefix='2 3', tokenize='unicode61 remove_diacritics 2'
-);
 ";
+
+/// The search index, since version 2.
+pub(super) const WORDS: &str = "CREATE VIRTUAL TABLE words USING fts5(
+  text, content='', contentless_delete=1, detail=full, prefix='2 3', tokenize='unicode61 remove_diacritics 2'
+)";
 
 /// Brings a file of an older version to the present one, in one transaction: a kill leaves the old version or the
 /// new one. Two processes may both try: the second finds the work done.
@@ -143,6 +145,7 @@ pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     }
     if found < 2 {
         transaction.execute_batch(VERSION_2)?;
+        transaction.execute_batch(WORDS)?;
     }
     if found < VERSION {
         transaction.pragma_update(None, "user_version", VERSION)?;

@@ -55,7 +55,7 @@ fn sync_directory_once(database: &Path, done: &AtomicBool) -> Result<(), StoreEr
     Ok(())
 }
 
-fn log_of(path: &Path) -> PathBuf {
+pub(super) fn log_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push("-wal");
     PathBuf::from(name)

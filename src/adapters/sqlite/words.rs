@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::write::{Writer, begin, input_words};
-use super::{decode, read};
+use super::{decode, read, schema};
 use crate::ports::run_store::WordsOf;
 
 /// One transaction of the index at most: other writers wait for it.
@@ -96,6 +96,16 @@ impl Batch<'_> {
         drop(found);
         advance(self.transaction, key, next)
     }
+}
+
+/// An empty index in the place of a damaged one; the rows wait for it.
+pub(super) fn renew(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = begin(connection)?;
+    transaction.execute_batch(&format!(
+        "DROP TABLE words; {}; DELETE FROM behind; INSERT INTO behind SELECT key, 0 FROM runs;",
+        schema::WORDS
+    ))?;
+    transaction.commit()
 }
 
 /// Whether some rows are not in the index, whoever has their words.

@@ -10,6 +10,7 @@ use git2::{ErrorCode, Oid, Repository, WorktreeAddOptions};
 
 use super::base::{self, Note};
 use super::linked::{self, Linked};
+use super::promise;
 use super::remove;
 use super::tips;
 use crate::adapters::git::GitSnapshots;
@@ -17,7 +18,7 @@ use crate::adapters::git::apply::Restore;
 use crate::adapters::git::compare::Change;
 use crate::adapters::git::entry::{Entry, Kind, RelPath, Stat, to_path};
 use crate::adapters::git::fault::{self, Outcome, fault};
-use crate::adapters::git::place::Store;
+use crate::adapters::git::place::{Place, Store};
 use crate::adapters::git::record;
 use crate::adapters::git::scan::{Blobs, Scan};
 use crate::adapters::git::stat_cache::{self, StatCache};
@@ -43,7 +44,8 @@ pub fn create(snapshots: &GitSnapshots, store: &Store, run: &RunId, workflow: &s
     let note = Note { run: Some(run.clone()), workflow: workflow.to_owned(), skipped: scan.skipped.clone() };
     let base = base::write(&store.repo, tree, &note, snapshots.now()).map_err(failed)?;
     let room = room(snapshots.data())?;
-    let made = add(store, &room, run, base)?;
+    promise::clear(&place, store, &room, snapshots.data());
+    let made = add(store, &place, &room, run, base)?;
     let filled = fill(snapshots, &made, &scan, tree);
     let worktree = Worktree {
         path: made.project().to_string_lossy().into_owned(),
@@ -57,8 +59,10 @@ pub fn create(snapshots: &GitSnapshots, store: &Store, run: &RunId, workflow: &s
     if let Err(error) = ready {
         // What failed is what people must know; leftovers are found by name.
         let _ = remove::discard(&made, store, snapshots.data(), true);
+        promise::keep(&place);
         return Err(error);
     }
+    promise::keep(&place);
     Ok(worktree)
 }
 
@@ -97,7 +101,7 @@ fn room(data: &Path) -> Outcome<PathBuf> {
 }
 
 /// Branch and worktree under the first free name. The checkout is of an empty tree: the files are written by us.
-fn add(store: &Store, room: &Path, run: &RunId, base: Oid) -> Outcome<Linked> {
+fn add(store: &Store, place: &Place, room: &Path, run: &RunId, base: Oid) -> Outcome<Linked> {
     let repo = &store.repo;
     let failed = |error: git2::Error| fault::git_write(store.location(), &error);
     let empty = base::empty(repo).map_err(failed)?;
@@ -106,10 +110,12 @@ fn add(store: &Store, room: &Path, run: &RunId, base: Oid) -> Outcome<Linked> {
     for (name, branch) in tips::names(run) {
         let top = room.join(&name);
         let taken = fs::symlink_metadata(&top).is_ok()
-            || fs::symlink_metadata(repo.commondir().join("worktrees").join(&name)).is_ok();
+            || fs::symlink_metadata(repo.commondir().join("worktrees").join(&name)).is_ok()
+            || repo.find_reference(&tips::full(&branch)).is_ok();
         if taken {
             continue;
         }
+        promise::give(place, &name, &branch)?;
         let reference = match repo.reference(&tips::full(&branch), nothing, false, "synthdev: begin") {
             Ok(reference) => reference,
             Err(error) if error.code() == ErrorCode::Exists => continue,

@@ -4,9 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
-use super::{elsewhere, foreign, unstored};
 use crate::app::isolation;
 use crate::app::reading::of_snapshot;
 use crate::app::runs::load_quietly;
@@ -152,6 +151,9 @@ pub(super) fn tell(restored: &Restored) {
 /// Whether the files differ from those of the step, in words; for a run that works here.
 pub(super) fn differ(world: &World, run: &RunSummary, place: &StepPlace) -> Option<String> {
     let keep = "the fork would begin with the files as they are now";
+    if run.worktree.is_some() {
+        return Some("the run worked in a worktree, the fork works on the project's own files".to_owned());
+    }
     let unknown = || Some(format!("{keep}: those of step {} were not stored", place.step));
     let Ok(store) = at(world, run, "") else { return None };
     let Some(snapshot) = &place.files else { return unknown() };
@@ -172,7 +174,7 @@ fn at(world: &World, run: &RunSummary, command: &str) -> Result<Arc<dyn Snapshot
         return Err(foreign(run, command));
     }
     let place = run.worktree.as_ref().map_or(world.project.clone(), |worktree| PathBuf::from(&worktree.path));
-    if !Path::new(&place).is_dir() {
+    if !place.is_dir() {
         bail!(
             "the worktree of run {} is gone: {}\nhint: its conversations and data can go back without the files",
             run.id,
@@ -181,4 +183,30 @@ fn at(world: &World, run: &RunSummary, command: &str) -> Result<Arc<dyn Snapshot
     }
     let (catalog, _) = load_quietly(world, world.overrides.clone())?;
     Ok(wiring::wire(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())
+}
+
+/// The project in which the run has to go on, if that is another one.
+pub(super) fn elsewhere<'a>(world: &World, run: &'a RunSummary) -> Option<&'a str> {
+    (world.project.as_path() != Path::new(&run.project)).then_some(run.project.as_str())
+}
+
+/// Somewhere a run's files cannot be changed from.
+fn foreign(run: &RunSummary, command: &str) -> anyhow::Error {
+    let project = name(&run.project);
+    if Path::new(&run.project).is_dir() {
+        return anyhow!(
+            "run {} worked in {project}, not here: its files are not brought back\n\
+             hint: synthdev -C {project} {command}",
+            run.id
+        );
+    }
+    anyhow!(
+        "run {} worked in {project}, which is not on this machine: there are no files to bring back\n\
+         hint: its conversations and data can go back without them",
+        run.id
+    )
+}
+
+fn unstored(place: &StepPlace, run: &RunSummary, why: &str, hint: &str) -> anyhow::Error {
+    anyhow!("the files of step {} of run {} cannot come back: {why}\nhint: {hint}", place.step, run.id)
 }

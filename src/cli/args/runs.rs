@@ -176,6 +176,14 @@ pub enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Save what can be read of a damaged history into a new one
+    Salvage {
+        /// Put the new one in the place of the damaged one, which is kept under another name
+        #[arg(long)]
+        replace: bool,
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

@@ -61,10 +61,11 @@ impl Machine {
         false
     }
 
-    /// A model call begins: it counts, and what it may use is reserved.
-    pub(super) fn reserve(&mut self, request: &ModelRequest) {
+    /// A model call begins: it counts, and what it may use is reserved. `None`: it is spared, which is done only
+    /// where nothing is bounded.
+    pub(super) fn reserve(&mut self, request: Option<&ModelRequest>) {
         self.model_calls = self.model_calls.saturating_add(1);
-        let own = estimate(request);
+        let own = request.map(estimate).unwrap_or_default();
         self.lane.reserved = Estimate {
             tokens: own.tokens.max(self.largest.tokens),
             cost_usd: own.cost_usd.max(self.largest.cost_usd),

@@ -8,14 +8,14 @@ use super::{Effect, Machine, Phase, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
 use crate::domain::workflow::Workflow;
+use crate::engine::frame::WorkResult;
 
 impl Machine {
     /// A terminal state was reached with `given` as its evaluated output (A43, A44).
     pub(super) fn finish_frame(&mut self, given: Option<Value>) {
         let Some(workflow) = self.workflow() else { return };
         if self.lane.frames.len() <= 1 && self.lane.parent.is_some() {
-            let last =
-                self.frame().and_then(|frame| frame.result.as_ref()).map(|result| result["result"].clone());
+            let last = self.frame().and_then(|frame| frame.result.as_ref()).map(WorkResult::result);
             self.stop_timers();
             self.lane.ended = Some(Ok(given.or(last)));
             return;

@@ -168,8 +168,8 @@ impl Machine {
                 Failure::new("input_required", "An answer is needed", detail)
                     .hint("answer it with `synthdev resume`, or give the state a \"default\"")
             }
-            (_, Some(Question::Uncertain { tool, reason, .. })) => {
-                let detail = format!("`{tool}` had begun when the program died: {reason}");
+            (_, Some(Question::Uncertain { tool, arguments, reason, .. })) => {
+                let detail = format!("`{tool}` {arguments} had begun when the program died: {reason}");
                 Failure::new("uncertain_effect", "It is not known whether a tool took effect", detail)
                     .hint("look, then say: repeat, done, or skip")
             }

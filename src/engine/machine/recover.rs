@@ -11,6 +11,7 @@ use crate::domain::failure::Failure;
 use crate::domain::ids::StateIx;
 use crate::domain::script::ScriptTask;
 use crate::domain::workflow::{Backoff, OnError};
+use crate::engine::frame::WorkResult;
 
 /// What becomes of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -184,7 +185,9 @@ impl Machine {
         if let Some(frame) = self.frame_mut() {
             frame.stay.continued = true;
             frame.forget_last();
-            frame.result = Some(json!({"success": false, "result": null, "agent": agent, "toolCalls": []}));
+            frame.result = Some(WorkResult::Value(
+                json!({"success": false, "result": null, "agent": agent, "toolCalls": []}),
+            ));
         }
         let text = format!("{} in state `{}`: {}", failure.title, self.state_name(), failure.detail);
         self.warn("passed_over", text);

@@ -1,5 +1,8 @@
 //! A model's answer: decisions, ordinary calls, or the final text (A28, A33 to A36; TOOL-2 to TOOL-5).
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Asked, CallId, Machine, Phase, RunEvent};
@@ -7,12 +10,28 @@ use crate::domain::agent::AgentSpec;
 use crate::domain::context::AnsweredCall;
 use crate::domain::cost::CostEntry;
 use crate::domain::failure::Failure;
+use crate::domain::ids::AgentIx;
 use crate::domain::message::ToolCall;
 use crate::domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
 use crate::domain::tool::ParsingTool;
+use crate::domain::workflow::Workflow;
 use crate::engine::turn::{OpenReply, with_unique_ids};
 
 const MAX_REPAIRS: u32 = 2;
+
+/// An agent that is there.
+struct Speaking {
+    workflow: Arc<Workflow>,
+    at: AgentIx,
+}
+
+impl Deref for Speaking {
+    type Target = AgentSpec;
+
+    fn deref(&self) -> &AgentSpec {
+        &self.workflow.agents[self.at.0]
+    }
+}
 
 impl Machine {
     pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) {
@@ -47,9 +66,12 @@ impl Machine {
         }
     }
 
-    fn speaking(&self) -> Option<AgentSpec> {
-        let ix = self.frame()?.turn.as_ref()?.agent;
-        self.workflow()?.agent(ix).cloned()
+    /// The agent of the visit. Its prompt and tools are not copied.
+    fn speaking(&self) -> Option<Speaking> {
+        let at = self.frame()?.turn.as_ref()?.agent;
+        let workflow = self.workflow()?;
+        workflow.agent(at)?;
+        Some(Speaking { workflow, at })
     }
 
     /// Enters an answer into the ledger and the budgets. The model that answered, and the price.

@@ -5,12 +5,15 @@ use serde_json::{Value, json};
 use super::{Machine, RunEvent};
 use crate::domain::failure::Failure;
 use crate::domain::workflow::Store;
+use crate::engine::frame::WorkResult;
 
 impl Machine {
     /// Work without an agent is done.
     pub(super) fn work_done(&mut self, success: bool, value: Value) {
         if let Some(frame) = self.frame_mut() {
-            frame.result = Some(json!({"success": success, "result": value, "agent": null, "toolCalls": []}));
+            frame.result = Some(WorkResult::Value(
+                json!({"success": success, "result": value, "agent": null, "toolCalls": []}),
+            ));
         }
         self.keep_result(value);
     }

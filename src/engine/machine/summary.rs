@@ -24,7 +24,7 @@ impl Machine {
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
         };
-        self.reserve(&request);
+        self.reserve(Some(&request));
         let call = self.next_call();
         self.emit(RunEvent::SummaryCalled {
             call,

@@ -12,17 +12,17 @@ use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
 impl Machine {
     /// Goes on with the next waiting call, or with the visit when none is left.
     pub(super) fn next_tool(&mut self) {
-        while let Some((agent, name, arguments)) = self.waiting_call() {
-            match admit(&agent, &name, &arguments) {
-                Err(reason) => self.refuse(&agent.id, &name, &reason),
-                Ok((spec, arguments)) => {
-                    let risk = spec.risk;
+        while let Some((agent, call)) = self.waiting_in(&self.lane) {
+            let (agent_id, name) = (agent.id.clone(), call.name.clone());
+            match admit(agent, &name, &call.arguments).map(|(spec, arguments)| (spec.risk, arguments)) {
+                Err(reason) => self.refuse(&agent_id, &name, &reason),
+                Ok((risk, arguments)) => {
                     let invocation =
-                        ToolInvocation { agent: agent.id.clone(), tool: name.clone(), arguments };
+                        ToolInvocation { agent: agent_id.clone(), tool: name.clone(), arguments };
                     match self.approvals.of(&name, risk) {
                         Permission::Allow => return self.run_tool(invocation, risk),
                         Permission::Ask => return self.ask_approval(invocation, risk),
-                        Permission::Deny => self.refuse(&agent.id, &name, "denied by the approval policy"),
+                        Permission::Deny => self.refuse(&agent_id, &name, "denied by the approval policy"),
                     }
                 }
             }
@@ -57,17 +57,14 @@ impl Machine {
         );
     }
 
-    fn waiting_call(&self) -> Option<(AgentSpec, String, String)> {
-        self.waiting_in(&self.lane)
-    }
-
-    fn waiting_in(&self, lane: &Lane) -> Option<(AgentSpec, String, String)> {
+    /// The call in front of a lane's reply, and the agent that made it.
+    fn waiting_in<'a>(&'a self, lane: &'a Lane) -> Option<(&'a AgentSpec, &'a ToolCall)> {
         let frame = lane.frames.last()?;
         let turn = frame.turn.as_ref()?;
         let open = turn.open.as_ref()?;
         let call = &open.calls.get(*open.waiting.front()?)?.call;
-        let agent = self.spec.program.workflows.get(frame.workflow.0)?.agent(turn.agent)?.clone();
-        Some((agent, call.name.clone(), call.arguments.clone()))
+        let agent = self.spec.program.workflows.get(frame.workflow.0)?.agent(turn.agent)?;
+        Some((agent, call))
     }
 
     pub(super) fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
@@ -79,10 +76,10 @@ impl Machine {
         if let Some(step) = lane.frames.last().and_then(|frame| frame.stay.step.clone()) {
             return Some(step);
         }
-        let (agent, name, arguments) = self.waiting_in(lane)?;
-        let (spec, arguments) = admit(&agent, &name, &arguments).ok()?;
-        let risk = spec.risk;
-        Some((ToolInvocation { agent: agent.id, tool: name, arguments }, risk))
+        let (agent, call) = self.waiting_in(lane)?;
+        let (spec, arguments) = admit(agent, &call.name, &call.arguments).ok()?;
+        let invocation = ToolInvocation { agent: agent.id.clone(), tool: call.name.clone(), arguments };
+        Some((invocation, spec.risk))
     }
 
     fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {
@@ -194,9 +191,10 @@ impl Machine {
         let calls: Vec<ToolCall> = open.calls.iter().map(|answered| answered.call.clone()).collect();
         turn.add(open.text.clone(), open.calls);
         let ix = turn.agent;
-        let Some(agent) = self.workflow().and_then(|workflow| workflow.agent(ix).cloned()) else { return };
+        let Some(workflow) = self.workflow() else { return };
+        let Some(agent) = workflow.agent(ix) else { return };
         if !open.decision.is_empty() {
-            return self.accept(&agent, &open.text, open.decision);
+            return self.accept(agent, &open.text, open.decision);
         }
         match agent.tool_loop {
             ToolLoop::Auto => self.call_model(),

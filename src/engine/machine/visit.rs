@@ -3,18 +3,19 @@
 use serde_json::Value;
 
 use super::summary::SummaryRequest;
-use super::{Effect, Machine, Phase, RunEvent};
+use super::{CallId, Effect, Machine, Phase, RunEvent};
 use crate::domain::agent::{AgentSpec, Memory};
 use crate::domain::context::{Author, ContextSpec, Entry, Side, Trim};
 use crate::domain::failure::Failure;
 use crate::domain::ids::AgentIx;
-use crate::domain::message::{ChatRole, ToolCall};
+use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
 use crate::domain::model::{ModelRequest, ToolChoice};
 use crate::domain::workflow::{AgentFunction, Work};
-use crate::engine::frame::{Continuation, speaker};
+use crate::engine::frame::{Continuation, WorkResult, speaker};
+use crate::engine::spared::Asks;
 use crate::engine::turn::{Summing, Turn, TurnEntry};
-use crate::engine::view::{Scene, summary};
-use crate::engine::{scope, view};
+use crate::engine::view;
+use crate::engine::view::{Scene, View, summary};
 
 impl Machine {
     pub(super) fn begin_visit(&mut self, ix: AgentIx, input: Option<String>) {
@@ -107,51 +108,57 @@ impl Machine {
         }
         let Some(workflow) = self.workflow() else { return };
         let state = self.state_name();
+        let spared = self.spared.has(CallId(self.calls + 1), Asks::Model);
         let Some(frame) = self.frame_mut() else { return };
         let Some((turn, agent)) =
             frame.turn.as_ref().and_then(|turn| Some((turn, workflow.agent(turn.agent)?)))
         else {
             return;
         };
-        let places = workflow.contexts.get(agent.context.0).zip(frame.threads.get(agent.context.0));
+        let places = workflow.contexts.get(agent.context.0).zip(frame.threads.get_mut(agent.context.0));
         let Some((context, thread)) = places else { return };
         let side_of = |id: &str| workflow.agents.iter().find(|other| other.id == id).map(|other| other.side);
+        let known = thread.sights.remove(&turn.agent).unwrap_or_default();
+        let sight = view::look(known, &Scene { agent, context, thread, turn, side_of: &side_of });
+        thread.sights.insert(turn.agent, sight);
         let scene = Scene { agent, context, thread, turn, side_of: &side_of };
-        let view = match view::compute(&scene) {
-            Ok(view) => view,
+        let (messages, outline) = match seen(&scene, spared) {
+            Ok(seen) => seen,
             Err(overflow) => return self.fail(too_long(&overflow, context)),
         };
         // Each summary covers more than the one before, so this ends.
         if turn.summing == Summing::Free
-            && view.dropped > 0
+            && outline.dropped > 0
             && let Some(covering) = summary::covering(&scene)
         {
             let messages = summary::messages(&scene, covering);
             return self.call_for_summary(agent, &context.name, SummaryRequest { covering, messages });
         }
         let tool_choice = turn.choice.clone();
-        self.tell_trim(context, &agent.id, (view.dropped, view.shortened));
-        let request = ModelRequest {
+        self.tell_trim(context, &agent.id, (outline.dropped, outline.shortened));
+        let request = messages.map(|messages| ModelRequest {
             agent: agent.id.clone(),
-            state,
+            state: state.clone(),
             choice: agent.choice.clone(),
-            messages: view.messages,
+            messages,
             tools: agent.tools.clone(),
             parsing_tools: agent.parsing_tools.clone(),
             tool_choice,
-        };
-        self.reserve(&request);
+        });
+        self.reserve(request.as_ref());
         let call = self.next_call();
         self.emit(RunEvent::ModelCalled {
             call,
-            state: request.state.clone(),
+            state,
             agent: agent.id.clone(),
             side: agent.side,
             model: agent.choice.model.clone(),
             provider: agent.choice.provider.clone(),
-            messages: request.messages.len(),
+            messages: outline.messages,
         });
-        self.effect(Effect::CallModel { call, request: Box::new(request) });
+        if let Some(request) = request {
+            self.effect(Effect::CallModel { call, request: Box::new(request) });
+        }
         self.lane.phase = Phase::Model(call);
     }
 
@@ -220,9 +227,9 @@ impl Machine {
     }
 
     pub(super) fn set_result(&mut self, text: Option<&str>, agent: Option<&str>, calls: &[ToolCall]) {
-        let result: Value = scope::visit_result(text, agent, calls);
+        let (text, agent) = (text.map(str::to_owned), agent.map(str::to_owned));
         if let Some(frame) = self.frame_mut() {
-            frame.result = Some(result);
+            frame.result = Some(WorkResult::Visit { text, agent, calls: calls.to_vec() });
         }
     }
 
@@ -258,6 +265,19 @@ impl Machine {
         let asks = |work: &Work| matches!(work, Work::Agent { function: AgentFunction::Ask, .. });
         self.here().is_some_and(|(_, state)| asks(&state.work))
     }
+}
+
+/// The messages of a view, unless they are not needed, and what is told of it.
+fn seen(
+    scene: &Scene<'_>,
+    spared: bool,
+) -> Result<(Option<Vec<ChatMessage>>, view::Outline), view::Overflow> {
+    if spared {
+        return Ok((None, view::outline(scene)?));
+    }
+    let View { messages, dropped, shortened } = view::compute(scene)?;
+    let outline = view::Outline { messages: messages.len(), dropped, shortened };
+    Ok((Some(messages), outline))
 }
 
 /// What was said up to the last executed tool call.

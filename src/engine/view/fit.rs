@@ -32,11 +32,16 @@ impl Fit {
 
 /// Drops the oldest whole groups until the rest fits, never a kept one, never the newest; then elides the
 /// middle of tool answers. What must be shown whole and does not fit is an overflow, not a silent cut.
-pub(super) fn fit(groups: &mut Vec<Group<'_>>, context: &ContextSpec) -> Result<Fit, Overflow> {
+/// `left_out` groups, older than all of these that may go, had to go already.
+pub(super) fn fit(
+    groups: &mut Vec<Group<'_>>,
+    context: &ContextSpec,
+    left_out: usize,
+) -> Result<Fit, Overflow> {
     let (limit, _) = context.limit();
     let mut total: usize = groups.iter().map(|group| group.length).sum();
     if total <= limit {
-        return Ok(Fit::WHOLE);
+        return Ok(Fit { dropped: left_out, ..Fit::WHOLE });
     }
     if context.trim == Trim::Error {
         return Err(Overflow { length: total, limit });
@@ -54,7 +59,7 @@ pub(super) fn fit(groups: &mut Vec<Group<'_>>, context: &ContextSpec) -> Result<
             total -= groups[at].length;
         }
     }
-    let dropped = gone.iter().filter(|gone| **gone).count();
+    let dropped = left_out + gone.iter().filter(|gone| **gone).count();
     let mut gone = gone.into_iter();
     groups.retain(|_| !gone.next().unwrap_or(false));
     let mut fit = Fit { dropped, ..Fit::WHOLE };

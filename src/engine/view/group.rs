@@ -4,6 +4,7 @@
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side, ToolVisibility};
 use crate::domain::message::ChatRole;
+use crate::engine::sight::{Range, Sight, Spot};
 use crate::engine::thread::{Summary, Thread};
 use crate::engine::turn::{Part, Turn};
 
@@ -55,7 +56,7 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn new(entry: &'a Entry, own: bool, visibility: ToolVisibility) -> Self {
+    pub(super) fn new(entry: &'a Entry, own: bool, visibility: ToolVisibility) -> Self {
         let answers: usize = entry.calls.iter().map(answer_length).sum();
         let (length, elidable) = match visibility {
             _ if own => (entry.length(), answers),
@@ -91,30 +92,47 @@ pub(super) fn answer_length(call: &AnsweredCall) -> usize {
     call.answer.chars().count()
 }
 
-/// The log with the agent's own asides where they happened and the summary in the place of what it covers;
-/// then the input, then what the visit has brought so far.
-pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
+pub(super) fn range<'a>(scene: &Scene<'_>, sight: &'a Sight) -> Range<'a> {
+    let covered = scene.thread.summary.as_ref().map_or(0, |summary| summary.covers);
+    sight.range(covered, scene.context.pin_first)
+}
+
+/// The log with the agent's own asides where they happened and the summary in the place of what it covers, all
+/// without what may be left out before `from`; then the input, then what the visit has brought so far.
+pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said, sight: &Sight, from: usize) -> Vec<Group<'a>> {
+    let Thread { log, asides, .. } = scene.thread;
     let visibility = scene.context.tool_visibility;
-    let entries = &scene.thread.log.entries;
-    let turn = scene.turn;
-    let mut asides = scene.thread.asides.iter().filter(|aside| aside.agent == turn.agent).peekable();
-    let mut groups: Vec<Group<'a>> = Vec::with_capacity(entries.len() + turn.entries.len() + 2);
-    let summary = scene.thread.summary.as_ref();
-    let covered = summary.map_or(0, |summary| summary.covers);
-    let kept = kept(entries, scene.context.pin_first);
-    for at in 0..=entries.len() {
-        if let Some(summary) = summary.filter(|summary| summary.covers == at) {
-            groups.push(Group::summary(summary));
-        }
-        while let Some(aside) = asides.next_if(|aside| aside.at <= at) {
-            let group = Group::new(&aside.entry, aside.own, visibility);
-            groups.push(if aside.own { group } else { group.leading() });
-        }
-        let keep = kept.get(at).copied().unwrap_or_default();
-        let Some(entry) = entries.get(at).filter(|_| at >= covered || keep) else { continue };
-        let own = is_own(scene.agent, entry, scene.side_of);
-        groups.push(Group::new(entry, own, visibility).kept(keep).at(Part::Log, at));
+    let range = range(scene, sight);
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut summary = summary(scene.thread);
+    for place in range.shown(from) {
+        let Some((spot, shown, entries)) = sight.item(place) else { continue };
+        groups.extend(summary.take_if(|summary| summary.covers <= entries).map(Group::summary));
+        groups.extend(match spot {
+            Spot::Aside(at) => asides.get(at).map(|aside| {
+                let group = Group::new(&aside.entry, shown.own, visibility);
+                if shown.own { group } else { group.leading() }
+            }),
+            Spot::Log(at) => log.entries.get(at).map(|entry| {
+                Group::new(entry, shown.own, visibility).kept(range.keeps(place)).at(Part::Log, at)
+            }),
+        });
     }
+    groups.extend(summary.map(Group::summary));
+    groups.extend(visit(scene, said));
+    groups
+}
+
+/// The summary of a log, where there is a place for it.
+pub(super) fn summary(thread: &Thread) -> Option<&Summary> {
+    thread.summary.as_ref().filter(|summary| summary.covers <= thread.log.entries.len())
+}
+
+/// The input, then what the visit has brought so far.
+pub(super) fn visit<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
+    let visibility = scene.context.tool_visibility;
+    let turn = scene.turn;
+    let mut groups: Vec<Group<'a>> = Vec::with_capacity(turn.entries.len() + 3);
     if let Some(entry) = &said.input {
         groups.push(Group::new(entry, is_own(scene.agent, entry, scene.side_of), visibility).kept(true));
     }
@@ -148,7 +166,7 @@ pub(super) fn kept(entries: &[Entry], pin_first: usize) -> Vec<bool> {
 
 /// §1.2: an entry by the agent is its own; for a user seat so is every canonical `user` entry that no other
 /// user-seat agent wrote and that was not said to it.
-fn is_own(agent: &AgentSpec, entry: &Entry, side_of: &dyn Fn(&str) -> Option<Side>) -> bool {
+pub(super) fn is_own(agent: &AgentSpec, entry: &Entry, side_of: &dyn Fn(&str) -> Option<Side>) -> bool {
     if entry.to.as_ref().is_some_and(|to| *to == agent.id) {
         return false;
     }

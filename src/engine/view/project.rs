@@ -21,6 +21,11 @@ pub(super) fn opening(agent: &AgentSpec) -> Vec<ChatMessage> {
     messages
 }
 
+/// How many messages [`opening`] makes.
+pub(super) fn opening_messages(agent: &AgentSpec) -> usize {
+    usize::from(!agent.system_prompt.trim().is_empty()) + agent.examples.len()
+}
+
 /// The other agents that a view quotes.
 pub(super) fn speakers<'a>(agent: &AgentSpec, groups: &[Group<'a>]) -> BTreeSet<&'a str> {
     groups
@@ -76,6 +81,20 @@ pub(super) fn project(
         text.insert_str(0, &format!("[{name}]: "));
     }
     messages.push(ChatMessage::text(ChatRole::User, cut(&text, group.room)));
+}
+
+/// How many messages [`project`] makes of an entry.
+pub(super) fn messages(entry: &Entry, own: bool, visibility: ToolVisibility) -> usize {
+    let blank = entry.text.trim().is_empty();
+    if entry.role == ChatRole::System {
+        return usize::from(!blank);
+    }
+    if own {
+        let words = usize::from(!blank);
+        return if entry.calls.is_empty() { words } else { 1 + entry.calls.len() };
+    }
+    let calls = !entry.calls.is_empty() && visibility != ToolVisibility::None;
+    usize::from(!blank || entry.interrupted || calls)
 }
 
 /// Own words are assistant messages; each call is followed by its result, in order.

@@ -7,6 +7,7 @@
 
 use super::group::{Said, Scene, groups, kept};
 use super::project::{cut, said, summary_line};
+use super::sight;
 
 use crate::domain::context::{Author, ContextSpec, Entry, ToolVisibility, Trim};
 use crate::domain::message::{ChatMessage, ChatRole};
@@ -23,7 +24,7 @@ pub fn covering(scene: &Scene<'_>) -> Option<Covering> {
         return None;
     }
     let said = Said::of(scene.turn);
-    let groups = groups(scene, &said);
+    let groups = groups(scene, &said, &sight(scene), 0);
     let (limit, _) = scene.context.limit();
     let mut total: usize = groups.iter().map(|group| group.length).sum();
     if total <= limit {

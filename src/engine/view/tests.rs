@@ -72,8 +72,41 @@ fn thread_of(entries: &[Entry]) -> Thread {
     thread
 }
 
+/// The view, which is the same whatever is known of the agent's sight, and what is told of it without its messages.
 fn shown(agent: &AgentSpec, context: &ContextSpec, thread: &Thread, turn: &Turn) -> Result<View, Overflow> {
-    compute(&Scene { agent, context, thread, turn, side_of: &side_of })
+    let view = compute(&Scene { agent, context, thread, turn, side_of: &side_of });
+    let mut known = thread.clone();
+    let sight = look(Sight::default(), &Scene { agent, context, thread, turn, side_of: &side_of });
+    known.sights.insert(turn.agent, sight);
+    let scene = Scene { agent, context, thread: &known, turn, side_of: &side_of };
+    for again in [compute(&scene), whole(&scene)] {
+        match (&view, &again) {
+            (Ok(one), Ok(other)) => {
+                assert_eq!(one.messages, other.messages);
+                assert_eq!((one.dropped, one.shortened), (other.dropped, other.shortened));
+            }
+            (one, other) => assert_eq!(one.as_ref().err(), other.as_ref().err()),
+        }
+    }
+    let told = view.as_ref().map(|view| (view.messages.len(), view.dropped, view.shortened));
+    let outline = outline(&scene);
+    let outline = outline.as_ref().map(|outline| (outline.messages, outline.dropped, outline.shortened));
+    assert_eq!(outline, told);
+    view
+}
+
+/// A view of which nothing was left out beforehand.
+fn whole(scene: &Scene<'_>) -> Result<View, Overflow> {
+    let said = Said::of(scene.turn);
+    let mut groups = groups(scene, &said, &sight(scene), 0);
+    let fit = fit(&mut groups, scene.context, 0)?;
+    let named = speakers(scene.agent, &groups).len() >= 2;
+    let mut messages = opening(scene.agent);
+    for group in &groups {
+        project(group, named, scene.context.tool_visibility, &fit, &mut messages);
+    }
+    messages.extend(reminder(scene).map(|text| ChatMessage::text(ChatRole::User, text)));
+    Ok(View { messages, dropped: fit.dropped, shortened: shortened(&fit, &groups) })
 }
 
 /// A view with nothing but a limit.
@@ -531,7 +564,55 @@ mod properties {
         (any::<bool>(), any::<bool>(), any::<bool>(), 0..3_usize, 1..60_usize)
     }
 
+    /// Entries that come to nothing, are said by a script, or were cut off, too.
+    fn odd_entry() -> impl Strategy<Value = Entry> {
+        (entry(), 0..6_u8).prop_map(|(mut entry, odd)| {
+            match odd {
+                0 => entry.text = " ".to_owned(),
+                1 => entry.text.clear(),
+                2 => entry.role = ChatRole::System,
+                3 => entry.interrupted = true,
+                4 => entry.pinned = true,
+                _ => {}
+            }
+            entry
+        })
+    }
+
     proptest! {
+        /// The part of the log that fits is found by sums; it is the one that a look at everything finds, while the
+        /// log grows. (`shown` compares.)
+        #[test]
+        fn what_fits_is_found_without_a_look_at_the_rest(
+            said in prop::collection::vec((odd_entry(), 0..4_u8), 0..40),
+            context in options(),
+            user in any::<bool>(),
+            input in any::<bool>(),
+            covers in 0..30_usize,
+        ) {
+            let seat = if user { agent("reviewer", Side::User) } else { agent("coder", Side::Assistant) };
+            let mut visit = turn(&seat, input.then_some("go"));
+            let (mut thread, mut sight) = (Thread::default(), Sight::default());
+            for (at, (entry, kind)) in said.into_iter().enumerate() {
+                match kind {
+                    0 => thread.push_aside(AgentIx(at % 2), !entry.calls.is_empty(), entry),
+                    1 => visit.entries = vec![TurnEntry { entry, private: at % 2 == 0 }],
+                    _ => thread.push(entry),
+                }
+                if at == covers && !thread.log.entries.is_empty() {
+                    let covers = thread.log.entries.len() - 1;
+                    thread.summary = Some(Summary::new(covers, covers, "s".repeat(at * 9)));
+                }
+                let scene = Scene { agent: &seat, context: &context, thread: &thread, turn: &visit, side_of: &side_of };
+                sight = look(sight, &scene);
+                let view = shown(&seat, &context, &thread, &visit).map(|view| (view.messages, view.dropped));
+                let mut known = thread.clone();
+                known.sights.insert(AgentIx(0), sight.clone());
+                let grown = compute(&Scene { thread: &known, ..scene }).map(|view| (view.messages, view.dropped));
+                prop_assert_eq!(grown, view);
+            }
+        }
+
         #[test]
         fn a_view_is_always_valid_for_a_strict_provider(
             thread in thread(),

@@ -67,3 +67,9 @@ pub(super) struct End {
     /// Of all bytes before this line, in lower-case hex.
     pub(super) sha256: String,
 }
+
+/// Bytes in lower-case hex.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}

@@ -4,8 +4,8 @@ use std::io::{BufRead, Read as _};
 
 use sha2::{Digest, Sha256};
 
-use super::BundleError;
-use super::lines::{End, FORMAT, First, Head, Line, OneRow, VERSION};
+use super::fault::BundleError;
+use super::lines::{End, FORMAT, First, Head, Line, OneRow, VERSION, hex};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind, RunProgress};
 use crate::engine::spec::MACHINE_VERSION;
@@ -150,11 +150,6 @@ impl Lines<'_> {
     fn unexpected(&self, wanted: &str) -> BundleError {
         refused(format!("its line {} should be {wanted}", self.number))
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn short(text: &str) -> String {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::lines::{End, FORMAT, First, Head, Line, OneRow, VERSION};
+use super::lines::{End, FORMAT, First, Head, Line, OneRow, VERSION, hex};
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::{Row, RunHeader, RunProgress};
 use crate::engine::spec::MACHINE_VERSION;
@@ -45,7 +45,7 @@ pub(super) fn bundle(
         let Row { kind, at, call, digest, .. } = *row;
         out.line(&Line::Row(OneRow { kind, at, call, digest, body: raw(&row.body)? }))?;
     }
-    let sha256 = super::read::hex(&out.sum.clone().finalize());
+    let sha256 = hex(&out.sum.clone().finalize());
     out.line(&Line::End(End { rows: rows.len(), sha256 }))?;
     out.out.flush()?;
     Ok(out.bytes)

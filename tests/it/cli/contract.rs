@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use super::world::{World, eventually, talk, workflow};
 
-const FIELDS: [&str; 10] =
-    ["run_id", "workflow", "status", "output", "path", "snapshot", "usage", "cost_usd", "warnings", "error"];
+const FIELDS: [&str; 11] = [
+    "run_id", "workflow", "status", "output", "path", "snapshot", "usage", "cost_usd", "warnings", "error",
+    "pauses",
+];
 
 #[test]
 fn each_end_has_its_exit_code_status_and_error() {

@@ -49,7 +49,7 @@ fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
         "common_data: colour",
         "✓ write_file",
         "First is done.",
-        "● second #1 (coder)",
+        "● 3 second #1 (coder)",
         "begun and never answered",
         "call_model",
     ];

@@ -319,3 +319,90 @@ fn undo_lists_asks_and_can_be_undone() {
     past.run(&undo.split(' ').chain(["--yes"]).collect::<Vec<_>>()).code(0);
     assert_eq!(past.tree(), after);
 }
+
+#[test]
+fn a_pause_is_told_with_its_answer() {
+    let world = World::new();
+    world.write_json(
+        "w.json",
+        &json!({"workflow_name": "w", "snapshot": "off", "states": [
+            {"name": "start", "type": "pause", "kind": "text", "message": {"text": "Which colour?"},
+                "transition": [{"target": "stop"}]},
+            {"name": "stop"}]}),
+    );
+    let run = world.run(&["run", "--workflow-file", "w.json", "--json"]).code(3).json()["run_id"].clone();
+    let run = run.as_str().unwrap();
+    let waits = world.run(&["runs", "show", run]).code(0).out;
+    for line in ["start: input (text): Which colour?", "go on: synthdev resume"] {
+        assert!(waits.contains(line), "no `{line}` in\n{waits}");
+    }
+    assert!(world.run(&["runs", "steps", run]).code(0).out.starts_with("→    1"));
+    assert_eq!(world.run(&["runs", "steps", run, "--json"]).code(0).json()[0]["mark"], "paused");
+    world.run(&["resume", run, "--results", "green"]).code(0);
+    let told = world.run(&["runs", "show", run]).code(0).out;
+    for line in ["▶ resumed", "answered: \"green\"", "● 2 stop #1"] {
+        assert!(told.contains(line), "no `{line}` in\n{told}");
+    }
+    // back to the question: it is asked again
+    world.run(&["runs", "rewind", run, "--to", "1", "--keep-files", "--yes"]).code(0);
+    world.run(&["resume", run]).code(3);
+    assert!(world.run(&["runs", "replay", run]).code(0).out.contains("the same "));
+}
+
+#[test]
+fn an_isolated_run_goes_back_in_its_worktree() {
+    let past = Past::new();
+    past.run(&["runs", "undo", &past.run, "--yes"]).code(0);
+    let base = ["run", "--workflow-file", "talk.json", "go", "--yes", "--json", "--isolate"];
+    let ran = past.run(&[&base[..], &REPLIES].concat()).code(0).json();
+    let run = ran["run_id"].as_str().unwrap();
+    let list = past.run(&["runs", "list", "--json"]).code(0).json();
+    let tree = std::path::PathBuf::from(list[0]["worktree"]["path"].as_str().unwrap());
+    assert!(past.run(&["runs", "show", run]).code(0).out.contains(&format!("worktree   {}", tree.display())));
+    assert!(past.run(&["runs", "undo", run, "--yes"]).code(2).err.contains(&format!("runs discard {run}")));
+    let made = || ["first", "second", "third"].map(|name| tree.join(format!("{name}.made")).exists());
+    assert_eq!((made(), past.names()), ([true; 3], vec![]));
+    past.run(&["runs", "rewind", run, "--to", "3", "--yes"]).code(0);
+    assert_eq!(made(), [true, false, false]);
+    assert_eq!(past.resume(run).code(0).json()["output"], "count 3");
+    assert_eq!((made(), past.names()), ([true; 3], vec![]));
+    let other = past.run(&["runs", "fork", run, "--at", "3", "--restore-files", "--yes"]).code(2);
+    assert!(other.err.contains("worktree of its own"), "{}", other.err);
+    let fork = past.run(&["runs", "fork", run, "--at", "3"]).code(0).out;
+    assert!(fork.contains("note: the run worked in a worktree"), "{fork}");
+    past.run(&["runs", "discard", run, "--force"]).code(0);
+    let gone = past.run(&["runs", "rewind", run, "--to", "3", "--yes"]).code(2);
+    assert!(gone.err.contains("worktree") && gone.err.contains("gone"), "{}", gone.err);
+}
+
+#[test]
+fn inside_of_branches_the_files_go_back_to_before_them() {
+    let world = World::repository();
+    let shell = |name: &str, command: &str, target: &str| json!({"name": name, "type": "shell", "command": command, "transition": [{"target": target}]});
+    let branch = |name: &str| {
+        json!({"name": name, "states": [shell("start", &format!("echo > {name}.made"), "more"),
+            shell("more", &format!("echo more > {name}.made"), "end"), {"name": "end", "type": "final", "input": "'x'"}]})
+    };
+    world.write_json(
+        "w.json",
+        &json!({"workflow_name": "w", "states": [
+            shell("start", "echo > begun.made", "both"),
+            {"name": "both", "type": "parallel", "branches": [branch("left"), branch("right")],
+                "transition": [{"target": "stop"}]},
+            {"name": "stop"}]}),
+    );
+    let ran = world.run(&["run", "--workflow-file", "w.json", "--yes", "--json"]).code(0).json();
+    let run = ran["run_id"].as_str().unwrap();
+    let steps = world.run(&["runs", "steps", run, "--json"]).code(0).json();
+    let steps = steps.as_array().unwrap();
+    let inside = steps.iter().find(|step| step["state"] == "both.left/more").unwrap();
+    assert_eq!((&inside["within"], &inside["exact"]), (&json!("both"), &json!(false)));
+    assert_eq!(inside["files"], steps[1]["files"]);
+    let step = inside["step"].to_string();
+    let told = world.run(&["runs", "rewind", run, "--to", &step, "--yes"]).code(0);
+    assert!(told.err.contains("in a branch of `both`: the files go back to before that"), "{}", told.err);
+    let exists = |name: &str| world.project().join(format!("{name}.made")).exists();
+    assert_eq!((exists("begun"), exists("left"), exists("right")), (true, false, false));
+    world.run(&["resume", run, "--yes"]).code(0);
+    assert!(exists("left"));
+}

@@ -48,7 +48,7 @@ fn a_damaged_file_is_named_and_never_replaced() {
     let place = Place::new();
     fs::create_dir_all(place.path.parent().unwrap()).unwrap();
     fs::write(&place.path, "this is not a database, it is a text".repeat(100)).unwrap();
-    check_refused(&place, "is damaged", ".recover");
+    check_refused(&place, "is damaged", "runs salvage");
 }
 
 #[test]

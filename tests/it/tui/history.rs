@@ -84,7 +84,7 @@ fn ledger(calls: usize) -> CostLedger {
         usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40 },
         cost_usd: Some(0.0123),
     };
-    CostLedger { entries: vec![entry; calls] }
+    CostLedger { entries: vec![entry; calls].into() }
 }
 
 fn resumed(again: Vec<CallId>) -> RunEvent {
@@ -378,7 +378,9 @@ fn what_became_of_a_tool() {
     for (typed, keys, expected) in rows {
         let mut desk = Desk::new();
         desk.workflow().run("r1", person(20, question()));
-        keys.iter().for_each(|key| drop(desk.key(*key)));
+        for key in keys {
+            let _ = desk.key(*key);
+        }
         if !typed.is_empty() {
             desk.pause(1_000).line(typed);
         }

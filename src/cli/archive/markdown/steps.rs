@@ -30,7 +30,7 @@ pub(super) fn all(events: &[(Timestamp, RunEvent)], out: &mut dyn Write) -> io::
 fn moment(event: &RunEvent, out: &mut dyn Write) -> io::Result<()> {
     match event {
         RunEvent::MessageAdded { author, text: said, private, context, .. } => {
-            let to = if *private { "privately" } else { "in" };
+            let to = if *private { "privately in" } else { "in" };
             writeln!(out, "**{}** {to} {}:\n\n{}", author_of(author), code(context), block(said, ""))
         }
         RunEvent::ToolStarted { agent, tool, arguments, .. } => {
@@ -54,8 +54,13 @@ fn moment(event: &RunEvent, out: &mut dyn Write) -> io::Result<()> {
                 .iter()
                 .try_for_each(|key| writeln!(out, "{} is removed\n", code(&format!("common_data.{key}"))))
         }
-        RunEvent::Replied { agent, model, usage, .. } => {
-            writeln!(out, "*{} answered ({}, {} tokens)*\n", text(agent), text(model), usage.total())
+        RunEvent::Replied { agent, model, usage, text: said, tool_calls, .. } => {
+            writeln!(out, "*{} answered ({}, {} tokens)*\n", text(agent), text(model), usage.total())?;
+            // what is said beside calls is no message of its own
+            if tool_calls.is_empty() || said.trim().is_empty() {
+                return Ok(());
+            }
+            writeln!(out, "**{}**:\n\n{}", text(agent), block(said, ""))
         }
         RunEvent::ModelFailed { code: error, reason, .. } => {
             writeln!(out, "✗ the model failed ({}):\n\n{}", code(error), block(reason, ""))

@@ -135,6 +135,7 @@ impl Move<'_> {
                 }
                 None => false,
             });
+            thread.sights.clear();
             *slot = Some(thread);
         }
         let begin = |spec| if branch { Thread::start(spec).branch() } else { Thread::start(spec) };

@@ -1,0 +1,134 @@
+//! Saves what can be read of a damaged history into a new one beside it (ERR-10).
+//!
+//! The damaged file is read as bytes, page by page: neither its header, its tables' names nor the upper parts of its
+//! trees have to be whole. It is never written to and never deleted; taking its place means that it is renamed.
+
+mod found;
+mod holders;
+pub(super) mod log;
+mod pages;
+mod record;
+mod rescue;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::{failure, open, sync};
+use crate::ports::run_store::StoreError;
+
+use found::Found;
+use pages::Pages;
+use rescue::Saved;
+
+/// What could be saved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Salvaged {
+    pub runs: u64,
+    pub rows: u64,
+    /// What could not, a line each; empty if the history is whole.
+    pub lost: Vec<String>,
+}
+
+/// Copies every run that can be read from `path` to a new history at `to`, and checks the new one. Of a run whose
+/// journal has a hole only the rows before it are kept, and it counts as interrupted. The search index is made anew by
+/// the first search. No store of this process may be open on `path`: reading the file by another way than SQLite's
+/// would drop the locks that it holds.
+///
+/// # Errors
+/// Another process has `path` open, there is nothing at `path`, something is at `to`, a file cannot be read or
+/// written, or the new file did not turn out sound. Then nothing is left at `to`.
+pub fn salvage(path: &Path, to: &Path) -> Result<Salvaged, StoreError> {
+    unused(path)?;
+    if open::is_absent(path) && sync::log_bytes(path) == 0 {
+        return Err(StoreError {
+            message: format!("there is no run history {}", path.display()),
+            hint: None,
+        });
+    }
+    if !open::is_absent(to) {
+        return Err(StoreError {
+            message: format!("{} is there already", to.display()),
+            hint: Some("nothing is overwritten: move it away".to_owned()),
+        });
+    }
+    let pages = Pages::open(path).map_err(|error| failure::io(path, "read", &error))?;
+    let saved = Found::look(&pages);
+    let saved = fill(to, |connection| rescue::write(connection, &pages, &saved));
+    if saved.is_err() {
+        for file in [to.to_owned(), sync::log_of(to), beside(to, "-shm")] {
+            // best effort: the first error is the one to tell
+            let _ = std::fs::remove_file(file);
+        }
+    }
+    let Saved { runs, rows, lost } = saved?;
+    Ok(Salvaged { runs, rows, lost })
+}
+
+/// Puts the new history `from` in the place of the damaged one, which is renamed to `away`, its log with it.
+///
+/// # Errors
+/// Another process has `path` open, or a file cannot be renamed; the message says what stands where.
+pub fn replace(path: &Path, from: &Path, away: &Path) -> Result<(), StoreError> {
+    unused(path)?;
+    let moved = |from: &Path, to: &Path| match std::fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(|error| failure::io(from, &format!("rename to {}", to.display()), &error)),
+    };
+    if !open::is_absent(away) {
+        let message = format!("{} is there already", away.display());
+        return Err(StoreError { message, hint: Some("nothing is overwritten: move it away".to_owned()) });
+    }
+    moved(path, away)?;
+    moved(&sync::log_of(path), &sync::log_of(away))?;
+    moved(&beside(path, "-shm"), &beside(away, "-shm"))?;
+    std::fs::rename(from, path).map_err(|error| failure::io(from, "rename", &error))
+}
+
+fn fill(
+    to: &Path,
+    work: impl FnOnce(&mut Connection) -> rusqlite::Result<Saved>,
+) -> Result<Saved, StoreError> {
+    let mut connection = open::open(to).map_err(|refused| refused.error)?;
+    let told = |error: rusqlite::Error| failure::explain(to, "write", &error);
+    let saved = work(&mut connection).map_err(told)?;
+    let sound: String =
+        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(told)?;
+    let loose: i64 = connection
+        .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))
+        .map_err(told)?;
+    let counted: (u64, u64) = connection
+        .query_row("SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM rows)", [], |row| {
+            Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
+        })
+        .map_err(told)?;
+    if sound != "ok" || loose > 0 || counted != (saved.runs, saved.rows) {
+        return Err(StoreError {
+            message: format!("the new history {} did not turn out sound: {sound}", to.display()),
+            hint: Some("the damaged one was left as it is; check the disk".to_owned()),
+        });
+    }
+    connection.close().map_err(|(_, error)| told(error))?;
+    Ok(saved)
+}
+
+/// Refuses while another process could still write.
+fn unused(path: &Path) -> Result<(), StoreError> {
+    let holders = holders::of(path);
+    if holders.is_empty() {
+        return Ok(());
+    }
+    let list = holders.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    Err(StoreError {
+        message: format!("process {list} has the run history {} open", path.display()),
+        hint: Some("nothing was changed; end that synthdev first".to_owned()),
+    })
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    PathBuf::from(name)
+}

@@ -1,0 +1,121 @@
+//! A database as numbered pages: the file, and over it what its log holds. Reads only.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::rc::Rc;
+
+use super::log::{Log, USUAL_SIZE, is_page_size, number};
+use crate::adapters::sqlite::sync;
+
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// The pages of a database that may be damaged.
+pub(super) struct Pages {
+    file: Option<File>,
+    log: Log,
+    pub(super) size: usize,
+    /// Pages that there are.
+    pub(super) count: u32,
+    /// Pages that hold nothing any more: what was removed must not come back.
+    free: BTreeSet<u32>,
+    /// What is missing of the whole, for people.
+    pub(super) notes: Vec<String>,
+    last: RefCell<(u32, Rc<Vec<u8>>)>,
+}
+
+impl Pages {
+    /// # Errors
+    /// A file that is there cannot be opened or read.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut file = match File::open(path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let bytes = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|known| known.len()))?;
+        let mut header = [0; 100];
+        let sound = file.as_mut().is_some_and(|file| file.read_exact(&mut header).is_ok())
+            && header.starts_with(MAGIC);
+        let told = match u16::from_be_bytes([header[16], header[17]]) {
+            1 => 65_536,
+            size => usize::from(size),
+        };
+        let told = Some(told).filter(|size| sound && is_page_size(*size));
+        let log = Log::read(&sync::log_of(path), told)?;
+        let size = told.or(log.page_size).unwrap_or(USUAL_SIZE);
+        let in_file = u32::try_from(bytes.div_ceil(size as u64)).unwrap_or(u32::MAX);
+        let in_log = log.pages.keys().copied().max().unwrap_or(0);
+        let last = RefCell::new((0, Rc::default()));
+        let count = in_file.max(in_log);
+        let mut pages = Self { file, log, size, count, free: BTreeSet::new(), notes: Vec::new(), last };
+        pages.look_around(bytes);
+        Ok(pages)
+    }
+
+    /// `None` if it cannot be read; what the file does not hold in full is filled with zeros.
+    pub(super) fn page(&self, number: u32) -> Option<Rc<Vec<u8>>> {
+        if self.last.borrow().0 == number {
+            return Some(Rc::clone(&self.last.borrow().1));
+        }
+        let (file, at) = match self.log.pages.get(&number) {
+            Some(at) => (self.log.file.as_ref()?, *at),
+            None => (self.file.as_ref()?, u64::from(number.checked_sub(1)?) * self.size as u64),
+        };
+        let mut bytes = Vec::with_capacity(self.size);
+        let mut from: &File = file;
+        from.seek(SeekFrom::Start(at)).ok()?;
+        from.take(self.size as u64).read_to_end(&mut bytes).ok()?;
+        bytes.resize(self.size, 0);
+        let page = Rc::new(bytes);
+        *self.last.borrow_mut() = (number, Rc::clone(&page));
+        Some(page)
+    }
+
+    /// Numbers of the pages that may hold rows of ours: all but the first, which has the tables' names.
+    pub(super) fn with_rows(&self) -> impl Iterator<Item = u32> + '_ {
+        (2..=self.count).filter(|number| !self.free.contains(number))
+    }
+
+    fn look_around(&mut self, bytes: u64) {
+        let first = self.page(1);
+        let header = first.as_ref().filter(|page| page.starts_with(MAGIC));
+        if self.log.headless {
+            self.notes.push("the log's beginning is damaged".to_owned());
+        }
+        if self.log.broken > 0 {
+            self.notes.push(format!("{} pages of the log cannot be read", self.log.broken));
+        }
+        let Some(header) = header else {
+            self.notes.push(match bytes {
+                0 => "the file is empty".to_owned(),
+                _ => "the beginning of the file is damaged: runs that were removed may be back".to_owned(),
+            });
+            return;
+        };
+        let whole = number(header, 28);
+        if whole > self.count {
+            self.notes.push(format!("the file ends at page {} of {whole}", self.count));
+        }
+        if !self.find_free(number(header, 32)) {
+            self.notes
+                .push("the list of free pages is damaged: runs that were removed may be back".to_owned());
+        }
+    }
+
+    /// Follows the list of free pages; `false` if it leads nowhere.
+    fn find_free(&mut self, mut trunk: u32) -> bool {
+        while trunk != 0 {
+            let Some(page) = self.page(trunk).filter(|_| trunk <= self.count) else { return false };
+            let held = number(&page, 4) as usize;
+            if held > self.size / 4 - 2 || !self.free.insert(trunk) {
+                return false;
+            }
+            self.free.extend((0..held).map(|at| number(&page, 8 + 4 * at)));
+            trunk = number(&page, 0);
+        }
+        true
+    }
+}

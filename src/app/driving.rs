@@ -1,0 +1,80 @@
+//! Staying with a run to its end: a runtime of its own, signals, leftovers of a script.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+
+use super::reading::of_store;
+use super::wiring::Wired;
+use crate::adapters::providers::scripted::ScriptedModel;
+use crate::cli::headless::{self, FinalReport, Interrupt, Show};
+use crate::domain::ids::RunId;
+use crate::engine::spec::RunSpec;
+use crate::runtime::handle::Handle;
+
+/// Runs a spec to its end on a runtime of its own, with Ctrl+C as cancel.
+pub(super) fn drive(wired: &Wired, spec: RunSpec, show: Show) -> Result<FinalReport> {
+    stay(wired, show, async |handle| handle.start(spec).map_err(of_store))
+}
+
+/// Sets a run going on a runtime of its own and stays with it to its end, with Ctrl+C as cancel.
+pub(super) fn stay(
+    wired: &Wired,
+    show: Show,
+    go: impl AsyncFnOnce(&Handle) -> Result<RunId>,
+) -> Result<FinalReport> {
+    let runtime = runtime()?;
+    let report = runtime.block_on(async {
+        let interrupts = interrupts();
+        let providers = Arc::clone(&wired.providers);
+        let leftovers = move || leftovers(providers.scripted());
+        let events = wired.handle.subscribe(show.events);
+        let run = go(&wired.handle).await?;
+        headless::follow(&wired.handle, run, events, show, interrupts, &leftovers).await
+    });
+    // A snapshot or search that a cancel left behind is not waited for.
+    runtime.shutdown_background();
+    report
+}
+
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+    runtime_of(2)
+}
+
+pub(super) fn runtime_of(threads: usize) -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+        .context("no threads can be started")
+}
+
+/// Ctrl+C, and the signals by which a system ends programs.
+fn interrupts() -> headless::Interrupts {
+    let (to, from) = tokio::sync::mpsc::unbounded_channel();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [
+            (SignalKind::interrupt(), Interrupt::Person),
+            (SignalKind::terminate(), Interrupt::System),
+            (SignalKind::hangup(), Interrupt::System),
+        ];
+        for (kind, who) in kinds {
+            let to = to.clone();
+            if let Ok(mut stream) = signal(kind) {
+                tokio::spawn(async move { while stream.recv().await.is_some() && to.send(who).is_ok() {} });
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() && to.send(Interrupt::Person).is_ok() {}
+    });
+    from
+}
+
+fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {
+    let unused = script.map(ScriptedModel::unused).unwrap_or_default();
+    unused.into_iter().map(|(agent, at)| format!("reply {} of `{agent}` was never used", at + 1)).collect()
+}

@@ -1,0 +1,226 @@
+//! How much of a context one agent sees, with sums up to every item: the part that fits into a view is found without
+//! a look at all that is older, so that a model call costs the same after a hundred thousand messages.
+//!
+//! Owns places and sums; what an entry is to the agent, and how long it is then, the view says.
+
+/// The entries of a log and what only this agent heard, in the order of its views.
+#[derive(Clone, Debug, Default)]
+pub struct Sight {
+    items: Vec<Item>,
+    end: Sums,
+    /// Places of the asides, and of the entries that are pinned by themselves.
+    asides: Vec<usize>,
+    pinned: Vec<usize>,
+    /// Of the thread, asides of all agents: so many have been looked at.
+    heard: usize,
+}
+
+/// One entry, as this agent sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// Said by the agent itself.
+    pub own: bool,
+    /// Characters.
+    pub length: usize,
+    /// Messages of a request.
+    pub messages: usize,
+}
+
+/// Where an item stands in its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spot {
+    Log(usize),
+    /// Position among the asides of all agents.
+    Aside(usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    spot: Spot,
+    shown: Shown,
+    before: Sums,
+}
+
+/// Over a part of the items: of all, and of the asides among them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    all: Size,
+    asides: Size,
+}
+
+/// What a part of a view comes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Size {
+    pub groups: usize,
+    pub length: usize,
+    pub messages: usize,
+}
+
+impl Size {
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            groups: self.groups + other.groups,
+            length: self.length + other.length,
+            messages: self.messages + other.messages,
+        }
+    }
+
+    #[must_use]
+    fn minus(self, other: Self) -> Self {
+        Self {
+            groups: self.groups.saturating_sub(other.groups),
+            length: self.length.saturating_sub(other.length),
+            messages: self.messages.saturating_sub(other.messages),
+        }
+    }
+}
+
+impl From<Shown> for Size {
+    fn from(shown: Shown) -> Self {
+        Self { groups: 1, length: shown.length, messages: shown.messages }
+    }
+}
+
+impl Sight {
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Entries of the log that are known.
+    pub fn entries(&self) -> usize {
+        self.items.len() - self.asides.len()
+    }
+
+    /// Asides of all agents that are known, own or not.
+    pub fn heard(&self) -> usize {
+        self.heard
+    }
+
+    pub fn add_entry(&mut self, shown: Shown, pinned: bool) {
+        if pinned {
+            self.pinned.push(self.items.len());
+        }
+        self.add(Spot::Log(self.entries()), shown);
+    }
+
+    /// The next aside of the thread; `None` for another agent's.
+    pub fn add_aside(&mut self, shown: Option<Shown>) {
+        let at = self.heard;
+        self.heard += 1;
+        if let Some(shown) = shown {
+            let place = self.items.len();
+            self.add(Spot::Aside(at), shown);
+            self.asides.push(place);
+            self.end.asides = self.end.asides.plus(shown.into());
+        }
+    }
+
+    fn add(&mut self, spot: Spot, shown: Shown) {
+        self.items.push(Item { spot, shown, before: self.end });
+        self.end.all = self.end.all.plus(shown.into());
+    }
+
+    /// The item at a place, and how many entries of the log stand before it.
+    pub fn item(&self, place: usize) -> Option<(Spot, Shown, usize)> {
+        let item = self.items.get(place)?;
+        Some((item.spot, item.shown, item.before.entries()))
+    }
+
+    /// The items as views take them: `covered` entries, from the first, are spoken for by a summary; `pin_first`
+    /// entries after those that are pinned are never left out.
+    pub fn range(&self, covered: usize, pin_first: usize) -> Range<'_> {
+        let entry = |place: &usize| matches!(self.items[*place].spot, Spot::Log(_));
+        let free = |place: &usize| entry(place) && self.pinned.binary_search(place).is_err();
+        let mut kept: Vec<usize> = (0..self.items.len()).filter(free).take(pin_first).collect();
+        kept.extend(&self.pinned);
+        kept.sort_unstable();
+        let open = match covered {
+            0 => 0,
+            _ => self.items.partition_point(|item| item.before.entries() < covered),
+        };
+        Range { sight: self, open, kept }
+    }
+
+    fn before(&self, place: usize) -> Sums {
+        self.items.get(place).map_or(self.end, |item| item.before)
+    }
+}
+
+impl Sums {
+    /// Entries of the log.
+    fn entries(self) -> usize {
+        self.all.groups - self.asides.groups
+    }
+}
+
+/// See [`Sight::range`]. An aside is always shown, an entry that a summary speaks for only where it is kept.
+pub struct Range<'a> {
+    sight: &'a Sight,
+    /// Nothing from here on is spoken for by a summary.
+    open: usize,
+    /// Never left out.
+    kept: Vec<usize>,
+}
+
+impl Range<'_> {
+    /// What is never left out.
+    pub fn kept(&self) -> Size {
+        self.sum(&self.kept)
+    }
+
+    pub fn keeps(&self, place: usize) -> bool {
+        self.kept.binary_search(&place).is_ok()
+    }
+
+    /// What may be left out, from a place on.
+    pub fn rest(&self, from: usize) -> Size {
+        let open = from.max(self.open);
+        let kept = self.kept.partition_point(|place| *place < open);
+        let entries =
+            self.sight.end.all.minus(self.sight.before(open).all).minus(self.sum(&self.kept[kept..]));
+        entries.plus(self.sight.before(open).asides.minus(self.sight.before(from).asides))
+    }
+
+    /// The first place from which the rest is no longer than `room`; `most` if there is none before it.
+    pub fn fitting(&self, room: Option<usize>, most: usize) -> usize {
+        let Some(room) = room else { return most };
+        let fits = |from: usize| self.rest(from).length <= room;
+        // a view is short and stands at the end of a long log: the search begins there
+        let (mut low, mut high, mut step) = (most, most, 64);
+        while low > 0 && fits(low) {
+            (low, high) = (low.saturating_sub(step), low);
+            step *= 2;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if fits(middle) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+
+    /// The places that a view shows, in their order, if all that may be left out before `from` is.
+    pub fn shown(&self, from: usize) -> impl Iterator<Item = usize> + use<> {
+        let open = from.max(self.open);
+        let asides = &self.sight.asides;
+        let heard =
+            asides.partition_point(|place| *place < from)..asides.partition_point(|place| *place < open);
+        let mut before: Vec<usize> = self.kept.iter().copied().take_while(|place| *place < open).collect();
+        before.extend(&asides[heard]);
+        before.sort_unstable();
+        before.into_iter().chain(open..self.sight.len())
+    }
+
+    fn sum(&self, places: &[usize]) -> Size {
+        let shown = places.iter().filter_map(|place| self.sight.items.get(*place)).map(|item| item.shown);
+        shown.fold(Size::default(), |sum, shown| sum.plus(shown.into()))
+    }
+}

@@ -1,0 +1,55 @@
+//! Calls that a replay need not make, because their answers are known.
+
+use crate::domain::ids::CallId;
+
+/// Whom a call asks. An answer of the wrong kind is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asks {
+    Script = 1,
+    Model = 2,
+}
+
+/// By the number of the call: who has answered it.
+#[derive(Clone, Debug, Default)]
+pub struct Spared {
+    calls: Vec<u8>,
+}
+
+/// A higher number is damage, and not worth the memory: ten million calls.
+const MOST: u64 = 10_000_000;
+
+impl Spared {
+    pub fn add(&mut self, call: CallId, asks: Asks) {
+        let Some(at) = usize::try_from(call.0).ok().filter(|_| call.0 < MOST) else { return };
+        if self.calls.len() <= at {
+            self.calls.resize(at + 1, 0);
+        }
+        self.calls[at] |= asks as u8;
+    }
+
+    pub fn has(&self, call: CallId, asks: Asks) -> bool {
+        let at = usize::try_from(call.0).ok();
+        at.and_then(|at| self.calls.get(at)).is_some_and(|who| who & asks as u8 != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_spared_by_an_answer_of_its_own_kind() {
+        let mut spared = Spared::default();
+        spared.add(CallId(3), Asks::Script);
+        spared.add(CallId(u64::MAX), Asks::Model);
+        let rows = [
+            (3, Asks::Script, true),
+            (3, Asks::Model, false),
+            (2, Asks::Script, false),
+            (u64::MAX, Asks::Model, false),
+        ];
+        for (call, asks, expected) in rows {
+            assert_eq!(spared.has(CallId(call), asks), expected, "{call} {asks:?}");
+        }
+    }
+}

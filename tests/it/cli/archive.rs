@@ -1,0 +1,260 @@
+//! The history as a whole, from the command line: lists, search, comparison, files that travel, tidying up
+//! (HIST-3, HIST-6 to HIST-8, HIST-11).
+
+mod bundles;
+mod tidy;
+
+use serde_json::{Value, json};
+
+use super::world::{World, workflow};
+
+/// A coder writes a file, a reviewer decides, the summary is the output; some states set data.
+pub(super) fn reviewed() -> World {
+    let world = World::repository();
+    let file = format!("{}/tests/data/seed/coder_reviewer.json", env!("CARGO_MANIFEST_DIR"));
+    std::fs::copy(file, world.project().join("flow.json")).unwrap();
+    review(&world, "make tea", "The kettle is on.");
+    world
+}
+
+/// One more run of it; gives its id.
+pub(super) fn review(world: &World, task: &str, said: &str) -> String {
+    let write =
+        json!([{"name": "write_file", "arguments": {"file_path": "tea.txt", "content": "earl grey"}}]);
+    let decide = |arguments: Value| json!({"tool_calls": [{"name": "review_work", "arguments": arguments}]});
+    let replies = json!({
+        "coder": [{"text": said, "tool_calls": write}, {"text": "Made `it`."}, {"text": "Said so."}],
+        "reviewer": [
+            decide(json!({"improvement_needed": true, "continue_message": "Say so, too."})),
+            decide(json!({"improvement_needed": false, "work_summary": format!("{task}: done")}))
+        ]
+    });
+    world.write_json("replies.json", &json!({"replies": replies}));
+    let base = ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "--yes", "--json"];
+    let report = world.run(&[&base[..], &[task]].concat()).code(0).json();
+    report["run_id"].as_str().unwrap().to_owned()
+}
+
+/// Adds a run that waits for an answer.
+fn ask(world: &World, message: &str) -> String {
+    let ask = json!({"name": "ask", "type": "pause", "kind": "approval", "message": {"text": message},
+                     "transition": [{"target": "stop"}]});
+    let mut flow = workflow(&json!([{"name": "start", "transition": [{"target": "ask"}]}, ask,
+        {"name": "stop", "input": {"expr": "'done'"}}]));
+    flow["workflow_name"] = json!("asking");
+    world.write_json("asking.json", &flow);
+    world.write("none.json", "{\"replies\": {}}");
+    let arguments = ["run", "--workflow-file", "asking.json", "--replies", "none.json", "x", "--json"];
+    world.run(&arguments).code(3).json()["run_id"].as_str().unwrap().to_owned()
+}
+
+pub(super) fn list(world: &World, more: &[&str]) -> Vec<Value> {
+    let listed = world.run(&[&["runs", "list", "--json"], more].concat()).code(0).json();
+    listed.as_array().unwrap().clone()
+}
+
+#[test]
+fn lists_are_narrowed_by_every_filter() {
+    let world = World::new();
+    world.talk(&json!([{"text": "Hi."}]));
+    world.run_talk(&["--json"]).code(0);
+    world.talk(&json!([{"error": {"kind": "auth", "message": "no"}}]));
+    world.run_talk(&["--json"]).code(1);
+    ask(&world, "Shall I?");
+    let elsewhere = world.root().join("tmp").display().to_string();
+    let (completed, failed, paused) = (&["completed"][..], &["failed"][..], &["paused"][..]);
+    let rows: [(&[&str], &[&str]); 25] = [
+        (&[], &["paused", "failed", "completed"]),
+        (&["--limit", "1"], paused),
+        (&["--limit", "0"], &["paused", "failed", "completed"]),
+        (&["--workflow", "asking"], paused),
+        (&["--workflow", "nothing"], &[]),
+        (&["--status", "failed"], failed),
+        (&["--status", "failed", "--status", "COMPLETED"], &["failed", "completed"]),
+        (&["--status", "running"], &[]),
+        (&["--since", "1h"], &["paused", "failed", "completed"]),
+        (&["--since", "2020-01-01"], &["paused", "failed", "completed"]),
+        (&["--since", "2099-01-01T00:00"], &[]),
+        (&["--until", "1h"], &[]),
+        (&["--until", "2099-01-01"], &["paused", "failed", "completed"]),
+        (&["--since", "2h", "--until", "0m", "--status", "paused"], paused),
+        (&["--min-cost", "0"], &["paused", "failed", "completed"]),
+        (&["--min-cost", "0.01"], &[]),
+        (&["--max-cost", "0"], &["paused", "failed", "completed"]),
+        (&["--min-cost", "0", "--max-cost", "5"], &["paused", "failed", "completed"]),
+        (&["--here"], &["paused", "failed", "completed"]),
+        (&["--here", "--status", "completed"], completed),
+        (&["--matching", "HELLO"], &["failed", "completed"]),
+        (&["--matching", "ask"], paused),
+        (&["--matching", "%"], &[]),
+        (&["--matching", "hello", "--status", "failed"], failed),
+        (&["--tree"], &["paused", "failed", "completed"]),
+    ];
+    for (arguments, expected) in rows {
+        let found = list(&world, arguments);
+        let statuses: Vec<&str> = found.iter().map(|run| run["status"].as_str().unwrap()).collect();
+        assert_eq!(statuses, expected, "{arguments:?}");
+    }
+    let there = world.run(&["-C", &elsewhere, "runs", "list", "--here"]).code(0);
+    assert_eq!(there.out, "no runs match\n");
+}
+
+#[test]
+fn filters_that_mean_nothing_are_refused() {
+    let world = World::new();
+    for (arguments, part) in [
+        (&["--status", "done"][..], "one of running, paused, completed"),
+        (&["--status", "x\u{1b}[2J"], "␛[2J"),
+        (&["--since", "yesterday"], "--since: `yesterday` is no time"),
+        (&["--until", "7x"], "an age (7d, 12h, 30m)"),
+        (&["--since", "1h", "--until", "2h"], "later than --until"),
+        (&["--min-cost=-1"], "--min-cost"),
+        (&["--min-cost", "NaN"], "--min-cost"),
+        (&["--max-cost", "inf"], "--max-cost"),
+        (&["--min-cost", "2", "--max-cost", "1"], "above --max-cost"),
+        (&["--limit=-1"], "--limit"),
+        (&["--limit", "many"], "--limit"),
+    ] {
+        let refused = world.run(&[&["runs", "list"], arguments].concat()).code(2);
+        assert!(
+            refused.err.contains(part) && !refused.err.contains('\u{1b}'),
+            "{arguments:?}: {}",
+            refused.err
+        );
+        assert_eq!(refused.out, "");
+    }
+}
+
+#[test]
+fn a_list_stays_in_eighty_columns_and_says_what_is_waited_for() {
+    let world = World::new();
+    world.write_json("talk.json", &super::world::talk());
+    world.write_json("replies.json", &json!({"replies": {"coder": [{"text": "Hi."}]}}));
+    let base = ["run", "--workflow-file", "talk.json", "--replies", "replies.json"];
+    for input in ["日本語の長い入力".repeat(9), "\u{1b}[2Jx\u{202e}y ".repeat(9), "short".to_owned()]
+    {
+        world.run(&[&base[..], &[&input]].concat()).code(0);
+    }
+    ask(&world, &"Shall all of this be done today? ".repeat(9));
+    for arguments in [&["runs", "list"][..], &["runs", "list", "--tree"]] {
+        let listed = world.run(arguments).code(0).out;
+        assert_eq!(listed.lines().count(), 5, "{listed}");
+        for line in listed.lines() {
+            assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
+            assert!(!line.chars().any(|c| c.is_control() || c == '\u{202e}'), "{line}");
+        }
+        for part in
+            ["waits for approval in ask: Shall all", "paused", "completed", "$0.0000", "talk", "short"]
+        {
+            assert!(listed.contains(part), "no `{part}` in\n{listed}");
+        }
+    }
+    let paused = &list(&world, &[])[0];
+    assert_eq!((&paused["pauses"][0]["state"], &paused["path"]), (&json!("ask"), &json!(["start", "ask"])));
+}
+
+#[test]
+fn words_are_found_wherever_they_were_said() {
+    let world = reviewed();
+    let run = list(&world, &[])[0]["id"].as_str().unwrap().to_owned();
+    let other = review(&world, "make coffee", "The pot is on.");
+    let search = |arguments: &[&str]| {
+        let found = world.run(&[&["runs", "search", "--json"], arguments].concat()).code(0).json();
+        found.as_array().unwrap().clone()
+    };
+    let rows: [(&[&str], &str, &str, usize); 12] = [
+        (&["kettle"], "message", "kettle is on", 1),
+        (&["KETT"], "message", "kettle", 1),
+        (&["earl"], "tool_call", "write_file", 2),
+        (&["\"earl grey\"", "--run", &run], "tool_call", "earl grey", 1),
+        (&["coffee", "--limit", "1"], "variable", "coffee", 1),
+        (&["perform", "following", "tea"], "variable", "Perform following task: make tea", 1),
+        (&["tea.txt", "--run", &other, "--limit", "1"], "tool_result", "tea.txt", 1),
+        (&["improvement_needed", "coffee"], "tool_call", "make coffee: done", 1),
+        (&["make", "tea"], "variable", "", 0),
+        (&["kettle", "--workflow", "coder_reviewer"], "message", "kettle", 1),
+        (&["kettle", "--workflow", "talk"], "", "", 0),
+        (&["samovar"], "", "", 0),
+    ];
+    for (arguments, kind, part, count) in rows {
+        let found = search(arguments);
+        if part.is_empty() && !kind.is_empty() {
+            assert!(found.iter().any(|hit| hit["kind"] == "input" && hit["row"] == 0), "{found:?}");
+            continue;
+        }
+        assert_eq!(found.len(), count, "{arguments:?}: {found:?}");
+        for hit in &found {
+            assert_eq!(hit["kind"], kind, "{arguments:?}");
+            let snippet = hit["snippet"].as_str().unwrap();
+            assert!(snippet.contains(part) && snippet.chars().count() <= 76, "{arguments:?}: {snippet}");
+            let chars: Vec<char> = snippet.chars().collect();
+            let mark = |at: usize| usize::try_from(hit["marks"][0][at].as_u64().unwrap()).unwrap();
+            let first: String = chars[mark(0)..mark(1)].iter().collect();
+            let wanted = arguments.iter().any(|word| {
+                word.to_lowercase().contains(&first.to_lowercase())
+                    || first.to_lowercase().starts_with(&word.to_lowercase())
+            });
+            assert!(wanted, "{arguments:?}: `{first}` is marked in {snippet}");
+        }
+    }
+    let shown = world.run(&["runs", "search", "kettle"]).code(0).out;
+    assert!(shown.contains(&run) && shown.contains("coder_reviewer") && shown.contains("message"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "no colours where nobody looks: {shown}");
+    assert_eq!(world.run(&["runs", "search", "samovar"]).code(0).out, "nothing found\n");
+    for (arguments, part) in [
+        (&["\"\" --"][..], "name a word"),
+        (&[], "name a word"),
+        (&["x", "--run", "nowhere"], "there is no run `nowhere`"),
+        (&["x", "--limit=-1"], "--limit"),
+    ] {
+        let refused = world.run(&[&["runs", "search"], arguments].concat()).code(2);
+        assert!(refused.err.contains(part), "{arguments:?}: {}", refused.err);
+    }
+}
+
+#[test]
+fn two_runs_are_compared() {
+    let world = reviewed();
+    let first = list(&world, &[])[0]["id"].as_str().unwrap().to_owned();
+    let same = review(&world, "make tea", "The kettle is on.");
+    let flow = world.read("flow.json").replace("provide continue_message", "say kindly");
+    world.write("flow.json", &flow);
+    let write = json!({"replies": {"coder": [{"text": "Done."}], "reviewer": [{"tool_calls":
+        [{"name": "review_work", "arguments": {"improvement_needed": false, "work_summary": "fine"}}]}]}});
+    world.write_json("replies.json", &write);
+    let base =
+        ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "--yes", "--json", "make cake"];
+    let other = world.run(&base).code(0).json()["run_id"].as_str().unwrap().to_owned();
+
+    let equal = world.run(&["runs", "diff", &first, &same]).code(0).out;
+    for part in [
+        "definition   the same",
+        "inputs       the same",
+        "path         the same (6)",
+        "decisions    the same (2)",
+        "output       the same",
+    ] {
+        assert!(equal.contains(part), "no `{part}` in\n{equal}");
+    }
+    let shown = world.run(&["runs", "diff", &first, &other]).code(0).out;
+    for part in [
+        "`action.script` of state `start` changed",
+        "input task_to_do",
+        "- \"make tea\"",
+        "+ \"make cake\"",
+        "- code\n- review\n",
+        "+ \"fine\"",
+        "steps      ≠ 6",
+    ] {
+        assert!(shown.contains(part), "no `{part}` in\n{shown}");
+    }
+    let both = world.run(&["runs", "diff", &first, &other, "--json"]).code(0).json();
+    assert_eq!((&both["definition"]["same"], &both["same_output"]), (&json!(false), &json!(false)));
+    assert_eq!((&both["first"]["steps"], &both["second"]["steps"]), (&json!(6), &json!(4)));
+    let only: Vec<&Value> =
+        both["path"].as_array().unwrap().iter().filter(|step| step["of"] != "both").collect();
+    assert_eq!(only.len(), 2, "{both}");
+    assert_eq!(both["inputs"], json!([{"name": "task_to_do", "first": "make tea", "second": "make cake"}]));
+    let refused = world.run(&["runs", "diff", &first, "nowhere"]).code(2);
+    assert!(refused.err.contains("nowhere"), "{}", refused.err);
+}

@@ -1,0 +1,262 @@
+//! One run from its start over kills and resumptions to its end, with the person who is asked in between.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use synthdev::adapters::sqlite::SqliteStore;
+use synthdev::domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev::ports::run_store::RunStore;
+
+use super::super::cli::world::World;
+use super::super::support::model_server::{Desk, ModelServer};
+use super::moment::{self, Moment, Seen, Trigger};
+use super::scene;
+
+/// A run that needs more processes than this never ends.
+const MOST_PROCESSES: usize = 40;
+/// A hang is a failure; nothing takes this long otherwise.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often is looked whether it is time to kill.
+const GLANCE: Duration = Duration::from_micros(300);
+
+pub(super) struct Session {
+    pub(super) world: World,
+    pub(super) trigger: Arc<Trigger>,
+    pub(super) server: ModelServer,
+    /// The run works in a worktree of its own, which is merged at the end.
+    pub(super) isolated: bool,
+    /// How long processes ran.
+    pub(super) running: Duration,
+    pub(super) processes: usize,
+    pub(super) kills: usize,
+    pub(super) resumes: usize,
+    /// Commands that the person said were done, and were to be repeated.
+    pub(super) done: usize,
+    pub(super) repeated: usize,
+    /// How often several answers were waited for at once.
+    pub(super) several: usize,
+    /// Answers of the model that stood in the journal after a kill, with the number of requests by then.
+    pub(super) replied: BTreeMap<String, usize>,
+    /// What to kill at next, last first.
+    moments: Vec<Moment>,
+}
+
+/// How one process ended.
+struct Ended {
+    killed: bool,
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Session {
+    /// `moments` in the order in which they are waited for.
+    pub(super) fn new(runtime: &tokio::runtime::Handle, mut moments: Vec<Moment>, isolated: bool) -> Self {
+        moments.reverse();
+        let mut world = scene::world();
+        let trigger = Arc::new(Trigger::new(world.root(), world.data().join("runs.sqlite")));
+        let server = runtime.block_on(ModelServer::start_with(Arc::clone(&trigger) as Arc<dyn Desk>));
+        scene::configure(&mut world, &server.base_url);
+        Self {
+            world,
+            trigger,
+            server,
+            isolated,
+            running: Duration::ZERO,
+            processes: 0,
+            kills: 0,
+            resumes: 0,
+            done: 0,
+            repeated: 0,
+            several: 0,
+            replied: BTreeMap::new(),
+            moments,
+        }
+    }
+
+    /// Through all kills to the end; the final object of the run.
+    pub(super) fn play(&mut self) -> Value {
+        let report = self.go_on(self.start());
+        if self.isolated {
+            self.bring_home(report["run_id"].as_str().unwrap());
+        }
+        report
+    }
+
+    /// Into a project that nobody has touched.
+    fn bring_home(&self, run: &str) {
+        self.world.git(&["diff", "--quiet", "HEAD"]);
+        self.world.run(&["runs", "merge", run, "--yes"]).code(0);
+    }
+
+    /// To the first kill, which comes after the run was recorded.
+    pub(super) fn begin(&mut self) -> RunSummary {
+        let ended = self.process(&self.start());
+        assert!(ended.killed, "{}{}", ended.out, ended.err);
+        self.found_after_kill().unwrap()
+    }
+
+    /// From there to the end.
+    pub(super) fn resume(&mut self, run: &RunSummary) -> Value {
+        self.go_on(resume(run.id.as_str(), &[]))
+    }
+
+    fn go_on(&mut self, mut next: Vec<String>) -> Value {
+        loop {
+            assert!(self.processes < MOST_PROCESSES, "the run never ends; last started: {next:?}");
+            let ended = self.process(&next);
+            if ended.killed {
+                next = match self.found_after_kill() {
+                    // killed between the last row and the report
+                    Some(run) if run.progress.status == RunStatus::Completed => return report_of(&run),
+                    Some(run) => resume(run.id.as_str(), &[]),
+                    // killed before there was a run
+                    None => self.start(),
+                };
+                continue;
+            }
+            let report: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| {
+                panic!("{next:?}: {error}: {:?}\n{}\n{}", ended.code, ended.out, ended.err)
+            });
+            match ended.code {
+                Some(0) => return report,
+                Some(3) => next = self.answer(&report),
+                code => panic!("{next:?} ended with {code:?}:\n{report:#}\n{}", ended.err),
+            }
+        }
+    }
+
+    fn start(&self) -> Vec<String> {
+        let mut words = vec!["run", "--workflow-file", scene::WORKFLOW, "go", "--yes", "--json"];
+        words.extend(self.isolated.then_some("--isolate"));
+        words.into_iter().map(str::to_owned).collect()
+    }
+
+    /// One process to its end or its kill, and whatever it had started.
+    fn process(&mut self, arguments: &[String]) -> Ended {
+        if let Some(moment) = self.moments.pop_if(|_| !self.trigger.is_armed()) {
+            // of later moments of time, only what is left counts
+            let moment = if let (Moment::After(time), true) = (moment, self.kills > 0) {
+                Moment::After(self.running + time)
+            } else {
+                moment
+            };
+            self.trigger.arm(moment);
+        }
+        self.processes += 1;
+        self.resumes += usize::from(arguments[0] == "resume");
+        let errors = self.world.root().join("errors");
+        let mut command = Command::new("sh");
+        self.world.isolate(&mut command);
+        // every process below inherits the ninth stream, so that the end of the output is the end of all of them
+        command.args(["-c", r#"exec "$0" "$@" 9>&1"#, env!("CARGO_BIN_EXE_synthdev")]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&errors).unwrap());
+        let since = Instant::now();
+        let mut child = command.spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let (to, all_gone) = channel();
+        thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stdout.read_to_string(&mut text);
+            let _ = to.send(text);
+        });
+        let child = Arc::new(Mutex::new(child));
+        self.trigger.watch(Arc::clone(&child));
+        let status = loop {
+            if let Some(status) = child.lock().unwrap().try_wait().unwrap() {
+                break status;
+            }
+            assert!(since.elapsed() < PATIENCE, "{arguments:?} hangs");
+            self.trigger.look(self.running, since);
+            thread::sleep(GLANCE);
+        };
+        self.running += since.elapsed();
+        let out = all_gone.recv_timeout(PATIENCE).expect("something outlives the program that started it");
+        let acknowledged = self.trigger.acknowledged();
+        let killed = acknowledged.is_some();
+        self.check_rows(&acknowledged.unwrap_or_default());
+        if killed {
+            self.kills += 1;
+        }
+        self.trigger.release();
+        Ended { killed, code: status.code(), out, err: fs::read_to_string(&errors).unwrap() }
+    }
+
+    /// What was read before the kill is still there; answers of the model that are there are remembered.
+    fn check_rows(&mut self, acknowledged: &[Seen]) {
+        let now = moment::rows(&self.trigger.database);
+        assert!(now.starts_with(acknowledged), "rows were lost:\n{acknowledged:#?}\nnow:\n{now:#?}");
+        let asked = self.trigger.marks().len();
+        let replies =
+            now.iter().filter(|row| row.kind == "input" && row.body.contains("\"input\":\"replied\""));
+        for row in replies {
+            let mark = scene::mark_in(&row.body).unwrap_or_else(|| panic!("whose reply? {}", row.body));
+            self.replied.entry(mark).or_insert(asked);
+        }
+    }
+
+    /// The run, if the process lived long enough to begin one. Lists say what became of it.
+    fn found_after_kill(&self) -> Option<RunSummary> {
+        let mut listed = SqliteStore::at(self.trigger.database.clone()).list(&RunQuery::newest(0)).unwrap();
+        let run = listed.pop()?;
+        assert!(listed.is_empty(), "one run, and {listed:#?}");
+        let over = matches!(run.progress.status, RunStatus::Paused | RunStatus::Completed);
+        assert!(
+            run.progress.status == RunStatus::Interrupted || over,
+            "a killed run is {:?}",
+            run.progress.status
+        );
+        if self.kills == 1 {
+            let told = self.world.run(&["runs", "list", "--json"]).code(0).json();
+            assert_eq!(told[0]["status"], run.progress.status.as_str());
+        }
+        Some(run)
+    }
+
+    /// What the person says to the first question of several.
+    fn answer(&mut self, report: &Value) -> Vec<String> {
+        let run = report["run_id"].as_str().unwrap_or_else(|| panic!("{report:#}"));
+        let pauses = report["pauses"].as_array().unwrap_or_else(|| panic!("{report:#}"));
+        self.several += usize::from(pauses.len() > 1);
+        let pause = pauses.first().unwrap_or_else(|| panic!("paused for nothing: {report:#}"));
+        let results = match pause["reason"].as_str().unwrap() {
+            "input" => scene::ANSWER.to_owned(),
+            "uncertain_effect" => self.look_and_decide(pause).to_string(),
+            other => panic!("paused for {other}: {report:#}"),
+        };
+        resume(run, &["--state", pause["state"].as_str().unwrap(), "--results", &results])
+    }
+
+    fn look_and_decide(&mut self, pause: &Value) -> Value {
+        let number = scene::number_in(pause["message"].as_str().unwrap());
+        let effects = fs::read_to_string(self.world.root().join("effects")).unwrap();
+        if !effects.lines().any(|line| line == number.to_string()) {
+            self.repeated += 1;
+            return json!({"decision": "repeat"});
+        }
+        self.done += 1;
+        let said = scene::said_by(number);
+        let shell =
+            json!({"exit_code": 0, "stdout": said, "stderr": "", "timed_out": false, "duration_ms": 1});
+        let of_an_agent = pause["message"].as_str().unwrap().contains("execute_terminal");
+        json!({"decision": "done", "result": if of_an_agent { Value::from(said) } else { shell }})
+    }
+}
+
+/// What the program would have printed, had it lived.
+fn report_of(run: &RunSummary) -> Value {
+    let progress = &run.progress;
+    json!({"run_id": run.id, "output": progress.output, "path": progress.path, "snapshot": progress.snapshot,
+        "usage": progress.usage, "warnings": []})
+}
+
+fn resume(run: &str, more: &[&str]) -> Vec<String> {
+    [&["resume", run, "--yes", "--json"], more].concat().iter().map(|&word| word.to_owned()).collect()
+}

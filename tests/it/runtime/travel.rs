@@ -1,0 +1,278 @@
+//! Steps of recorded runs are gone back to, in place and as forks: the files are those of that moment, byte for byte,
+//! and the same replies lead to the same events, with the same words and data shown to models and scripts on the way.
+
+mod recorded;
+mod stage;
+mod watched;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+use synthdev::domain::ids::RunId;
+use synthdev::domain::journal::RunStatus;
+use synthdev::engine::event::RunEvent;
+use synthdev::ports::run_store::StoreError;
+use synthdev::runtime::travel::{Changes, StepPlace, Verdict};
+
+use self::recorded::Recorded;
+use self::stage::{Stage, program};
+use self::watched::Tree;
+
+/// Restored steps of each recorded run; four runs.
+const TIMES: usize = 50;
+/// One of so many goes on to its end; all of them with `SYNTHDEV_SLOW_TESTS` set.
+const GO_ON: usize = 3;
+
+/// A run as it was the first time.
+struct Original {
+    run: RunId,
+    steps: Vec<StepPlace>,
+    events: Vec<Value>,
+    trees: Vec<Tree>,
+    /// How many tools had run when each step began, or when its fork did.
+    tools: Vec<usize>,
+    models_saw: Vec<Value>,
+    scripts_saw: Vec<Value>,
+    output: Option<Value>,
+}
+
+impl Original {
+    async fn record(stage: &mut Stage, recorded: &Recorded) -> Self {
+        let run = stage.record(program(&recorded.workflows)).await;
+        let (steps, record) = (stage.handle.steps(&run).unwrap(), stage.handle.run(run.as_str()).unwrap());
+        Self {
+            tools: tools(record.events.iter().map(|(_, event)| event)),
+            events: events(stage, &run),
+            output: record.summary.progress.output,
+            trees: stage.trees.lock().unwrap().clone(),
+            models_saw: stage.models_saw.take(),
+            scripts_saw: stage.scripts_saw.take(),
+            run,
+            steps,
+        }
+    }
+
+    fn files_of(&self, step: &StepPlace) -> &Tree {
+        &self.trees[self.tools[step.step as usize - 1]]
+    }
+}
+
+fn tools<'a>(events: impl Iterator<Item = &'a RunEvent>) -> Vec<usize> {
+    let (mut done, mut forked, mut all) = (0, None, Vec::new());
+    for event in events {
+        match event {
+            RunEvent::ToolFinished { .. } => done += 1,
+            RunEvent::Forked { .. } => forked = Some(done),
+            RunEvent::Joined { .. } => forked = None,
+            RunEvent::StateEntered { .. } => all.push(forked.unwrap_or(done)),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// What a run tells, without ids, times, money (what was paid stays paid) and snapshots, which are taken beside it.
+fn events(stage: &Stage, run: &RunId) -> Vec<Value> {
+    let told = stage.handle.run(run.as_str()).unwrap().events;
+    let mut all: Vec<Value> = told.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect();
+    all.retain(|event| {
+        let beside = ["returned", "resumed", "snapshot_taken", "snapshot_failed"];
+        !beside.iter().any(|name| event["event"] == *name)
+    });
+    for event in &mut all {
+        let fields = event.as_object_mut().unwrap();
+        for name in ["call", "duration_ms", "summary", "usage", "cost_usd", "snapshot"] {
+            fields.remove(name);
+        }
+    }
+    all
+}
+
+/// Branches do not wait for each other: the same things happen, in any order.
+fn sorted(mut values: Vec<Value>) -> Vec<Value> {
+    for value in &mut values {
+        if let Some(path) = value.get_mut("path").and_then(Value::as_array_mut) {
+            path.sort_by_key(Value::to_string);
+        }
+    }
+    values.sort_by_key(Value::to_string);
+    values
+}
+
+#[track_caller]
+fn same(now: &[Value], then: &[Value], what: &str) {
+    let first = (0..now.len().max(then.len())).find(|at| now.get(*at) != then.get(*at));
+    if let Some(at) = first {
+        let shown = |all: &[Value]| all.get(at).map(Value::to_string);
+        panic!("{what}: at {at} of {}:\nnow  {:?}\nthen {:?}", then.len(), shown(now), shown(then));
+    }
+}
+
+/// The last of them, as many as there are of the others.
+fn rest(all: &[Value], part: &[Value]) -> Vec<Value> {
+    all[all.len().saturating_sub(part.len())..].to_vec()
+}
+
+/// Small and repeatable.
+struct Luck(u64);
+
+impl Luck {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+/// Somebody works in the project between two journeys.
+fn meddle(stage: &Stage, luck: &mut Luck) -> String {
+    let project = stage.project();
+    let names: Vec<String> = stage.tree().into_keys().collect();
+    for _ in 0..=luck.below(4) {
+        let path = project.join(&names[luck.below(names.len())]);
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|about| about.is_file());
+        match luck.below(5) {
+            0 => drop(fs::remove_file(&path)),
+            1 if is_file => fs::write(&path, format!("meddled {}", luck.below(1_000))).unwrap(),
+            2 if is_file => fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap(),
+            3 if is_file => {
+                fs::remove_file(&path).unwrap();
+                std::os::unix::fs::symlink("nowhere", &path).unwrap();
+            }
+            _ => {
+                let new = project.join(format!("new-{}/deep", luck.below(5)));
+                fs::create_dir_all(&new).unwrap();
+                fs::write(new.join("file.txt"), "new").unwrap();
+            }
+        }
+    }
+    let ignored = format!("ignored {}", luck.below(1_000));
+    fs::write(project.join("ignored.log"), &ignored).unwrap();
+    ignored
+}
+
+/// Goes to a step with its files, in place or as a fork, and looks around.
+fn go_to(stage: &Stage, original: &Original, step: &StepPlace, fork: bool, luck: &mut Luck) -> RunId {
+    let (index, ignored) = (stage.index(), meddle(stage, luck));
+    let snapshot = step.files.clone().unwrap();
+    let store = &stage.handle.ports().snapshots;
+    let restore = || {
+        store
+            .restore(&snapshot)
+            .map(|_| ())
+            .map_err(|error| StoreError { message: error.message, hint: None })
+    };
+    let changes = Changes { files: Some(snapshot.clone()), ..Changes::default() };
+    let run = if fork {
+        stage.handle.fork(&original.run, step.step, changes, restore).unwrap()
+    } else {
+        stage.handle.rewind(&original.run, step.step, changes, restore).unwrap();
+        original.run.clone()
+    };
+    assert_eq!(&stage.tree(), original.files_of(step), "files of step {} ({})", step.step, step.state);
+    assert_eq!(stage.index(), index, "the user's index");
+    assert_eq!(fs::read_to_string(stage.project().join("ignored.log")).unwrap(), ignored);
+    run
+}
+
+impl Stage {
+    /// It waits before the step, with the data of then.
+    fn stands(&self, run: &RunId, step: &StepPlace) {
+        let record = self.handle.run(run.as_str()).unwrap();
+        let origin = record.summary.origin.unwrap().run;
+        assert_eq!(record.summary.progress.status, RunStatus::Paused);
+        let data = |run| self.handle.data_before(run, step.step).unwrap();
+        assert_eq!(data(run), data(&origin));
+        assert_eq!(
+            self.handle.steps(run).unwrap().last().map(|last| (last.step, last.visit)),
+            Some((step.step, 0))
+        );
+    }
+}
+
+/// `unordered`: branches go on beside each other.
+async fn travel(recorded: Recorded, seed: u64, unordered: bool) {
+    let mut stage = Stage::new(&recorded.replies);
+    let original = Original::record(&mut stage, &recorded).await;
+    let every = std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some();
+    let mut luck = Luck(seed);
+    for time in 0..TIMES {
+        let step = &original.steps[luck.below(original.steps.len())];
+        let on = every || time % GO_ON == 0;
+        // the files of what a branch had done by then do not come back, so it goes on elsewhere
+        let fork = step.within.is_some() || !on || luck.below(2) == 0;
+        let run = go_to(&stage, &original, step, fork, &mut luck);
+        let what = format!("seed {seed}, time {time}: step {} ({}), fork: {fork}", step.step, step.state);
+        if !on {
+            stage.stands(&run, step);
+            continue;
+        }
+        stage.go_on(&run).await;
+        let (models, scripts) = (stage.models_saw.take(), stage.scripts_saw.take());
+        let now = events(&stage, &run);
+        let saw = [(&models, &original.models_saw), (&scripts, &original.scripts_saw)];
+        if unordered {
+            same(&sorted(now), &sorted(original.events.clone()), &what);
+            for (now, then) in saw {
+                if step.within.is_none() {
+                    same(&sorted(now.clone()), &sorted(rest(then, now)), &what);
+                } else {
+                    assert!(now.iter().all(|one| then.contains(one)), "{what}: {now:#?}");
+                }
+            }
+        } else {
+            same(&now, &original.events, &what);
+            saw.iter().for_each(|(now, then)| same(now, &rest(then, now), &what));
+        }
+        let record = stage.handle.run(run.as_str()).unwrap();
+        assert_eq!(record.summary.progress.output, original.output, "{what}");
+        assert!(matches!(stage.handle.verify(&run), Ok(Verdict::Same { .. })), "{what}");
+        if step.within.is_none() {
+            assert_eq!(&stage.tree(), original.trees.last().unwrap(), "{what}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_step_of_a_linear_run() {
+    travel(recorded::linear(), 1, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_step_of_a_loop() {
+    travel(recorded::looping(), 2, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_step_of_children() {
+    travel(recorded::nested(), 3, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_step_around_and_inside_of_branches() {
+    travel(recorded::parallel(), 4, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_that_do_not_come_back_leave_everything_as_it_was() {
+    let recorded = recorded::linear();
+    let mut stage = Stage::new(&recorded.replies);
+    let original = Original::record(&mut stage, &recorded).await;
+    let full = || Err(StoreError { message: "the disk is full".into(), hint: None });
+    let changes = || Changes { files: original.steps[2].files.clone(), ..Changes::default() };
+    let before = (stage.handle.runs(0).unwrap(), stage.handle.run(original.run.as_str()).unwrap().events);
+    let refused = stage.handle.rewind(&original.run, 3, changes(), full).unwrap_err();
+    assert_eq!(refused.message, "the disk is full");
+    stage.handle.fork(&original.run, 3, changes(), full).unwrap_err();
+    // nor is anything brought back for what cannot be
+    let never = || -> Result<(), StoreError> { panic!("files were brought back") };
+    stage.handle.rewind(&original.run, 99, changes(), never).unwrap_err();
+    let nothing = program(&[serde_json::json!({"workflow_name": "empty", "states": [
+        {"name": "start", "transition": [{"target": "stop"}]}, {"name": "stop"}]})]);
+    let other = Changes { program: Some(nothing), ..changes() };
+    stage.handle.fork(&original.run, 3, other, never).unwrap_err();
+    let after = (stage.handle.runs(0).unwrap(), stage.handle.run(original.run.as_str()).unwrap().events);
+    assert_eq!(before, after);
+    assert_eq!(after.0[0].progress.status, RunStatus::Completed);
+    stage.handle.rewind(&original.run, 3, changes(), || Ok(())).unwrap();
+}

@@ -1,0 +1,176 @@
+//! A project under git, a runtime with all its real parts, and one run that was recorded in it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Map, Value, json};
+use synthdev::adapters::git::GitSnapshots;
+use synthdev::adapters::javascript::Host;
+use synthdev::adapters::project_lock::FileLock;
+use synthdev::adapters::providers::scripted::ScriptedModel;
+use synthdev::adapters::sqlite::SqliteStore;
+use synthdev::adapters::system::{SystemClock, SystemIds};
+use synthdev::app::wiring;
+use synthdev::config::catalog::{Catalog, Sources};
+use synthdev::config::settings::layers::Overrides;
+use synthdev::config::source::SourceFile;
+use synthdev::domain::approval::ApprovalPolicy;
+use synthdev::domain::ids::RunId;
+use synthdev::domain::journal::RunStatus;
+use synthdev::domain::place::Layer;
+use synthdev::domain::workflow::Program;
+use synthdev::engine::event::{Published, RunEvent};
+use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::runtime::handle::{Handle, Options, Ports};
+use synthdev::runtime::resume::Going;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::watched::{Model, Scripts, Shown, Tools, Tree, tree};
+use crate::runtime::PATIENCE;
+
+const SETTINGS: &str = include_str!("../../../../config/settings.json");
+const MODELS: &str = include_str!("../../../../config/models.json");
+const SHARED: &str = include_str!("../../../data/conformance/shared.json");
+
+pub struct Stage {
+    directory: tempfile::TempDir,
+    pub handle: Handle,
+    events: UnboundedReceiver<Published>,
+    model: Arc<Model>,
+    pub models_saw: Shown,
+    pub scripts_saw: Shown,
+    pub trees: Arc<Mutex<Vec<Tree>>>,
+}
+
+/// The first workflow with those that it calls.
+pub fn program(workflows: &[Value]) -> Program {
+    let built_in = |name: &str, text: &str| SourceFile::new(Layer::BuiltIn, name, text);
+    let roles = serde_json::from_str::<Value>(SHARED).unwrap()["roles"].to_string();
+    let files = workflows.iter().enumerate().map(|(at, one)| {
+        SourceFile::new(Layer::Project, format!("w{at}.json"), serde_json::to_string_pretty(one).unwrap())
+    });
+    let mut command_line = Overrides::default();
+    for level in ["base", "smart", "fast"] {
+        command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
+    }
+    let sources = Sources {
+        settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
+        models: vec![built_in("built-in:config/models.json", MODELS)],
+        roles: vec![SourceFile::new(Layer::Project, "roles.json", roles)],
+        workflows: files.collect(),
+        command_line,
+        ..Sources::default()
+    };
+    let catalog = Catalog::load(sources, wiring::specs(Path::new("/")));
+    let name = workflows[0]["workflow_name"].as_str().unwrap();
+    catalog.program(name).unwrap_or_else(|found| panic!("{found:#?}"))
+}
+
+impl Stage {
+    /// Tracked, staged, untracked and ignored files, one that is executable, one that is a link.
+    pub fn new(replies: &Value) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (project, data) = (directory.path().join("project"), directory.path().join("data"));
+        for path in [&project.join("src"), &data] {
+            fs::create_dir_all(path).unwrap();
+        }
+        let project = fs::canonicalize(project).unwrap();
+        let put = |name: &str, text: &str| fs::write(project.join(name), text).unwrap();
+        put(".gitignore", "*.log\n");
+        put("src/tracked.txt", "one\ntwo\nthree\n");
+        put("src/tool.sh", "true\n");
+        fs::set_permissions(project.join("src/tool.sh"), PermissionsExt::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink("src/tracked.txt", project.join("link")).unwrap();
+        git(&project, &["init", "-q", "-b", "main"]);
+        git(&project, &["add", "."]);
+        git(&project, &["commit", "-q", "-m", "first"]);
+        put("staged.txt", "staged\n");
+        git(&project, &["add", "staged.txt"]);
+        put("staged.txt", "staged, then changed\n");
+        put("untracked.txt", "untracked\n");
+        put("ignored.log", "ignored\n");
+
+        let (models_saw, scripts_saw) = (Shown::default(), Shown::default());
+        let script = ScriptedModel::from_value(&json!({"replies": replies})).unwrap();
+        let model = Arc::new(Model { script, shown: models_saw.clone() });
+        let tools = Tools::of(&project);
+        let trees = Arc::clone(&tools.trees);
+        let clock = Arc::new(SystemClock);
+        let ports = Ports {
+            models: model.clone(),
+            tools: Arc::new(tools),
+            scripts: Arc::new(Scripts { host: Host::default(), shown: scripts_saw.clone() }),
+            snapshots: Arc::new(GitSnapshots::open(project.clone(), data.clone(), Vec::new(), clock.clone())),
+            store: Arc::new(SqliteStore::at(data.join("runs.sqlite"))),
+            lock: Some(Arc::new(FileLock::open(project.clone(), &data))),
+            clock,
+            ids: Arc::new(SystemIds),
+        };
+        let options = Options { project: project.display().to_string(), ..Options::default() };
+        let handle = Handle::new(ports, options);
+        let events = handle.subscribe(false);
+        Self { directory, handle, events, model, models_saw, scripts_saw, trees }
+    }
+
+    pub fn project(&self) -> PathBuf {
+        fs::canonicalize(self.directory.path().join("project")).unwrap()
+    }
+
+    pub fn tree(&self) -> Tree {
+        tree(&self.project())
+    }
+
+    pub fn index(&self) -> Vec<u8> {
+        fs::read(self.project().join(".git/index")).unwrap()
+    }
+
+    pub async fn record(&mut self, program: Program) -> RunId {
+        let approvals = ApprovalPolicy::default().approving_all();
+        let inputs = Map::from_iter([("task".to_owned(), json!("go"))]);
+        let spec =
+            RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive: false };
+        let run = self.handle.start(spec).unwrap();
+        self.ended(&run).await;
+        run
+    }
+
+    /// Goes on from where the run stands, each agent with the replies that it has not given yet.
+    pub async fn go_on(&mut self, run: &RunId) {
+        self.model.script.rewind();
+        let mut had = std::collections::BTreeMap::<String, usize>::new();
+        for (_, event) in self.handle.run(run.as_str()).unwrap().events {
+            if let RunEvent::Replied { agent, .. } = event {
+                *had.entry(agent).or_default() += 1;
+            }
+        }
+        had.into_iter().for_each(|(agent, replies)| self.model.script.advance(&agent, replies));
+        self.handle.resume(run, Going::default()).await.unwrap();
+        self.ended(run).await;
+    }
+
+    async fn ended(&mut self, run: &RunId) {
+        loop {
+            let next = tokio::time::timeout(PATIENCE, self.events.recv()).await.unwrap().unwrap();
+            if let RunEvent::Finished { status, error, .. } = next.event {
+                assert_eq!((&next.run, status), (run, RunStatus::Completed), "{error:?}");
+                break;
+            }
+        }
+        // the next one needs the project to itself
+        while !self.handle.running().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+pub fn git(project: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.current_dir(project).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    command.env("HOME", project).env("GIT_CONFIG_NOSYSTEM", "1");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"]);
+    let done = command.args(arguments).output().unwrap();
+    assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+}

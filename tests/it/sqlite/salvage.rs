@@ -1,0 +1,432 @@
+//! Damaged files: told before anything is written, and salvaged as far as they can be read (ERR-10).
+
+use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+
+use synthdev::adapters::sqlite::salvage::{self, Salvaged};
+use synthdev::domain::journal::{SearchQuery, TokenRecord};
+
+use super::*;
+
+const PAGE: u64 = 4096;
+const RUNS: i64 = 8;
+/// Rows of each run.
+const ROWS: u64 = 20;
+
+fn body(run: i64, seq: u64) -> String {
+    // some rows need pages of their own, and one in ten is stored by its hash
+    let length = if seq % 10 == 3 {
+        140_000
+    } else if seq % 5 == 2 {
+        9_000
+    } else {
+        300
+    };
+    format!("{{\"run\":{run},\"seq\":{seq},\"text\":\"word{run} {}\"}}", "x".repeat(length))
+}
+
+fn name(run: i64) -> String {
+    format!("2k{run:02}")
+}
+
+/// A history with eight completed runs, folded into one file.
+fn filled() -> Place {
+    let place = Place::new();
+    fill(&place);
+    place
+}
+
+fn fill(place: &Place) {
+    let store = place.store();
+    for run in 1..=RUNS {
+        let begun = RunHeader {
+            spec: format!("{{\"spec\":{run},\"of\":\"{}\"}}", "s".repeat(20_000)),
+            ..header(&name(run), run)
+        };
+        store.create(&begun).unwrap();
+        let rows: Vec<Row> = (1..=ROWS)
+            .map(|seq| Row {
+                digest: Some(seq),
+                ..Row::new(RowKind::Input, Timestamp(seq as i64), Some(CallId(seq)), body(run, seq))
+            })
+            .collect();
+        let done = RunProgress { updated: Timestamp(ROWS as i64), ..progress(RunStatus::Completed) };
+        for part in rows.chunks(7) {
+            store.append(&begun.id, part, Some(&done)).unwrap();
+        }
+    }
+}
+
+impl Place {
+    fn new_file(&self) -> PathBuf {
+        self.path.with_file_name("runs-salvaged.sqlite")
+    }
+
+    fn salvage(&self) -> Salvaged {
+        salvage::salvage(&self.path, &self.new_file()).unwrap()
+    }
+
+    fn log(&self) -> PathBuf {
+        self.path.with_extension("sqlite-wal")
+    }
+
+    fn size(&self) -> u64 {
+        fs::metadata(&self.path).unwrap().len()
+    }
+
+    fn overwrite(&self, at: u64, bytes: &[u8]) {
+        write_at(&self.path, at, bytes);
+    }
+
+    fn truncate(&self, length: u64) {
+        fs::OpenOptions::new().write(true).open(&self.path).unwrap().set_len(length).unwrap();
+    }
+
+    fn bytes(&self) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+        (fs::read(&self.path).ok(), fs::read(self.log()).ok())
+    }
+}
+
+fn write_at(path: &Path, at: u64, bytes: &[u8]) {
+    let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(at)).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+/// What a reader finds in a history is a part of what was written: whole runs, or beginnings of runs that count as
+/// interrupted. Returns how many rows each run has.
+fn check_salvaged(path: &Path, saved: &Salvaged) -> Vec<(String, usize)> {
+    let store = SqliteStore::at(path.to_owned());
+    let runs = store.list(&RunQuery::newest(0)).unwrap();
+    assert_eq!(runs.len() as u64, saved.runs);
+    let mut all = Vec::new();
+    for run in runs {
+        let number = run.started.0;
+        assert_eq!((run.id.as_str(), run.input.as_str()), (name(number).as_str(), "add ünicode"));
+        let (_, rows) = store.load(&run.id).unwrap();
+        for (row, seq) in rows.iter().zip(1..) {
+            assert_eq!(
+                (row.body.as_str(), row.digest),
+                (body(number, seq).as_str(), Some(seq)),
+                "{}",
+                run.id
+            );
+        }
+        let told = saved.lost.iter().any(|line| line.contains(run.id.as_str()));
+        let whole = rows.len() as u64 == ROWS && run.progress.status == RunStatus::Completed;
+        assert!(whole || told, "{} has {} rows: {:?}", run.id, rows.len(), saved.lost);
+        if (rows.len() as u64) < ROWS {
+            assert_eq!(run.progress.status, RunStatus::Interrupted, "{}", run.id);
+            assert_eq!(run.progress.output, None, "a cut run has no outcome");
+        }
+        all.push((run.id.0, rows.len()));
+    }
+    assert_eq!(all.iter().map(|(_, rows)| *rows as u64).sum::<u64>(), saved.rows);
+    all
+}
+
+/// The first contact says what is wrong, nothing is written, and nothing new is made.
+fn check_refused(place: &Place, words: &str) {
+    let before = place.bytes();
+    for error in [
+        place.store().list(&RunQuery::newest(0)).unwrap_err(),
+        place.store().create(&header("new", 1)).unwrap_err(),
+        place.store().load(&RunId::from("2k01")).unwrap_err(),
+    ] {
+        assert!(error.message.contains("is damaged") && error.message.contains(words), "{error}");
+        assert!(error.message.contains(place.path.to_str().unwrap()), "{error}");
+        assert!(error.hint.as_deref().unwrap_or_default().contains("synthdev runs salvage"), "{error:?}");
+    }
+    assert!(place.bytes() == before, "{words}: the file or its log was changed");
+}
+
+#[test]
+fn a_whole_history_loses_nothing() {
+    let place = filled();
+    let before = place.bytes();
+    let saved = place.salvage();
+    assert_eq!(saved, Salvaged { runs: RUNS as u64, rows: RUNS as u64 * ROWS, lost: Vec::new() });
+    check_salvaged(&place.new_file(), &saved);
+    assert!(place.bytes() == before);
+    let store = SqliteStore::at(place.new_file());
+    let words = |row: &Row| Some(row.body.chars().take(60).collect());
+    let hits = store
+        .search(&SearchQuery { text: "word7 ".into(), limit: 0, ..SearchQuery::default() }, &words)
+        .unwrap();
+    assert_eq!(hits.len() as u64, ROWS, "the index is made anew by the first search");
+    let error = salvage::salvage(&place.path, &place.new_file()).unwrap_err();
+    assert!(error.message.contains("is there already"), "{error}");
+}
+
+#[test]
+fn what_was_removed_stays_removed() {
+    let place = filled();
+    let gone = [RunId::from("2k03"), RunId::from("2k04"), RunId::from("2k07")];
+    place.store().delete(&gone).unwrap();
+    let saved = place.salvage();
+    assert_eq!((saved.runs, saved.lost.clone()), (RUNS as u64 - 3, Vec::new()));
+    check_salvaged(&place.new_file(), &saved);
+}
+
+#[test]
+fn a_damaged_beginning_costs_nothing_but_itself() {
+    for (at, bytes, words) in [
+        (0, &b"garbage"[..], "not a database"),
+        (16, &[0xff, 0xff], "not a database"),
+        (0, &[0; 4096], "not a database"),
+        (100, &[0xff; 3996], "malformed"),
+    ] {
+        let place = filled();
+        place.overwrite(at, bytes);
+        check_refused(&place, words);
+        let saved = place.salvage();
+        let runs = check_salvaged(&place.new_file(), &saved);
+        assert_eq!(runs.len() as i64, RUNS, "{at}: {:?}", saved.lost);
+        assert!(runs.iter().all(|(_, rows)| *rows as u64 == ROWS), "{at}: {:?}", saved.lost);
+    }
+}
+
+#[test]
+fn a_truncated_file_is_refused_and_its_rest_is_saved() {
+    let whole = filled().size();
+    for (length, least) in
+        [(1, 0), (100, 0), (PAGE, 0), (whole / 2 / PAGE * PAGE, 2), (whole / 2 + 1_000, 2), (whole - PAGE, 5)]
+    {
+        let place = filled();
+        place.truncate(length);
+        println!("{length} of {whole}");
+        check_refused(&place, "");
+        let saved = place.salvage();
+        let runs = check_salvaged(&place.new_file(), &saved);
+        assert!(
+            runs.len() >= least && !saved.lost.is_empty(),
+            "{length} of {whole}: {runs:?} {:?}",
+            saved.lost
+        );
+    }
+}
+
+#[test]
+fn an_empty_file_is_no_new_history() {
+    let place = filled();
+    place.truncate(0);
+    check_refused(&place, "it is empty");
+    let saved = place.salvage();
+    assert_eq!((saved.runs, saved.lost), (0, vec!["the file is empty".to_owned()]));
+}
+
+/// Every page in turn: whatever it held, the rest is there, each loss is told, and readers get whole runs or errors.
+#[test]
+fn any_overwritten_page_costs_only_what_it_held() {
+    let sound = filled();
+    let (bytes, pages) = (fs::read(&sound.path).unwrap(), sound.size() / PAGE);
+    let noise: Vec<u8> = (0..PAGE as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let place = Place::new();
+    fs::create_dir_all(place.path.parent().unwrap()).unwrap();
+    for page in (0..pages).step_by(11).chain(0..8) {
+        fs::write(&place.path, &bytes).unwrap();
+        place.overwrite(page * PAGE, &noise);
+        let _ = fs::remove_file(place.new_file());
+        let saved = place.salvage();
+        let runs = check_salvaged(&place.new_file(), &saved);
+        let rows: usize = runs.iter().map(|(_, rows)| rows).sum();
+        assert!(rows as u64 >= RUNS as u64 * ROWS - 4 * ROWS, "page {page}: {rows} rows, {:?}", saved.lost);
+        // a store on the damaged file gives what is true or an error, and never panics
+        let store = place.store();
+        for run in 1..=RUNS {
+            if let Ok((_, rows)) = store.load(&RunId::from(name(run).as_str())) {
+                let all = rows.iter().zip(1..).all(|(row, seq)| row.body == body(run, seq));
+                assert!(all && rows.len() as u64 == ROWS, "page {page}, run {run}: {} rows", rows.len());
+            }
+        }
+        drop(store);
+        let _ = (fs::remove_file(place.log()), fs::remove_file(place.path.with_extension("sqlite-shm")));
+    }
+}
+
+/// Leaves the file and its log as a killed process does.
+fn killed() -> Place {
+    let (place, living) = (Place::new(), Place::new());
+    let connection = rusqlite::Connection::open({
+        fs::create_dir_all(living.path.parent().unwrap()).unwrap();
+        living.store().create(&header("2k00", 0)).unwrap();
+        &living.path
+    })
+    .unwrap();
+    connection.execute_batch("DELETE FROM runs").unwrap();
+    fill(&living);
+    fs::create_dir_all(place.path.parent().unwrap()).unwrap();
+    fs::copy(&living.path, &place.path).unwrap();
+    fs::copy(living.log(), place.log()).unwrap();
+    place
+}
+
+#[test]
+fn a_log_is_part_of_the_history() {
+    let place = killed();
+    assert!(fs::metadata(place.log()).unwrap().len() > 100 * PAGE);
+    let saved = place.salvage();
+    assert_eq!(
+        (saved.runs, saved.rows, saved.lost.len()),
+        (RUNS as u64, RUNS as u64 * ROWS, 0),
+        "{:?}",
+        saved.lost
+    );
+    check_salvaged(&place.new_file(), &saved);
+    let runs = place.store().list(&RunQuery::newest(0)).unwrap();
+    assert_eq!(runs.len() as i64, RUNS);
+}
+
+#[test]
+fn a_log_without_its_file_is_not_thrown_away() {
+    for empty in [false, true] {
+        let place = killed();
+        if empty {
+            place.truncate(0)
+        } else {
+            fs::remove_file(&place.path).unwrap()
+        }
+        check_refused(&place, "though its log");
+        let saved = place.salvage();
+        assert!(check_salvaged(&place.new_file(), &saved).len() > 5, "{:?}", saved.lost);
+    }
+}
+
+#[test]
+fn a_damaged_log_is_not_written_over() {
+    let length = fs::metadata(killed().log()).unwrap().len();
+    for (at, words) in [
+        (0, "beginning of its log"),
+        (20, "beginning of its log"),
+        (32 + 24 + 100, "damaged in the middle"),
+        (length / 2, "damaged in the middle"),
+    ] {
+        let place = killed();
+        let byte = fs::read(place.log()).unwrap()[at as usize];
+        write_at(&place.log(), at, &[!byte]);
+        check_refused(&place, words);
+        let saved = place.salvage();
+        let runs = check_salvaged(&place.new_file(), &saved);
+        let whole = runs.iter().filter(|(_, rows)| *rows as u64 == ROWS).count();
+        assert!(whole as i64 >= RUNS - 2, "{at}: {runs:?} {:?}", saved.lost);
+    }
+}
+
+/// The end of a log that a power cut tore off is no damage: what was synced is there.
+#[test]
+fn a_torn_end_of_a_log_is_taken_as_one() {
+    let place = killed();
+    let length = fs::metadata(place.log()).unwrap().len();
+    fs::OpenOptions::new().write(true).open(place.log()).unwrap().set_len(length - 2_000).unwrap();
+    assert!(place.store().list(&RunQuery::newest(0)).unwrap().len() as i64 >= RUNS - 1);
+}
+
+#[test]
+fn a_damaged_index_file_of_the_log_is_made_anew() {
+    let place = killed();
+    fs::write(place.path.with_extension("sqlite-shm"), "nonsense".repeat(5_000)).unwrap();
+    assert_eq!(place.store().list(&RunQuery::newest(0)).unwrap().len() as i64, RUNS);
+}
+
+#[test]
+fn a_damaged_search_index_mends_itself() {
+    let place = filled();
+    let words = |row: &Row| Some(row.body.chars().take(60).collect::<String>());
+    let query = SearchQuery { text: "word7 ".into(), limit: 0, ..SearchQuery::default() };
+    assert_eq!(place.store().search(&query, &words).unwrap().len() as u64, ROWS);
+    tamper(&place.path, "UPDATE words_data SET block = x'00ff00ff00ff' WHERE id > 10");
+    assert_eq!(
+        place.store().search(&query, &words).unwrap().len() as u64,
+        ROWS,
+        "searched again with a new one"
+    );
+    tamper(&place.path, "UPDATE words_data SET block = x'00ff00ff00ff' WHERE id > 10");
+    let freed = place.store().delete(&[RunId::from("2k07"), RunId::from("2k08")]).unwrap();
+    assert_eq!(freed.runs, 2);
+    assert_eq!(place.store().search(&query, &words).unwrap().len(), 0);
+}
+
+#[test]
+fn once_damage_is_seen_nothing_more_is_written() {
+    let place = filled();
+    let store = place.store();
+    let run = header("2k99", 99);
+    store.create(&run).unwrap();
+    drop(store);
+    let pages = place.size() / PAGE;
+    for page in pages / 2..pages {
+        place.overwrite(page * PAGE, &[0xee; PAGE as usize]);
+    }
+    let before = place.bytes();
+    let store = place.store();
+    let seen = (1..=RUNS).filter_map(|at| store.load(&RunId::from(name(at).as_str())).err()).count();
+    assert!(seen > 0);
+    let error = store.claim(&RunId::from("2k01")).unwrap_err();
+    assert!(error.message.contains("is damaged"), "{error}");
+    assert!(store.sync().unwrap_err().message.contains("is damaged"));
+    drop(store);
+    assert!(fs::read(&place.path).unwrap() == before.0.unwrap(), "nothing was folded into it");
+}
+
+#[test]
+fn a_token_of_a_paused_run_is_still_good() {
+    let place = filled();
+    let store = place.store();
+    let run = header("2k50", 50);
+    store.create(&run).unwrap();
+    let waits = RunProgress { updated: Timestamp(7), ..progress(RunStatus::Paused) };
+    store.append(&run.id, &[row(None, "{}")], Some(&waits)).unwrap();
+    let token = TokenRecord {
+        hash: "a".repeat(64),
+        run: run.id.clone(),
+        call: CallId(3),
+        definition_hash: "ab12".into(),
+        created: Timestamp(1),
+        expires: Timestamp(2),
+        tries: 1,
+        used: None,
+        results_hash: None,
+        answer: None,
+    };
+    store.issue_token(&token).unwrap();
+    drop(store);
+    place.overwrite(0, &[0; 100]);
+    place.salvage();
+    let store = SqliteStore::at(place.new_file());
+    assert_eq!(store.token(&token.hash).unwrap(), Some(token));
+    assert_eq!(store.find("2k50").unwrap().progress, waits);
+}
+
+#[test]
+fn a_version_1_file_is_salvaged_too() {
+    let place = Place::new();
+    fs::create_dir_all(place.path.parent().unwrap()).unwrap();
+    fs::write(&place.path, include_bytes!("../../data/stores/v1.db")).unwrap();
+    place.overwrite(0, &[0; 4096]);
+    salvage::salvage(&place.path, &place.new_file()).unwrap();
+    let runs = SqliteStore::at(place.new_file()).list(&RunQuery::newest(0)).unwrap();
+    let ids: Vec<_> = runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(ids, ["2m6begun", "2m5running", "2m4cancelled", "2m3paused", "2m2failed", "2m1completed"]);
+    assert_eq!(runs[4].input, "größere Änderung am Parser");
+    assert_eq!(runs[4].progress.usage.prompt, 1_201);
+}
+
+#[test]
+fn the_damaged_history_is_kept_when_the_new_one_takes_its_place() {
+    let place = killed();
+    place.overwrite(0, &[0; 50]);
+    let before = place.bytes();
+    let saved = place.salvage();
+    let away = place.path.with_file_name("runs.sqlite.damaged-1");
+    salvage::replace(&place.path, &place.new_file(), &away).unwrap();
+    check_salvaged(&place.path, &saved);
+    assert!(fs::read(&away).unwrap() == before.0.unwrap());
+    assert!(fs::read(place.path.with_file_name("runs.sqlite.damaged-1-wal")).unwrap() == before.1.unwrap());
+    let none = Place::new();
+    assert!(
+        salvage::salvage(&none.path, &none.new_file())
+            .unwrap_err()
+            .message
+            .contains("there is no run history")
+    );
+}
