@@ -185,7 +185,7 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
         text.push_str(&parts(&usage, price));
     }
     text.push('\n');
-    for (run, ledger) in runs.iter().map(|run| (run, run.paid_here())) {
+    for (run, ledger) in runs.iter().map(|run| (run, &run.paid_here)) {
         if ledger.entries.is_empty() {
             continue;
         }

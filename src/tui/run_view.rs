@@ -60,8 +60,8 @@ pub struct RunView {
     pub agents: Vec<AgentLine>,
     /// Of the whole run.
     pub ledger: CostLedger,
-    /// How many of its calls were paid before this session.
-    pub paid_before: usize,
+    /// Of that, what was paid in this session.
+    pub paid_here: CostLedger,
     pub snapshot: Option<String>,
     /// What goes on now (`coder asks m-1`, `runs execute_terminal`); empty: nothing.
     pub activity: String,
@@ -103,7 +103,7 @@ impl RunView {
             path: Vec::new(),
             agents: Vec::new(),
             ledger: CostLedger::default(),
-            paid_before: 0,
+            paid_here: CostLedger::default(),
             snapshot: None,
             activity: String::new(),
             busy_since: None,
@@ -121,11 +121,6 @@ impl RunView {
             retry: HashMap::new(),
             over: false,
         }
-    }
-
-    /// What was paid in this session.
-    pub fn paid_here(&self) -> CostLedger {
-        CostLedger { entries: self.ledger.entries.get(self.paid_before..).unwrap_or_default().to_vec() }
     }
 
     /// Milliseconds of work until `now`; `None`: it has never begun.
@@ -197,12 +192,8 @@ impl RunView {
         let line = self.agent(agent, side);
         model.clone_into(&mut line.model);
         line.usage.add(&usage);
-        self.ledger.entries.push(CostEntry {
-            agent: agent.to_owned(),
-            state,
-            model: model.to_owned(),
-            usage,
-            cost_usd,
-        });
+        let entry = CostEntry { agent: agent.to_owned(), state, model: model.to_owned(), usage, cost_usd };
+        self.paid_here.entries.push(entry.clone());
+        self.ledger.entries.push(entry);
     }
 }

@@ -152,7 +152,7 @@ fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
     let run = view.id.clone();
     let mut cmds = Vec::new();
     if let Some(known) = model.run(&run) {
-        view.paid_before = known.paid_before;
+        view.paid_here.clone_from(&known.paid_here);
         view.moved(|_| None);
     } else {
         model.say(Item::rule(&format!("{} {run}", view.workflow)));

@@ -27,7 +27,7 @@ pub fn fold(run: &RunId, events: Vec<(Timestamp, RunEvent)>, ledger: CostLedger)
             sum
         });
     }
-    view.paid_before = ledger.entries.len();
+    view.paid_here = CostLedger::default();
     view.ledger = ledger;
     Past { view, items, left_out }
 }

@@ -378,7 +378,7 @@ fn what_became_of_a_tool() {
     for (typed, keys, expected) in rows {
         let mut desk = Desk::new();
         desk.workflow().run("r1", person(20, question()));
-        for key in keys {
+        for key in &keys {
             let _ = desk.key(*key);
         }
         if !typed.is_empty() {
