@@ -16,8 +16,8 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event};
 use ratatui::crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode, size,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
 };
 use ratatui::crossterm::{execute, queue};
 use ratatui::layout::Rect;
@@ -67,8 +67,10 @@ impl Screen {
         ACTIVE.store(true, Ordering::SeqCst);
         let bytes = FrameBytes::default();
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
-        let opened =
-            execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide).and_then(|()| {
+        // a program that was killed here has left its picture on this screen
+        let clean = Clear(ClearType::All);
+        let opened = execute!(io::stdout(), EnterAlternateScreen, clean, EnableBracketedPaste, Hide)
+            .and_then(|()| {
                 Terminal::with_options(CrosstermBackend::new(bytes.clone()), TerminalOptions { viewport })
             });
         match opened {

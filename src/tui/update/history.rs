@@ -10,7 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Reply, RunsFor};
 use crate::tui::past::Past;
 use crate::tui::report::history as report;
-use crate::tui::text::{counted, one_line};
+use crate::tui::text::counted;
 use crate::tui::transcript::item::{Block, Item, Tone};
 
 /// Runs that `/runs` shows.
@@ -168,7 +168,12 @@ fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
     }
     if view.chat {
         cmds = busy::end_chat(model);
-        model.facts.role = one_line(&view.workflow);
+        // its one agent is the role that is talked to
+        if let Some(agent) = view.agents.first() {
+            view.workflow.clone_from(&agent.name);
+            model.facts.role.clone_from(&agent.name);
+            model.facts.model.clone_from(&agent.model);
+        }
         model.chat = Some(run.clone());
     } else {
         model.workflow = Some(run.clone());

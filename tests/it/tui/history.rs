@@ -229,6 +229,8 @@ fn a_conversation_is_taken_up_as_one() {
         (Timestamp(1), chat_started()),
         (Timestamp(2), person(1, Question::Message)),
         (Timestamp(3), said(Author::Human, "what is this?")),
+        (Timestamp(4), called(2, "reviewer", Side::Assistant)),
+        (Timestamp(5), replied(2, "reviewer", Side::Assistant, "A project.", "")),
     ];
     let past = fold(&RunId::from("c0"), story, CostLedger::default());
     desk.msg(Msg::Reply(Reply::Past { run: "c0".into(), past: Ok(Box::new(past)) }));
@@ -236,6 +238,7 @@ fn a_conversation_is_taken_up_as_one() {
     assert_eq!(desk.take(), [end, Cmd::Resume(RunId::from("c0"))]);
     desk.run("c0", resumed(vec![])).run("c0", person(8, Question::Message)).line("and now?");
     assert_eq!(desk.take(), [answer("c0", 8, "and now?")]);
+    assert_eq!(desk.model.mode(), "role:reviewer");
 }
 
 #[test]
