@@ -18,6 +18,7 @@ mod shape;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use synthdev::adapters::sqlite::SqliteStore;
@@ -101,7 +102,14 @@ fn open(file: &Path) -> Opened {
     let spec: RunSpec = serde_json::from_str(&header.spec).unwrap();
     let bodies: Vec<(Timestamp, &str)> =
         rows.iter().filter(|row| row.kind == RowKind::Input).map(|row| (row.at, row.body.as_str())).collect();
-    let inputs = parse(&bodies).unwrap();
+    let (first, second) = bodies.split_at(bodies.len() / 2);
+    let inputs = thread::scope(|scope| {
+        let second = scope.spawn(|| parse(second).unwrap());
+        let mut inputs = parse(first).unwrap();
+        inputs.extend(second.join().unwrap());
+        inputs
+    });
+    drop(bodies);
     drop(rows);
     let parse = milliseconds(began);
 

@@ -1,9 +1,7 @@
 //! A run from its journal: the same inputs give the same events; no script runs, no model is asked (FSM-27).
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::sync::Arc;
-use std::thread;
 
 use super::effect::Effect;
 use super::event::RunEvent;
@@ -43,46 +41,19 @@ pub fn effective<T>(inputs: impl IntoIterator<Item = T>, input: impl Fn(&T) -> &
     kept
 }
 
-/// Rows of a journal as inputs, read by several threads where there are many.
+/// Rows of a journal as inputs. Rows do not depend on each other: a long journal may be given in parts, to a thread
+/// each.
 ///
 /// # Errors
 /// The first row that is not an input.
 pub fn parse(rows: &[(Timestamp, &str)]) -> Result<Vec<(Timestamp, Input)>, serde_json::Error> {
-    if rows.len() < MANY {
-        return rows.iter().map(read).collect();
-    }
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
-    let parts: Vec<Result<Vec<(Timestamp, Input)>, serde_json::Error>> = thread::scope(|scope| {
-        let parts = rows.chunks(rows.len().div_ceil(threads));
-        let started: Vec<_> =
-            parts.map(|part| (part, scope.spawn(|| part.iter().map(read).collect()))).collect();
-        // a thread that broke is done over here
-        let ended = started
-            .into_iter()
-            .map(|(part, reading)| reading.join().unwrap_or_else(|_| part.iter().map(read).collect()));
-        ended.collect()
-    });
-    let mut all = Vec::with_capacity(rows.len());
-    for part in parts {
-        all.append(&mut part?);
-    }
-    Ok(all)
+    rows.iter().map(|(at, body)| serde_json::from_str(body).map(|input| (*at, input))).collect()
 }
-
-fn read((at, body): &(Timestamp, &str)) -> Result<(Timestamp, Input), serde_json::Error> {
-    serde_json::from_str(body).map(|input| (*at, input))
-}
-
-/// From so many rows on a thread is worth its start.
-const MANY: usize = 2_000;
-const MOST_THREADS: usize = 4;
 
 /// Feeds recorded inputs to a new machine.
 pub fn replay(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = (Timestamp, Input)>) -> Replayed {
     let inputs = effective(inputs, |(_, input)| input);
-    let answered = answered(&spec, &inputs);
-    let mut tape = Tape::new(spec);
-    tape.machine.spare(Arc::new(answered));
+    let mut tape = Tape::sparing(spec, inputs.iter().map(|(_, input)| input));
     tape.events.reserve(inputs.len().saturating_mul(EVENTS));
     let mut inputs = inputs.into_iter().peekable();
     while let Some((at, input)) = inputs.next() {
@@ -97,11 +68,11 @@ const EVENTS: usize = 3;
 /// Calls of models and scripts whose answers will be taken: what they were asked need not be put together again. An
 /// answer that came while the run stood still, after it had gone back, was not taken. Where a budget is set, a
 /// call under way reserves what its request may use: there, requests are needed.
-fn answered(spec: &RunSpec, inputs: &[(Timestamp, Input)]) -> Spared {
+fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> Spared {
     let mut answered = Spared::default();
     let mut stands = false;
     let mut bounded = is_bounded(&spec.program);
-    for (_, input) in inputs {
+    for input in inputs {
         match input {
             Input::Returned(returned) => {
                 stands = true;
@@ -157,6 +128,16 @@ impl Tape {
         Self { machine, events: Vec::new(), asked: BTreeMap::new(), driven_ms: 0, last: None }
     }
 
+    /// A tape that will be fed exactly these inputs, to the last: what was asked of models and scripts and is answered
+    /// by them is not put together again, which is most of the work. Until all of them are fed, `end` may miss
+    /// something that is waited for.
+    pub fn sparing<'a>(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = &'a Input>) -> Self {
+        let answered = answered(&spec, inputs);
+        let mut tape = Self::new(spec);
+        tape.machine.spare(Arc::new(answered));
+        tape
+    }
+
     /// Feeds one input; `next` is the one that will follow: a run that goes back stands still in the middle of the
     /// input before. Gives the events of this input.
     pub fn feed(&mut self, at: Timestamp, input: Input, next: Option<&Input>) -> &[(Timestamp, RunEvent)] {
@@ -199,29 +180,5 @@ impl Tape {
             .map(|(_, (effect, at, began))| Pending { effect, at, driven_ms: driven_ms - began })
             .collect();
         Replayed { machine, events, pending }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_read_in_order_and_the_first_damaged_one_is_told() {
-        for count in [0, 3, MANY, 3 * MANY + 1] {
-            let mut bodies: Vec<String> =
-                (0..count).map(|at| format!("{{\"input\":\"elapsed\",\"call\":{at}}}")).collect();
-            let rows = |bodies: &[String]| -> Result<Vec<u64>, String> {
-                let rows: Vec<_> = bodies.iter().map(|body| (Timestamp(0), body.as_str())).collect();
-                let read = parse(&rows).map_err(|error| error.to_string())?;
-                Ok(read.iter().filter_map(|(_, input)| Some(input.answers()?.0)).collect())
-            };
-            assert_eq!(rows(&bodies), Ok((0..count as u64).collect()));
-            if count > 2 {
-                bodies[count - 1] = "{\"input\":\"last\"}".to_owned();
-                bodies[count - 2] = "{\"input\":\"first\"}".to_owned();
-                assert!(rows(&bodies).is_err_and(|error| error.contains("first")), "{count}");
-            }
-        }
     }
 }

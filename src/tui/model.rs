@@ -96,19 +96,19 @@ impl Model {
     pub fn usage(&self) -> Usage {
         let mut total = Usage::default();
         for run in &self.runs {
-            total.add(&run.ledger.usage());
+            total.add(&run.paid_here.usage());
         }
         total
     }
 
     /// Dollars of the session; `None` as soon as one price is unknown.
     pub fn cost_usd(&self) -> Option<f64> {
-        self.runs.iter().map(|run| run.ledger.cost_usd()).sum()
+        self.runs.iter().map(|run| run.paid_here.cost_usd()).sum()
     }
 
     /// Every model call of the session.
     pub fn ledger(&self) -> CostLedger {
-        CostLedger { entries: self.runs.iter().flat_map(|run| run.ledger.entries.clone()).collect() }
+        CostLedger { entries: self.runs.iter().flat_map(|run| run.paid_here.entries.clone()).collect() }
     }
 
     /// Something is in flight, so that the elapsed time on screen goes on.

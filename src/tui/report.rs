@@ -185,16 +185,14 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
         text.push_str(&parts(&usage, price));
     }
     text.push('\n');
-    for run in runs.iter().filter(|run| !run.ledger.entries.is_empty()) {
-        let total = thousands(run.ledger.usage().total());
-        let _ = writeln!(
-            text,
-            "{} {}: {total} tokens · {}",
-            run.workflow,
-            run.id,
-            dollars(run.ledger.cost_usd())
-        );
-        for (agent, usage, cost) in run.ledger.grouped(|entry| &entry.agent) {
+    for (run, ledger) in runs.iter().map(|run| (run, &run.paid_here)) {
+        if ledger.entries.is_empty() {
+            continue;
+        }
+        let total = thousands(ledger.usage().total());
+        let _ =
+            writeln!(text, "{} {}: {total} tokens · {}", run.workflow, run.id, dollars(ledger.cost_usd()));
+        for (agent, usage, cost) in ledger.grouped(|entry| &entry.agent) {
             let _ = writeln!(text, "  {agent}: {} tokens · {}", thousands(usage.total()), dollars(cost));
         }
     }

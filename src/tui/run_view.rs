@@ -58,7 +58,10 @@ pub struct RunView {
     /// States in order of their visits.
     pub path: Vec<String>,
     pub agents: Vec<AgentLine>,
+    /// Of the whole run.
     pub ledger: CostLedger,
+    /// Of that, what was paid in this session.
+    pub paid_here: CostLedger,
     pub snapshot: Option<String>,
     /// What goes on now (`coder asks m-1`, `runs execute_terminal`); empty: nothing.
     pub activity: String,
@@ -100,6 +103,7 @@ impl RunView {
             path: Vec::new(),
             agents: Vec::new(),
             ledger: CostLedger::default(),
+            paid_here: CostLedger::default(),
             snapshot: None,
             activity: String::new(),
             busy_since: None,
@@ -188,12 +192,8 @@ impl RunView {
         let line = self.agent(agent, side);
         model.clone_into(&mut line.model);
         line.usage.add(&usage);
-        self.ledger.entries.push(CostEntry {
-            agent: agent.to_owned(),
-            state,
-            model: model.to_owned(),
-            usage,
-            cost_usd,
-        });
+        let entry = CostEntry { agent: agent.to_owned(), state, model: model.to_owned(), usage, cost_usd };
+        self.paid_here.entries.push(entry.clone());
+        self.ledger.entries.push(entry);
     }
 }

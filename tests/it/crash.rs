@@ -9,6 +9,7 @@
 //! `CRASH_SEED` repeats the times of an earlier run, `CRASH_SECONDS=60` is how long three processes share a store.
 
 mod moment;
+mod remains;
 mod scene;
 mod session;
 mod several;

@@ -54,7 +54,16 @@ pub(super) fn of(text: &str, terms: &[Term], width: usize) -> Snippet {
     if line.len().saturating_sub(from) < room {
         from = line.len().saturating_sub(room);
     }
-    let upto = line.len().min(from + room);
+    // whole words, as far as the first one that is marked allows
+    if from > 0 && line[from - 1] != ' ' {
+        from += line[from..first].iter().position(|c| *c == ' ').map_or(0, |space| space + 1);
+    }
+    let mut upto = line.len().min(from + room);
+    if line.get(upto).is_some_and(|c| *c != ' ') {
+        let kept = marks.first().map_or(0, |mark| mark.1);
+        let space = line[from..upto].iter().rposition(|c| *c == ' ').map(|space| from + space);
+        upto = space.filter(|space| *space >= kept.max(from + 1)).unwrap_or(upto);
+    }
     marks.retain(|mark| mark.0 >= from && mark.1 <= upto);
     let before = if from > 0 { "…" } else { "" };
     let behind = if upto < line.len() { "…" } else { "" };
@@ -121,7 +130,7 @@ mod tests {
             ("pars ", "The parser is done", 40, "The parser is done"),
             ("\"is done\" the", "The parser\n\tis   done", 40, "[The] parser [is done]"),
             ("größe", "DIE GRÖSSE GRÖẞE Größe", 40, "DIE GRÖSSE [GRÖẞE] [Größe]"),
-            ("zebra", "one two three four five zebra six seven", 16, "…five [zebra] six…"),
+            ("zebra", "one two three four five zebra six seven", 16, "…[zebra] six…"),
             ("none", "one two three four five", 10, "one two…"),
             ("", "one", 10, "one"),
         ];

@@ -149,9 +149,10 @@ fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
     if busy::refuse_while_busy(model, "take up a run") {
         return Vec::new();
     }
-    let (run, known) = (view.id.clone(), model.run(&view.id).is_some());
+    let run = view.id.clone();
     let mut cmds = Vec::new();
-    if known {
+    if let Some(known) = model.run(&run) {
+        view.paid_here.clone_from(&known.paid_here);
         view.moved(|_| None);
     } else {
         model.say(Item::rule(&format!("{} {run}", view.workflow)));

@@ -40,7 +40,8 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
         dialog.problem = None;
         if !surprised {
             dialog.armed = true;
-            let letter = matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
+            let asked = !matches!(dialog.kind, Kind::Approval { .. } | Kind::Trust | Kind::Confirm(_));
+            let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
             let cmds = answers::press(model, key);
             model.tail = letter && !cmds.is_empty();
             return cmds;

@@ -27,6 +27,7 @@ pub fn fold(run: &RunId, events: Vec<(Timestamp, RunEvent)>, ledger: CostLedger)
             sum
         });
     }
+    view.paid_here = CostLedger::default();
     view.ledger = ledger;
     Past { view, items, left_out }
 }

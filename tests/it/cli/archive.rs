@@ -170,7 +170,7 @@ fn words_are_found_wherever_they_were_said() {
         (&["coffee", "--limit", "1"], "variable", "coffee", 1),
         (&["perform", "following", "tea"], "variable", "Perform following task: make tea", 1),
         (&["tea.txt", "--run", &other, "--limit", "1"], "tool_result", "tea.txt", 1),
-        (&["improvement_needed", "coffee"], "tool_call", "make coffee: done", 1),
+        (&["improvement_needed", "coffee"], "tool_call", "make coffee:", 1),
         (&["make", "tea"], "variable", "", 0),
         (&["kettle", "--workflow", "coder_reviewer"], "message", "kettle", 1),
         (&["kettle", "--workflow", "talk"], "", "", 0),

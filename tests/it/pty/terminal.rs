@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ pub struct Terminal {
     shell: Box<dyn Child + Send + Sync>,
     seen: Arc<(Mutex<Seen>, Condvar)>,
     reader: JoinHandle<()>,
-    _home: TempDir,
+    home: Arc<TempDir>,
 }
 
 fn size(columns: u16, rows: u16) -> PtySize {
@@ -56,10 +56,32 @@ impl Terminal {
     }
 
     pub fn of(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let home = tempfile::tempdir().unwrap();
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), program, arguments, environment)
+    }
+
+    /// The product with a workflow of the user.
+    pub fn with_workflow(name: &str, workflow: &serde_json::Value) -> Self {
+        let home = Arc::new(tempfile::tempdir().unwrap());
+        let own = home.path().join(".config/synthdev/workflows");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join(format!("{name}.json")), workflow.to_string()).unwrap();
+        Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])
+    }
+
+    /// The product once more, where this one was.
+    pub fn again(&self) -> Self {
+        Self::at(Arc::clone(&self.home), Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])
+    }
+
+    /// Where the product was started.
+    pub fn project(&self) -> PathBuf {
+        self.home.path().join("project")
+    }
+
+    fn at(home: Arc<TempDir>, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let (project, temporary) = (home.path().join("project"), home.path().join("tmp"));
-        std::fs::create_dir(&project).unwrap();
-        std::fs::create_dir(&temporary).unwrap();
+        std::fs::create_dir_all(&project).unwrap();
+        std::fs::create_dir_all(&temporary).unwrap();
         let pair = native_pty_system().openpty(size(80, 24)).unwrap();
         let mut command = CommandBuilder::new("sh");
         command.args(["-c", SHELL]);
@@ -88,7 +110,7 @@ impl Terminal {
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
         let reader = follow(pair.master.try_clone_reader().unwrap(), Arc::clone(&seen));
         let writer = pair.master.take_writer().unwrap();
-        Self { master: pair.master, writer, shell, seen, reader, _home: home }
+        Self { master: pair.master, writer, shell, seen, reader, home }
     }
 
     pub fn press(&mut self, keys: &str) {
@@ -135,7 +157,7 @@ impl Terminal {
     /// Closes the window; the program has to end.
     pub fn vanish(self) {
         let program = format!("/proc/{}", self.program());
-        let Self { master, writer, mut shell, seen, reader, _home } = self;
+        let Self { master, writer, mut shell, seen, reader, home: _home } = self;
         // the reader's copy of the terminal is what keeps it open: it ends with the shell
         drop((master, writer));
         shell.kill().unwrap();

@@ -166,6 +166,7 @@ fn what_happened_is_shown_then_it_goes_on() {
     let view = desk.model.run(&RunId::from("r1")).unwrap();
     assert_eq!(view.path, ["start", "code"]);
     assert_eq!((view.ledger.entries.len(), view.agents[0].usage.total()), (1, 1_540));
+    assert_eq!(desk.model.usage().total(), 0, "the session has paid nothing yet");
     // seven seconds before the crash, and those since
     let since = desk.at - view.busy_since.unwrap().0;
     assert_eq!(view.elapsed(Timestamp(desk.at)), Some(7_000 + u64::try_from(since).unwrap()));
@@ -377,7 +378,7 @@ fn what_became_of_a_tool() {
     for (typed, keys, expected) in rows {
         let mut desk = Desk::new();
         desk.workflow().run("r1", person(20, question()));
-        for key in keys {
+        for key in &keys {
             let _ = desk.key(*key);
         }
         if !typed.is_empty() {

@@ -1,0 +1,138 @@
+//! Leaving a workflow, dying in it, and taking it up again at the next start; going back with files.
+
+use serde_json::json;
+
+use super::terminal::Terminal;
+use super::{CTRL_C, ENTER, ESC};
+
+/// `start` writes a file, `gate` asks, `second` writes another one.
+fn gated() -> serde_json::Value {
+    let write = |state: &str, file: &str, target: &str| {
+        json!({"name": state, "type": "shell", "command": "sh", "args": ["-c", format!("echo {state} >> {file}")],
+            "transition": [{"target": target}]})
+    };
+    json!({
+        "workflow_name": "gated",
+        "variables": {"limit": 1},
+        "states": [
+            write("start", "first.txt", "gate"),
+            {"name": "gate", "type": "pause", "kind": "approval",
+                "message": {"template": "Go on with limit {{common_data.limit}}?"}, "output": {"as": "ok"},
+                "transition": [{"target": "second"}]},
+            write("second", "second.txt", "stop"),
+            {"name": "stop"},
+        ],
+    })
+}
+
+/// The first file is written, the question is open.
+fn at_the_gate() -> Terminal {
+    let mut terminal = Terminal::with_workflow("gated", &gated());
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/workflow gated\r");
+    terminal.wait_for("to execute: shell?");
+    terminal.press("y");
+    terminal.wait_for("gate: your approval");
+    terminal
+}
+
+fn lines(terminal: &Terminal, file: &str) -> usize {
+    std::fs::read_to_string(terminal.project().join(file)).map_or(0, |text| text.lines().count())
+}
+
+/// Goes on to the end; the first step is not repeated.
+fn takes_up(left: &Terminal) {
+    let mut terminal = left.again();
+    terminal.wait_for("1 run can be taken up again");
+    terminal.wait_for("interrupted in gate");
+    terminal.press("/resume\r");
+    terminal.wait_for("Go on with limit 1?");
+    terminal.wait_for("taken up again");
+    terminal.press("y");
+    terminal.wait_for("echo second");
+    terminal.press("y");
+    terminal.wait_for("✓ gated completed");
+    assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (1, 1));
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+    let mut terminal = left.again();
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/resume\r");
+    terminal.wait_for("no run of this project waits");
+    terminal.press("\x04");
+    terminal.end();
+}
+
+#[test]
+fn a_killed_process_loses_nothing() {
+    let mut terminal = at_the_gate();
+    terminal.signal("KILL");
+    terminal.end();
+    takes_up(&terminal);
+}
+
+#[test]
+fn whoever_leaves_can_come_back() {
+    let mut terminal = at_the_gate();
+    terminal.press("/exit\r");
+    let end = terminal.end();
+    assert!(end.contains("left: gated") && end.contains("/resume takes it up again"), "{end}");
+    terminal.assert_restored();
+    takes_up(&terminal);
+    let mut terminal = at_the_gate();
+    terminal.press(CTRL_C);
+    terminal.wait_for("Ctrl+C again leaves");
+    terminal.press(CTRL_C);
+    assert!(terminal.end().contains("left: gated"));
+    takes_up(&terminal);
+}
+
+#[test]
+fn a_hang_up_leaves_the_run() {
+    for signal in ["HUP", "TERM"] {
+        let mut terminal = at_the_gate();
+        terminal.signal(signal);
+        terminal.end();
+        takes_up(&terminal);
+    }
+}
+
+#[test]
+fn files_data_and_the_run_go_back() {
+    let mut terminal = at_the_gate();
+    terminal.press(ESC);
+    terminal.wait_for("nothing is lost: /resume takes it up again");
+    terminal.press("/rewind 1\r");
+    terminal.wait_for("Rewind gated");
+    terminal.wait_for("first.txt");
+    terminal.press("y");
+    terminal.wait_for("stands before step 1, start");
+    assert_eq!(lines(&terminal, "first.txt"), 0);
+    terminal.press("/resume\r");
+    terminal.wait_for("to execute: shell?");
+    terminal.press("y");
+    terminal.wait_for("gate: your approval");
+    assert_eq!(lines(&terminal, "first.txt"), 1);
+    terminal.press(ESC);
+    terminal.wait_until("it stands still", |screen| !screen.contains("your approval"));
+    terminal.press("/fork 2 limit=7\r");
+    terminal.wait_for("limit = 7");
+    terminal.press("/resume");
+    terminal.press(ENTER);
+    terminal.wait_for("Go on with limit 7?");
+    terminal.press("y");
+    terminal.wait_for("echo second");
+    terminal.press("y");
+    terminal.wait_for("✓ gated completed");
+    terminal.press("/undo\r");
+    terminal.wait_for("Undo gated");
+    terminal.wait_for("second.txt");
+    terminal.press("y");
+    terminal.wait_for("undo this: /snapshot restore");
+    assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (1, 0));
+    terminal.press("/search echo\r");
+    terminal.wait_for("Found: echo");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+    terminal.assert_restored();
+}
