@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::salvage::log::is_header;
+use super::salvage::log::{is_header, is_sound};
 use super::sync;
 
 const HEADER: u64 = 32;
@@ -57,15 +57,19 @@ fn look(database: &Path, connection: &Connection) -> io::Result<Option<&'static 
         return Ok(None);
     };
     // the frame behind those that SQLite knows is the damaged one; a commit behind it was lost with it
-    for frame in known + 1.. {
-        let mut head = [0; FRAME as usize];
-        log.seek(SeekFrom::Start(HEADER + frame * (FRAME + size)))?;
-        if log.read_exact(&mut head).is_err() || head[8..16] != header[16..24] {
+    let big = header[3] & 1 == 1;
+    let mut frame = vec![0; usize::try_from(FRAME + size).unwrap_or(0)];
+    let mut before = [0; 8];
+    for at in known.. {
+        log.seek(SeekFrom::Start(HEADER + at * (FRAME + size)))?;
+        if log.read_exact(&mut frame).is_err() || frame[8..16] != header[16..24] {
             break;
         }
-        if head[4..8] != [0; 4] {
+        let commits = frame[4..8] != [0; 4];
+        if commits && at > known && is_sound(&before, &frame, big) {
             return Ok(Some("its log is damaged in the middle"));
         }
+        before.copy_from_slice(&frame[16..24]);
     }
     Ok(None)
 }

@@ -65,10 +65,7 @@ impl Log {
             let expected = salts.get_or_insert_with(|| frame[8..16].to_vec());
             // a frame of an earlier use of the file has other salts
             let ours = frame[8..16] == expected[..];
-            // stored sums are big-endian, whatever the order in which words are summed up
-            let start = (number(&before, 0), number(&before, 4));
-            let sum = checksum(checksum(start, &frame[..8], big), &frame[FRAME..], big);
-            if ours && sum == (number(&frame, 16), number(&frame, 20)) {
+            if ours && is_sound(&before, &frame, big) {
                 self.broken += std::mem::take(&mut skipped);
                 open.insert(number(&frame, 0), at + FRAME as u64);
                 if number(&frame, 4) > 0 {
@@ -91,6 +88,14 @@ pub(in crate::adapters::sqlite) fn is_header(header: &[u8]) -> bool {
     }
     let sum = checksum((0, 0), &header[..24], number(header, 0) & 1 == 1);
     sum == (number(header, 24), number(header, 28))
+}
+
+/// Whether a frame is what was written, by the eight bytes of sums that the frame before it, or the header, ends with.
+pub(in crate::adapters::sqlite) fn is_sound(before: &[u8], frame: &[u8], big: bool) -> bool {
+    // stored sums are big-endian, whatever the order in which words are summed up
+    let start = (number(before, 0), number(before, 4));
+    let sum = checksum(checksum(start, &frame[..8], big), &frame[FRAME..], big);
+    sum == (number(frame, 16), number(frame, 20))
 }
 
 pub(super) fn is_page_size(size: usize) -> bool {
