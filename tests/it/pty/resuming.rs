@@ -114,7 +114,9 @@ fn files_data_and_the_run_go_back() {
     terminal.wait_for("gate: your approval");
     assert_eq!(lines(&terminal, "first.txt"), 1);
     terminal.press(ESC);
-    terminal.wait_until("it stands still", |screen| !screen.contains("your approval"));
+    terminal.wait_until("it stands still again", |screen| {
+        screen.split("── taken up again").nth(1).is_some_and(|since| since.contains("nothing is lost"))
+    });
     terminal.press("/fork 2 limit=7\r");
     terminal.wait_for("limit = 7");
     terminal.press("/resume");
