@@ -1,6 +1,7 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
 mod history;
+mod isolated;
 mod travel;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::Map;
 
+use self::isolated::Elsewhere;
 use super::findings::rendered;
 use super::logs;
 use super::runs::{runtime, spec};
@@ -32,11 +34,12 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
 use crate::domain::snapshot::SnapshotRequest;
 use crate::domain::workflow::Program;
+use crate::engine::spec::RunSpec;
 use crate::ports::snapshot::{SnapshotError, SnapshotPort};
 use crate::runtime::command::Command;
 use crate::tui::backend::{
-    Backend, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel,
-    Travelled, WorkflowLine,
+    Backend, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps, ToolLine,
+    Travel, Travelled, WorkflowLine,
 };
 use crate::tui::past::Past;
 use crate::tui::{FirstAction, Session, TrustQuestion};
@@ -156,8 +159,11 @@ impl Desk {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn start(&self, program: Program, inputs: Map<String, serde_json::Value>) -> Result<RunId, String> {
-        let spec = spec(&self.catalog(), program, inputs, false, true);
+    fn elsewhere(&self) -> Elsewhere {
+        Elsewhere::new(&self.world, self.catalog(), self.wired())
+    }
+
+    fn start(&self, spec: RunSpec) -> Result<RunId, String> {
         self.wired().handle.start(spec).map_err(|error| history::told(&error.message, error.hint.as_deref()))
     }
 
@@ -252,7 +258,7 @@ impl Backend for Desk {
         choices.into_iter().find(|choice| choice.model == model).and_then(|choice| choice.price)
     }
 
-    fn start_workflow(&self, name: &str, input: &str) -> Result<RunId, String> {
+    fn start_workflow(&self, name: &str, input: &str) -> Result<Start, String> {
         let catalog = self.catalog();
         if catalog.workflow(name).is_none()
             && let Some(broken) = unread(&catalog).find(|line| line.name == name)
@@ -264,7 +270,13 @@ impl Backend for Desk {
         let values =
             inputs::from_text(&parameters, input).map_err(|e| history::told(&e.message, Some(&e.hint)))?;
         self.prepare_demo(name, &program)?;
-        self.start(program, values)
+        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
+        let spec = spec(&catalog, program, values, false, true);
+        if isolated {
+            let elsewhere = self.elsewhere();
+            return Ok(Start::Isolated(away(move || elsewhere.start(spec))));
+        }
+        self.start(spec).map(Start::Running)
     }
 
     fn start_chat(&self, role: &str) -> Result<RunId, String> {
@@ -275,7 +287,7 @@ impl Backend for Desk {
             ));
         }
         let program = self.catalog().chat_program(role).map_err(|found| self.told(&found))?;
-        self.start(program, Map::new())
+        self.start(spec(&self.catalog(), program, Map::new(), false, true))
     }
 
     fn send(&self, run: &RunId, command: Command) {
@@ -298,8 +310,8 @@ impl Backend for Desk {
     }
 
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
-        let wired = self.wired();
-        away(move || history::resume(&wired, &run))
+        let elsewhere = self.elsewhere();
+        away(move || history::resume(&elsewhere, &run))
     }
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>> {

@@ -17,8 +17,9 @@ use crate::cli::words::{name, tell};
 use crate::cli::{exit, snapshots};
 use crate::config::catalog::Catalog;
 use crate::domain::journal::{RunStatus, RunSummary};
-use crate::domain::snapshot::Worktree;
+use crate::domain::snapshot::{Skipped, Worktree};
 use crate::engine::spec::RunSpec;
+use crate::ports::snapshot::SnapshotError;
 use crate::ports::worktree::{MergeError, WorktreePort};
 
 /// Runs a spec in a new worktree. Without one nothing is started.
@@ -34,8 +35,8 @@ pub(super) fn run(
     let id = wiring::wire(&world.project, data, catalog, None).handle.draw_run_id();
     let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
     let tree = trees.create(&id, &workflow).map_err(of_snapshot)?;
-    for skipped in trees.skipped(&tree).map_err(of_snapshot)? {
-        tell(format_args!("warning: not in the worktree: {} ({})", name(&skipped.path), skipped.reason));
+    for line in missing(&trees, &tree).map_err(of_snapshot)? {
+        tell(format_args!("warning: {line}"));
     }
     if show.progress {
         tell(format_args!("isolated in {} on branch {}", name(&tree.path), name(&tree.branch)));
@@ -48,6 +49,13 @@ pub(super) fn run(
         drop(trees.discard(&tree, false));
     }
     report
+}
+
+/// What could not be copied, a line each.
+pub(super) fn missing(trees: &GitWorktrees, tree: &Worktree) -> Result<Vec<String>, SnapshotError> {
+    let skipped = trees.skipped(tree)?;
+    let line = |file: &Skipped| format!("not in the worktree: {} ({})", name(&file.path), file.reason);
+    Ok(skipped.iter().map(line).collect())
 }
 
 pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Result<u8> {

@@ -95,6 +95,15 @@ pub fn wire_worktree(
     Wired { handle: Handle::new(Ports { lock: None, ..ports }, options), providers }
 }
 
+/// As `wire_worktree`, watched together with the runs of `old`.
+pub fn beside(old: &Wired, (project, worktree): (&Path, &Path), data: &Path, catalog: &Catalog) -> Wired {
+    let (ports, options, _) = parts(worktree, data, catalog, None);
+    let providers = Arc::clone(&old.providers);
+    let options = Options { project: project.display().to_string(), ..options };
+    let ports = Ports { lock: None, models: providers.clone(), ..ports };
+    Wired { handle: old.handle.rewired(ports, options), providers }
+}
+
 /// The worktrees of a project.
 pub fn worktrees(project: &Path, data: &Path, catalog: &Catalog) -> GitWorktrees {
     GitWorktrees::new(snapshots(project, data, catalog))

@@ -140,6 +140,13 @@ pub struct Steps {
     pub steps: Vec<(u32, String, bool)>,
 }
 
+/// A workflow on its way.
+pub enum Start {
+    Running(RunId),
+    /// Its files are copied first (SNAP-13); gives the run, and what to say about it.
+    Isolated(BoxFuture<'static, Result<(RunId, String), String>>),
+}
+
 /// Texts of errors are ready for people: what happened, where, what to do next; several lines are fine.
 pub trait Backend: Send + Sync {
     /// Everything the loader found, broken ones included.
@@ -157,7 +164,7 @@ pub trait Backend: Send + Sync {
 
     /// # Errors
     /// Rendered diagnostics: unknown or broken workflow, input that does not fit.
-    fn start_workflow(&self, name: &str, input: &str) -> Result<RunId, String>;
+    fn start_workflow(&self, name: &str, input: &str) -> Result<Start, String>;
 
     /// Starts single-agent mode; the run asks `Question::Message` when it is ready for text.
     /// # Errors

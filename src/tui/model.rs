@@ -29,6 +29,8 @@ pub struct Model {
     pub chat: Option<RunId>,
     /// The workflow that runs.
     pub workflow: Option<RunId>,
+    /// A workflow that begins when its files are copied.
+    pub isolating: Option<String>,
     /// A workflow that waits for its input: the next text starts it.
     pub wanted_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.

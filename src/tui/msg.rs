@@ -37,6 +37,12 @@ pub enum Reply {
         name: String,
         input: String,
         run: Result<RunId, String>,
+        /// Where it works, if not here.
+        note: Option<String>,
+    },
+    /// The files of a workflow are copied; `WorkflowStarted` follows.
+    Isolating {
+        name: String,
     },
     ChatStarted {
         role: String,

@@ -14,8 +14,9 @@ use ratatui::crossterm::event::{Event, KeyEventKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
+use crate::domain::ids::RunId;
 use crate::engine::event::Published;
-use crate::tui::backend::{Backend, StatusFacts};
+use crate::tui::backend::{Backend, Start, StatusFacts};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg, Reply};
@@ -232,8 +233,15 @@ impl Program {
         };
         Some(match cmd {
             Cmd::StartWorkflow { name, input } => {
-                let run = backend.start_workflow(&name, &input);
-                Reply::WorkflowStarted { name, input, run }
+                let run = match backend.start_workflow(&name, &input) {
+                    Ok(Start::Running(run)) => Ok(run),
+                    Ok(Start::Isolated(begun)) => {
+                        self.replies.push(isolated(name.clone(), input, begun));
+                        return Some(Reply::Isolating { name });
+                    }
+                    Err(error) => Err(error),
+                };
+                Reply::WorkflowStarted { name, input, run, note: None }
             }
             Cmd::StartChat { role } => {
                 let run = backend.start_chat(&role);
@@ -321,6 +329,20 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
             Box::pin(async move { Reply::Snapshot { command, purpose, text: text.await } })
         }
         other => return Err(other),
+    })
+}
+
+fn isolated(
+    name: String,
+    input: String,
+    begun: BoxFuture<'static, Result<(RunId, String), String>>,
+) -> BoxFuture<'static, Reply> {
+    Box::pin(async move {
+        let (run, note) = match begun.await {
+            Ok((run, note)) => (Ok(run), Some(note)),
+            Err(error) => (Err(error), None),
+        };
+        Reply::WorkflowStarted { name, input, run, note }
     })
 }
 

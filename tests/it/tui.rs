@@ -153,7 +153,7 @@ impl Desk {
         let name = "coder_reviewer".to_owned();
         let input = "add a --json flag".to_owned();
         assert_eq!(self.take().pop(), Some(Cmd::StartWorkflow { name: name.clone(), input: input.clone() }));
-        self.msg(Msg::Reply(Reply::WorkflowStarted { name, input, run: Ok(RunId::from("r1")) }));
+        self.msg(Msg::Reply(Reply::WorkflowStarted { name, input, run: Ok(RunId::from("r1")), note: None }));
         self.run("r1", workflow_started("coder_reviewer", "add a --json flag"))
             .run("r1", snapshot_taken())
             .run("r1", entered("start"))
@@ -727,6 +727,7 @@ fn a_start_that_fails_shows_the_whole_diagnostic() {
         name: "mine".into(),
         input: "x".into(),
         run: Err(text.into()),
+        note: None,
     }));
     let screen = desk.screen(80, 24);
     for line in text.lines() {

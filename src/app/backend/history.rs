@@ -1,5 +1,6 @@
 //! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
 
+use super::isolated::Elsewhere;
 use crate::app::going;
 use crate::app::wiring::Wired;
 use crate::domain::ids::RunId;
@@ -31,7 +32,7 @@ pub(super) fn list(handle: &Handle, here: &str, filter: RunFilter) -> Result<Vec
 pub(super) fn past(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Result<Past, String> {
     let summary = wired.handle.summary(run).map_err(|error| of_store(&error))?;
     let id = &summary.id;
-    at_home(&summary, here, &|project| format!("synthdev{project} resume {id}"))?;
+    of_here(&summary, here, &|project| format!("synthdev{project} resume {id}"))?;
     if let Some(demo) = demo.filter(|demo| *demo != summary.workflow) {
         return Err(format!("the demo's script only plays {demo}"));
     }
@@ -50,7 +51,9 @@ pub(super) fn past(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> 
 }
 
 /// Takes a run up with the person at the screen.
-pub(super) fn resume(wired: &Wired, run: &RunId) -> Result<(), String> {
+pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
+    let summary = elsewhere.wired().handle.summary(run.as_str()).map_err(|error| of_store(&error))?;
+    let wired = &*elsewhere.of(&summary)?;
     if let Some(script) = wired.providers.scripted() {
         script.rewind();
         going::catch_up(wired, run).map_err(|error| format!("{error:#}"))?;
@@ -70,18 +73,23 @@ pub(super) fn at_home(
     here: &str,
     command: &dyn Fn(&str) -> String,
 ) -> Result<(), String> {
-    let (run, project) = (&summary.id, &summary.project);
-    if project != here {
-        let command = command(&format!(" -C {project}"));
-        return Err(told(&format!("run {run} belongs to {project}"), Some(&command)));
-    }
+    of_here(summary, here, command)?;
     match &summary.worktree {
         Some(tree) => {
-            let message = format!("run {run} works in a worktree of its own, {}", tree.path);
+            let message = format!("run {} works in a worktree of its own, {}", summary.id, tree.path);
             Err(told(&message, Some(&command(""))))
         }
         None => Ok(()),
     }
+}
+
+fn of_here(summary: &RunSummary, here: &str, command: &dyn Fn(&str) -> String) -> Result<(), String> {
+    let (run, project) = (&summary.id, &summary.project);
+    if project == here {
+        return Ok(());
+    }
+    let command = command(&format!(" -C {project}"));
+    Err(told(&format!("run {run} belongs to {project}"), Some(&command)))
 }
 
 fn over(run: &RunId, why: &str) -> String {

@@ -7,6 +7,10 @@ use crate::tui::transcript::item::Item;
 
 /// Says what is in the way, if something is.
 pub fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
+    if let Some(name) = &model.isolating {
+        model.say(Item::warning(&format!("cannot {what} while the files for {name} are copied")));
+        return true;
+    }
     let Some(run) = model.busy_run() else { return false };
     let name =
         if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };

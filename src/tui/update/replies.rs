@@ -14,7 +14,16 @@ use crate::tui::transcript::item::{Block, Body, Item, Tone};
 
 pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
     match reply {
-        Reply::WorkflowStarted { name, input, run } => workflow_started(model, &name, &input, run),
+        Reply::WorkflowStarted { name, input, run, note } => {
+            workflow_started(model, &name, &input, run);
+            if let Some(note) = note {
+                model.say(Item::note(&note));
+            }
+        }
+        Reply::Isolating { name } => {
+            model.say(Item::note(&format!("copying the files for {name} into a worktree …")));
+            model.isolating = Some(name);
+        }
         Reply::ChatStarted { role, run } => return chat_started(model, &role, run),
         Reply::Names { workflows, roles } => names(model, workflows, &roles),
         Reply::Workflows(list) => say_report(model, "Workflows", &report::workflows(&list)),
@@ -59,6 +68,7 @@ fn say_error(model: &mut Model, title: &str, text: &str) {
 }
 
 fn workflow_started(model: &mut Model, name: &str, input: &str, run: Result<RunId, String>) {
+    model.isolating = None;
     match run {
         Ok(id) => {
             if model.run(&id).is_none() {

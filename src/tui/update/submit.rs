@@ -18,6 +18,11 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
     if slash::is_command(&text) {
         return commands::run(model, &text);
     }
+    if let Some(name) = &model.isolating {
+        model.say(Item::warning(&format!("{name} has not begun yet: its files are copied")));
+        model.composer.set(&text);
+        return Vec::new();
+    }
     if let Some(run) = model.workflow.clone() {
         // It waits for the next pause; what nobody asked for until the end comes back (A62).
         model.queued.push(text.clone());

@@ -138,3 +138,41 @@ fn files_data_and_the_run_go_back() {
     assert!(terminal.end().contains("exit=0"));
     terminal.assert_restored();
 }
+
+/// The project is a repository of its own; the files go into a worktree, also after the run was left.
+#[test]
+fn an_isolated_workflow_works_elsewhere() {
+    let mut isolated = gated();
+    isolated["isolation"] = json!("worktree");
+    let mut terminal = Terminal::with_workflow("gated", &isolated);
+    git2::Repository::init(terminal.project()).unwrap();
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/workflow gated\r");
+    terminal.wait_for("on branch synthdev/");
+    terminal.wait_for("to execute: shell?");
+    terminal.press("y");
+    terminal.wait_for("gate: your approval");
+    assert_eq!(lines(&terminal, "first.txt"), 0);
+    terminal.press("\x03\x03");
+    assert!(terminal.end().contains("exit=0"));
+    let mut terminal = terminal.again();
+    terminal.wait_for("1 run can be taken up again");
+    terminal.press("/resume\r");
+    terminal.wait_for("Go on with limit 1?");
+    terminal.press("y");
+    terminal.wait_for("echo second");
+    terminal.press("y");
+    terminal.wait_for("✓ gated completed");
+    assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (0, 0));
+    let trees = terminal.project().join("../.local/share/synthdev");
+    let written =
+        walk(&trees).into_iter().filter(|path| path.ends_with("first.txt") || path.ends_with("second.txt"));
+    assert_eq!(written.count(), 2);
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+}
+
+fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}

@@ -1,0 +1,75 @@
+//! Isolated workflows of the screen: each works in a git worktree, among the other runs of the session (SNAP-13).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::history::{of_store, told};
+use crate::app::wiring::{self, Wired};
+use crate::app::{isolation, world::World};
+use crate::config::catalog::Catalog;
+use crate::domain::ids::RunId;
+use crate::domain::journal::RunSummary;
+use crate::engine::spec::RunSpec;
+use crate::ports::snapshot::SnapshotError;
+use crate::ports::worktree::WorktreePort;
+
+/// What a run in another directory is wired with; kept, because making a worktree takes a while.
+#[derive(Clone)]
+pub(super) struct Elsewhere {
+    project: PathBuf,
+    data: PathBuf,
+    catalog: Arc<Catalog>,
+    wired: Arc<Wired>,
+}
+
+impl Elsewhere {
+    pub(super) fn new(world: &World, catalog: Arc<Catalog>, wired: Arc<Wired>) -> Self {
+        Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, wired }
+    }
+
+    pub(super) fn wired(&self) -> &Wired {
+        &self.wired
+    }
+
+    /// The run, and where it works. Without a worktree nothing is started. Blocking.
+    pub(super) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+        let trees = wiring::worktrees(&self.project, &self.data, &self.catalog);
+        let id = self.wired.handle.draw_run_id();
+        let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
+        let tree = trees.create(&id, &workflow).map_err(|error| of_snapshot(&error))?;
+        let begun =
+            isolation::missing(&trees, &tree).map_err(|error| of_snapshot(&error)).and_then(|missing| {
+                let run = self.inside(&tree.path).handle.start_as(id.clone(), spec, Some(tree.clone()));
+                run.map(|_| missing).map_err(|error| of_store(&error))
+            });
+        if begun.is_err() {
+            // nothing was started
+            drop(trees.discard(&tree, false));
+        }
+        let place = format!(
+            "isolated in {} on branch {}; synthdev runs merge {id} brings its changes here",
+            tree.path, tree.branch
+        );
+        Ok((id, begun?.into_iter().chain([place]).collect::<Vec<_>>().join("\n")))
+    }
+
+    /// Where a run that is taken up finds its files.
+    pub(super) fn of(&self, summary: &RunSummary) -> Result<Arc<Wired>, String> {
+        match &summary.worktree {
+            None => Ok(Arc::clone(&self.wired)),
+            Some(tree) if Path::new(&tree.path).is_dir() => Ok(Arc::new(self.inside(&tree.path))),
+            Some(tree) => Err(told(
+                &format!("the worktree of run {} is gone: {}", summary.id, tree.path),
+                Some(&format!("its branch {} may still be there; /runs lists other runs", tree.branch)),
+            )),
+        }
+    }
+
+    fn inside(&self, tree: &str) -> Wired {
+        wiring::beside(&self.wired, (&self.project, Path::new(tree)), &self.data, &self.catalog)
+    }
+}
+
+fn of_snapshot(error: &SnapshotError) -> String {
+    told(&error.message, error.hint.as_deref())
+}
