@@ -61,7 +61,7 @@ fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     if let Some(origin) = &run.origin {
         let step = origin.step.map(|step| format!(" before step {step}")).unwrap_or_default();
         let from = match origin.kind {
-            OriginKind::Fork => format!("fork of run {}{step}", origin.run),
+            OriginKind::Fork | OriginKind::ForkOfImport => format!("fork of run {}{step}", origin.run),
             OriginKind::Import => format!("imported; there it was run {}", origin.run),
             OriginKind::Child => format!("child of run {}", origin.run),
         };

@@ -10,7 +10,7 @@ use super::reopen::{self, Divergence, Story};
 pub use super::steps::StepPlace;
 use crate::domain::cost::CostEntry;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{Origin, OriginKind, Row, RowKind, RunHeader, RunStatus};
+use crate::domain::journal::{Origin, Row, RowKind, RunHeader, RunStatus};
 use crate::domain::lock::Holder;
 use crate::domain::snapshot::SnapshotInfo;
 use crate::domain::workflow::Program;
@@ -119,7 +119,7 @@ impl Handle {
             id: new.clone(),
             definition_hash: hash,
             started: self.ports().clock.now(),
-            origin: Some(Origin { run: run.clone(), kind: OriginKind::Fork, step: Some(step) }),
+            origin: Some(Origin::of_fork(story.header.origin.as_ref(), run.clone(), step)),
             worktree: None,
             ..story.header
         };

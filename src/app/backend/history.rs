@@ -1,8 +1,8 @@
 //! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
 
 use super::isolated::Elsewhere;
-use crate::app::going;
 use crate::app::wiring::Wired;
+use crate::app::{foreign, going};
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
 use crate::ports::run_store::StoreError;
@@ -58,7 +58,10 @@ pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
         script.rewind();
         going::catch_up(wired, run).map_err(|error| format!("{error:#}"))?;
     }
+    let stored = || Ok(wired.handle.run(run.as_str())?.program);
     let going = Going { present: true, ..Going::default() };
+    let going =
+        foreign::here(elsewhere.catalog(), &summary, stored, going).map_err(|error| format!("{error:#}"))?;
     let done = tokio::runtime::Handle::current().block_on(wired.handle.resume(run, going));
     done.map_err(|error| match &error {
         ResumeError::Over { why, .. } => over(run, why),

@@ -27,6 +27,10 @@ impl Elsewhere {
         Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, wired }
     }
 
+    pub(super) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
     pub(super) fn wired(&self) -> &Wired {
         &self.wired
     }

@@ -94,7 +94,7 @@ fn waits_for(pause: &OpenPause) -> String {
 pub fn came_from(origin: &Origin, own: &RunId) -> String {
     let at = origin.step.map_or_else(String::new, |step| format!(" at step {step}"));
     match origin.kind {
-        OriginKind::Fork => format!("fork of {}{at}", origin.run),
+        OriginKind::Fork | OriginKind::ForkOfImport => format!("fork of {}{at}", origin.run),
         OriginKind::Child => format!("started by {}", origin.run),
         OriginKind::Import if origin.run == *own => "imported".to_owned(),
         OriginKind::Import if origin.step.is_some() => {

@@ -2,6 +2,7 @@
 //! (HIST-3, HIST-6 to HIST-8, HIST-11).
 
 mod bundles;
+mod foreign;
 mod tidy;
 
 use serde_json::{Value, json};
