@@ -1,6 +1,6 @@
 //! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
 
-use super::isolated::Elsewhere;
+use super::isolated::{self, Elsewhere};
 use crate::app::wiring::Wired;
 use crate::app::{foreign, going};
 use crate::domain::ids::RunId;
@@ -47,7 +47,9 @@ pub(super) fn past(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> 
         RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => {}
     }
     let record = wired.handle.run(id.as_str()).map_err(|error| of_store(&error))?;
-    Ok(fold(id, record.events, record.ledger))
+    let mut past = fold(id, record.events, record.ledger);
+    past.view.elsewhere = summary.worktree.as_ref().map(|tree| isolated::place(id, tree));
+    Ok(past)
 }
 
 /// Takes a run up with the person at the screen.

@@ -9,6 +9,7 @@ use crate::app::{isolation, world::World};
 use crate::config::catalog::Catalog;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
+use crate::domain::snapshot::Worktree;
 use crate::engine::spec::RunSpec;
 use crate::ports::snapshot::SnapshotError;
 use crate::ports::worktree::WorktreePort;
@@ -50,10 +51,7 @@ impl Elsewhere {
             // nothing was started
             drop(trees.discard(&tree, false));
         }
-        let place = format!(
-            "isolated in {} on branch {}; synthdev runs merge {id} brings its changes here",
-            tree.path, tree.branch
-        );
+        let place = place(&id, &tree);
         Ok((id, begun?.into_iter().chain([place]).collect::<Vec<_>>().join("\n")))
     }
 
@@ -72,6 +70,14 @@ impl Elsewhere {
     fn inside(&self, tree: &str) -> Wired {
         wiring::beside(&self.wired, (&self.project, Path::new(tree)), &self.data, &self.catalog)
     }
+}
+
+/// Where an isolated run works, and what becomes of it.
+pub(super) fn place(run: &RunId, tree: &Worktree) -> String {
+    format!(
+        "its files: {}\n→ synthdev runs merge {run} brings its changes here, runs discard drops them",
+        tree.path
+    )
 }
 
 fn of_snapshot(error: &SnapshotError) -> String {
