@@ -224,6 +224,10 @@ impl Machine {
         &self.ledger
     }
 
+    pub fn into_ledger(self) -> CostLedger {
+        self.ledger
+    }
+
     pub fn spec(&self) -> &RunSpec {
         &self.spec
     }
