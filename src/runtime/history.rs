@@ -1,6 +1,7 @@
 //! Past runs, read from the store: lists as they are, one run by replaying its journal.
 
 use std::collections::BTreeMap;
+use std::thread;
 
 use super::handle::Handle;
 use super::look::{self, Looked};
@@ -56,7 +57,10 @@ impl Handle {
             None => whole(&reopen::read(store, &summary.id)?),
         };
         let program = machine.spec().program.clone();
-        Ok(RunRecord { summary, program, events, ledger: machine.into_ledger(), answers, open })
+        let (ledger, rest) = machine.into_ledger();
+        // a long run's conversations are let go of while somebody looks at it already
+        let _ = thread::Builder::new().name("let go".to_owned()).spawn(move || drop(rest));
+        Ok(RunRecord { summary, program, events, ledger, answers, open })
     }
 }
 
