@@ -9,6 +9,7 @@ mod driver;
 pub mod handle;
 pub mod history;
 mod journal;
+mod look;
 mod mail;
 mod perform;
 mod redact;

@@ -214,7 +214,7 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
         RunEvent::Finished { status, output, error, path, snapshot, usage, cost_usd } => {
             report.status = *status;
             report.output.clone_from(output);
-            report.error.clone_from(error);
+            report.error = error.as_deref().cloned();
             report.path.clone_from(path);
             report.snapshot.clone_from(snapshot);
             report.usage = *usage;
