@@ -17,6 +17,7 @@ pub mod model;
 pub mod parameter;
 pub mod place;
 pub mod printable;
+pub mod protocol;
 pub mod recovery;
 pub mod role;
 pub mod script;

@@ -1,23 +1,42 @@
 //! Models: the one `ModelPort` of the program, which sends each request to where its `choice` points.
 //!
-//! `scripted` is answered from a file (`scripted.rs`), every other provider name speaks the chat completions
-//! of OpenAI at its base URL (`openai.rs`). Refuses: retries (the runtime's), keys in any text (CFG-20).
+//! `scripted` is answered from a file (`scripted.rs`); every other provider speaks the protocol of its choice at its
+//! base URL: chat completions (`openai.rs`) or Anthropic's messages (`anthropic.rs`). All share one way to a server
+//! (`http.rs`), one reader of bodies (`stream.rs`) and one list of errors (`errors.rs`).
+//! Refuses: retries (the runtime's), keys in any text (CFG-20).
 
+mod address;
+mod answer;
+pub mod anthropic;
+mod calls;
+mod client;
+mod conversation;
+mod errors;
+mod http;
+mod keys;
+mod offered;
 pub mod openai;
 mod patience;
+mod retry_after;
 pub mod scripted;
+mod spoken;
+mod sse;
+mod stream;
+mod tokens;
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::domain::protocol::Protocol;
 use crate::domain::secret::Secret;
 use crate::ports::model::{DeltaSink, ModelPort};
 
 pub use patience::Patience;
 
-use openai::OpenAi;
+use http::Http;
 use scripted::ScriptedModel;
 
 /// The provider name that is answered from a replies file.
@@ -26,20 +45,20 @@ pub const SCRIPTED: &str = "scripted";
 /// Every model that a run can ask. Making one opens nothing, reads nothing and builds no TLS (MODEL-18).
 #[derive(Debug)]
 pub struct Providers {
-    openai: OpenAi,
+    http: Http,
     scripted: Option<ScriptedModel>,
 }
 
 impl Providers {
     /// `keys`: the key ring; a `ModelChoice` holds only the name of its key (CFG-20).
     pub fn new(keys: BTreeMap<String, Secret>, patience: Patience) -> Self {
-        Self { openai: OpenAi::new(keys, patience), scripted: None }
+        Self { http: Http::new(keys, patience), scripted: None }
     }
 
     /// Keys are sent to these base URLs' servers only: a recorded run may name others (CFG-20).
     #[must_use]
     pub fn with_homes(mut self, homes: BTreeMap<String, Vec<String>>) -> Self {
-        self.openai = self.openai.with_homes(homes);
+        self.http.keep_keys_to(homes);
         self
     }
 
@@ -54,6 +73,21 @@ impl Providers {
     pub fn scripted(&self) -> Option<&ScriptedModel> {
         self.scripted.as_ref()
     }
+
+    async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
+        let key = self.http.key(request)?;
+        let begun = Instant::now();
+        let answer = match request.choice.protocol {
+            Protocol::Chat => openai::call(&self.http, request, key, sink).await,
+            Protocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
+        };
+        let mut reply = answer.map_err(|error| match key {
+            Some(key) => errors::scrub(error, key),
+            None => error,
+        })?;
+        reply.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(reply)
+    }
 }
 
 impl ModelPort for Providers {
@@ -64,7 +98,7 @@ impl ModelPort for Providers {
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
             if request.choice.provider != SCRIPTED {
-                return self.openai.call(request, sink).await;
+                return self.ask(request, sink).await;
             }
             match &self.scripted {
                 Some(script) => script.call(request, sink).await,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::message::{ChatRole, ToolCall};
+use super::message::{ChatRole, Sealed, ToolCall};
 
 /// Where an agent sits in its context: `assistant` answers, `user` plays the person (the seed's `role`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -63,6 +63,9 @@ pub struct Entry {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<AnsweredCall>,
+    /// What the provider wants back with these calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sealed: Vec<Sealed>,
     /// Never trimmed (starting messages).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
@@ -81,6 +84,7 @@ impl Entry {
             role,
             text: text.into(),
             calls: Vec::new(),
+            sealed: Vec::new(),
             pinned: false,
             interrupted: false,
             to: None,

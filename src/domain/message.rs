@@ -1,6 +1,7 @@
 //! What goes to a model and what comes back, independent of any provider's wire.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The role a message has in a request. (A persona is a `Role`, a place in a context is a `Side`.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -31,6 +32,17 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
+/// A part of a model's answer that only its provider can read, such as a signed thought. Some providers want it
+/// back, unchanged, as long as the calls beside it are in the conversation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Sealed {
+    /// How many readable parts stand before it: the text, then each call.
+    #[serde(default)]
+    pub after: usize,
+    /// As the provider sent it.
+    pub block: Value,
+}
+
 /// One message of a request. Invariants (kept by `engine::view`): a `Tool` message follows the assistant
 /// message that holds its call, in order; `content` is never empty unless calls are present.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -43,11 +55,14 @@ pub struct ChatMessage {
     /// For `Tool`: the call that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
+    /// For an assistant's calls: what its provider wants back with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sealed: Vec<Sealed>,
 }
 
 impl ChatMessage {
     pub fn text(role: ChatRole, content: impl Into<String>) -> Self {
-        Self { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
+        Self { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None, sealed: Vec::new() }
     }
 
     pub fn tool_result(id: impl Into<String>, content: impl Into<String>) -> Self {
@@ -56,6 +71,7 @@ impl ChatMessage {
             content: content.into(),
             tool_calls: Vec::new(),
             tool_call_id: Some(id.into()),
+            sealed: Vec::new(),
         }
     }
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::cost::{Price, Usage};
-use super::message::{ChatMessage, ToolCall};
+use super::message::{ChatMessage, Sealed, ToolCall};
+use super::protocol::Protocol;
 use super::tool::{ParsingTool, ToolSpec};
 
 /// Which model speaks, decided once while loading, with where that was decided (MODEL-4).
@@ -14,6 +15,9 @@ pub struct ModelChoice {
     /// A provider's name in the catalogue, or `scripted`.
     pub provider: String,
     pub base_url: String,
+    /// How that server is spoken to; runs of before there were several are chat completions.
+    #[serde(default, skip_serializing_if = "Protocol::is_chat")]
+    pub protocol: Protocol,
     pub model: String,
     /// The *name* of the key in the key ring of the providers; never the key (CFG-20).
     /// `None`: the server wants no key.
@@ -90,11 +94,14 @@ pub enum FinishReason {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ModelReply {
     pub text: String,
-    /// Shown separately, never sent back (MODEL-5).
+    /// Shown separately, never sent back as a text (MODEL-5).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// What goes back with these calls, unread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sealed: Vec<Sealed>,
     pub usage: Usage,
     /// The server did not report usage: `usage` is an estimate from bytes.
     #[serde(default)]
@@ -205,7 +212,8 @@ impl ModelError {
             Self::TooLong { .. } => "lower the context's max_length or choose a model with a larger window",
             Self::Refused { .. } => "rephrase the task or use another model",
             Self::Protocol { .. } => {
-                "the server does not speak OpenAI-compatible chat completions at this URL; it usually ends in /v1"
+                "check the provider, its base URL and the model: `synthdev config show --origin`; the URL of an \
+                 OpenAI-compatible server usually ends in /v1"
             }
             Self::Drift { .. } => "the replies file does not match the run: correct it or the workflow",
         }

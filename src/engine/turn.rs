@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::thread::{Summary, Thread};
 use crate::domain::context::{AnsweredCall, Author, Entry, Side};
 use crate::domain::ids::AgentIx;
-use crate::domain::message::{ChatRole, ToolCall};
+use crate::domain::message::{ChatRole, Sealed, ToolCall};
 use crate::domain::model::ToolChoice;
 
 #[derive(Clone, Debug)]
@@ -79,6 +79,8 @@ pub struct OpenReply {
     pub text: String,
     /// All calls of the reply in their order; the answers of waiting ones are filled in as they come.
     pub calls: Vec<AnsweredCall>,
+    /// What the provider wants back with the calls.
+    pub sealed: Vec<Sealed>,
     /// Positions in `calls` still to run.
     pub waiting: VecDeque<usize>,
     /// Valid parsing calls that count as the decision once the ordinary calls are done (last round, A35).
@@ -89,9 +91,10 @@ pub const INTERRUPTED: &str = "interrupted before this call ran";
 
 impl Turn {
     /// Adds a finished reply (or a text) of the agent.
-    pub fn add(&mut self, text: String, calls: Vec<AnsweredCall>) {
+    pub fn add(&mut self, text: String, calls: Vec<AnsweredCall>, sealed: Vec<Sealed>) {
         let mut entry = Entry::text(Author::Agent(self.agent_id.clone()), self.side.canonical(), text);
         entry.calls = calls;
+        entry.sealed = sealed;
         self.entries.push(TurnEntry { entry, private: false });
     }
 
@@ -109,7 +112,7 @@ impl Turn {
                 answer.clone_into(&mut call.answer);
             }
         }
-        self.add(open.text, open.calls);
+        self.add(open.text, open.calls, open.sealed);
     }
 
     /// Whether the model has answered anything in this visit.
@@ -176,6 +179,7 @@ fn joined(entries: Vec<TurnEntry>) -> Vec<Entry> {
                     last.text.push_str(&entry.text);
                 }
                 last.calls = entry.calls;
+                last.sealed = entry.sealed;
                 last.interrupted = entry.interrupted;
             }
             _ => own.push(entry),

@@ -266,6 +266,7 @@ fn reply(text: &str, tokens: u64) -> ModelReply {
         text: text.to_owned(),
         reasoning: String::new(),
         tool_calls: Vec::new(),
+        sealed: Vec::new(),
         usage: Usage { prompt: tokens - tokens / 2, completion: tokens / 2, cached: 0, reasoning: 0 },
         usage_estimated: false,
         model: None,

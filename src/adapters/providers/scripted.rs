@@ -132,6 +132,7 @@ impl ScriptedModel {
             text: answer.text.clone(),
             reasoning: answer.reasoning.clone(),
             finish: if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls },
+            sealed: Vec::new(),
             usage: reply.usage.unwrap_or_else(|| estimate(request, &answer.text, &tool_calls)),
             usage_estimated: reply.usage.is_none(),
             tool_calls,

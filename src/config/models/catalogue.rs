@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::domain::cost::Price;
+use crate::domain::protocol::Protocol;
 
 /// Every known provider, in order of first appearance (built-in file first).
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -15,6 +16,8 @@ pub struct Models {
 pub struct Provider {
     pub name: String,
     pub base_url: Option<String>,
+    /// Chat completions where nothing is said.
+    pub protocol: Option<Protocol>,
     /// Environment names that hold its key, the strongest first.
     pub key_env: Option<Vec<String>>,
     /// Environment names that hold its URL or host.
@@ -79,6 +82,7 @@ impl Provider {
 
     fn merge(&mut self, later: Self) {
         take(&mut self.base_url, later.base_url);
+        take(&mut self.protocol, later.protocol);
         take(&mut self.key_env, later.key_env);
         take(&mut self.url_env, later.url_env);
         take(&mut self.needs_key, later.needs_key);

@@ -7,9 +7,10 @@ use crate::config::settings::shape::{Datum, Shape};
 use crate::config::source::{Findings, SourceFile};
 use crate::config::suggest;
 use crate::domain::diagnostic::Diagnostic;
+use crate::domain::protocol::Protocol;
 
 const PROVIDER_KEYS: &[&str] =
-    &["base_url", "key_env", "url_env", "needs_key", "model_prefixes", "accepts", "prices", "models"];
+    &["base_url", "protocol", "key_env", "url_env", "needs_key", "model_prefixes", "accepts", "prices", "models"];
 const MODEL_KEYS: &[&str] = &["context_size", "max_output", "prices", "reasoning", "parameters", "accepts"];
 
 /// Names of sampling parameters, as in settings.
@@ -57,6 +58,7 @@ fn provider(name: &str, node: &Node, findings: &mut Findings<'_>) -> Option<Prov
     Some(Provider {
         name: name.to_owned(),
         base_url,
+        protocol: protocol(&fields, findings),
         key_env: plain(fields.texts(&["key_env"], findings)),
         url_env: plain(fields.texts(&["url_env"], findings)),
         needs_key: fields.flag(&["needs_key"], findings),
@@ -113,6 +115,16 @@ fn accepts(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Vec<Strin
         findings.error("C06", name.span.clone(), format!("`{}` is no parameter", name.value), hint);
     }
     plain(Some(names))
+}
+
+fn protocol(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Protocol> {
+    let given = fields.text(&["protocol"], findings)?;
+    let found = Protocol::ALL.into_iter().find(|known| known.as_str() == given.value);
+    if found.is_none() {
+        let hint = suggest::or_list(&given.value, "protocols", &Protocol::ALL.map(Protocol::as_str));
+        findings.error("C06", given.span, format!("`{}` is no protocol", given.value), hint);
+    }
+    found
 }
 
 fn checked_url(url: At<String>, findings: &mut Findings<'_>) -> Option<String> {

@@ -101,7 +101,13 @@ impl Resolver<'_> {
         let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(model_name)));
         let base_url = if scripted { String::new() } else { self.base_url(level, &pick)? };
         let key = self.key(level, &pick, &base_url)?;
-        let (parameters, dropped) = self.parameters(wish, pick.known, known);
+        let protocol = pick.known.and_then(|provider| provider.protocol).unwrap_or_default();
+        let (mut parameters, mut dropped) = self.parameters(wish, pick.known, known);
+        dropped.extend(protocol.reconcile(&mut parameters).into_iter().map(str::to_owned));
+        if parameters.max_output_tokens.is_none() {
+            let most = known.and_then(|model| model.max_output);
+            parameters.max_output_tokens = protocol.answer_tokens(most);
+        }
         let from = match (&wish.model, set) {
             (Some(_), _) => "the agent".to_owned(),
             (None, Some(setting)) => setting.origin.to_string(),
@@ -114,6 +120,7 @@ impl Resolver<'_> {
         Ok(ModelChoice {
             level: level.to_owned(),
             base_url,
+            protocol,
             model: model_name.to_owned(),
             key,
             parameters,

@@ -11,7 +11,7 @@ use crate::domain::context::AnsweredCall;
 use crate::domain::cost::CostEntry;
 use crate::domain::failure::Failure;
 use crate::domain::ids::AgentIx;
-use crate::domain::message::ToolCall;
+use crate::domain::message::{Sealed, ToolCall};
 use crate::domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
 use crate::domain::tool::ParsingTool;
 use crate::domain::workflow::Workflow;
@@ -56,7 +56,7 @@ impl Machine {
         if has_ordinary {
             self.open_reply(&agent, reply);
         } else if !parsing.is_empty() {
-            self.decide(&agent, reply.text, parsing);
+            self.decide(&agent, reply.text, parsing, reply.sealed);
         } else if reply.text.trim().is_empty() {
             let detail = format!("`{}` answered with neither text nor a tool call", agent.choice.model);
             let hint = ModelError::Protocol { detail: String::new() }.hint();
@@ -127,6 +127,7 @@ impl Machine {
             calls: Vec::with_capacity(reply.tool_calls.len()),
             waiting: std::collections::VecDeque::new(),
             decision: Vec::new(),
+            sealed: reply.sealed,
         };
         for (at, call) in reply.tool_calls.into_iter().enumerate() {
             let mut answered = AnsweredCall { call, answer: String::new(), ok: false };
@@ -154,7 +155,7 @@ impl Machine {
     }
 
     /// Only parsing calls: a decision if all are valid, otherwise the model may repair it twice (A33).
-    fn decide(&mut self, agent: &AgentSpec, text: String, calls: Vec<ToolCall>) {
+    fn decide(&mut self, agent: &AgentSpec, text: String, calls: Vec<ToolCall>, sealed: Vec<Sealed>) {
         let problems: Vec<Option<String>> = calls
             .iter()
             .map(|call| {
@@ -165,7 +166,7 @@ impl Machine {
         let valid = problems.iter().all(Option::is_none);
         let answered = answer_decisions(&calls, &problems);
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
-        turn.add(text.clone(), answered);
+        turn.add(text.clone(), answered, sealed);
         if valid {
             return self.accept(agent, &text, calls);
         }
@@ -204,7 +205,7 @@ impl Machine {
         let offered = |name: &&String| parsing_tool(agent, name).is_some();
         let expected: Vec<String> = state.expects.iter().filter(offered).cloned().collect();
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
-        turn.add(text.clone(), Vec::new());
+        turn.add(text.clone(), Vec::new(), Vec::new());
         if expected.is_empty() {
             return self.end_visit(text, Vec::new(), Vec::new());
         }

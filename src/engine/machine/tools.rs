@@ -189,7 +189,7 @@ impl Machine {
         let Some(open) = turn.open.take() else { return };
         turn.rounds += 1;
         let calls: Vec<ToolCall> = open.calls.iter().map(|answered| answered.call.clone()).collect();
-        turn.add(open.text.clone(), open.calls);
+        turn.add(open.text.clone(), open.calls, open.sealed);
         let ix = turn.agent;
         let Some(workflow) = self.workflow() else { return };
         let Some(agent) = workflow.agent(ix) else { return };

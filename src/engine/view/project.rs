@@ -107,6 +107,7 @@ fn project_own(entry: &Entry, fit: &Fit, room: Option<usize>, messages: &mut Vec
     }
     let mut message = ChatMessage::text(ChatRole::Assistant, said(entry).into_owned());
     message.tool_calls = entry.calls.iter().map(|call| call.call.clone()).collect();
+    message.sealed.clone_from(&entry.sealed);
     messages.push(message);
     for call in &entry.calls {
         let answer = if call.answer.trim().is_empty() { "(no output)" } else { call.answer.as_str() };

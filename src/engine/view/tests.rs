@@ -379,7 +379,7 @@ fn private_words_stay_where_they_happened_and_only_for_their_agent() {
     let reviewer = agent("reviewer", Side::User);
     let mut thread = thread_of(&[said(Author::Workflow, ChatRole::User, "task")]);
     let mut visit = turn(&reviewer, Some("be strict"));
-    visit.add("hm".into(), Vec::new());
+    visit.add("hm".into(), Vec::new(), Vec::new());
     visit.tell("decide");
     visit.add(String::new(), used_tool("reviewer").calls);
     let during = shown(&reviewer, &context(1_000), &thread, &visit).unwrap();
@@ -478,7 +478,7 @@ fn a_long_visit_has_a_record_of_its_own() {
     let view = lines(&shown(&seat, &context, &thread, &visit).unwrap());
     assert_eq!(view[1..4], ["user: short", "user: go", "user: [summary of 4 earlier messages] done much"]);
     assert_eq!(view.len(), 4 + 2 * 2);
-    visit.add("w".repeat(300), Vec::new());
+    visit.add("w".repeat(300), Vec::new(), Vec::new());
     let (covering, material) = asked(&thread, &visit).unwrap();
     assert_eq!((covering.part, covering.covers, covering.replaced), (Part::Visit, 6, 6));
     assert!(material.starts_with("[record so far]: done much"), "{material}");
@@ -653,7 +653,7 @@ mod properties {
                 for _ in 0..rounds {
                     visit.add(String::new(), used_tool(&seat.id).calls);
                 }
-                visit.add("t".repeat(length), Vec::new());
+                visit.add("t".repeat(length), Vec::new(), Vec::new());
                 let end = lines(&shown(seat, &context(50_000), &thread, &visit).unwrap());
                 prop_assert!(end.starts_with(&start));
                 let private = user && decides;

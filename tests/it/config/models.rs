@@ -62,7 +62,7 @@ fn the_provider_is_found_from_url_model_or_key() {
         ),
         (
             &[("SYNTHDEV_BASE_MODEL", "claude-next"), ("SYNTHDEV_API_KEY", "k")],
-            ["anthropic", "https://api.anthropic.com/v1", "base"],
+            ["anthropic", "https://api.anthropic.com", "base"],
         ),
         (
             &[("SYNTHDEV_BASE_MODEL", "gemini-2.5-pro"), ("GOOGLE_API_KEY", "k")],
@@ -160,7 +160,7 @@ fn a_key_of_one_provider_never_goes_to_another() {
         ("SYNTHDEV_SMART_MODEL", "claude-opus-4-5"),
     ];
     let error = choose("smart", &pairs).unwrap_err();
-    assert!(error.contains("no key is set for https://api.anthropic.com/v1"), "{error}");
+    assert!(error.contains("no key is set for https://api.anthropic.com"), "{error}");
     assert_eq!(choose("fast", &pairs).unwrap().key.as_deref(), Some("base"));
 }
 
@@ -173,7 +173,7 @@ fn wish(provider: Option<&str>, model: Option<&str>) -> Wish {
 type Wished = (Option<&'static str>, Option<&'static str>, [&'static str; 4]);
 
 const OPENAI: &str = "https://api.openai.com/v1";
-const ANTHROPIC: &str = "https://api.anthropic.com/v1";
+const ANTHROPIC: &str = "https://api.anthropic.com";
 
 #[test]
 fn an_agent_asks_for_a_provider_or_model_of_its_own() {
@@ -221,7 +221,7 @@ fn an_agents_wish_never_takes_a_key_to_another_provider() {
         ("SYNTHDEV_BASE_URL", "http://10.0.0.1/v1"),
         ("SYNTHDEV_API_KEY", "k"),
     ];
-    let no_key = "settings: error[C10]: provider anthropic: no key is set for https://api.anthropic.com/v1 (set \
+    let no_key = "settings: error[C10]: provider anthropic: no key is set for https://api.anthropic.com (set \
                   ANTHROPIC_API_KEY, or put it in your settings.json: \"keys\": {\"anthropic\": …})";
     let rows: [(&Pairs, Option<&str>, Option<&str>, &str); 6] = [
         (&set, Some("anthropic"), Some("claude-opus-4-5"), no_key),

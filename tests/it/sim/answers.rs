@@ -218,6 +218,7 @@ fn reply(text: &str, tool_calls: Vec<ToolCall>) -> ModelReply {
         text: text.to_owned(),
         reasoning: String::new(),
         tool_calls,
+        sealed: Vec::new(),
         usage: Usage { prompt: 3, completion: 1, cached: 0, reasoning: 0 },
         usage_estimated: false,
         model: None,

@@ -5,28 +5,24 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply};
-use crate::ports::model::DeltaSink;
+use crate::adapters::providers::answer::Answer;
+use crate::adapters::providers::errors;
+use crate::adapters::providers::spoken::Spoken;
+use crate::domain::model::{FinishReason, ModelError, ModelReply};
 
-use super::calls::Calls;
-use super::errors;
 use super::usage::Reported;
 
 #[derive(Default, Debug)]
-pub struct Answer {
-    text: String,
-    reasoning: String,
+pub struct Completion {
+    spoken: Spoken,
     refusal: String,
-    calls: Calls,
     finish: Option<String>,
     usage: Reported,
     model: Option<String>,
     /// `[DONE]` arrived.
-    pub done: bool,
+    done: bool,
     /// Chunks that were understood.
-    pub chunks: usize,
-    told_text: usize,
-    told_reasoning: usize,
+    chunks: usize,
 }
 
 /// What almost every chunk of a stream is: a piece of text and nothing else. Anything that does not fit
@@ -64,12 +60,10 @@ struct QuickDelta {
     refusal: Option<IgnoredAny>,
 }
 
-impl Answer {
-    /// Takes one event of a stream.
-    ///
-    /// # Errors
-    /// An error that the server reports; data that is no JSON.
-    pub fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
+impl Answer for Completion {
+    const KIND: &'static str = "a chat completion";
+
+    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
         let data = data.trim();
         if data.is_empty() {
             return Ok(());
@@ -94,11 +88,7 @@ impl Answer {
         self.value(name, &value, shown)
     }
 
-    /// Takes one chunk, or a whole completion.
-    ///
-    /// # Errors
-    /// An error that the server reports.
-    pub fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
+    fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
         if is_error(name, value) {
             return Err(errors::of_object(value, shown));
         }
@@ -122,61 +112,53 @@ impl Answer {
         Ok(())
     }
 
-    /// Hands the pieces since the last time to the screen, one per kind: called once per network read.
-    pub fn tell(&mut self, sink: &dyn DeltaSink) {
-        if self.told_reasoning < self.reasoning.len() {
-            sink.delta(DeltaKind::Reasoning, &self.reasoning[self.told_reasoning..]);
-            self.told_reasoning = self.reasoning.len();
-        }
-        if self.told_text < self.text.len() {
-            sink.delta(DeltaKind::Text, &self.text[self.told_text..]);
-            self.told_text = self.text.len();
-        }
+    fn spoken(&self) -> &Spoken {
+        &self.spoken
     }
 
-    /// The server said that the model is finished; what may follow is only bookkeeping.
-    pub fn is_complete(&self) -> bool {
+    fn spoken_mut(&mut self) -> &mut Spoken {
+        &mut self.spoken
+    }
+
+    fn has_begun(&self) -> bool {
+        self.chunks > 0
+    }
+
+    fn is_complete(&self) -> bool {
         self.done || self.finish.is_some()
     }
 
-    /// What had arrived, for the text of an error: ` after 120 characters`.
-    pub fn had(&self) -> String {
-        let characters = self.text.chars().count() + self.reasoning.chars().count();
-        match (characters, self.calls.is_empty()) {
-            (0, true) => " before anything of the answer had arrived".to_owned(),
-            (0, false) => " in the middle of a tool call".to_owned(),
-            (_, true) => format!(" after {characters} characters of the answer"),
-            (_, false) => format!(" after {characters} characters, in the middle of a tool call"),
-        }
+    fn is_over(&self) -> bool {
+        self.done
     }
+}
 
+impl Completion {
     /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
     ///
     /// # Errors
     /// A refusal, a failure in place of a reason to finish, an answer that holds nothing.
     pub fn into_reply(self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
         let said = self.finish.as_deref().unwrap_or_default();
-        let finish = reason(said, self.calls.is_empty());
+        let finish = reason(said, self.spoken.calls.is_empty());
         let refused = |text: &str| ModelError::Refused { detail: errors::one_line(text) };
         if !self.refusal.trim().is_empty() {
             return Err(refused(&self.refusal));
         }
         if finish == FinishReason::ContentFilter {
-            return Err(refused(&format!("the provider's content filter stopped the answer{}", self.had())));
+            return Err(refused(&format!("the provider's content filter stopped the answer{}", self.spoken.had())));
         }
         if matches!(said, "error" | "insufficient_system_resource") {
-            let detail = format!("the provider gave up{} (finish reason `{said}`)", self.had());
+            let detail = format!("the provider gave up{} (finish reason `{said}`)", self.spoken.had());
             return Err(ModelError::Overloaded { retry_after_ms: None, detail });
         }
-        if self.text.trim().is_empty() && self.calls.is_empty() {
-            return Err(nothing(finish, !self.reasoning.is_empty()));
-        }
-        let bytes = self.text.len() + self.reasoning.len() + self.calls.bytes();
-        let (usage, usage_estimated) = self.usage.complete(prompt_bytes, bytes);
+        self.spoken.checked(finish)?;
+        let (usage, usage_estimated) = self.usage.complete(prompt_bytes, self.spoken.bytes());
         Ok(ModelReply {
-            text: self.text,
-            reasoning: self.reasoning,
-            tool_calls: self.calls.finish(turn)?,
+            text: self.spoken.text,
+            reasoning: self.spoken.reasoning,
+            tool_calls: self.spoken.calls.finish(turn)?,
+            sealed: Vec::new(),
             usage,
             usage_estimated,
             model: self.model,
@@ -197,7 +179,7 @@ impl Answer {
         else {
             return false;
         };
-        self.text.push_str(&content);
+        self.spoken.text.push_str(&content);
         self.chunks += 1;
         true
     }
@@ -210,14 +192,14 @@ impl Answer {
         if let Some(body) = body {
             let reasoning =
                 ["reasoning_content", "reasoning"].iter().find_map(|key| body.get(*key)?.as_str());
-            self.reasoning.push_str(reasoning.unwrap_or_default());
+            self.spoken.reasoning.push_str(reasoning.unwrap_or_default());
             self.content(body.get("content").unwrap_or(&Value::Null));
             self.refusal.push_str(body.get("refusal").and_then(Value::as_str).unwrap_or_default());
             for piece in body.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-                self.calls.absorb(piece);
+                self.spoken.calls.absorb(piece);
             }
         } else if let Some(Value::String(text)) = choice.get("text") {
-            self.text.push_str(text);
+            self.spoken.text.push_str(text);
         }
         if let Some(Value::String(reason)) = choice.get("finish_reason")
             && !reason.is_empty()
@@ -230,12 +212,12 @@ impl Answer {
     /// Content as a text, or as parts of text and thinking.
     fn content(&mut self, content: &Value) {
         match content {
-            Value::String(text) => self.text.push_str(text),
+            Value::String(text) => self.spoken.text.push_str(text),
             Value::Array(parts) => {
                 for part in parts {
                     match part.get("thinking") {
-                        Some(thinking) => flatten(thinking, &mut self.reasoning),
-                        None => flatten(part, &mut self.text),
+                        Some(thinking) => flatten(thinking, &mut self.spoken.reasoning),
+                        None => flatten(part, &mut self.spoken.text),
                     }
                 }
             }
@@ -272,17 +254,6 @@ fn reason(said: &str, no_calls: bool) -> FinishReason {
         | "end" | "tool_calls" | "function_call" => FinishReason::Stop,
         _ => FinishReason::Other,
     }
-}
-
-fn nothing(finish: FinishReason, thought: bool) -> ModelError {
-    let detail = match (finish, thought) {
-        (FinishReason::Length, _) => {
-            "the model answered nothing before it reached its output limit; raise max_output_tokens"
-        }
-        (_, true) => "the model answered nothing: it only thought",
-        (_, false) => "the model answered nothing",
-    };
-    ModelError::Protocol { detail: detail.to_owned() }
 }
 
 #[cfg(test)]

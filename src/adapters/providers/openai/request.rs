@@ -3,8 +3,6 @@
 //! Messages, tools and tool choice are made of async-openai's types, so that their shape is OpenAI's own;
 //! numbers are written as they are configured (its `f32` would turn 0.7 into 0.699999988).
 
-use std::collections::HashSet;
-
 use async_openai::types::chat::{
     ChatCompletionMessageToolCall, ChatCompletionMessageToolCalls, ChatCompletionNamedToolChoice,
     ChatCompletionRequestAssistantMessage, ChatCompletionRequestAssistantMessageContent,
@@ -14,13 +12,13 @@ use async_openai::types::chat::{
     ToolChoiceOptions,
 };
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use crate::adapters::providers::address::is_local;
+use crate::adapters::providers::conversation::normalise;
+use crate::adapters::providers::offered::offered;
 use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
 use crate::domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest, ToolChoice};
-
-use super::address::is_local;
-use super::conversation::normalise;
 
 /// Providers that take a *named* tool choice and then let the model do what it likes.
 const IGNORES_NAMED: [&str; 6] = ["llama.cpp", "llamacpp", "llama-cpp", "ollama", "lmstudio", "local"];
@@ -84,30 +82,28 @@ fn call(call: ToolCall) -> ChatCompletionMessageToolCalls {
 /// What is offered, and how binding that is. A server that ignores a named choice is offered nothing else and
 /// told `required`, which it does enforce; all others keep their list, and with it the cached prefix.
 fn tools(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToolChoiceOption) {
-    let specs = request.tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
-    let parsing = request.parsing_tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
-    let mut seen = HashSet::new();
-    let mut offered: Vec<_> = specs.chain(parsing).filter(|tool| seen.insert(tool.0)).collect();
+    let mut offered = offered(request);
+    let known = |wanted: &String| offered.iter().any(|tool| tool.name == wanted);
     let choice = match &request.tool_choice {
         ToolChoice::Auto => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto),
         ToolChoice::Required => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required),
-        ToolChoice::Named(name) if !seen.contains(name) => {
+        ToolChoice::Named(name) if !known(name) => {
             ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto)
         }
         ToolChoice::Named(name) if ignores_named(&request.choice) => {
-            offered.retain(|tool| tool.0 == name);
+            offered.retain(|tool| tool.name == name);
             ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required)
         }
         ToolChoice::Named(name) => ChatCompletionToolChoiceOption::Function(ChatCompletionNamedToolChoice {
             function: FunctionName { name: name.clone() },
         }),
     };
-    let offered = offered.into_iter().map(|(name, description, schema)| {
+    let offered = offered.into_iter().map(|tool| {
         ChatCompletionTools::Function(ChatCompletionTool {
             function: FunctionObject {
-                name: name.clone(),
-                description: (!description.is_empty()).then(|| description.clone()),
-                parameters: Some(object_schema(schema)),
+                name: tool.name.to_owned(),
+                description: (!tool.description.is_empty()).then(|| tool.description.to_owned()),
+                parameters: Some(tool.schema()),
                 strict: None,
             },
         })
@@ -118,15 +114,6 @@ fn tools(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToo
 fn ignores_named(choice: &ModelChoice) -> bool {
     let provider = choice.provider.to_ascii_lowercase();
     IGNORES_NAMED.contains(&provider.as_str()) || is_local(&choice.base_url)
-}
-
-/// A schema of an object with `properties`, which is the least that servers take.
-fn object_schema(schema: &Value) -> Value {
-    let Value::Object(members) = schema else { return json!({ "type": "object", "properties": {} }) };
-    let mut members = members.clone();
-    members.entry("type").or_insert_with(|| json!("object"));
-    members.entry("properties").or_insert_with(|| json!({}));
-    Value::Object(members)
 }
 
 fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice) {

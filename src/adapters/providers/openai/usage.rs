@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
+use crate::adapters::providers::tokens::{estimate, whole};
 use crate::domain::cost::Usage;
-
-/// Bytes of a usual text per token.
-const BYTES_PER_TOKEN: usize = 4;
 
 /// What was reported; each part may be missing.
 #[derive(Clone, Copy, Default, Debug)]
@@ -21,8 +19,7 @@ impl Reported {
     pub fn absorb(&mut self, value: &Value) {
         let count = |paths: &[&str]| {
             paths.iter().find_map(|path| {
-                let found = value.pointer(path)?;
-                found.as_u64().or_else(|| whole(found.as_f64()?))
+                whole(value.pointer(path)?)
             })
         };
         let cached = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
@@ -45,15 +42,6 @@ impl Reported {
         };
         (usage, prompt.is_none() || completion.is_none())
     }
-}
-
-fn estimate(bytes: usize) -> u64 {
-    u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates here")]
-fn whole(number: f64) -> Option<u64> {
-    (number >= 0.0).then_some(number as u64)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
-    let mut answer = Answer::default();
+    let mut answer = Completion::default();
     for event in events {
         answer.event("", &event.to_string(), "here")?;
     }
@@ -119,7 +119,7 @@ fn the_quick_way_hears_the_same_as_the_slow_one() {
         }
     }
     let heard = Heard(Mutex::default());
-    let mut answer = Answer::default();
+    let mut answer = Completion::default();
     let chunk = |text: &str| {
         json!({"model": "m", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null}], "usage": null}).to_string()
     };

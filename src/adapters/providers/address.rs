@@ -6,8 +6,6 @@ use reqwest::Url;
 
 use crate::domain::model::ModelError;
 
-const PATH: &str = "/chat/completions";
-
 /// A base URL that has been read.
 #[derive(Clone, Debug)]
 pub struct Address {
@@ -21,11 +19,15 @@ pub struct Address {
 }
 
 impl Address {
+    /// Reads a base URL. `tails`: what people copy along with it and a protocol adds itself, last part first.
+    ///
     /// # Errors
     /// Not a URL with http or https.
-    pub fn parse(base_url: &str) -> Result<Self, ModelError> {
-        let base = base_url.trim().trim_end_matches('/');
-        let base = base.strip_suffix(PATH).unwrap_or(base);
+    pub fn parse(base_url: &str, tails: &[&str]) -> Result<Self, ModelError> {
+        let mut base = base_url.trim().trim_end_matches('/');
+        for tail in tails {
+            base = base.strip_suffix(tail).unwrap_or(base).trim_end_matches('/');
+        }
         let refuse = |why: &str| ModelError::Protocol {
             detail: format!("the base URL `{}` {why}; it looks like http://localhost:11434/v1", hide(base)),
         };
@@ -83,11 +85,14 @@ mod tests {
             ("http://[::1]:80/v1", "http://[::1]/v1", true),
         ];
         for (text, shown, loopback) in rows {
-            let address = Address::parse(text).unwrap();
+            let address = Address::parse(text, &["/chat/completions"]).unwrap();
             assert_eq!((address.shown.as_str(), address.loopback), (shown, loopback), "{text}");
         }
+        for text in ["https://a.example", "https://a.example/v1/", "https://a.example/v1/messages"] {
+            assert_eq!(Address::parse(text, &["/messages", "/v1"]).unwrap().base, "https://a.example", "{text}");
+        }
         for bad in ["", "api.example.com", "ftp://x/v1", "http://"] {
-            assert_eq!(Address::parse(bad).unwrap_err().code(), "model.protocol", "{bad}");
+            assert_eq!(Address::parse(bad, &[]).unwrap_err().code(), "model.protocol", "{bad}");
         }
         assert!(is_local("http://192.168.1.7:8000/v1") && !is_local("https://api.openai.com/v1"));
     }

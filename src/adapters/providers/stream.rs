@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::domain::model::ModelError;
 use crate::ports::model::DeltaSink;
 
-use super::decode::Answer;
+use super::answer::Answer;
 use super::errors;
 use super::sse::Events;
 
@@ -25,7 +25,7 @@ const BODY_LIMIT: usize = 32 * 1024 * 1024;
 const BURST: usize = 64 * 1024;
 /// Kept of a stream for the case that it turns out to be none.
 const START: usize = 2048;
-/// After `[DONE]` the end of the body is read as well, because only then can the connection be used again
+/// After the last event the end of the body is read as well, because only then can the connection be used again
 /// (MODEL-18). It comes with the last bytes; a server that never sends it costs this once.
 const FAREWELL: Duration = Duration::from_millis(250);
 
@@ -41,16 +41,16 @@ pub struct Source<'a> {
 ///
 /// # Errors
 /// Cut, silent, or no answer at all.
-pub async fn read(
+pub async fn read<A: Answer>(
     response: Response,
     source: Source<'_>,
     sink: &dyn DeltaSink,
-) -> Result<Answer, ModelError> {
+) -> Result<A, ModelError> {
     let mut body = Body { response, source, sink, burst: 0 };
-    let mut answer = Answer::default();
+    let mut answer = A::default();
     let outcome = body.collect(&mut answer).await;
     // What arrived before a failure is shown as well.
-    answer.tell(sink);
+    answer.spoken_mut().tell(sink);
     outcome.map(|()| answer)
 }
 
@@ -75,11 +75,11 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    async fn collect(&mut self, answer: &mut Answer) -> Result<(), ModelError> {
+    async fn collect<A: Answer>(&mut self, answer: &mut A) -> Result<(), ModelError> {
         let shown = self.source.shown;
         let mut start = Vec::new();
         let mut events = Events::default();
-        while !answer.done {
+        while !answer.is_over() {
             let bytes = match self.next(answer).await {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
@@ -91,12 +91,12 @@ impl Body<'_> {
             if start.len() < START {
                 start.extend_from_slice(&bytes[..bytes.len().min(START - start.len())]);
             }
-            if answer.chunks == 0 && is_whole(&start) {
+            if !answer.has_begun() && is_whole(&start) {
                 return self.whole(answer, bytes.into()).await;
             }
             events.feed(&bytes, &mut |name, data| answer.event(name, data, shown))?;
         }
-        if answer.done {
+        if answer.is_over() {
             // Whether the end comes or not, the answer is complete.
             let _ = tokio::time::timeout(FAREWELL, self.drain()).await;
             // The connection's own task puts it back: it needs a turn before the next call looks for one.
@@ -109,10 +109,10 @@ impl Body<'_> {
 
     /// The next piece of the body. What is already here is taken without waiting; only when nothing is, or
     /// enough, the screen hears of it, and then the socket is waited for.
-    async fn next(
+    async fn next<A: Answer>(
         &mut self,
-        answer: &mut Answer,
-    ) -> Result<Option<impl Deref<Target = [u8]> + Into<Vec<u8>> + use<>>, ModelError> {
+        answer: &mut A,
+    ) -> Result<Option<impl Deref<Target = [u8]> + Into<Vec<u8>> + use<A>>, ModelError> {
         if (1..BURST).contains(&self.burst) {
             // The connection's own task hands over one piece at a time: it needs a turn for the next.
             tokio::task::yield_now().await;
@@ -120,37 +120,37 @@ impl Body<'_> {
                 return piece.map_err(|error| self.broken(error, answer));
             }
         }
-        answer.tell(self.sink);
+        answer.spoken_mut().tell(self.sink);
         self.burst = 0;
         let Source { shown, idle, .. } = self.source;
         match tokio::time::timeout(idle, self.response.chunk()).await {
             Ok(piece) => piece.map_err(|error| self.broken(error, answer)),
-            Err(_) => Err(errors::silent(shown, idle, &answer.had())),
+            Err(_) => Err(errors::silent(shown, idle, &answer.spoken().had())),
         }
     }
 
     /// A body that is one JSON value.
-    async fn whole(&mut self, answer: &mut Answer, mut body: Vec<u8>) -> Result<(), ModelError> {
+    async fn whole<A: Answer>(&mut self, answer: &mut A, mut body: Vec<u8>) -> Result<(), ModelError> {
         while let Some(bytes) = self.next(answer).await? {
             body.extend_from_slice(&bytes);
             if body.len() > BODY_LIMIT {
-                return Err(no_answer(self.source, &body));
+                return Err(no_answer::<A>(self.source, &body));
             }
         }
         let Ok(value) = serde_json::from_slice::<Value>(&body) else {
-            return Err(no_answer(self.source, &body));
+            return Err(no_answer::<A>(self.source, &body));
         };
         // Some servers wrap an error object in an array.
         answer.value("", value.get(0).unwrap_or(&value), self.source.shown)?;
-        if answer.chunks == 0 { Err(no_answer(self.source, &body)) } else { Ok(()) }
+        if answer.has_begun() { Ok(()) } else { Err(no_answer::<A>(self.source, &body)) }
     }
 
     async fn drain(&mut self) {
         while let Ok(Some(_)) = self.response.chunk().await {}
     }
 
-    fn broken(&self, error: reqwest::Error, answer: &Answer) -> ModelError {
-        errors::of_transport(error, self.source.shown, self.source.connect, &answer.had())
+    fn broken<A: Answer>(&self, error: reqwest::Error, answer: &A) -> ModelError {
+        errors::of_transport(error, self.source.shown, self.source.connect, &answer.spoken().had())
     }
 }
 
@@ -160,20 +160,21 @@ fn is_whole(start: &[u8]) -> bool {
     matches!(start.trim_ascii_start().first(), Some(b'{' | b'[' | b'<'))
 }
 
-fn no_answer(source: Source<'_>, body: &[u8]) -> ModelError {
+fn no_answer<A: Answer>(source: Source<'_>, body: &[u8]) -> ModelError {
     ModelError::Protocol {
         detail: format!(
-            "{} answered 200, but not with a chat completion: {}",
+            "{} answered 200, but not with {}: {}",
             source.shown,
+            A::KIND,
             errors::body_line(body)
         ),
     }
 }
 
 /// A stream that ended without saying so.
-fn unfinished(answer: &Answer, source: Source<'_>, start: &[u8]) -> ModelError {
-    if answer.chunks == 0 && !start.trim_ascii().is_empty() && !start.starts_with(b":") {
-        return no_answer(source, start);
+fn unfinished<A: Answer>(answer: &A, source: Source<'_>, start: &[u8]) -> ModelError {
+    if !answer.has_begun() && !start.trim_ascii().is_empty() && !start.starts_with(b":") {
+        return no_answer::<A>(source, start);
     }
-    ModelError::Transport { detail: format!("{} cut the answer off{}", source.shown, answer.had()) }
+    ModelError::Transport { detail: format!("{} cut the answer off{}", source.shown, answer.spoken().had()) }
 }

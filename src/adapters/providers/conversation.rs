@@ -1,4 +1,4 @@
-//! Brings the messages of a request into the one order that every chat completions server accepts (CTX-4, CTX-10).
+//! Brings the messages of a request into the one order that every server accepts, whatever its protocol (CTX-4, CTX-10).
 //!
 //! What strict servers demand, and so what is sent to all of them:
 //! - one system message, and only at the start. A later one stays where it is, as a user's `[system]: …`, so
@@ -43,7 +43,7 @@ pub fn normalise(messages: &[ChatMessage]) -> Vec<ChatMessage> {
             ChatRole::Assistant => {
                 push(&mut out, ChatRole::Assistant, &message.content);
                 if !message.tool_calls.is_empty() {
-                    push_calls(&mut out, &message.tool_calls, messages, at, &mut used);
+                    push_calls(&mut out, messages, at, &mut used);
                 }
             }
             ChatRole::Tool if used.contains(&at) => {}
@@ -84,11 +84,11 @@ fn push(out: &mut Vec<ChatMessage>, role: ChatRole, text: &str) {
 /// Appends calls with their results, wherever after the call those stand.
 fn push_calls(
     out: &mut Vec<ChatMessage>,
-    calls: &[ToolCall],
     messages: &[ChatMessage],
     at: usize,
     used: &mut HashSet<usize>,
 ) {
+    let calls = &messages[at].tool_calls;
     let carrier = match out.last_mut() {
         Some(last) if last.role == ChatRole::Assistant && last.tool_calls.is_empty() => last,
         _ => {
@@ -97,6 +97,7 @@ fn push_calls(
             &mut out[end]
         }
     };
+    carrier.sealed.clone_from(&messages[at].sealed);
     carrier.tool_calls = calls.iter().map(valid_call).collect();
     for call in calls {
         let found = (at + 1..messages.len()).find(|index| {

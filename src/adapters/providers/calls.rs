@@ -27,6 +27,11 @@ impl Calls {
         self.list.is_empty()
     }
 
+    /// How many have begun.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// Bytes of names and arguments, for an estimate of tokens.
     pub fn bytes(&self) -> usize {
         self.list.iter().map(|call| call.name.len() + call.arguments.len()).sum()

@@ -19,11 +19,12 @@ const SHOWN: usize = 200;
 /// A shorter key cannot be told from ordinary words.
 const SCRUBBED: usize = 4;
 
-const TOO_LONG: [&str; 10] = [
+const TOO_LONG: [&str; 11] = [
     "context_length",
     "context length",
     "context window",
     "context size",
+    "context limit",
     "maximum context",
     "prompt is too long",
     "input is too long",
@@ -40,9 +41,10 @@ const REFUSED: [&str; 5] = [
 ];
 const NO_CREDIT: [&str; 4] = ["insufficient_quota", "insufficient credit", "insufficient balance", "billing"];
 const RATE: [&str; 4] = ["rate_limit", "rate limit", "too many requests", "ratelimit"];
-const OVERLOADED: [&str; 8] = [
+const OVERLOADED: [&str; 9] = [
     "overloaded",
     "server_error",
+    "api_error",
     "internal server",
     "internalservererror",
     "internal_error",
@@ -50,10 +52,14 @@ const OVERLOADED: [&str; 8] = [
     "capacity",
     "timed out",
 ];
-const AUTH: [&str; 4] = ["invalid_api_key", "authentication", "unauthorized", "invalid api key"];
+const AUTH: [&str; 5] =
+    ["invalid_api_key", "authentication", "permission_error", "unauthorized", "invalid api key"];
+/// An account without money where the status says nothing of it.
+const EMPTY_ACCOUNT: &str = "credit balance is too low";
 
 /// An answer with a status other than 2xx. `now` is only used for dates in `Retry-After`.
 pub fn of_status(status: u16, headers: &HeaderMap, body: &[u8], shown: &str, now: SystemTime) -> ModelError {
+    let words = String::from_utf8_lossy(&body[..body.len().min(4096)]).to_lowercase();
     let text = body_line(body);
     let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
     let detail = match target {
@@ -61,9 +67,11 @@ pub fn of_status(status: u16, headers: &HeaderMap, body: &[u8], shown: &str, now
             format!("{shown} answered {status} and points to {}; set that as the base URL", one_line(target))
         }
         _ if text.is_empty() => format!("{shown} answered {status} without a word"),
+        _ if unknown_model(status, &words) => {
+            format!("{shown} has no such model; set another one for the level ({status}: {text})")
+        }
         _ => format!("{shown} answered {status}: {text}"),
     };
-    let words = String::from_utf8_lossy(&body[..body.len().min(4096)]).to_lowercase();
     classify(Some(status), &words, retry_after_ms(headers, now), detail)
 }
 
@@ -175,6 +183,7 @@ fn classify(status: Option<u16>, words: &str, retry_after_ms: Option<u64>, detai
         Some(401..=403) => ModelError::Auth { detail },
         // Asking again does not fill an empty account.
         Some(429) if says(&NO_CREDIT) => ModelError::Auth { detail },
+        Some(400) if words.contains(EMPTY_ACCOUNT) => ModelError::Auth { detail },
         Some(429) => ModelError::RateLimited { retry_after_ms, detail },
         Some(413) => ModelError::TooLong { detail },
         _ if says(&TOO_LONG) => ModelError::TooLong { detail },
@@ -186,6 +195,13 @@ fn classify(status: Option<u16>, words: &str, retry_after_ms: Option<u64>, detai
         None if says(&OVERLOADED) => ModelError::Overloaded { retry_after_ms, detail },
         None => ModelError::Protocol { detail },
     }
+}
+
+/// Whether a server says that the model is what it does not know.
+fn unknown_model(status: u16, words: &str) -> bool {
+    let named = ["model_not_found", "model not found", "unknown model", "no such model"];
+    let missing = words.contains("not_found_error") && words.contains("model:");
+    matches!(status, 400 | 404) && (missing || named.iter().any(|word| words.contains(word)))
 }
 
 /// The sentence in an error value of any shape; the value itself where there is none.

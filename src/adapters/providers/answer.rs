@@ -1,0 +1,38 @@
+//! What the reader of a body needs to know of a protocol.
+
+use serde_json::Value;
+
+use crate::domain::model::ModelError;
+
+use super::spoken::Spoken;
+
+/// One answer of some protocol, put together piece by piece.
+pub trait Answer: Default + Send {
+    /// What a whole answer is called, for the text of an error: `a chat completion`.
+    const KIND: &'static str;
+
+    /// Takes one event of a stream. `shown`: the server, for error texts.
+    ///
+    /// # Errors
+    /// An error that the server reports; data that is no JSON.
+    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError>;
+
+    /// Takes one event that has been parsed, or a whole answer.
+    ///
+    /// # Errors
+    /// An error that the server reports.
+    fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError>;
+
+    fn spoken(&self) -> &Spoken;
+
+    fn spoken_mut(&mut self) -> &mut Spoken;
+
+    /// Something of the protocol has arrived.
+    fn has_begun(&self) -> bool;
+
+    /// The server said that the model is finished; what may follow is only bookkeeping.
+    fn is_complete(&self) -> bool;
+
+    /// The last event of the protocol has arrived.
+    fn is_over(&self) -> bool;
+}

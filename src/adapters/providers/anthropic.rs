@@ -1,0 +1,57 @@
+//! Anthropic's messages, natively (MODEL-2): what chat completions cannot say, said as the protocol wants it.
+//!
+//! System text apart, user and assistant strictly by turns, every tool use answered first thing in the next turn,
+//! signed thoughts sent back as they came, the prefix of the conversation marked for the cache, an answer's longest
+//! length always named.
+//!
+//! Refuses: retries (the runtime's), redirects, a key in any text.
+
+mod cache;
+mod conversation;
+mod decode;
+mod request;
+mod thinking;
+mod usage;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::domain::secret::Secret;
+use crate::ports::model::DeltaSink;
+
+use super::address::Address;
+use super::http::{Http, Post};
+use super::keys;
+use decode::Message;
+
+pub use request::build;
+
+/// The version of the protocol, as its header names it.
+const VERSION: &str = "2023-06-01";
+
+/// Asks and reads the whole answer. A base URL may end in `/v1` or not: both are in use.
+///
+/// # Errors
+/// Every way in which no whole answer arrived.
+pub async fn call(
+    http: &Http,
+    request: &ModelRequest,
+    key: Option<&Secret>,
+    sink: &dyn DeltaSink,
+) -> Result<ModelReply, ModelError> {
+    let address = Address::parse(&request.choice.base_url, &["/messages", "/v1"])?;
+    let body = build(request).to_string();
+    let prompt_bytes = body.len();
+    let url = format!("{}/v1/messages", address.base);
+    let answer: Message = http.ask(&address, Post { url, headers: headers(key)?, body }, sink).await?;
+    answer.into_reply(prompt_bytes, request.messages.len())
+}
+
+fn headers(key: Option<&Secret>) -> Result<HeaderMap, ModelError> {
+    let version = (HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION));
+    let mut headers = HeaderMap::from_iter([version]);
+    if let Some(key) = key {
+        headers.insert(HeaderName::from_static("x-api-key"), keys::header(key)?);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,130 @@
+//! The turns of a request, made of blocks: the user's and the model's strictly by turns, which tool results and what
+//! the user says after them share.
+
+use std::collections::{HashSet, VecDeque};
+
+use serde_json::{Value, json};
+
+use crate::domain::message::{ChatMessage, ChatRole, Sealed};
+
+/// What the protocol wants apart.
+#[derive(Default, Debug)]
+pub struct Conversation {
+    /// Blocks of the system text; none or one.
+    pub system: Vec<Value>,
+    pub turns: Vec<Turn>,
+    /// Names of the tools that were used, each once, in order.
+    pub used: Vec<String>,
+}
+
+/// What one side says before the other does.
+#[derive(Debug)]
+pub struct Turn {
+    pub user: bool,
+    pub blocks: Vec<Value>,
+}
+
+/// Ids as the protocol takes them: letters, digits, `_` and `-`, and no id twice.
+#[derive(Default)]
+struct Ids {
+    taken: HashSet<String>,
+    /// Of calls that wait for their results, which follow in the same order.
+    waiting: VecDeque<String>,
+}
+
+/// Arranges messages that are in valid order already (`normalise`). `thoughts`: signed thoughts go along.
+pub fn arrange(messages: Vec<ChatMessage>, thoughts: bool) -> Conversation {
+    let mut out = Conversation::default();
+    let mut ids = Ids::default();
+    for message in messages {
+        match message.role {
+            ChatRole::System => out.system.push(text(&message.content)),
+            ChatRole::User => out.say(true, vec![text(&message.content)]),
+            ChatRole::Assistant => {
+                let mut parts = Vec::with_capacity(1 + message.tool_calls.len());
+                if !message.content.trim().is_empty() {
+                    parts.push(text(&message.content));
+                }
+                for call in &message.tool_calls {
+                    let input = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
+                    let id = ids.open(&call.id);
+                    parts.push(json!({ "type": "tool_use", "id": id, "name": call.name, "input": input }));
+                    if !out.used.contains(&call.name) {
+                        out.used.push(call.name.clone());
+                    }
+                }
+                let sealed = if thoughts { &message.sealed[..] } else { &[] };
+                out.say(false, with_sealed(parts, sealed));
+            }
+            ChatRole::Tool => {
+                let id = ids.waiting.pop_front().unwrap_or_default();
+                let result = json!({ "type": "tool_result", "tool_use_id": id, "content": message.content });
+                out.say(true, vec![result]);
+            }
+        }
+    }
+    out
+}
+
+/// Whether the calls at the end of a conversation were made without a signed thought at their start: where thinking
+/// has a fixed budget it cannot be asked for in the middle of such a turn.
+pub fn thoughtless(messages: &[ChatMessage]) -> bool {
+    let Some(mut at) = messages.iter().rposition(|message| message.role == ChatRole::Assistant) else {
+        return false;
+    };
+    if messages[at].tool_calls.is_empty() {
+        return false;
+    }
+    // Calls that follow directly on results belong to the same turn of the model.
+    while at > 0 && messages[at - 1].role == ChatRole::Tool {
+        let before = messages[..at].iter().rposition(|message| message.role == ChatRole::Assistant);
+        let Some(before) = before else { break };
+        at = before;
+    }
+    !messages[at].sealed.iter().any(|sealed| sealed.after == 0)
+}
+
+impl Conversation {
+    /// Adds blocks to the turn that is being spoken, or begins the other side's.
+    fn say(&mut self, user: bool, blocks: Vec<Value>) {
+        match self.turns.last_mut() {
+            Some(last) if last.user == user => last.blocks.extend(blocks),
+            Some(_) | None => self.turns.push(Turn { user, blocks }),
+        }
+    }
+}
+
+impl Ids {
+    fn open(&mut self, id: &str) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+        let mut id: String = id.chars().map(plain).collect();
+        if id.is_empty() {
+            "call".clone_into(&mut id);
+        }
+        while !self.taken.insert(id.clone()) {
+            id.push('_');
+        }
+        self.waiting.push_back(id.clone());
+        id
+    }
+}
+
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+/// Readable parts with the sealed ones back in their places; never one of those at the end.
+fn with_sealed(parts: Vec<Value>, sealed: &[Sealed]) -> Vec<Value> {
+    let last = parts.len().saturating_sub(1);
+    let mut blocks = Vec::with_capacity(parts.len() + sealed.len());
+    for (at, part) in parts.into_iter().enumerate() {
+        let here = sealed.iter().filter(|one| one.after.min(last) == at);
+        blocks.extend(here.map(|one| one.block.clone()));
+        blocks.push(part);
+    }
+    blocks
+}
+
+#[cfg(test)]
+#[path = "conversation/tests.rs"]
+mod tests;

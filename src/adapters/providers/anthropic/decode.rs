@@ -1,0 +1,291 @@
+//! One answer, put together from the events of a stream or from a whole message. Lenient in everything that does not
+//! change what the model said; what is no answer becomes an error, never an empty text (MODEL-14).
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::adapters::providers::answer::Answer;
+use crate::adapters::providers::errors;
+use crate::adapters::providers::spoken::Spoken;
+use crate::domain::message::Sealed;
+use crate::domain::model::{FinishReason, ModelError, ModelReply};
+
+use super::usage::Reported;
+
+#[derive(Default, Debug)]
+pub struct Message {
+    spoken: Spoken,
+    thoughts: Vec<Thought>,
+    /// The blocks so far, by their index.
+    blocks: Vec<(u64, Block)>,
+    /// Another kind of block stood between the text before and the text to come.
+    gap: bool,
+    stop: Option<String>,
+    usage: Reported,
+    model: Option<String>,
+    begun: bool,
+    over: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Block {
+    Text,
+    /// Its place among the thoughts.
+    Thought(usize),
+    Call,
+    /// Nothing that was asked for.
+    Other,
+}
+
+/// A thought as the provider wants it back.
+#[derive(Debug)]
+struct Thought {
+    /// Readable parts before it.
+    after: usize,
+    text: String,
+    /// `None`: never signed, and so nothing to send back.
+    signature: Option<String>,
+    /// A thought that only the provider can read, whole.
+    redacted: Option<Value>,
+}
+
+/// What almost every event is: a piece of text. Anything that does not fit takes the slow, lenient way.
+#[derive(Deserialize)]
+struct Quick<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    index: u64,
+    #[serde(borrow)]
+    delta: QuickDelta<'a>,
+}
+
+#[derive(Deserialize)]
+struct QuickDelta<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+}
+
+impl Answer for Message {
+    const KIND: &'static str = "a message of Anthropic's protocol";
+
+    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
+        let data = data.trim();
+        if data.is_empty() || data == "[DONE]" || self.quick(data) {
+            return Ok(());
+        }
+        let Ok(value) = serde_json::from_str::<Value>(data) else {
+            let text = errors::one_line(data);
+            return Err(match name {
+                "error" => errors::of_object(&Value::String(text), shown),
+                _ => ModelError::Protocol {
+                    detail: format!("{shown} sent something in its stream that is not JSON: {text}"),
+                },
+            });
+        };
+        self.value(name, &value, shown)
+    }
+
+    fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
+        let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
+        if kind == "error" || value.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(errors::of_object(value, shown));
+        }
+        let index = value.get("index").and_then(Value::as_u64).unwrap_or(0);
+        match kind {
+            "message_start" => self.message(&value["message"]),
+            "message" => self.message(value),
+            "content_block_start" => self.open(index, &value["content_block"]),
+            "content_block_delta" => self.delta(index, &value["delta"]),
+            "message_delta" => {
+                self.stopped(&value["delta"]);
+                self.usage.absorb(&value["usage"]);
+            }
+            "message_stop" => self.over = true,
+            _ if value.get("choices").is_some() => {
+                return Err(ModelError::Protocol {
+                    detail: format!(
+                        "{shown} speaks chat completions, not Anthropic's messages: set `\"protocol\": \"chat\"` for its \
+                         provider in models.json"
+                    ),
+                });
+            }
+            // Pings, ends of blocks, and whatever the protocol will have tomorrow.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn spoken(&self) -> &Spoken {
+        &self.spoken
+    }
+
+    fn spoken_mut(&mut self) -> &mut Spoken {
+        &mut self.spoken
+    }
+
+    fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    fn is_complete(&self) -> bool {
+        self.over || self.stop.is_some()
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
+    }
+}
+
+impl Message {
+    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
+    ///
+    /// # Errors
+    /// A refusal, an answer that holds nothing.
+    pub fn into_reply(self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
+        let said = self.stop.as_deref().unwrap_or_default();
+        if said == "refusal" {
+            let detail = format!("it stopped itself for reasons of safety{}", self.spoken.had());
+            return Err(ModelError::Refused { detail });
+        }
+        let finish = reason(said, self.spoken.calls.is_empty());
+        self.spoken.checked(finish)?;
+        let (usage, usage_estimated) = self.usage.complete(prompt_bytes, self.spoken.bytes());
+        // Only beside calls do thoughts have to go back.
+        let thoughts = if self.spoken.calls.is_empty() { Vec::new() } else { self.thoughts };
+        Ok(ModelReply {
+            text: self.spoken.text,
+            reasoning: self.spoken.reasoning,
+            tool_calls: self.spoken.calls.finish(turn)?,
+            sealed: thoughts.into_iter().filter_map(Thought::seal).collect(),
+            usage,
+            usage_estimated,
+            model: self.model,
+            finish,
+            duration_ms: 0,
+        })
+    }
+
+    fn quick(&mut self, data: &str) -> bool {
+        let Ok(Quick { kind, index, delta }) = serde_json::from_str(data) else { return false };
+        if kind != "content_block_delta" || delta.kind != "text_delta" || self.kind_of(index) != Block::Text {
+            return false;
+        }
+        self.text(&delta.text);
+        true
+    }
+
+    /// A message, of which the start of a stream holds the beginning.
+    fn message(&mut self, message: &Value) {
+        self.begun = true;
+        if let Some(model) = message.get("model").and_then(Value::as_str).filter(|model| !model.is_empty()) {
+            self.model = Some(model.to_owned());
+        }
+        self.usage.absorb(&message["usage"]);
+        let blocks = message.get("content").and_then(Value::as_array);
+        for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
+            self.open(index, block);
+        }
+        self.stopped(message);
+    }
+
+    fn stopped(&mut self, holder: &Value) {
+        if let Some(reason) = holder.get("stop_reason").and_then(Value::as_str).filter(|text| !text.is_empty()) {
+            self.stop = Some(reason.to_owned());
+        }
+    }
+
+    fn open(&mut self, index: u64, block: &Value) {
+        self.begun = true;
+        let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
+        let kind = match text("type") {
+            "text" => Block::Text,
+            "thinking" | "redacted_thinking" => Block::Thought(self.thoughts.len()),
+            "tool_use" => Block::Call,
+            _ => Block::Other,
+        };
+        self.gap |= kind != Block::Text && !self.spoken.text.is_empty();
+        self.blocks.push((index, kind));
+        match kind {
+            Block::Text => self.text(text("text")),
+            Block::Thought(at) => {
+                let redacted = (text("type") == "redacted_thinking").then(|| block.clone());
+                let signature = block.get("signature").and_then(Value::as_str).map(str::to_owned);
+                let after = usize::from(!self.spoken.text.is_empty()) + self.spoken.calls.len();
+                self.thoughts.push(Thought { after, text: String::new(), signature, redacted });
+                self.think(at, text("thinking"));
+            }
+            Block::Call => {
+                let input = block.get("input").filter(|input| input.as_object().is_none_or(|map| !map.is_empty()));
+                let piece = json!({ "index": index, "id": block.get("id"), "name": text("name"), "arguments": input });
+                self.spoken.calls.absorb(&piece);
+            }
+            Block::Other => {}
+        }
+    }
+
+    fn delta(&mut self, index: u64, delta: &Value) {
+        let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
+        match (text("type"), self.kind_of(index)) {
+            ("text_delta", _) => self.text(text("text")),
+            ("input_json_delta", _) => {
+                let piece = json!({ "index": index, "arguments": text("partial_json") });
+                self.spoken.calls.absorb(&piece);
+            }
+            ("thinking_delta", Block::Thought(at)) => self.think(at, text("thinking")),
+            ("thinking_delta", _) => self.spoken.reasoning.push_str(text("thinking")),
+            ("signature_delta", Block::Thought(at)) => {
+                self.thoughts[at].signature.get_or_insert_default().push_str(text("signature"));
+            }
+            _ => {}
+        }
+    }
+
+    /// What the newest block of an index is.
+    fn kind_of(&self, index: u64) -> Block {
+        self.blocks.iter().rev().find(|(at, _)| *at == index).map_or(Block::Other, |(_, kind)| *kind)
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.gap && !text.is_empty() {
+            self.gap = false;
+            self.spoken.text.push_str("\n\n");
+        }
+        self.spoken.text.push_str(text);
+    }
+
+    fn think(&mut self, at: usize, text: &str) {
+        let thought = &mut self.thoughts[at];
+        if thought.text.is_empty() && !text.is_empty() && !self.spoken.reasoning.is_empty() {
+            self.spoken.reasoning.push_str("\n\n");
+        }
+        thought.text.push_str(text);
+        self.spoken.reasoning.push_str(text);
+    }
+}
+
+impl Thought {
+    fn seal(self) -> Option<Sealed> {
+        let signed = |signature| {
+            json!({ "type": "thinking", "thinking": self.text, "signature": signature })
+        };
+        let block = self.redacted.or_else(|| self.signature.map(signed))?;
+        Some(Sealed { after: self.after, block })
+    }
+}
+
+fn reason(said: &str, no_calls: bool) -> FinishReason {
+    match said {
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        _ if !no_calls => FinishReason::ToolCalls,
+        "" | "end_turn" | "stop_sequence" | "tool_use" => FinishReason::Stop,
+        _ => FinishReason::Other,
+    }
+}
+
+#[cfg(test)]
+#[path = "decode/tests.rs"]
+mod tests;

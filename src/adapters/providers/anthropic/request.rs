@@ -1,0 +1,106 @@
+//! The body of a request: tools, system text and turns first and in this order, which is the order of the provider's
+//! cache; then whatever may change from call to call (MODEL-6).
+
+use serde_json::{Map, Value, json};
+
+use crate::adapters::providers::conversation::normalise;
+use crate::adapters::providers::offered::{Offered, offered};
+use crate::domain::model::{ModelParameters, ModelRequest, ToolChoice};
+use crate::domain::protocol::Protocol;
+
+use super::cache;
+use super::conversation::{Conversation, arrange, thoughtless};
+use super::thinking::Thinking;
+
+/// What is left to an answer even where the window seems full: the server knows better.
+const LEAST_ANSWER: u64 = 1_024;
+/// Bytes of text and code per token, a cautious guess: an answer that does not fit is refused unasked.
+const BYTES_PER_TOKEN: u64 = 3;
+
+/// The body of a request.
+pub fn build(request: &ModelRequest) -> Value {
+    let messages = normalise(&request.messages);
+    let tools = offered(request);
+    let answer_tokens = answer_tokens(request, &tools);
+    let thinking =
+        Thinking::of(&request.choice, &request.tool_choice, answer_tokens, thoughtless(&messages));
+    let Conversation { mut system, mut turns, used } = arrange(messages, thinking != Thinking::Off);
+    let (mut tools, tool_choice) = tool_list(&tools, &used, &request.tool_choice);
+    cache::mark(&mut tools, &mut system, &mut turns);
+
+    let mut body = Map::new();
+    body.insert("model".to_owned(), Value::String(request.choice.model.clone()));
+    if !tools.is_empty() {
+        body.insert("tools".to_owned(), Value::Array(tools));
+    }
+    if !system.is_empty() {
+        body.insert("system".to_owned(), Value::Array(system));
+    }
+    let role = |user: bool| if user { "user" } else { "assistant" };
+    let turns = turns.into_iter().map(|turn| json!({ "role": role(turn.user), "content": turn.blocks }));
+    body.insert("messages".to_owned(), turns.collect());
+    body.extend(tool_choice.map(|choice| ("tool_choice".to_owned(), choice)));
+    body.insert("max_tokens".to_owned(), answer_tokens.into());
+    thinking.write(&mut body);
+    if thinking == Thinking::Off {
+        sampling(&mut body, &request.choice.parameters);
+    }
+    body.insert("stream".to_owned(), Value::Bool(true));
+    Value::Object(body)
+}
+
+/// What is offered, and how binding that is. Tools that were used must be known to the server even where none is
+/// offered any more: then they are named, and forbidden.
+fn tool_list(tools: &[Offered<'_>], used: &[String], choice: &ToolChoice) -> (Vec<Value>, Option<Value>) {
+    if tools.is_empty() {
+        let schema = json!({ "type": "object", "properties": {} });
+        let list: Vec<Value> =
+            used.iter().map(|name| json!({ "name": name, "input_schema": schema })).collect();
+        let none = (!list.is_empty()).then(|| json!({ "type": "none" }));
+        return (list, none);
+    }
+    let list = tools.iter().map(|tool| {
+        let mut members = Map::new();
+        members.insert("name".to_owned(), Value::String(tool.name.to_owned()));
+        if !tool.description.is_empty() {
+            members.insert("description".to_owned(), Value::String(tool.description.to_owned()));
+        }
+        members.insert("input_schema".to_owned(), tool.schema());
+        Value::Object(members)
+    });
+    let choice = match choice {
+        ToolChoice::Named(name) if tools.iter().any(|tool| tool.name == name) => {
+            json!({ "type": "tool", "name": name })
+        }
+        ToolChoice::Auto | ToolChoice::Named(_) => json!({ "type": "auto" }),
+        ToolChoice::Required => json!({ "type": "any" }),
+    };
+    (list.collect(), Some(choice))
+}
+
+/// The longest answer: as set, as far as there is room for it in the window (MODEL-19).
+fn answer_tokens(request: &ModelRequest, tools: &[Offered<'_>]) -> u64 {
+    let set = request.choice.parameters.max_output_tokens;
+    let wanted = set.or(Protocol::Anthropic.answer_tokens(None)).unwrap_or(LEAST_ANSWER);
+    let Some(window) = request.choice.context_size else { return wanted };
+    let said = request.messages.iter().map(|message| {
+        let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len());
+        message.content.len() + calls.sum::<usize>()
+    });
+    let offered = tools.iter().map(|tool| tool.description.len() + tool.schema().to_string().len());
+    let bytes = u64::try_from(said.chain(offered).sum::<usize>()).unwrap_or(u64::MAX);
+    wanted.min(window.saturating_sub(bytes / BYTES_PER_TOKEN).max(LEAST_ANSWER))
+}
+
+fn sampling(body: &mut Map<String, Value>, parameters: &ModelParameters) {
+    let rows: [(&str, Option<Value>); 3] = [
+        ("temperature", parameters.temperature.map(Value::from)),
+        ("top_p", parameters.top_p.map(Value::from)),
+        ("top_k", parameters.top_k.map(Value::from)),
+    ];
+    body.extend(rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+}
+
+#[cfg(test)]
+#[path = "request/tests.rs"]
+mod tests;

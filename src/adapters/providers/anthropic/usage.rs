@@ -1,0 +1,77 @@
+//! Token counts as this protocol reports them: what was read from the cache and what was written into it stands beside
+//! the fresh tokens, not among them.
+
+use serde_json::Value;
+
+use crate::adapters::providers::tokens::{estimate, whole};
+use crate::domain::cost::Usage;
+
+/// What was reported; each part may be missing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Reported {
+    fresh: Option<u64>,
+    written: Option<u64>,
+    read: Option<u64>,
+    completion: Option<u64>,
+}
+
+impl Reported {
+    /// Takes what a usage object holds. Reports count from the start of the answer, and later ones may leave out or set
+    /// to nothing what an earlier one said: the largest counts.
+    pub fn absorb(&mut self, usage: &Value) {
+        let count = |key: &str| usage.get(key).and_then(whole);
+        self.fresh = self.fresh.max(count("input_tokens"));
+        self.written = self.written.max(count("cache_creation_input_tokens"));
+        self.read = self.read.max(count("cache_read_input_tokens"));
+        self.completion = self.completion.max(count("output_tokens"));
+    }
+
+    /// The counts, and whether a part of them had to be estimated. A report of nothing but zeros is no report.
+    pub fn complete(self, prompt_bytes: usize, completion_bytes: usize) -> (Usage, bool) {
+        let cached = self.read.unwrap_or(0);
+        let kept = self.written.unwrap_or(0).saturating_add(cached);
+        let prompt = Some(self.fresh.unwrap_or(0).saturating_add(kept)).filter(|count| *count > 0);
+        let completion = self.completion.filter(|count| *count > 0 || completion_bytes == 0);
+        let usage = Usage {
+            prompt: prompt.unwrap_or_else(|| estimate(prompt_bytes)),
+            completion: completion.unwrap_or_else(|| estimate(completion_bytes)),
+            cached,
+            ..Usage::default()
+        };
+        (usage, prompt.is_none() || completion.is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_prompt_are_added_up() {
+        let rows = [
+            (vec![json!({"input_tokens": 10, "output_tokens": 1}), json!({"output_tokens": 5})], (10, 5, 0), false),
+            (
+                vec![
+                    json!({"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100,
+                        "output_tokens": 2}),
+                    json!({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 7}),
+                ],
+                (123, 7, 100),
+                false,
+            ),
+            (vec![json!({"output_tokens": 7, "input_tokens": null})], (25, 7, 0), true),
+            (vec![json!({"input_tokens": 0, "output_tokens": 0})], (25, 2, 0), true),
+            (vec![], (25, 2, 0), true),
+        ];
+        for (reports, (prompt, completion, cached), estimated) in rows {
+            let mut reported = Reported::default();
+            for report in &reports {
+                reported.absorb(report);
+            }
+            let expected = (Usage { prompt, completion, cached, ..Usage::default() }, estimated);
+            assert_eq!(reported.complete(100, 8), expected, "{reports:?}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The keys, each sent to its own servers only (CFG-20).
+
+use std::collections::BTreeMap;
+
+use reqwest::header::HeaderValue;
+
+use crate::domain::model::{ModelError, ModelRequest};
+use crate::domain::secret::Secret;
+
+use super::address::{Address, same_server};
+
+#[derive(Debug)]
+pub struct Keys {
+    ring: BTreeMap<String, Secret>,
+    /// Base URLs that each key may be sent to; `None`: wherever a choice says.
+    homes: Option<BTreeMap<String, Vec<String>>>,
+}
+
+impl Keys {
+    pub fn new(ring: BTreeMap<String, Secret>) -> Self {
+        Self { ring, homes: None }
+    }
+
+    /// From now on keys go to these servers only.
+    pub fn keep_to(&mut self, homes: BTreeMap<String, Vec<String>>) {
+        self.homes = Some(homes);
+    }
+
+    /// The key that the request's choice names; `None` where the server wants none.
+    ///
+    /// # Errors
+    /// There is none of that name; the server is not one of its homes.
+    pub fn of(&self, request: &ModelRequest) -> Result<Option<&Secret>, ModelError> {
+        let Some(name) = &request.choice.key else { return Ok(None) };
+        let found = self.ring.get(name).filter(|key| !key.expose().trim().is_empty());
+        let found = found.ok_or_else(|| ModelError::Auth {
+            detail: format!("no key `{name}` is set for the provider {}", request.choice.provider),
+        })?;
+        let url = &request.choice.base_url;
+        let at_home = self.homes.as_ref().is_none_or(|homes| {
+            homes.get(name).is_some_and(|homes| homes.iter().any(|home| same_server(home, url)))
+        });
+        if at_home {
+            return Ok(Some(found));
+        }
+        let shown = Address::parse(url, &[])?.shown;
+        Err(ModelError::Auth {
+            detail: format!(
+                "the run was recorded to ask {shown}, and the key `{name}` belongs to another server now: it was not \
+                 sent (go on with `--upgrade` to ask what is set now, or set that server again)"
+            ),
+        })
+    }
+}
+
+/// A key as the value of a header that logs do not show.
+///
+/// # Errors
+/// It holds what no header can.
+pub fn header(key: &Secret) -> Result<HeaderValue, ModelError> {
+    let mut value = HeaderValue::from_str(key.expose().trim()).map_err(|_| ModelError::Auth {
+        detail: "it holds characters that no key has (a line break?); set it again".to_owned(),
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
