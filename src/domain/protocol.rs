@@ -91,7 +91,12 @@ mod tests {
             (Protocol::Anthropic, thinking, (None, None, None), 3),
             (Protocol::Anthropic, thoughtless, (Some(1.0), None, Some(3)), 2),
             (Protocol::Anthropic, all.clone(), (Some(1.0), None, Some(3)), 2),
-            (Protocol::Anthropic, ModelParameters { temperature: None, ..all }, (None, Some(0.5), Some(3)), 0),
+            (
+                Protocol::Anthropic,
+                ModelParameters { temperature: None, ..all },
+                (None, Some(0.5), Some(3)),
+                0,
+            ),
         ];
         for (protocol, mut parameters, left, told) in rows {
             let dropped = protocol.reconcile(&mut parameters);

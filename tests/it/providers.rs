@@ -1,5 +1,7 @@
 //! The providers through real sockets: what strict servers accept, and what sloppy ones send.
 
+mod anthropic;
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -14,6 +16,7 @@ use synthdev::domain::model::{
 use synthdev::domain::secret::Secret;
 use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
 use synthdev::ports::model::{DeltaSink, ModelPort};
+use tokio::sync::oneshot;
 
 use crate::support::model_server::{Behaviour, ModelServer, dead_url, strict_check};
 
@@ -32,6 +35,24 @@ impl Heard {
     fn all(&self, wanted: DeltaKind) -> String {
         let heard = self.0.lock().unwrap();
         heard.iter().filter(|(kind, _)| *kind == wanted).map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+/// Tells when the first piece of an answer is heard.
+struct First(Mutex<Option<oneshot::Sender<()>>>);
+
+impl First {
+    fn new() -> (Self, oneshot::Receiver<()>) {
+        let (tell, heard) = oneshot::channel();
+        (Self(Mutex::new(Some(tell))), heard)
+    }
+}
+
+impl DeltaSink for First {
+    fn delta(&self, _: DeltaKind, _: &str) {
+        if let Some(tell) = self.0.lock().unwrap().take() {
+            tell.send(()).unwrap();
+        }
     }
 }
 
@@ -289,16 +310,7 @@ async fn dropping_the_call_closes_its_connection() {
     let server = ModelServer::start(vec![Behaviour::events(&[hi]).stall()]).await;
     let providers = patient();
     let request = request(&server.base_url);
-    let (tell, heard) = tokio::sync::oneshot::channel();
-    struct First(Mutex<Option<tokio::sync::oneshot::Sender<()>>>);
-    impl DeltaSink for First {
-        fn delta(&self, _: DeltaKind, _: &str) {
-            if let Some(tell) = self.0.lock().unwrap().take() {
-                tell.send(()).unwrap();
-            }
-        }
-    }
-    let sink = First(Mutex::new(Some(tell)));
+    let (sink, heard) = First::new();
     tokio::select! {
         answer = providers.call(&request, &sink) => panic!("{answer:?}"),
         _ = heard => {}

@@ -89,7 +89,11 @@ mod tests {
             assert_eq!((address.shown.as_str(), address.loopback), (shown, loopback), "{text}");
         }
         for text in ["https://a.example", "https://a.example/v1/", "https://a.example/v1/messages"] {
-            assert_eq!(Address::parse(text, &["/messages", "/v1"]).unwrap().base, "https://a.example", "{text}");
+            assert_eq!(
+                Address::parse(text, &["/messages", "/v1"]).unwrap().base,
+                "https://a.example",
+                "{text}"
+            );
         }
         for bad in ["", "api.example.com", "ftp://x/v1", "http://"] {
             assert_eq!(Address::parse(bad, &[]).unwrap_err().code(), "model.protocol", "{bad}");

@@ -29,7 +29,9 @@ pub fn offered(request: &ModelRequest) -> Vec<Offered<'_>> {
 impl Offered<'_> {
     /// A schema of an object with `properties`, which is the least that servers take.
     pub fn schema(&self) -> Value {
-        let Value::Object(members) = self.schema else { return json!({ "type": "object", "properties": {} }) };
+        let Value::Object(members) = self.schema else {
+            return json!({ "type": "object", "properties": {} });
+        };
         let mut members = members.clone();
         members.entry("type").or_insert_with(|| json!("object"));
         members.entry("properties").or_insert_with(|| json!({}));

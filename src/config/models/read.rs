@@ -9,8 +9,17 @@ use crate::config::suggest;
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::protocol::Protocol;
 
-const PROVIDER_KEYS: &[&str] =
-    &["base_url", "protocol", "key_env", "url_env", "needs_key", "model_prefixes", "accepts", "prices", "models"];
+const PROVIDER_KEYS: &[&str] = &[
+    "base_url",
+    "protocol",
+    "key_env",
+    "url_env",
+    "needs_key",
+    "model_prefixes",
+    "accepts",
+    "prices",
+    "models",
+];
 const MODEL_KEYS: &[&str] = &["context_size", "max_output", "prices", "reasoning", "parameters", "accepts"];
 
 /// Names of sampling parameters, as in settings.

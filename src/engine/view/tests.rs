@@ -381,7 +381,7 @@ fn private_words_stay_where_they_happened_and_only_for_their_agent() {
     let mut visit = turn(&reviewer, Some("be strict"));
     visit.add("hm".into(), Vec::new(), Vec::new());
     visit.tell("decide");
-    visit.add(String::new(), used_tool("reviewer").calls);
+    visit.add(String::new(), used_tool("reviewer").calls, Vec::new());
     let during = shown(&reviewer, &context(1_000), &thread, &visit).unwrap();
     visit.store(&mut thread, true, true);
     thread.push(said(Author::Agent("coder".into()), ChatRole::Assistant, "next"));
@@ -461,7 +461,7 @@ fn a_long_visit_has_a_record_of_its_own() {
     let seat = agent("coder", Side::Assistant);
     let mut visit = turn(&seat, Some("go"));
     for _ in 0..6 {
-        visit.add("w".repeat(70), used_tool("coder").calls);
+        visit.add("w".repeat(70), used_tool("coder").calls, Vec::new());
     }
     let context = ContextSpec { trim: Trim::Summarize, ..context(500) };
     let mut thread = thread_of(&[said(Author::Human, ChatRole::User, "short")]);
@@ -651,7 +651,7 @@ mod properties {
                 let start = lines(&shown(seat, &context(50_000), &thread, &visit).unwrap());
                 prop_assert!(start.starts_with(&before[at]), "{:?} then {:?}", before[at], start);
                 for _ in 0..rounds {
-                    visit.add(String::new(), used_tool(&seat.id).calls);
+                    visit.add(String::new(), used_tool(&seat.id).calls, Vec::new());
                 }
                 visit.add("t".repeat(length), Vec::new(), Vec::new());
                 let end = lines(&shown(seat, &context(50_000), &thread, &visit).unwrap());

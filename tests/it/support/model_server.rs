@@ -9,6 +9,7 @@
 //! assert_eq!(server.requests().len(), 2);
 //! ```
 
+pub mod messages;
 mod strict;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -95,6 +96,13 @@ impl Behaviour {
         Self::with(200, "text/event-stream", body)
     }
 
+    /// An event stream of these bytes, so many at a time.
+    pub fn in_steps(body: &[u8], step: usize) -> Self {
+        let mut behaviour = Self::raw_stream("");
+        behaviour.steps = body.chunks(step).map(|piece| Step::Send(piece.to_vec())).collect();
+        behaviour
+    }
+
     /// Status 200 with a JSON body in place of a stream.
     pub fn whole(body: &Value) -> Self {
         Self::with(200, "application/json", body.to_string())
@@ -137,6 +145,42 @@ impl Behaviour {
     }
 }
 
+/// Which protocol a server speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Dialect {
+    #[default]
+    Completions,
+    Messages,
+}
+
+impl Dialect {
+    fn path(self) -> &'static str {
+        match self {
+            Self::Completions => "/v1/chat/completions",
+            Self::Messages => "/v1/messages",
+        }
+    }
+
+    /// Why a strict provider refuses a request.
+    fn check(self, headers: &BTreeMap<String, String>, body: &Value) -> Result<(), String> {
+        match self {
+            Self::Completions => strict::check(body),
+            Self::Messages => messages::check_headers(headers).and_then(|()| messages::check(body)),
+        }
+    }
+
+    fn refusal(self, why: &str) -> Value {
+        match self {
+            Self::Completions => {
+                json!({"error": {"message": why, "type": "invalid_request_error", "code": null}})
+            }
+            Self::Messages => {
+                json!({"type": "error", "error": {"type": "invalid_request_error", "message": why}})
+            }
+        }
+    }
+}
+
 /// One request as it came.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -161,6 +205,7 @@ pub trait Desk: Send + Sync {
 
 #[derive(Default)]
 struct Shared {
+    dialect: Dialect,
     desk: Option<Arc<dyn Desk>>,
     script: VecDeque<Behaviour>,
     per_model: BTreeMap<String, VecDeque<Behaviour>>,
@@ -179,6 +224,18 @@ impl ModelServer {
     /// Answers requests in this order, whichever model they ask.
     pub async fn start(script: Vec<Behaviour>) -> Self {
         Self::serve(Shared { script: script.into(), ..Shared::default() }).await
+    }
+
+    /// The same in Anthropic's protocol.
+    pub async fn start_messages(script: Vec<Behaviour>) -> Self {
+        let dialect = Dialect::Messages;
+        Self::serve(Shared { dialect, script: script.into(), ..Shared::default() }).await
+    }
+
+    /// Each model's requests by its own list, in Anthropic's protocol.
+    pub async fn start_messages_per_model(scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
+        let per_model = scripts.into_iter().map(|(model, list)| (model.to_owned(), list.into())).collect();
+        Self::serve(Shared { dialect: Dialect::Messages, per_model, ..Shared::default() }).await
     }
 
     /// Answers each model's requests in the order of its own list: for agents that speak at the same time.
@@ -242,7 +299,8 @@ async fn converse(
 ) {
     socket.set_nodelay(true).unwrap();
     let mut buffer = Vec::new();
-    while let Some(request) = read_request(&mut socket, &mut buffer, connection).await {
+    let dialect = shared.lock().unwrap().dialect;
+    while let Some(request) = read_request(&mut socket, &mut buffer, connection, dialect).await {
         let desk = shared.lock().unwrap().desk.clone().filter(|_| request.rejected.is_none());
         let Some(desk) = desk else {
             let behaviour = next(&mut shared.lock().unwrap(), request);
@@ -265,8 +323,7 @@ fn next(shared: &mut Shared, request: Recorded) -> Behaviour {
     let rejected = request.rejected.clone();
     shared.requests.push(request);
     if let Some(why) = rejected {
-        let body = json!({"error": {"message": why, "type": "invalid_request_error", "code": null}});
-        return Behaviour::status(400, &body.to_string());
+        return Behaviour::status(400, &shared.dialect.refusal(&why).to_string());
     }
     let list = shared.per_model.get_mut(&model).unwrap_or(&mut shared.script);
     let end =
@@ -274,7 +331,12 @@ fn next(shared: &mut Shared, request: Recorded) -> Behaviour {
     list.pop_front().unwrap_or_else(end)
 }
 
-async fn read_request(socket: &mut TcpStream, buffer: &mut Vec<u8>, connection: usize) -> Option<Recorded> {
+async fn read_request(
+    socket: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+    connection: usize,
+    dialect: Dialect,
+) -> Option<Recorded> {
     let end = loop {
         if let Some(at) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
             break at;
@@ -299,9 +361,10 @@ async fn read_request(socket: &mut TcpStream, buffer: &mut Vec<u8>, connection: 
     let body: Vec<u8> = buffer.drain(..end + 4 + length).skip(end + 4).collect();
     let parsed = serde_json::from_slice::<Value>(&body).map_err(|error| format!("body is not JSON: {error}"));
     let rejected = match &parsed {
-        Ok(body) => strict::check(body)
+        Ok(body) => dialect
+            .check(&headers, body)
             .err()
-            .or_else(|| (path != "/v1/chat/completions").then(|| format!("no such path: {path}"))),
+            .or_else(|| (path != dialect.path()).then(|| format!("no such path: {path}"))),
         Err(why) => Some(why.clone()),
     };
     Some(Recorded { path, headers, body: parsed.unwrap_or_default(), connection, rejected })

@@ -193,7 +193,9 @@ impl Message {
     }
 
     fn stopped(&mut self, holder: &Value) {
-        if let Some(reason) = holder.get("stop_reason").and_then(Value::as_str).filter(|text| !text.is_empty()) {
+        if let Some(reason) =
+            holder.get("stop_reason").and_then(Value::as_str).filter(|text| !text.is_empty())
+        {
             self.stop = Some(reason.to_owned());
         }
     }
@@ -219,7 +221,8 @@ impl Message {
                 self.think(at, text("thinking"));
             }
             Block::Call => {
-                let input = block.get("input").filter(|input| input.as_object().is_none_or(|map| !map.is_empty()));
+                let input =
+                    block.get("input").filter(|input| input.as_object().is_none_or(|map| !map.is_empty()));
                 let piece = json!({ "index": index, "id": block.get("id"), "name": text("name"), "arguments": input });
                 self.spoken.calls.absorb(&piece);
             }
@@ -269,9 +272,7 @@ impl Message {
 
 impl Thought {
     fn seal(self) -> Option<Sealed> {
-        let signed = |signature| {
-            json!({ "type": "thinking", "thinking": self.text, "signature": signature })
-        };
+        let signed = |signature| json!({ "type": "thinking", "thinking": self.text, "signature": signature });
         let block = self.redacted.or_else(|| self.signature.map(signed))?;
         Some(Sealed { after: self.after, block })
     }

@@ -22,8 +22,7 @@ pub fn build(request: &ModelRequest) -> Value {
     let messages = normalise(&request.messages);
     let tools = offered(request);
     let answer_tokens = answer_tokens(request, &tools);
-    let thinking =
-        Thinking::of(&request.choice, &request.tool_choice, answer_tokens, thoughtless(&messages));
+    let thinking = Thinking::of(&request.choice, &request.tool_choice, answer_tokens, thoughtless(&messages));
     let Conversation { mut system, mut turns, used } = arrange(messages, thinking != Thinking::Off);
     let (mut tools, tool_choice) = tool_list(&tools, &used, &request.tool_choice);
     cache::mark(&mut tools, &mut system, &mut turns);

@@ -119,10 +119,8 @@ mod tests {
             ("mine", Some("odd"), &auto, 32_000, false, Thinking::Budget(10_240)),
         ];
         for (model, effort, tool_choice, tokens, thoughtless, expected) in rows {
-            let parameters = ModelParameters {
-                reasoning_effort: effort.map(str::to_owned),
-                ..ModelParameters::default()
-            };
+            let parameters =
+                ModelParameters { reasoning_effort: effort.map(str::to_owned), ..ModelParameters::default() };
             let choice = ModelChoice { model: model.to_owned(), parameters, ..ModelChoice::default() };
             let found = Thinking::of(&choice, tool_choice, tokens, thoughtless);
             assert_eq!(found, expected, "{model} {effort:?} {tokens}");

@@ -51,7 +51,11 @@ mod tests {
     #[test]
     fn the_parts_of_a_prompt_are_added_up() {
         let rows = [
-            (vec![json!({"input_tokens": 10, "output_tokens": 1}), json!({"output_tokens": 5})], (10, 5, 0), false),
+            (
+                vec![json!({"input_tokens": 10, "output_tokens": 1}), json!({"output_tokens": 5})],
+                (10, 5, 0),
+                false,
+            ),
             (
                 vec![
                     json!({"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100,

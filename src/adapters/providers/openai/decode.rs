@@ -146,7 +146,10 @@ impl Completion {
             return Err(refused(&self.refusal));
         }
         if finish == FinishReason::ContentFilter {
-            return Err(refused(&format!("the provider's content filter stopped the answer{}", self.spoken.had())));
+            return Err(refused(&format!(
+                "the provider's content filter stopped the answer{}",
+                self.spoken.had()
+            )));
         }
         if matches!(said, "error" | "insufficient_system_resource") {
             let detail = format!("the provider gave up{} (finish reason `{said}`)", self.spoken.had());

@@ -17,11 +17,7 @@ pub struct Reported {
 impl Reported {
     /// Takes what a usage object holds; later reports replace earlier ones, part by part.
     pub fn absorb(&mut self, value: &Value) {
-        let count = |paths: &[&str]| {
-            paths.iter().find_map(|path| {
-                whole(value.pointer(path)?)
-            })
-        };
+        let count = |paths: &[&str]| paths.iter().find_map(|path| whole(value.pointer(path)?));
         let cached = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
         self.prompt = count(&["/prompt_tokens", "/input_tokens"]).or(self.prompt);
         self.completion = count(&["/completion_tokens", "/output_tokens"]).or(self.completion);

@@ -182,24 +182,24 @@ fn content(members: &Map<String, Value>, place: &str) -> Checked {
     ensure(!text.trim().is_empty(), &format!("{place}: content must not be empty"))
 }
 
-fn text(members: &Map<String, Value>, key: &str, place: &str) -> Result<String, String> {
+pub fn text(members: &Map<String, Value>, key: &str, place: &str) -> Result<String, String> {
     match members.get(key) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
         other => Err(format!("{place}: `{key}` must be a non-empty text, not {other:?}")),
     }
 }
 
-fn object<'a>(value: &'a Value, place: &str) -> Result<&'a Map<String, Value>, String> {
+pub fn object<'a>(value: &'a Value, place: &str) -> Result<&'a Map<String, Value>, String> {
     value.as_object().ok_or_else(|| format!("{place} must be an object"))
 }
 
-fn only(members: &Map<String, Value>, known: &[&str], place: &str) -> Checked {
+pub fn only(members: &Map<String, Value>, known: &[&str], place: &str) -> Checked {
     match members.keys().find(|key| !known.contains(&key.as_str())) {
         Some(key) => Err(format!("{place}: unrecognized field `{key}`")),
         None => Ok(()),
     }
 }
 
-fn ensure(holds: bool, why: &str) -> Checked {
+pub fn ensure(holds: bool, why: &str) -> Checked {
     if holds { Ok(()) } else { Err(why.to_owned()) }
 }

@@ -62,14 +62,22 @@ fn every_reason_to_stop_has_its_word() {
 fn calls_are_put_together_however_they_come() {
     let whole = start(2, json!({"type": "tool_use", "id": "c", "name": "read", "input": {"q": 1}}));
     let rows = [
-        ("by the book", vec![call(0, "a"), piece(0, ""), piece(0, "{\"p\""), piece(0, ":1}")], vec![("a", "{\"p\":1}")]),
+        (
+            "by the book",
+            vec![call(0, "a"), piece(0, ""), piece(0, "{\"p\""), piece(0, ":1}")],
+            vec![("a", "{\"p\":1}")],
+        ),
         (
             "two at a time",
             vec![call(0, "a"), call(1, "b"), piece(1, "{\"y\":"), piece(0, "{}"), piece(1, "2}")],
             vec![("a", "{}"), ("b", "{\"y\":2}")],
         ),
         ("one id twice", vec![call(0, "a"), call(1, "a")], vec![("a", "{}"), ("call_3_1", "{}")]),
-        ("one index twice", vec![call(0, "a"), piece(0, "{}"), call(0, "b"), piece(0, "[]")], vec![("a", "{}"), ("b", "[]")]),
+        (
+            "one index twice",
+            vec![call(0, "a"), piece(0, "{}"), call(0, "b"), piece(0, "[]")],
+            vec![("a", "{}"), ("b", "[]")],
+        ),
         ("no ids", vec![call(0, ""), call(1, "")], vec![("call_3_0", "{}"), ("call_3_1", "{}")]),
         ("whole at the start", vec![whole], vec![("c", "{\"q\":1}")]),
         ("cut off", vec![call(0, "a"), piece(0, "{\"p\": \"ab")], vec![("a", "{\"p\": \"ab")]),
@@ -110,7 +118,8 @@ fn signed_thoughts_are_kept_beside_calls_and_only_there() {
     events.push(end("tool_use"));
     let reply = read(&events).unwrap();
     assert_eq!((reply.text.as_str(), reply.reasoning.as_str()), ("I look.\n\nDone.", "Let me see.\n\nNow."));
-    let signed = |text: &str, signature: &str| json!({"type": "thinking", "thinking": text, "signature": signature});
+    let signed =
+        |text: &str, signature: &str| json!({"type": "thinking", "thinking": text, "signature": signature});
     let expected = [
         Sealed { after: 0, block: signed("Let me see.", "signed") },
         Sealed { after: 0, block: hidden },
@@ -118,7 +127,8 @@ fn signed_thoughts_are_kept_beside_calls_and_only_there() {
     ];
     assert_eq!(reply.sealed, expected);
 
-    let without_call = [thinking(0), think(0, "Hm"), sign(0, "s"), open_text(1), text(1, "Hi"), end("end_turn")];
+    let without_call =
+        [thinking(0), think(0, "Hm"), sign(0, "s"), open_text(1), text(1, "Hi"), end("end_turn")];
     assert_eq!(read(&without_call).unwrap().sealed, []);
     let unsigned = [start(0, json!({"type": "thinking"})), think(0, "Hm"), call(1, "a"), end("tool_use")];
     assert_eq!(read(&unsigned).unwrap().sealed, []);

@@ -102,7 +102,8 @@ fn the_fixed_part_and_the_last_two_user_turns_are_marked() {
             let blocks = list.as_array().cloned().unwrap_or_default();
             blocks.iter().map(|block| usize::from(block.get("cache_control").is_some())).collect::<Vec<_>>()
         };
-        let turns: Vec<Value> = body["messages"].as_array().unwrap().iter().map(|m| m["content"].clone()).collect();
+        let turns: Vec<Value> =
+            body["messages"].as_array().unwrap().iter().map(|m| m["content"].clone()).collect();
         let turns: Vec<usize> = turns.iter().flat_map(marks).collect();
         (marks(&body["tools"]), marks(&body["system"]), turns)
     };

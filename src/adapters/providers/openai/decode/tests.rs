@@ -3,6 +3,8 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use super::*;
+use crate::domain::model::DeltaKind;
+use crate::ports::model::DeltaSink;
 
 fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
     let mut answer = Completion::default();
@@ -125,10 +127,10 @@ fn the_quick_way_hears_the_same_as_the_slow_one() {
     };
     for text in ["He", "ll\u{f6}\n", "\"you\""] {
         answer.event("", &chunk(text), "here").unwrap();
-        answer.tell(&heard);
+        answer.spoken_mut().tell(&heard);
     }
     assert!(answer.quick(&chunk("!")), "a usual chunk is quick");
-    answer.tell(&heard);
+    answer.spoken_mut().tell(&heard);
     assert_eq!(heard.0.into_inner().unwrap(), "Hell\u{f6}\n\"you\"!");
     let tool = json!({"choices": [{"delta": {"content": "", "tool_calls": [{}]}}]}).to_string();
     assert!(!answer.quick(&tool));
