@@ -1,11 +1,15 @@
 //! A model call: what is asked, what comes back, what can go wrong.
 
+mod parameters;
+
 use serde::{Deserialize, Serialize};
 
 use super::cost::{Price, Usage};
 use super::message::{ChatMessage, Sealed, ToolCall};
 use super::protocol::Protocol;
 use super::tool::{ParsingTool, ToolSpec};
+
+pub use parameters::ModelParameters;
 
 /// Which model speaks, decided once while loading, with where that was decided (MODEL-4).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -29,28 +33,6 @@ pub struct ModelChoice {
     pub price: Option<Price>,
     /// For people: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,
-}
-
-/// Sampling parameters; only what the model accepts is set (MODEL-6).
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ModelParameters {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub top_p: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub top_k: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub frequency_penalty: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub presence_penalty: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repetition_penalty: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_output_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reasoning_effort: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -14,6 +14,7 @@ mod hygiene;
 mod new;
 mod printable;
 mod real_http;
+mod real_messages;
 mod redaction;
 mod resume;
 mod schema;

@@ -103,7 +103,7 @@ impl Resolver<'_> {
         let key = self.key(level, &pick, &base_url)?;
         let protocol = pick.known.and_then(|provider| provider.protocol).unwrap_or_default();
         let (mut parameters, mut dropped) = self.parameters(wish, pick.known, known);
-        dropped.extend(protocol.reconcile(&mut parameters).into_iter().map(str::to_owned));
+        dropped.extend(parameters.reconcile(protocol).into_iter().map(str::to_owned));
         if parameters.max_output_tokens.is_none() {
             let most = known.and_then(|model| model.max_output);
             parameters.max_output_tokens = protocol.answer_tokens(most);

@@ -6,7 +6,16 @@ use serde_json::{Value, json};
 use super::world::World;
 use crate::support::model_server::{Behaviour, ModelServer, Recorded};
 
-const KEY: &str = "sk-loopback-0001";
+pub const KEY: &str = "sk-loopback-0001";
+
+/// How a protocol says things.
+#[derive(Clone, Copy)]
+pub struct Words {
+    pub text: fn(&str) -> Behaviour,
+    pub calls: fn(&[(&str, &str, &str)]) -> Behaviour,
+}
+
+const COMPLETIONS: Words = Words { text: Behaviour::text, calls: Behaviour::calls };
 
 fn review(id: &str, arguments: &Value) -> Behaviour {
     Behaviour::calls(&[(id, "review_work", &arguments.to_string())])
@@ -32,30 +41,43 @@ fn tools(request: &Recorded) -> Vec<&str> {
     names
 }
 
-async fn three_rounds() -> (World, Value, ModelServer) {
+/// What coder and reviewer answer over three rounds.
+pub fn script(words: Words) -> Vec<(&'static str, Vec<Behaviour>)> {
+    let Words { text, calls } = words;
+    let review = |id: &str, arguments: &Value| calls(&[(id, "review_work", &arguments.to_string())]);
     let again =
         |id: &str, text: &str| review(id, &json!({"improvement_needed": true, "continue_message": text}));
     let write = json!({"file_path": "new.txt", "content": "one"}).to_string();
     let read = json!({"file_paths": ["new.txt"]}).to_string();
     let coder = vec![
-        Behaviour::calls(&[("w1", "write_file", &write), ("r1", "read_files", &read)]),
-        Behaviour::text("I wrote one."),
-        Behaviour::text("I wrote two."),
-        Behaviour::text("I wrote three."),
+        calls(&[("w1", "write_file", &write), ("r1", "read_files", &read)]),
+        text("I wrote one."),
+        text("I wrote two."),
+        text("I wrote three."),
     ];
     let reviewer = vec![
         again("d1", "Two is missing."),
-        Behaviour::calls(&[("r2", "read_files", &read)]),
+        calls(&[("r2", "read_files", &read)]),
         again("d2", "Three is missing."),
         review("d3", &json!({"improvement_needed": false, "work_summary": "All there."})),
     ];
-    let server = ModelServer::start_per_model(vec![("base-model", coder), ("smart-model", reviewer)]).await;
+    vec![("base-model", coder), ("smart-model", reviewer)]
+}
+
+/// A world whose levels ask this server.
+pub fn asking(server: &ModelServer) -> World {
     let mut world = World::repository();
     world.configure("roles/mine.json", "{\"reviewer\": {\"level\": \"smart\"}}");
     world.set("SYNTHDEV_BASE_URL", &server.base_url);
     world.set("SYNTHDEV_API_KEY", KEY);
     world.set("SYNTHDEV_BASE_MODEL", "base-model");
     world.set("SYNTHDEV_SMART_MODEL", "smart-model");
+    world
+}
+
+async fn three_rounds() -> (World, Value, ModelServer) {
+    let server = ModelServer::start_per_model(script(COMPLETIONS)).await;
+    let world = asking(&server);
     let report = world.run(&["run", "coder_reviewer", "count to three", "--yes", "--json"]).code(0).json();
     (world, report, server)
 }

@@ -4,7 +4,6 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::model::{ModelChoice, ToolChoice};
-use crate::domain::protocol::thinks;
 
 /// The first generation that thinks without a budget.
 const ADAPTIVE: (u32, u32) = (4, 6);
@@ -26,7 +25,7 @@ impl Thinking {
     pub fn of(choice: &ModelChoice, tool_choice: &ToolChoice, answer_tokens: u64, thoughtless: bool) -> Self {
         // A tool can only be forced on a model that does not think first.
         let forced = *tool_choice != ToolChoice::Auto;
-        if forced || !thinks(&choice.parameters) {
+        if forced || !choice.parameters.thinks() {
             return Self::Off;
         }
         let effort = choice.parameters.reasoning_effort.as_deref().unwrap_or_default();
