@@ -2,6 +2,7 @@
 
 pub mod bundle;
 mod bus;
+mod carried;
 pub mod command;
 pub mod compare;
 mod digest;
@@ -13,6 +14,7 @@ mod mail;
 mod perform;
 mod redact;
 mod reopen;
+mod restoring;
 pub mod resume;
 mod retry;
 pub mod search;

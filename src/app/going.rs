@@ -117,6 +117,10 @@ pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
         };
         *had.entry(agent.as_str()).or_default() += replies;
     }
+    let later = wired.handle.answered_later(run).map_err(of_store)?;
+    for agent in &later {
+        *had.entry(agent.as_str()).or_default() += 1;
+    }
     had.into_iter().for_each(|(agent, replies)| script.advance(agent, replies));
     Ok(())
 }

@@ -83,6 +83,18 @@ impl From<StoreError> for ResumeError {
     }
 }
 
+/// Why a run is not taken up, and how it stands if that was not known.
+struct Refused {
+    error: ResumeError,
+    stands: Option<RunProgress>,
+}
+
+impl<E: Into<ResumeError>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), stands: None }
+    }
+}
+
 /// Open calls of a dead process, sorted by what becomes of them.
 #[derive(Default)]
 struct Crashed {
@@ -100,11 +112,13 @@ impl Handle {
     pub async fn resume(&self, run: &RunId, going: Going) -> Result<(), ResumeError> {
         let store = Arc::clone(&self.ports().store);
         let before = store.claim(run)?;
-        let done = self.resume_claimed(run, &before, going).await;
-        if done.is_err() {
-            self.give_back(run, before.progress);
+        match self.resume_claimed(run, &before, going).await {
+            Ok(()) => Ok(()),
+            Err(Refused { error, stands }) => {
+                self.give_back(run, stands.unwrap_or(before.progress));
+                Err(error)
+            }
         }
-        done
     }
 
     /// What is known of a run before it is resumed: what it waits for. Changes nothing.
@@ -128,22 +142,40 @@ impl Handle {
         Ok(machine.upgrade(program.clone()))
     }
 
+    /// Agents whose models had answered behind the step to which a run went back, once for each answer that it gets when
+    /// it goes on.
+    ///
+    /// # Errors
+    /// Unknown or unreadable.
+    pub fn answered_later(&self, run: &RunId) -> Result<Vec<String>, StoreError> {
+        let story = reopen::read(&*self.ports().store, run)?;
+        let agents = story.play().pending.into_iter().filter_map(|Pending { effect, .. }| match effect {
+            Effect::CallModel { call, request } => story.answered_later(call).map(|_| request.agent),
+            _ => None,
+        });
+        Ok(agents.collect())
+    }
+
     /// The claim is over and nothing was changed. A dead process's run stays interrupted.
     pub(super) fn give_back(&self, run: &RunId, progress: RunProgress) {
         let _ = self.ports().store.append(run, &[], Some(&progress));
     }
 
-    async fn resume_claimed(
-        &self,
-        run: &RunId,
-        before: &RunSummary,
-        going: Going,
-    ) -> Result<(), ResumeError> {
+    async fn resume_claimed(&self, run: &RunId, before: &RunSummary, going: Going) -> Result<(), Refused> {
         let story = reopen::read(&*self.ports().store, run)?;
         let standing = story.play();
-        check(run, before, &story, &standing.machine)?;
+        // a process that died between taking the run and writing what for has left only `interrupted`
+        let unsaid = before.progress.status == RunStatus::Interrupted;
+        let status = if unsaid { standing.machine.status() } else { before.progress.status };
+        check(run, status, &story, &standing.machine).map_err(|error| {
+            let over = unsaid && status.is_over() && matches!(error, ResumeError::Over { .. });
+            Refused { error, stands: over.then(|| standing.machine.progress()) }
+        })?;
         judge(&standing.machine, &going)?;
         let guard = self.lock(run, &story.spec)?;
+        if let Some(files) = &story.restoring {
+            self.finish_files(run, files).await?;
+        }
         let crashed = self.sort(&story, standing.pending).await;
         let mut machine = standing.machine;
         if let Some(program) = &going.program {
@@ -204,6 +236,11 @@ impl Handle {
         let mut crashed = Crashed::default();
         let now = self.ports().clock.now();
         for Pending { effect, at, driven_ms } in pending {
+            let known = effect.call().and_then(|call| story.answered_later(call));
+            if let Some(answer) = known {
+                crashed.finished.push(answer.clone());
+                continue;
+            }
             let attempt = effect.call().and_then(|call| story.attempts.get(&call)).map_or(1, |made| made + 1);
             match effect {
                 // asked anew by the run itself
@@ -241,7 +278,7 @@ impl Handle {
     }
 }
 
-fn check(run: &RunId, before: &RunSummary, story: &Story, machine: &Machine) -> Result<(), ResumeError> {
+fn check(run: &RunId, status: RunStatus, story: &Story, machine: &Machine) -> Result<(), ResumeError> {
     let over =
         |why: &str, hint: String| Err(ResumeError::Over { run: run.clone(), why: why.to_owned(), hint });
     let back = format!("go back to one of its steps: synthdev runs rewind {run} --to STEP, or fork it");
@@ -254,7 +291,7 @@ fn check(run: &RunId, before: &RunSummary, story: &Story, machine: &Machine) -> 
     if !machine.is_over() || !machine.pauses().is_empty() {
         return Ok(());
     }
-    match before.progress.status {
+    match status {
         RunStatus::Completed => over("is completed: there is nothing to go on with", back),
         RunStatus::Cancelled => over("was cancelled", back),
         _ => over("has failed where nothing can be tried again", back),
