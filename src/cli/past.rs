@@ -35,6 +35,13 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
         }
     }
     costs(record, out)?;
+    if let Some(files) = &record.restoring {
+        writeln!(
+            out,
+            "\nfiles were on their way back to snapshot {} when the program died; before, they were those of {}",
+            files.to, files.safety
+        )?;
+    }
     ways(&record.summary, out)?;
     if !record.open.is_empty() {
         writeln!(out, "\nthis run stopped in the middle; begun and never answered:")?;

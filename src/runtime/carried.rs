@@ -20,10 +20,13 @@ pub(super) struct Carried {
     pub(super) answers: Vec<Input>,
 }
 
-/// Of the moment at which a tape stands.
-pub(super) fn at(story: &Story, tape: &Tape) -> Carried {
+/// Of the moment at which a tape stands that was fed the first inputs of a story.
+pub(super) fn at(story: &Story, kept: usize, tape: &Tape) -> Carried {
     let asked = tape.open().filter(|effect| is_carried(effect));
-    let open: Vec<CallId> = asked.filter_map(Effect::call).collect();
+    let mut open: Vec<CallId> = asked.filter_map(Effect::call).collect();
+    // the answer that led to the step was taken, although its branch stands still in the middle of it
+    let answered = story.entries.iter().take(kept).filter_map(|entry| entry.input.answers());
+    answered.for_each(|answered| open.retain(|call| *call != answered));
     let answers = open.iter().filter_map(|call| answer(story, *call).cloned()).collect();
     Carried { open, answers }
 }

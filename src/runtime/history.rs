@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::handle::Handle;
 use super::reopen;
+pub use super::restoring::Restoring;
 use crate::domain::cost::CostLedger;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::journal::{RunQuery, RunSummary};
@@ -24,6 +25,8 @@ pub struct RunRecord {
     pub answers: BTreeMap<CallId, Answer>,
     /// What had begun and never answered: what a crash left open (§1.7).
     pub open: Vec<String>,
+    /// Files that were on their way back when the program died.
+    pub restoring: Option<Restoring>,
 }
 
 impl Handle {
@@ -56,7 +59,8 @@ impl Handle {
         let open = open.map(|(_, body)| body.clone()).collect();
         let program = machine.spec().program.clone();
         let answers = answers(story.entries.iter().map(|entry| &entry.input));
-        Ok(RunRecord { summary, program, events, ledger: machine.ledger().clone(), answers, open })
+        let (ledger, restoring) = (machine.ledger().clone(), story.restoring);
+        Ok(RunRecord { summary, program, events, ledger, answers, open, restoring })
     }
 }
 

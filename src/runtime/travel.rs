@@ -136,7 +136,7 @@ impl Handle {
             restoring::judge(&story)?;
         }
         let taken = answered_later(&story, &place, &tape);
-        let carried = carried::at(&story, &tape);
+        let carried = carried::at(&story, place.kept, &tape);
         rows.extend(carried.rows(&story)?);
         let returned = Returned {
             fork_of: Some(run.clone()),
@@ -198,7 +198,7 @@ impl Handle {
         let spent = standing.machine.ledger().entries.get(tape.machine.ledger().entries.len()..);
         let spent = spent.map(<[_]>::to_vec).unwrap_or_default();
         let taken = answered_later(&story, &place, &tape);
-        let carried = carried::at(&story, &tape).paid();
+        let carried = carried::at(&story, place.kept, &tape).paid();
         let returned = Returned { taken, ..self.returned(&place, changes, spent, carried) };
         let (machine, mut rows) = self.stand(&mut tape, returned)?;
         let progress = machine.progress();
