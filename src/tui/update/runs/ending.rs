@@ -69,7 +69,7 @@ pub fn finished(
         view.branches = branches;
     }
     view.worked_ms = elapsed.unwrap_or(view.worked_ms);
-    view.over = true;
+    (view.over, view.stopping) = (true, false);
     view.waiting = None;
     view.activity.clear();
     view.busy_since = None;
