@@ -198,7 +198,7 @@ fn find(world: &World, run: &str) -> Result<(Handle, RunSummary)> {
     let handle = reader(world)?.handle;
     let run = handle.summary(run).map_err(of_store)?;
     // an isolated run has files of its own: nobody else works there
-    Ok(if run.worktree.is_some() { (handle.sharing(), run) } else { (handle, run) })
+    Ok(if run.worktree.is_some() { (handle.apart(), run) } else { (handle, run) })
 }
 
 /// The workflow of the run as it is in a file, checked; `None` if it has errors, which were told.
