@@ -18,6 +18,7 @@ pub mod resume;
 mod retry;
 pub mod search;
 mod shared;
+mod sharing;
 pub mod simulation;
 mod steps;
 pub mod tokens;

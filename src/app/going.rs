@@ -11,12 +11,12 @@ use super::reading::of_store;
 use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
-use super::{findings, foreign};
+use super::{findings, foreign, isolation};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
-use crate::cli::exit;
 use crate::cli::headless::{self, Show, example};
 use crate::cli::words::{name, one_line, tell};
+use crate::cli::{data, exit};
 use crate::config::catalog::Catalog;
 use crate::domain::approval::Decision;
 use crate::domain::ids::RunId;
@@ -98,9 +98,7 @@ fn wired_for(
         bail!("run {run} belongs to {project}\nhint: synthdev -C {project} resume {run}");
     }
     Ok(match &summary.worktree {
-        Some(tree) if !Path::new(&tree.path).is_dir() => {
-            bail!("the worktree of run {} is gone: {}", summary.id, name(&tree.path))
-        }
+        Some(tree) if !Path::new(&tree.path).is_dir() => return Err(isolation::gone(summary, tree)),
         Some(tree) => wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script),
         None => wiring::wire(&world.project, data, catalog, script),
     })
@@ -221,7 +219,8 @@ fn states(open: &[OpenPause]) -> String {
 /// Nothing was started: somebody has to answer first (B15).
 fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     if show.json {
-        println!("{}", json!({"run_id": run, "status": "paused", "pauses": open}));
+        let told = json!({"run_id": run, "status": "paused", "pauses": open});
+        data::line(&told, &mut std::io::stdout().lock())?;
         return Ok(exit::PAUSED);
     }
     tell(format_args!(

@@ -11,7 +11,7 @@ pub use super::steps::StepPlace;
 use crate::domain::cost::CostEntry;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{Origin, Row, RowKind, RunHeader, RunStatus};
-use crate::domain::lock::Holder;
+use crate::domain::lock::Hold;
 use crate::domain::snapshot::SnapshotInfo;
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
@@ -175,17 +175,15 @@ impl Handle {
         store.revoke_tokens(run)
     }
 
-    /// Keeps runs from working in the project while its files are brought back.
+    /// Keeps runs from working in the project while its files are brought back or merged, those that share them, too.
     ///
     /// # Errors
     /// One works there.
     pub fn hold_files(&self, run: &RunId, workflow: &str) -> Result<Option<Guard>, StoreError> {
         let Some(lock) = &self.ports().lock else { return Ok(None) };
-        let (pid, since) = (self.shared.options.pid, self.ports().clock.now());
-        let holder = Holder { run: run.clone(), workflow: workflow.to_owned(), pid, since };
-        lock.try_lock(&holder).map(Some).map_err(|error| match error {
+        lock.try_lock(&self.holder(run, workflow, Hold::Files)).map(Some).map_err(|error| match error {
             LockError::Held(_) => StoreError {
-                message: format!("{error}: its files cannot be brought back under its hands"),
+                message: format!("{error}: its files cannot be changed under its hands"),
                 hint: Some("wait for it to end, or cancel it".to_owned()),
             },
             LockError::Io { message, hint } => StoreError { message, hint },
