@@ -36,7 +36,7 @@ use crate::domain::journal::{
     Freed, Hit, Redeemed, Row, RunHeader, RunProgress, RunQuery, RunStatus, RunSummary, SearchQuery, Space,
     TokenRecord,
 };
-use crate::ports::run_store::{RunStore, StoreError, WordsOf};
+use crate::ports::run_store::{RunReader, RunStore, StoreError, WordsOf};
 
 use refusal::Outcome;
 use refusal::Refusal;
@@ -207,6 +207,11 @@ impl RunStore for SqliteStore {
     fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError> {
         let found = self.with_reader("read", |reader| read::load(reader, run))?;
         found.flatten().ok_or_else(|| failure::unknown_run(run.as_str()))
+    }
+
+    fn read(&self, run: &RunId, reader: &mut dyn RunReader) -> Result<(), StoreError> {
+        let found = self.with_reader("read", |connection| read::visit(connection, run, reader))?;
+        if found == Some(true) { Ok(()) } else { Err(failure::unknown_run(run.as_str())) }
     }
 
     fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError> {

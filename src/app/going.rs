@@ -6,17 +6,17 @@ use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use super::driving::stay;
-use super::findings;
 use super::loading::load;
 use super::reading::of_store;
 use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
+use super::{findings, foreign, isolation};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
-use crate::cli::exit;
 use crate::cli::headless::{self, Show, example};
 use crate::cli::words::{name, one_line, tell};
+use crate::cli::{data, exit};
 use crate::config::catalog::Catalog;
 use crate::domain::approval::Decision;
 use crate::domain::ids::RunId;
@@ -47,7 +47,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
         return Ok(exit::USAGE);
     }
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let results = args.results.as_deref().map(results);
+    let results = args.results.as_deref().map(results).transpose()?;
     let reader = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
     let token = is_token(&args.run).then(|| args.run.clone());
     let id = match &token {
@@ -62,10 +62,12 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
         Ok(program) => program,
         Err(code) => return Ok(code),
     };
-    explain(&wired.handle, &summary.id, program.as_ref())?;
     let approvals = catalog.settings().approvals();
     let approvals = args.yes.then(|| approvals.approving_all());
     let going = Going { approvals, program, ..Going::default() };
+    let stored = || Ok(wired.handle.run(summary.id.as_str()).map_err(of_store)?.program);
+    let going = foreign::here(&catalog, &summary, stored, going)?;
+    explain(&wired.handle, &summary.id, going.program.as_ref())?;
     let run = summary.id.clone();
     let report = if let Some(token) = token {
         let results = results.unwrap_or(Value::Null);
@@ -96,9 +98,7 @@ fn wired_for(
         bail!("run {run} belongs to {project}\nhint: synthdev -C {project} resume {run}");
     }
     Ok(match &summary.worktree {
-        Some(tree) if !Path::new(&tree.path).is_dir() => {
-            bail!("the worktree of run {} is gone: {}", summary.id, name(&tree.path))
-        }
+        Some(tree) if !Path::new(&tree.path).is_dir() => return Err(isolation::gone(summary, tree)),
         Some(tree) => wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script),
         None => wiring::wire(&world.project, data, catalog, script),
     })
@@ -223,7 +223,8 @@ fn states(open: &[OpenPause]) -> String {
 /// Nothing was started: somebody has to answer first (B15).
 fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     if show.json {
-        println!("{}", json!({"run_id": run, "status": "paused", "pauses": open}));
+        let told = json!({"run_id": run, "status": "paused", "pauses": open});
+        data::line(&told, &mut std::io::stdout().lock())?;
         return Ok(exit::PAUSED);
     }
     tell(format_args!(
@@ -247,9 +248,20 @@ fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     Ok(exit::PAUSED)
 }
 
-/// JSON, or a plain word.
-fn results(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+/// JSON, or plain words. What begins like JSON and is none is a mistake, not an answer.
+fn results(text: &str) -> Result<Value> {
+    json_or_words(text).map_err(|error| {
+        anyhow!("--results is no JSON: {error}\nhint: plain words need no quotes; a text that begins like JSON is written as \"…\"")
+    })
+}
+
+/// # Errors
+/// It begins like an object, a list or a text of JSON, and is none.
+pub(super) fn json_or_words(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| {
+        let meant = text.trim_start().starts_with(['{', '[', '"']);
+        if meant { Err(error) } else { Ok(Value::String(text.to_owned())) }
+    })
 }
 
 /// `name-` and 48 hexadecimal digits.

@@ -12,12 +12,13 @@ use anyhow::{Result, bail};
 
 use self::files::{Files, elsewhere};
 use super::findings;
+use super::isolation;
 use super::reading::{of_store, reader};
 use super::runs::{load, read_workflow};
 use super::world::World;
 use crate::cli::travel::Forked;
 use crate::cli::words::{Clean, name, tell};
-use crate::cli::{exit, travel};
+use crate::cli::{data, exit, travel};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::why::lines;
@@ -56,6 +57,9 @@ pub(super) fn fork(world: &World, fork: &Fork) -> Result<u8> {
         },
     };
     if let (true, Some(tree)) = (fork.restore_files, &run.worktree) {
+        if !tree.is_known() {
+            return Err(isolation::gone(&run, tree));
+        }
         bail!(
             "run {} worked in a worktree of its own ({}), its fork works in the project: the files of one are not \
              those of the other\nhint: fork without --restore-files",
@@ -146,6 +150,9 @@ pub(super) fn undo(world: &World, run: &str, yes: bool) -> Result<u8> {
         );
     }
     if let Some(worktree) = &run.worktree {
+        if !worktree.is_known() {
+            return Err(isolation::gone(&run, worktree));
+        }
         bail!(
             "run {} worked in a worktree of its own ({}): the project's files are untouched by it\n\
              hint: throw its files away with: synthdev runs discard {}",
@@ -185,7 +192,7 @@ pub(super) fn why(world: &World, run: &str, step: u32, json: bool) -> Result<u8>
     let (handle, run) = find(world, run)?;
     let why = handle.why(&run.id, step).map_err(of_store)?;
     if json {
-        writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&why)?)?;
+        data::pretty(&why, &mut std::io::stdout().lock())?;
     } else {
         say(&lines(&why).join("\n"))?;
     }
@@ -196,7 +203,7 @@ fn find(world: &World, run: &str) -> Result<(Handle, RunSummary)> {
     let handle = reader(world)?.handle;
     let run = handle.summary(run).map_err(of_store)?;
     // an isolated run has files of its own: nobody else works there
-    Ok(if run.worktree.is_some() { (handle.sharing(), run) } else { (handle, run) })
+    Ok(if run.worktree.is_some() { (handle.apart(), run) } else { (handle, run) })
 }
 
 /// The workflow of the run as it is in a file, checked; `None` if it has errors, which were told.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::data;
 use super::exit;
 use super::moments;
 use super::words::{Clean, cost, name, names, one_line, tell, tokens};
@@ -189,8 +190,7 @@ fn pauses(handle: &Handle, run: &RunId) -> Vec<PauseReport> {
 
 fn print_event(published: &Published) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, published)?;
-    out.write_all(b"\n")
+    data::line(published, &mut out)
 }
 
 /// Folds one event into the report; `true` at the end.
@@ -214,7 +214,7 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
         RunEvent::Finished { status, output, error, path, snapshot, usage, cost_usd } => {
             report.status = *status;
             report.output.clone_from(output);
-            report.error.clone_from(error);
+            report.error = error.as_deref().cloned();
             report.path.clone_from(path);
             report.snapshot.clone_from(snapshot);
             report.usage = *usage;
@@ -282,8 +282,7 @@ pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
 fn print_end(report: &FinalReport, show: Show) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if show.json {
-        serde_json::to_writer(&mut out, report)?;
-        return out.write_all(b"\n");
+        return data::line(report, &mut out);
     }
     match &report.output {
         Some(output) if !show.events => writeln!(Clean(&mut out), "{}", plain_text(output)),

@@ -5,6 +5,7 @@ mod timeline;
 use std::io::{self, Write};
 
 use self::timeline::Timeline;
+use super::data;
 use super::words::{Clean, cost, name, names, one_line, time, tokens};
 use crate::domain::journal::{OriginKind, RunStatus, RunSummary};
 use crate::domain::workflow::plain_text;
@@ -20,8 +21,7 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
                 at: *at,
                 event: event.clone(),
             };
-            serde_json::to_writer(&mut *out, &line)?;
-            writeln!(out)?;
+            data::line(&line, out)?;
         }
         return Ok(());
     }
@@ -68,7 +68,7 @@ fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     if let Some(origin) = &run.origin {
         let step = origin.step.map(|step| format!(" before step {step}")).unwrap_or_default();
         let from = match origin.kind {
-            OriginKind::Fork => format!("fork of run {}{step}", origin.run),
+            OriginKind::Fork | OriginKind::ForkOfImport => format!("fork of run {}{step}", origin.run),
             OriginKind::Import => format!("imported; there it was run {}", origin.run),
             OriginKind::Child => format!("child of run {}", origin.run),
         };

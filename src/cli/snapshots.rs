@@ -59,6 +59,20 @@ pub fn files(changes: &[ChangedFile]) -> String {
     lines.join("\n")
 }
 
+/// What a merge would do: the changes as the run made them.
+pub fn incoming(changes: &[ChangedFile]) -> String {
+    let line = |file: &ChangedFile| {
+        let what = match file.change {
+            FileChange::Modified => "change",
+            FileChange::Added => "create",
+            FileChange::Deleted => "delete",
+            FileChange::Mode => "set mode of",
+        };
+        format!("  {what:<12} {}", name(&file.path))
+    };
+    changes.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 fn counted(files: usize) -> String {
     format!("{files} file{}", if files == 1 { "" } else { "s" })
 }

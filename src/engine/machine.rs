@@ -224,6 +224,11 @@ impl Machine {
         &self.ledger
     }
 
+    /// The ledger, and what is left of the machine.
+    pub fn into_ledger(mut self) -> (CostLedger, Self) {
+        (std::mem::take(&mut self.ledger), self)
+    }
+
     pub fn spec(&self) -> &RunSpec {
         &self.spec
     }

@@ -106,7 +106,8 @@ fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> 
     if bounded { Spared::default() } else { answered }
 }
 
-fn is_bounded(program: &Program) -> bool {
+/// Whether anything in it has a budget.
+pub(super) fn is_bounded(program: &Program) -> bool {
     program.workflows.iter().any(|workflow| {
         !workflow.budget.is_unbounded() || workflow.states.iter().any(|state| !state.budget.is_unbounded())
     })

@@ -9,7 +9,7 @@ use super::handle::Handle;
 use super::reopen::Story;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{Row, RowKind, RunSummary};
-use crate::domain::lock::Holder;
+use crate::domain::lock::Hold;
 use crate::domain::snapshot::Restored;
 use crate::engine::event::RunEvent;
 use crate::ports::lock::{Guard, LockError};
@@ -83,17 +83,15 @@ impl Handle {
         Ok(restored)
     }
 
-    /// Keeps runs from working in the project while its files are brought back.
+    /// Keeps runs from working in the project while its files are brought back or merged, those that share them, too.
     ///
     /// # Errors
     /// One works there.
-    pub(super) fn hold_files(&self, run: &RunId, workflow: &str) -> Result<Option<Guard>, StoreError> {
+    pub fn hold_files(&self, run: &RunId, workflow: &str) -> Result<Option<Guard>, StoreError> {
         let Some(lock) = &self.ports().lock else { return Ok(None) };
-        let (pid, since) = (self.shared.options.pid, self.ports().clock.now());
-        let holder = Holder { run: run.clone(), workflow: workflow.to_owned(), pid, since };
-        lock.try_lock(&holder).map(Some).map_err(|error| match error {
+        lock.try_lock(&self.holder(run, workflow, Hold::Files)).map(Some).map_err(|error| match error {
             LockError::Held(_) => StoreError {
-                message: format!("{error}: its files cannot be brought back under its hands"),
+                message: format!("{error}: its files cannot be changed under its hands"),
                 hint: Some("wait for it to end, or cancel it".to_owned()),
             },
             LockError::Io { message, hint } => StoreError { message, hint },
@@ -151,11 +149,22 @@ impl Handle {
         self.ports().store.append(run, &[settled(self.ports().clock.now())?], None).map_err(unsettled)
     }
 
-    /// Finishes what an earlier process began, before the run goes on.
+    /// Finishes what an earlier process began, before the run goes on. `foreign`: what the journal says came in a file.
     ///
     /// # Errors
     /// They cannot be brought back now.
-    pub(super) async fn finish_files(&self, run: &RunId, files: &Restoring) -> Result<(), StoreError> {
+    pub(super) async fn finish_files(
+        &self,
+        run: &RunId,
+        files: &Restoring,
+        foreign: bool,
+    ) -> Result<(), StoreError> {
+        if foreign {
+            return Err(StoreError {
+                message: format!("files of run {run} were on their way back where it came from"),
+                hint: Some(format!("go back to a step of it here: synthdev runs rewind {run} --to STEP")),
+            });
+        }
         let (snapshots, to) = (self.ports().snapshots.clone(), files.to.clone());
         let done = tokio::task::spawn_blocking(move || snapshots.restore(&to)).await;
         let done = done.map_err(|error| SnapshotError { message: error.to_string(), hint: None });

@@ -9,7 +9,7 @@ use super::journal;
 use super::reopen::{self, Story};
 use crate::domain::approval::{ApprovalPolicy, Decision};
 use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{OpenPause, Redeemed, Row, RunProgress, RunStatus, RunSummary};
+use crate::domain::journal::{OpenPause, Origin, Redeemed, Row, RunProgress, RunStatus, RunSummary};
 use crate::domain::tool::{Repeat, Standing};
 use crate::domain::workflow::Program;
 use crate::engine::effect::Effect;
@@ -51,6 +51,9 @@ pub enum ResumeError {
     /// It waits for answers that were not given; nothing was changed (B8, B15).
     #[error("run {run} waits for {} answer{}", .open.len(), if .open.len() == 1 { "" } else { "s" })]
     Waits { run: RunId, open: Vec<OpenPause> },
+    /// It came from a file, and what was allowed there is not allowed here; nothing was changed.
+    #[error("run {0} came from a file: nobody here has said what it may do")]
+    Foreign(RunId),
     /// An answer does not fit what was asked; nothing was changed.
     #[error("the answer for state `{state}` does not fit: {problem}")]
     Unfit { state: String, problem: String },
@@ -72,6 +75,7 @@ impl ResumeError {
             Self::Incompatible(_) => {
                 Some("resume it without --upgrade: it goes on as it was defined".to_owned())
             }
+            Self::Foreign(run) => Some(format!("synthdev resume {run}")),
             Self::Waits { .. } | Self::Unfit { .. } | Self::Duplicate { .. } | Self::Conflict => None,
         }
     }
@@ -162,6 +166,10 @@ impl Handle {
     }
 
     async fn resume_claimed(&self, run: &RunId, before: &RunSummary, going: Going) -> Result<(), Refused> {
+        let foreign = before.origin.as_ref().is_some_and(Origin::is_foreign);
+        if foreign && going.approvals.is_none() {
+            return Err(ResumeError::Foreign(run.clone()).into());
+        }
         let story = reopen::read(&*self.ports().store, run)?;
         let standing = story.play();
         // a process that died between taking the run and writing what for has left only `interrupted`
@@ -174,9 +182,9 @@ impl Handle {
         judge(&standing.machine, &going)?;
         let guard = self.lock(run, &story.spec)?;
         if let Some(files) = &story.restoring {
-            self.finish_files(run, files).await?;
+            self.finish_files(run, files, foreign).await?;
         }
-        let crashed = self.sort(&story, standing.pending).await;
+        let crashed = self.sort(&story, standing.pending, foreign).await;
         let mut machine = standing.machine;
         if let Some(program) = &going.program {
             machine.clone().upgrade(program.clone()).map_err(ResumeError::Incompatible)?;
@@ -232,7 +240,7 @@ impl Handle {
     }
 
     /// The crash rule: what can be done again is, what was done is taken as done, the rest is asked about.
-    async fn sort(&self, story: &Story, pending: Vec<Pending>) -> Crashed {
+    async fn sort(&self, story: &Story, pending: Vec<Pending>, foreign: bool) -> Crashed {
         let mut crashed = Crashed::default();
         let now = self.ports().clock.now();
         for Pending { effect, at, driven_ms } in pending {
@@ -249,6 +257,11 @@ impl Handle {
                     let passed = if wall { now.0.saturating_sub(at.0) } else { driven_ms };
                     let delay_ms = delay_ms.saturating_sub(u64::try_from(passed).unwrap_or(0));
                     crashed.again.push((Effect::SetTimer { call, delay_ms, wall }, 1));
+                }
+                Effect::RunTool { call, invocation, .. }
+                    if foreign && self.ports().tools.repeat(&invocation) != Repeat::Safe =>
+                {
+                    crashed.unclear.push((call, FOREIGN.to_owned()));
                 }
                 effect @ Effect::RunTool { .. } => self.sort_tool(story, effect, attempt, &mut crashed).await,
                 effect => crashed.again.push((effect, attempt)),
@@ -277,6 +290,9 @@ impl Handle {
         }
     }
 }
+
+/// Why a call that was open in a file is not made without a question.
+const FOREIGN: &str = "it was allowed where the run came from, and nobody here has agreed to it";
 
 fn check(run: &RunId, status: RunStatus, story: &Story, machine: &Machine) -> Result<(), ResumeError> {
     let over =

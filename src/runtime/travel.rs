@@ -12,7 +12,7 @@ use super::restoring;
 pub use super::steps::StepPlace;
 use crate::domain::cost::CostEntry;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
-use crate::domain::journal::{Origin, OriginKind, Row, RowKind, RunHeader, RunStatus};
+use crate::domain::journal::{Origin, Row, RowKind, RunHeader, RunStatus};
 use crate::domain::snapshot::{Restored, SnapshotInfo};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
@@ -149,7 +149,7 @@ impl Handle {
             id: new.clone(),
             definition_hash: machine.spec().program.hash.clone(),
             started: self.ports().clock.now(),
-            origin: Some(Origin { run: run.clone(), kind: OriginKind::Fork, step: Some(step) }),
+            origin: Some(Origin::of_fork(story.header.origin.as_ref(), run.clone(), step)),
             worktree: None,
             ..story.header
         };

@@ -193,12 +193,9 @@ fn at(world: &World, run: &RunSummary, command: &str) -> Result<Arc<dyn Snapshot
         return Err(foreign(run, command));
     }
     let place = run.worktree.as_ref().map_or(world.project.clone(), |worktree| PathBuf::from(&worktree.path));
-    if !place.is_dir() {
-        bail!(
-            "the worktree of run {} is gone: {}\nhint: its conversations and data can go back without the files",
-            run.id,
-            name(&place.display().to_string())
-        );
+    if let Some(tree) = run.worktree.as_ref().filter(|_| !place.is_dir()) {
+        let (message, _) = isolation::why_gone(run, tree);
+        bail!("{message}\nhint: its conversations and data can go back without the files");
     }
     let (catalog, _) = load_quietly(world, world.overrides.clone())?;
     Ok(wiring::wire(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())

@@ -69,7 +69,7 @@ pub fn finished(
         view.branches = branches;
     }
     view.worked_ms = elapsed.unwrap_or(view.worked_ms);
-    view.over = true;
+    (view.over, view.stopping) = (true, false);
     view.waiting = None;
     view.activity.clear();
     view.busy_since = None;
@@ -155,7 +155,9 @@ fn end_item(
         thousands(usage.total()),
         dollars(view.ledger.cost_usd())
     ));
-    if let Some(id) = snapshot {
+    if let Some(place) = &view.elsewhere {
+        block = block.foot(place.clone());
+    } else if let Some(id) = snapshot {
         let short: String = id.as_str().chars().take(8).collect();
         block = block.foot(format!("undo: /snapshot restore {short}"));
     }
