@@ -121,7 +121,7 @@ pub(super) fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u
         }
     }
     let done = store.restore(&info.id).map_err(of_snapshot)?;
-    say(&snapshots::restored(&done))?;
+    say(&if yes { snapshots::restored(&done) } else { snapshots::restored_as_shown(&done) })?;
     Ok(exit::COMPLETED)
 }
 
