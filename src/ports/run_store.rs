@@ -5,7 +5,8 @@
 
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{
-    Freed, Hit, Redeemed, Row, RunHeader, RunProgress, RunQuery, RunSummary, SearchQuery, Space, TokenRecord,
+    Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunSummary, SearchQuery, Space,
+    TokenRecord,
 };
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -55,6 +56,12 @@ pub trait RunStore: Send + Sync {
     /// # Errors
     /// The store cannot be read.
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError>;
+
+    /// Every run, newest first, as far as tidying up needs it: a long history has long inputs and outputs.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn outlines(&self) -> Result<Vec<RunOutline>, StoreError>;
 
     /// Accepts a unique prefix.
     ///

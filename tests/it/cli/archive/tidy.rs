@@ -30,6 +30,16 @@ fn nothing_goes_unless_it_is_asked_for() {
         bare.err,
         bare.out
     );
+    let nothing = gc(&world, &[]);
+    assert_eq!(
+        (&nothing["removed"], &nothing["count"], &nothing["runs"]),
+        (&json!(false), &json!(0), &json!([]))
+    );
+    assert_eq!(
+        nothing.as_object().unwrap().keys().collect::<Vec<_>>(),
+        gc(&world, &["--keep", "9"]).as_object().unwrap().keys().collect::<Vec<_>>(),
+        "one shape"
+    );
     let refused = world.run(&["runs", "gc", "--yes"]).code(2);
     assert!(refused.err.contains("--older-than"), "{}", refused.err);
     for (arguments, count, open) in [
@@ -69,7 +79,8 @@ fn nothing_goes_unless_it_is_asked_for() {
     assert!(last.contains("removed 1 run ") && last.contains("kept: 1 run"), "{last}");
     assert_eq!(list(&world, &[])[0]["id"], json!(paused), "what waits stays");
     assert!(world.run(&["runs", "gc", "--keep", "0", "--yes"]).code(0).out.contains("nothing to remove"));
-    for arguments in [&["--keep=-1"][..], &["--older-than", "soon"], &["--older-than=-3"]] {
+    for arguments in [&["--keep=-1"][..], &["--keep", "-1"], &["--older-than", "soon"], &["--older-than=-3"]]
+    {
         world.run(&[&["runs", "gc"], arguments].concat()).code(2);
     }
 }
