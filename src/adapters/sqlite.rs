@@ -33,8 +33,8 @@ use rusqlite::Connection;
 
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{
-    Freed, Hit, Redeemed, Row, RunHeader, RunProgress, RunQuery, RunStatus, RunSummary, SearchQuery, Space,
-    TokenRecord,
+    Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus, RunSummary,
+    SearchQuery, Space, TokenRecord,
 };
 use crate::ports::run_store::{RunReader, RunStore, StoreError, WordsOf};
 
@@ -197,6 +197,10 @@ impl RunStore for SqliteStore {
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError> {
         let found = self.with_reader("read", |reader| list::list(reader, query))?;
         Ok(found.unwrap_or_default())
+    }
+
+    fn outlines(&self) -> Result<Vec<RunOutline>, StoreError> {
+        Ok(self.with_reader("read", list::outlines)?.unwrap_or_default())
     }
 
     fn find(&self, id: &str) -> Result<RunSummary, StoreError> {

@@ -51,10 +51,9 @@ mod tests {
     fn what_steers_is_spelled_and_the_value_is_the_same() {
         let text = "a\u{9b}1A\u{202e}\u{2066}\u{200e}\u{61c}\u{feff}\u{7f}\u{85}\x1b[2Kü日\u{10ffff}\"\\\n";
         let value = serde_json::json!({text: [text, "plain"]});
-        let write: [fn(&serde_json::Value, &mut dyn Write) -> io::Result<()>; 2] = [pretty, line];
-        for write in write {
+        for lines in [true, false] {
             let mut out = Vec::new();
-            write(&value, &mut out).unwrap();
+            if lines { pretty(&value, &mut out) } else { line(&value, &mut out) }.unwrap();
             let out = String::from_utf8(out).unwrap();
             assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap(), value);
             assert!(out.contains("a\\u009b1A\\u202e\\u2066\\u200e\\u061c\\ufeff\\u007f\\u0085"), "{out}");

@@ -62,8 +62,12 @@ fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
         run.definition_hash.get(..12).unwrap_or_default()
     )?;
     writeln!(out, "project    {}", name(&run.project))?;
-    if let Some(worktree) = &run.worktree {
-        writeln!(out, "worktree   {} (branch {})", name(&worktree.path), name(&worktree.branch))?;
+    match &run.worktree {
+        Some(tree) if tree.is_known() => {
+            writeln!(out, "worktree   {} (branch {})", name(&tree.path), name(&tree.branch))?;
+        }
+        Some(_) => writeln!(out, "worktree   not known any more: it was lost when the history was salvaged")?,
+        None => {}
     }
     if let Some(origin) = &run.origin {
         let step = origin.step.map(|step| format!(" before step {step}")).unwrap_or_default();
@@ -80,12 +84,14 @@ fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "path       {}", names(&progress.path, " > "))?;
     writeln!(out, "usage      {}, cost {}", tokens(&progress.usage), cost(progress.cost_usd))?;
     if let Some(snapshot) = &progress.snapshot {
-        let undo = if run.worktree.is_some() {
-            format!("throw its files away: synthdev runs discard {}", run.id)
-        } else {
-            format!("undo: synthdev runs undo {}", run.id)
+        let undo = match &run.worktree {
+            Some(tree) if tree.is_known() => {
+                format!("   (throw its files away: synthdev runs discard {})", run.id)
+            }
+            Some(_) => String::new(),
+            None => format!("   (undo: synthdev runs undo {})", run.id),
         };
-        writeln!(out, "snapshot   {snapshot}   ({undo})")?;
+        writeln!(out, "snapshot   {snapshot}{undo}")?;
     }
     if let Some(error) = &progress.error {
         writeln!(out, "error      {}: {} {}", error.code, error.title, error.detail)?;

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
-    Freed, Hit, Redeemed, Row, RowKind, RunHeader, RunProgress, RunQuery, RunSummary, SearchQuery, Space,
-    TokenRecord,
+    Freed, Hit, Redeemed, Row, RowKind, RunHeader, RunOutline, RunProgress, RunQuery, RunSummary,
+    SearchQuery, Space, TokenRecord,
 };
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -83,6 +83,12 @@ pub trait RunStore: Send + Sync {
     /// # Errors
     /// The store cannot be read.
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError>;
+
+    /// Every run, newest first, as far as tidying up needs it: a long history has long inputs and outputs.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn outlines(&self) -> Result<Vec<RunOutline>, StoreError>;
 
     /// Accepts a unique prefix.
     ///

@@ -180,9 +180,10 @@ pub enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Save what can be read of a damaged history into a new one
+    /// Save what can be read of a damaged history into a new one; exits with 1 if anything was lost
     Salvage {
-        /// Put the new one in the place of the damaged one, which is kept under another name
+        /// Put the new one in the place of the damaged one, which is kept under another name; finishes a replacement
+        /// that was cut off
         #[arg(long)]
         replace: bool,
         #[arg(long)]
