@@ -19,6 +19,8 @@ pub mod search;
 mod shared;
 pub mod simulation;
 mod steps;
+mod tasks;
 pub mod tokens;
 pub mod travel;
+mod withheld;
 mod words;

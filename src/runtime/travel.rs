@@ -171,8 +171,7 @@ impl Handle {
         let _held = if files { self.hold_files(run, &story.header.workflow)? } else { None };
         restore()?;
         let store = &self.ports().store;
-        store.append(run, &rows, Some(&machine.progress()))?;
-        store.revoke_tokens(run)
+        store.append_and_end_tokens(run, &rows, Some(&machine.progress()))
     }
 
     /// Keeps runs from working in the project while its files are brought back.
@@ -262,8 +261,8 @@ impl Handle {
             updated: at,
             ..machine.progress()
         };
-        store.append(run, if output.events.is_empty() { &[] } else { &rows }, Some(&progress))?;
-        store.revoke_tokens(run)
+        let rows: &[Row] = if output.events.is_empty() { &[] } else { &rows };
+        store.append_and_end_tokens(run, rows, Some(&progress))
     }
 
     /// Feeds the journal again: it must lead to the same events (FSM-27).
