@@ -1,5 +1,6 @@
 //! Taking up a run that paused, failed, or whose process died (FSM-20, HIST-4, WFM-13, §1.7).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -107,12 +108,14 @@ impl Handle {
         done
     }
 
-    /// What is known of a run before it is resumed: what it waits for. Changes nothing.
+    /// What is known of a run before it is resumed: what it waits for, under the definition that it is to go on with.
+    /// Changes nothing.
     ///
     /// # Errors
-    /// Unknown or unreadable.
-    pub fn open_pauses(&self, run: &RunId) -> Result<Vec<OpenPause>, StoreError> {
-        Ok(reopen::read(&*self.ports().store, run)?.play().machine.pauses())
+    /// Unknown or unreadable, or that definition cannot take it over.
+    pub fn open_pauses(&self, run: &RunId, program: Option<&Program>) -> Result<Vec<OpenPause>, ResumeError> {
+        let machine = reopen::read(&*self.ports().store, run)?.play().machine;
+        Ok(under(&machine, program)?.pauses())
     }
 
     /// What a changed definition would mean for the run, or why it cannot take it over. Changes nothing.
@@ -142,13 +145,10 @@ impl Handle {
         let story = reopen::read(&*self.ports().store, run)?;
         let standing = story.play();
         check(run, before, &story, &standing.machine)?;
-        judge(&standing.machine, &going)?;
+        judge(&*under(&standing.machine, going.program.as_ref())?, &going)?;
         let guard = self.lock(run, &story.spec)?;
         let crashed = self.sort(&story, standing.pending).await;
         let mut machine = standing.machine;
-        if let Some(program) = &going.program {
-            machine.clone().upgrade(program.clone()).map_err(ResumeError::Incompatible)?;
-        }
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
         let input = Input::Resumed(Box::new(Resumed {
@@ -259,6 +259,18 @@ fn check(run: &RunId, before: &RunSummary, story: &Story, machine: &Machine) -> 
         RunStatus::Cancelled => over("was cancelled", back),
         _ => over("has failed where nothing can be tried again", back),
     }
+}
+
+/// The machine as it stands under the definition that it is to go on with: that one decides which answers fit.
+pub(super) fn under<'m>(
+    machine: &'m Machine,
+    program: Option<&Program>,
+) -> Result<Cow<'m, Machine>, ResumeError> {
+    let mut machine = Cow::Borrowed(machine);
+    if let Some(program) = program {
+        machine.to_mut().upgrade(program.clone()).map_err(ResumeError::Incompatible)?;
+    }
+    Ok(machine)
 }
 
 /// Everything that was given must be asked for, and fit.
