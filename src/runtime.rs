@@ -23,6 +23,8 @@ mod shared;
 mod sharing;
 pub mod simulation;
 mod steps;
+mod tasks;
 pub mod tokens;
 pub mod travel;
+mod withheld;
 mod words;

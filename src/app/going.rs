@@ -1,11 +1,13 @@
 //! `resume` and `runs retry`: taking up a run where it stands.
 
+use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
-use super::driving::stay;
+use super::driving::{stay, stay_if};
 use super::loading::load;
 use super::reading::of_store;
 use super::runs::{read_script, read_workflow};
@@ -15,13 +17,13 @@ use super::{findings, foreign, isolation};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
 use crate::cli::headless::{self, Show, example};
-use crate::cli::words::{name, one_line, tell};
+use crate::cli::words::{Clean, name, one_line, tell};
 use crate::cli::{data, exit};
 use crate::config::catalog::Catalog;
 use crate::domain::approval::Decision;
 use crate::domain::ids::RunId;
-use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
-use crate::domain::workflow::Program;
+use crate::domain::journal::{OpenPause, PauseReason, RunProgress, RunStatus, RunSummary};
+use crate::domain::workflow::{Program, plain_text};
 use crate::engine::event::RunEvent;
 use crate::engine::input::Answer;
 use crate::runtime::handle::Handle;
@@ -73,7 +75,10 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let run = summary.id.clone();
     let report = if let Some(token) = token {
         let results = results.unwrap_or(Value::Null);
-        stay(&wired, show, async |handle| redeem(handle, &token, results, going).await)?
+        match stay_if(&wired, show, async |handle| redeem(handle, &token, results, going).await)? {
+            ControlFlow::Continue(report) => report,
+            ControlFlow::Break(repetition) => return repeated(&wired.handle, &repetition, show),
+        }
     } else {
         let going = match answered(&wired.handle, &run, args, results, going)? {
             Ok(going) => going,
@@ -149,15 +154,47 @@ fn explain(handle: &Handle, run: &RunId, program: Option<&Program>) -> Result<()
     Ok(())
 }
 
-async fn redeem(handle: &Handle, token: &str, results: Value, going: Going) -> Result<RunId> {
+async fn redeem(
+    handle: &Handle,
+    token: &str,
+    results: Value,
+    going: Going,
+) -> Result<ControlFlow<Repetition, RunId>> {
     let done = handle.redeem(token, results, going).await.map_err(told)?;
     if !done.ignored.is_empty() {
         tell(format_args!("warning: not asked for and ignored: {}", done.ignored.join(", ")));
     }
-    match done.duplicate {
-        Some(answer) => Err(anyhow!("this was answered before, with the same results: {answer}")),
-        None => Ok(done.run),
+    Ok(match done.duplicate {
+        Some(answer) => ControlFlow::Break(Repetition { run: done.run, answer }),
+        None => ControlFlow::Continue(done.run),
+    })
+}
+
+/// An answer that was given before, in the same way.
+struct Repetition {
+    run: RunId,
+    /// What was recorded of it.
+    answer: String,
+}
+
+/// Says what came of an answer that was given before (B7).
+fn repeated(handle: &Handle, repetition: &Repetition, show: Show) -> Result<u8> {
+    let Repetition { run, answer } = repetition;
+    let RunProgress { status, output, .. } = handle.summary(run.as_str()).map_err(of_store)?.progress;
+    tell(format_args!(
+        "this was answered before, with the same results; run {run} is {} now: synthdev runs show {run}",
+        status.as_str()
+    ));
+    if show.json {
+        let mut said: Value = serde_json::from_str(answer)?;
+        said["duplicate"] = true.into();
+        said["status"] = status.as_str().into();
+        said["output"] = output.unwrap_or_default();
+        println!("{said}");
+    } else if let Some(output) = output.filter(|_| !show.events) {
+        writeln!(Clean(&mut io::stdout().lock()), "{}", plain_text(&output))?;
     }
+    Ok(exit::COMPLETED)
 }
 
 type Given = Result<Going, Vec<OpenPause>>;
@@ -170,7 +207,7 @@ fn answered(
     results: Option<Value>,
     mut going: Going,
 ) -> Result<Given> {
-    let open = handle.open_pauses(run).map_err(of_store)?;
+    let open = handle.open_pauses(run, going.program.as_ref()).map_err(|error| told(error.into()))?;
     let needs = |pause: &&OpenPause| match pause.reason {
         PauseReason::Approval => !args.yes,
         PauseReason::Input | PauseReason::UncertainEffect => true,

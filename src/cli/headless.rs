@@ -11,7 +11,7 @@ use super::exit;
 use super::moments;
 use super::words::{Clean, cost, name, names, one_line, tell, tokens};
 use crate::domain::cost::Usage;
-use crate::domain::failure::Failure;
+use crate::domain::failure::{Failure, TAKEN_OVER};
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
 use crate::domain::snapshot::Worktree;
@@ -344,7 +344,8 @@ fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
     }
     let answer = report.pauses.iter().find_map(|report| example(&report.pause));
     let state = if report.pauses.len() > 1 { " --state STATE" } else { "" };
-    let resumable = report.status == RunStatus::Interrupted || !report.pauses.is_empty();
+    let elsewhere = report.error.as_ref().is_some_and(|error| error.code == TAKEN_OVER);
+    let resumable = report.status == RunStatus::Interrupted && !elsewhere || !report.pauses.is_empty();
     if resumable {
         let answer = answer.map_or_else(String::new, |answer| format!("{state} --results '{answer}'"));
         lines.push(format!("go on: synthdev resume {run}{answer}"));

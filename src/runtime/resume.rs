@@ -1,5 +1,6 @@
 //! Taking up a run that paused, failed, or whose process died (FSM-20, HIST-4, WFM-13, §1.7).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -125,12 +126,14 @@ impl Handle {
         }
     }
 
-    /// What is known of a run before it is resumed: what it waits for. Changes nothing.
+    /// What is known of a run before it is resumed: what it waits for, under the definition that it is to go on with.
+    /// Changes nothing.
     ///
     /// # Errors
-    /// Unknown or unreadable.
-    pub fn open_pauses(&self, run: &RunId) -> Result<Vec<OpenPause>, StoreError> {
-        Ok(reopen::read(&*self.ports().store, run)?.play().machine.pauses())
+    /// Unknown or unreadable, or that definition cannot take it over.
+    pub fn open_pauses(&self, run: &RunId, program: Option<&Program>) -> Result<Vec<OpenPause>, ResumeError> {
+        let machine = reopen::read(&*self.ports().store, run)?.play().machine;
+        Ok(under(&machine, program)?.pauses())
     }
 
     /// What a changed definition would mean for the run, or why it cannot take it over. Changes nothing.
@@ -179,16 +182,13 @@ impl Handle {
             let over = unsaid && status.is_over() && matches!(error, ResumeError::Over { .. });
             Refused { error, stands: over.then(|| standing.machine.progress()) }
         })?;
-        judge(&standing.machine, &going)?;
+        judge(&*under(&standing.machine, going.program.as_ref())?, &going)?;
         let guard = self.lock(run, &story.spec)?;
         if let Some(files) = &story.restoring {
             self.finish_files(run, files, foreign).await?;
         }
         let crashed = self.sort(&story, standing.pending, foreign).await;
         let mut machine = standing.machine;
-        if let Some(program) = &going.program {
-            machine.clone().upgrade(program.clone()).map_err(ResumeError::Incompatible)?;
-        }
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
         let input = Input::Resumed(Box::new(Resumed {
@@ -312,6 +312,18 @@ fn check(run: &RunId, status: RunStatus, story: &Story, machine: &Machine) -> Re
         RunStatus::Cancelled => over("was cancelled", back),
         _ => over("has failed where nothing can be tried again", back),
     }
+}
+
+/// The machine as it stands under the definition that it is to go on with: that one decides which answers fit.
+pub(super) fn under<'m>(
+    machine: &'m Machine,
+    program: Option<&Program>,
+) -> Result<Cow<'m, Machine>, ResumeError> {
+    let mut machine = Cow::Borrowed(machine);
+    if let Some(program) = program {
+        machine.to_mut().upgrade(program.clone()).map_err(ResumeError::Incompatible)?;
+    }
+    Ok(machine)
 }
 
 /// Everything that was given must be asked for, and fit.

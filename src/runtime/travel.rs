@@ -205,7 +205,7 @@ impl Handle {
         let mut write = |mark: Option<Row>| {
             rows.extend(mark);
             self.claim_as_seen(&seen)?;
-            let written = store.append(run, &rows, Some(&progress));
+            let written = store.append_and_end_tokens(run, &rows, Some(&progress));
             if written.is_err() {
                 self.give_back(run, seen.progress.clone());
             }
@@ -222,7 +222,6 @@ impl Handle {
             write(settled.transpose()?)?;
             None
         };
-        store.revoke_tokens(run)?;
         Ok(restored)
     }
 
@@ -305,8 +304,8 @@ impl Handle {
             updated: at,
             ..machine.progress()
         };
-        store.append(run, if output.events.is_empty() { &[] } else { &rows }, Some(&progress))?;
-        store.revoke_tokens(run)
+        let rows: &[Row] = if output.events.is_empty() { &[] } else { &rows };
+        store.append_and_end_tokens(run, rows, Some(&progress))
     }
 
     /// Feeds the journal again: it must lead to the same events (FSM-27).
