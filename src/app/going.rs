@@ -31,8 +31,15 @@ use crate::runtime::tokens::{TokenError, answer_to};
 pub(super) fn retry(world: &World, args: &ResumeArgs) -> Result<u8> {
     let summary = super::reading::reader(world)?.handle.summary(&args.run).map_err(of_store)?;
     if summary.progress.status != RunStatus::Failed {
-        let status = summary.progress.status.as_str();
-        bail!("run {} has not failed: it is {status}\nhint: synthdev resume {}", summary.id, summary.id);
+        let (run, status) = (&summary.id, summary.progress.status.as_str());
+        let hint = match summary.progress.status {
+            RunStatus::Completed | RunStatus::Cancelled | RunStatus::Failed => {
+                format!("go back: synthdev runs rewind {run} --to STEP, or runs fork {run} --at STEP")
+            }
+            RunStatus::Running => format!("look at it: synthdev runs show {run}"),
+            RunStatus::Paused | RunStatus::Interrupted => format!("synthdev resume {run}"),
+        };
+        bail!("run {run} has not failed: it is {status}\nhint: {hint}");
     }
     resume(world, args)
 }
@@ -43,9 +50,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
     let (catalog, _) = load(world, overrides, file)?;
-    if findings::tell_setting_errors(&catalog) {
-        return Ok(exit::USAGE);
-    }
+    findings::sound(&catalog)?;
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let results = args.results.as_deref().map(results).transpose()?;
     let reader = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
@@ -58,10 +63,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let wired = wired_for(world, &catalog, &summary, script)?;
     let wired = if args.share { wired.sharing() } else { wired };
     catch_up(&wired, &summary.id)?;
-    let program = match upgraded(&catalog, &summary, args) {
-        Ok(program) => program,
-        Err(code) => return Ok(code),
-    };
+    let program = upgraded(&catalog, &summary, args)?;
     let approvals = catalog.settings().approvals();
     let approvals = args.yes.then(|| approvals.approving_all());
     let going = Going { approvals, program, ..Going::default() };
@@ -125,17 +127,14 @@ pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
     Ok(())
 }
 
-/// The workflow as it is now; outside, the exit code after its findings were told.
-fn upgraded(catalog: &Catalog, summary: &RunSummary, args: &ResumeArgs) -> Result<Option<Program>, u8> {
+/// The workflow as it is now.
+fn upgraded(catalog: &Catalog, summary: &RunSummary, args: &ResumeArgs) -> Result<Option<Program>> {
     if !args.upgrade {
         return Ok(None);
     }
     match catalog.check(&summary.workflow) {
         Ok((program, _)) => Ok(Some(program)),
-        Err(found) => {
-            findings::tell(catalog, &found);
-            Err(exit::USAGE)
-        }
+        Err(found) => Err(findings::refused(catalog, &found)),
     }
 }
 

@@ -51,10 +51,7 @@ pub(super) fn fork(world: &World, fork: &Fork) -> Result<u8> {
     notes.extend(note);
     let program = match &fork.definition {
         None => None,
-        Some(file) => match definition(world, &handle, &run, file)? {
-            Some(program) => Some(program),
-            None => return Ok(exit::USAGE),
-        },
+        Some(file) => Some(definition(world, &handle, &run, file)?),
     };
     if let (true, Some(tree)) = (fork.restore_files, &run.worktree) {
         if !tree.is_known() {
@@ -206,13 +203,8 @@ fn find(world: &World, run: &str) -> Result<(Handle, RunSummary)> {
     Ok(if run.worktree.is_some() { (handle.apart(), run) } else { (handle, run) })
 }
 
-/// The workflow of the run as it is in a file, checked; `None` if it has errors, which were told.
-fn definition(
-    world: &World,
-    handle: &Handle,
-    run: &RunSummary,
-    file: &std::path::Path,
-) -> Result<Option<Program>> {
+/// The workflow of the run as it is in a file, checked.
+fn definition(world: &World, handle: &Handle, run: &RunSummary, file: &std::path::Path) -> Result<Program> {
     let record = handle.run(run.id.as_str()).map_err(of_store)?;
     let agents = record.program.workflows.iter().flat_map(|workflow| &workflow.agents);
     // a run on scripted replies needs no model, and neither does its fork
@@ -220,9 +212,7 @@ fn definition(
     let overrides = if scripted { world.scripted("the run") } else { world.overrides.clone() };
     let file = read_workflow(file)?;
     let (catalog, _) = load(world, overrides, Some(file.clone()))?;
-    if findings::tell_setting_errors(&catalog) {
-        return Ok(None);
-    }
+    findings::sound(&catalog)?;
     let (heads, found) = crate::config::workflow_file::index(&file);
     let Some(first) = heads.first() else {
         findings::tell(&catalog, &found);
@@ -232,12 +222,9 @@ fn definition(
     match catalog.check(&same.name) {
         Ok((program, warnings)) => {
             findings::tell(&catalog, &warnings);
-            Ok(Some(program))
+            Ok(program)
         }
-        Err(found) => {
-            findings::tell(&catalog, &found);
-            Ok(None)
-        }
+        Err(found) => Err(findings::refused(&catalog, &found)),
     }
 }
 

@@ -298,15 +298,7 @@ pub fn ending(report: &FinalReport) -> String {
         lines.push(format!("{}, cost {}", tokens(&report.usage), cost(report.cost_usd)));
     }
     if let Some(error) = &report.error {
-        let place = error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
-        lines.push(format!("error[{}]: {}{place}", error.code, error.title));
-        let state =
-            error.state.as_ref().map(|state| format!("in state {}: ", name(state))).unwrap_or_default();
-        let agent = error.agent.as_ref().map(|agent| format!("agent {}: ", name(agent))).unwrap_or_default();
-        lines.push(format!("  {state}{agent}{}", error.detail));
-        if let Some(hint) = &error.hint {
-            lines.push(format!("  hint: {hint}"));
-        }
+        lines.extend(trouble(error, report));
     }
     if let Some(run) = &report.run_id {
         lines.extend(go_on(run, report));
@@ -320,6 +312,22 @@ pub fn ending(report: &FinalReport) -> String {
         lines.push(format!("undo the file changes: synthdev snapshot restore {snapshot}"));
     }
     lines.join("\n")
+}
+
+/// What went wrong; that nobody was there to approve a tool is no error of anything.
+fn trouble(error: &Failure, report: &FinalReport) -> Vec<String> {
+    let state = error.state.as_ref().map(|state| format!("in state {}: ", name(state))).unwrap_or_default();
+    let agent = error.agent.as_ref().map(|agent| format!("agent {}: ", name(agent))).unwrap_or_default();
+    let detail = format!("  {state}{agent}{}", error.detail);
+    if report.status == RunStatus::Paused && error.root().code == "tool.denied" {
+        let resume =
+            report.run_id.as_ref().map_or_else(String::new, |run| format!(", or synthdev resume {run}"));
+        return vec![format!("needs approval: nobody is here to give it; --yes allows{resume}"), detail];
+    }
+    let place = error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+    let mut lines = vec![format!("error[{}]: {}{place}", error.code, error.title), detail];
+    lines.extend(error.hint.as_ref().map(|hint| format!("  hint: {hint}")));
+    lines
 }
 
 /// How a run that waits, or was left, is taken up again.

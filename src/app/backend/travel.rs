@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::history::{at_home, of_store, told};
+use crate::app::own_files;
 use crate::cli::snapshots;
 use crate::config::suggest::did_you_mean;
 use crate::domain::ids::SnapshotId;
@@ -40,7 +41,7 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
             }
             Ok(Plan {
                 title: format!("Undo {} {run}: {}?", summary.workflow, counted(&files)),
-                body: format!("{}\n\n{SAFE}", snapshots::files(&files)),
+                body: format!("{}\n\n{SAFE}", listed(handle, &summary, &files)),
                 travel: Travel::Undo { run: Some(run.to_string()) },
             })
         }
@@ -65,7 +66,9 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
             let told = match (&place.files, files.as_slice()) {
                 (None, _) => "No files were stored by then: they stay as they are.".to_owned(),
                 (Some(_), []) => "The files are as they were then.".to_owned(),
-                (Some(_), files) => format!("The files, too:\n{note}{}\n\n{SAFE}", snapshots::files(files)),
+                (Some(_), files) => {
+                    format!("The files, too:\n{note}{}\n\n{SAFE}", listed(handle, &summary, files))
+                }
             };
             let state = &place.state;
             Ok(Plan {
@@ -212,6 +215,11 @@ fn going_back(
 
 fn changes(handle: &Handle, snapshot: &SnapshotId) -> Result<Vec<ChangedFile>, String> {
     handle.ports().snapshots.changes(snapshot, None).map_err(|error| of_snapshot(&error))
+}
+
+/// What would happen to the files; those that the run never changed are marked.
+fn listed(handle: &Handle, run: &RunSummary, files: &[ChangedFile]) -> String {
+    snapshots::files_of_run(files, own_files::of(&*handle.ports().snapshots, run).as_ref())
 }
 
 /// What the person should know of the files of a step.

@@ -1,5 +1,6 @@
 //! The project's files on their way back: what would change, whether that is wanted, and doing it (SNAP-4, SNAP-10).
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::app::isolation;
+use crate::app::own_files;
 use crate::app::reading::{of_snapshot, of_store};
 use crate::app::runs::load_quietly;
 use crate::app::wiring;
@@ -29,6 +31,8 @@ pub(super) struct Files {
     note: Option<String>,
     /// `before step 3 (review)`
     what: String,
+    /// What the run is known to have changed itself.
+    own: Option<BTreeSet<String>>,
 }
 
 impl Files {
@@ -58,7 +62,7 @@ impl Files {
             )
         });
         let what = format!("before step {} ({})", place.step, name(&place.state));
-        Self::new(store, snapshot, note, what)
+        Self::new(store, run, snapshot, note, what)
     }
 
     /// The files as they were before the run.
@@ -76,17 +80,19 @@ impl Files {
         if let Err(error) = store.find(snapshot.as_str()) {
             bail!("run {} cannot be undone: {}", run.id, error.message);
         }
-        Self::new(store, snapshot, None, format!("before run {}", run.id))
+        Self::new(store, run, snapshot, None, format!("before run {}", run.id))
     }
 
     fn new(
         store: Arc<dyn SnapshotPort>,
+        run: &RunSummary,
         snapshot: SnapshotId,
         note: Option<String>,
         what: String,
     ) -> Result<Self> {
         let changes = store.changes(&snapshot, None).map_err(of_snapshot)?;
-        Ok(Self { store, snapshot, changes, note, what })
+        let own = if changes.is_empty() { None } else { own_files::of(&*store, run) };
+        Ok(Self { store, snapshot, changes, note, what, own })
     }
 
     /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
@@ -105,9 +111,10 @@ impl Files {
                 "to go back {} (snapshot {}):\n{}",
                 self.what,
                 self.snapshot,
-                snapshots::files(&self.changes)
+                snapshots::files_of_run(&self.changes, self.own.as_ref())
             ));
-            format!("go back {}, with {} files?", self.what, self.changes.len())
+            let files = if self.changes.len() == 1 { "file" } else { "files" };
+            format!("go back {}, with {} {files}?", self.what, self.changes.len())
         };
         confirmed(yes, refused, &question)
     }
@@ -164,7 +171,7 @@ pub(super) fn tell(restored: &Restored) {
     if restored.files.is_empty() && restored.safety.is_none() {
         return;
     }
-    let _ = writeln!(Clean(&mut std::io::stdout().lock()), "{}", snapshots::restored(restored));
+    let _ = writeln!(Clean(&mut std::io::stdout().lock()), "{}", snapshots::restored_as_shown(restored));
 }
 
 /// Whether the files differ from those of the step, in words; for a run that works here.
@@ -179,9 +186,9 @@ pub(super) fn differ(world: &World, run: &RunSummary, place: &StepPlace) -> Opti
     match store.changes(snapshot, None) {
         Ok(changes) if changes.is_empty() => None,
         Ok(changes) => Some(format!(
-            "{} files are not as they were at step {} (snapshot {snapshot}); {keep} (--restore-files brings them back)",
-            changes.len(),
-            place.step
+            "not as at step {} (snapshot {snapshot}): {}; {keep} (--restore-files brings them back)",
+            place.step,
+            snapshots::named(&changes)
         )),
         Err(_) => unknown(),
     }

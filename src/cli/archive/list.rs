@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::columns::{age, cut, fit, money};
 use crate::cli::data;
-use crate::cli::words::Clean;
+use crate::cli::words::{Clean, wish};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{OpenPause, Origin, OriginKind, RunStatus, RunSummary};
 
@@ -85,9 +85,8 @@ fn line(run: &RunSummary, depth: usize, tree: bool, now: Timestamp, out: &mut dy
 }
 
 fn waits_for(pause: &OpenPause) -> String {
-    let reason = pause.kind.as_deref().unwrap_or_else(|| pause.reason.as_str());
     let message = cut(&pause.message, WIDTH);
-    format!("waits for {reason} in {}: {message}", pause.state)
+    format!("waits {} in {}: {message}", wish(pause), pause.state)
 }
 
 /// Where a run came from, in words.

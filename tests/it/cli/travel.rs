@@ -114,6 +114,16 @@ fn steps_are_numbered_and_shown_alike() {
     past.same(&past.run);
 }
 
+/// Which files are not the run's own is told.
+fn marked(preview: &str) {
+    for (file, foreign) in
+        [("old.txt", true), ("stray.txt", true), ("second.made", false), ("third.made", false)]
+    {
+        let line = preview.lines().find(|line| line.contains(file)).unwrap();
+        assert_eq!(line.ends_with("  (not changed by this run)"), foreign, "{line}");
+    }
+}
+
 #[test]
 fn a_run_goes_back_with_its_files_and_on_again() {
     let past = Past::new();
@@ -125,12 +135,16 @@ fn a_run_goes_back_with_its_files_and_on_again() {
     let dirty = past.tree();
 
     let asked = past.run(&["runs", "rewind", &past.run, "--to", "3"]).code(2);
-    for part in ["bring back   old.txt", "delete       stray.txt", "delete       third.made", "--yes"] {
+    for part in ["revert       old.txt", "delete       stray.txt", "delete       third.made", "--yes"] {
         assert!(asked.err.contains(part), "no `{part}` in\n{}", asked.err);
     }
+    marked(&asked.err);
     assert_eq!((past.tree(), past.status(&past.run)), (dirty.clone(), "completed".to_owned()));
 
-    let back = past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0).out;
+    let back = past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0);
+    let once = format!("{}{}", back.err, back.out);
+    assert_eq!(once.matches("stray.txt").count(), 1, "{once}");
+    let back = back.out;
     assert!(
         back.contains("4 files restored") && back.contains(&format!("synthdev resume {}", past.run)),
         "{back}"
@@ -208,7 +222,7 @@ fn a_fork_is_another_run_with_other_data() {
     let new = forked["run_id"].as_str().unwrap().to_owned();
     assert_eq!((&forked["step"], &forked["state"]), (&json!(4), &json!("third")));
     let notes = forked["notes"].to_string();
-    assert!(notes.contains("`extra`") && notes.contains("1 files are not as they were at step 4"), "{notes}");
+    assert!(notes.contains("`extra`") && notes.contains("not as at step 4"), "{notes}");
     assert_eq!(past.status(&new), "paused");
     assert_eq!(past.names(), ["first", "second", "third"], "the files stay");
     let ended = past.resume(&new).code(0).json();

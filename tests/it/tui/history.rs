@@ -270,7 +270,7 @@ fn a_conversation_is_taken_up_as_one() {
 }
 
 #[test]
-fn a_question_that_is_left_open_is_no_failure() {
+fn a_question_that_is_left_open_can_be_taken_up() {
     let failure = || {
         Failure::new("tool.denied", "A step was not allowed", "state `verify` wants to run it")
             .hint("approve it, run with --yes, or allow it in settings: \"approvals\"")
@@ -286,7 +286,12 @@ fn a_question_that_is_left_open_is_no_failure() {
         desk.key(KeyCode::Esc).run("r1", end(status));
         let screen = desk.screen(80, 24);
         assert_eq!(screen.contains("/resume takes it up again"), stands, "{screen}");
-        assert!(!screen.contains("--yes") && !screen.contains("✗"), "{screen}");
+        let title = if status == RunStatus::Paused {
+            "‖ coder_reviewer paused in"
+        } else {
+            "✗ coder_reviewer failed in"
+        };
+        assert!(!screen.contains("--yes") && screen.contains(title), "{screen}");
     }
     // without a snapshot it is over for good
     let mut desk = Desk::new();
@@ -452,7 +457,7 @@ fn journeys_are_planned_agreed_and_told() {
     let travel = Travel::Rewind { run: Some("r1".into()), step: 2 };
     assert_eq!(desk.take().pop(), Some(Cmd::Plan(travel.clone())));
     let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
-    let body = "Conversation and data go back.\n  delete       new.txt\n  bring back   a.txt".to_owned();
+    let body = "Conversation and data go back.\n  delete       new.txt\n  revert       a.txt".to_owned();
     desk.msg(Msg::Reply(Reply::Planned(Ok(Plan { travel: travel.clone(), title, body }))));
     desk.frames("rewind");
     desk.pause(1_000).key(KeyCode::Char('y'));
