@@ -11,6 +11,7 @@ pub mod limits;
 pub mod lists;
 pub mod moments;
 pub mod past;
+pub mod refusal;
 pub mod simulate;
 pub mod snapshots;
 pub mod travel;

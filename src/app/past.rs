@@ -124,7 +124,7 @@ fn restore(handle: &Handle, id: &str, yes: bool) -> Result<u8> {
     let run = info.run.clone().unwrap_or_else(|| RunId::from(""));
     let _held = handle.hold_files(&run, "").map_err(of_store)?;
     let done = store.restore(&info.id).map_err(of_snapshot)?;
-    say(&snapshots::restored(&done))?;
+    say(&if yes { snapshots::restored(&done) } else { snapshots::restored_as_shown(&done) })?;
     Ok(exit::COMPLETED)
 }
 

@@ -16,7 +16,7 @@ pub use runs::{ExportFormat, ListArgs, ResumeArgs, RunsCommand};
     about = "Declared multi-agent workflows for your terminal",
     after_help = "Without a command the terminal interface starts.\n\
                   Exit codes: 0 completed, 1 failed, 2 usage or configuration, 3 paused or input required,\n\
-                  4 limit or budget, 5 approval denied, 130 cancelled."
+                  4 limit or budget, 5 approval needed, 130 cancelled."
 )]
 pub struct Cli {
     /// Work as if started in this directory

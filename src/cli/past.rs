@@ -35,6 +35,13 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
         }
     }
     costs(record, out)?;
+    if let Some(files) = &record.restoring {
+        writeln!(
+            out,
+            "\nfiles were on their way back to snapshot {} when the program died; before, they were those of {}",
+            files.to, files.safety
+        )?;
+    }
     ways(&record.summary, out)?;
     if !record.open.is_empty() {
         writeln!(out, "\nthis run stopped in the middle; begun and never answered:")?;
@@ -65,7 +72,7 @@ fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     if let Some(origin) = &run.origin {
         let step = origin.step.map(|step| format!(" before step {step}")).unwrap_or_default();
         let from = match origin.kind {
-            OriginKind::Fork => format!("fork of run {}{step}", origin.run),
+            OriginKind::Fork | OriginKind::ForkOfImport => format!("fork of run {}{step}", origin.run),
             OriginKind::Import => format!("imported; there it was run {}", origin.run),
             OriginKind::Child => format!("child of run {}", origin.run),
         };

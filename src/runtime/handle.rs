@@ -15,6 +15,7 @@ pub use super::retry::RetryPolicy;
 use super::shared::Shared;
 pub use super::shared::{Options, Ports};
 use super::sharing::Sharing;
+use super::withheld::Withheld;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunHeader;
 use crate::domain::lock::{Hold, Holder};
@@ -134,7 +135,10 @@ impl Handle {
             journal: Journal::new(run.clone(), Arc::clone(&shared.ports.store)),
             inbox,
             outbox,
-            journal_broken: false,
+            withheld: Withheld::default(),
+            trouble: None,
+            lost: false,
+            untold: None,
             last: Arc::clone(&last),
             _guard: guard,
         };

@@ -11,7 +11,7 @@ use crate::domain::journal::{RunOutline, RunQuery, RunStatus, RunSummary};
 
 pub(super) fn list(connection: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<RunSummary>> {
     let moment = connection.unchecked_transaction()?;
-    let mut census = Census::default();
+    let mut census = Census::of(connection);
     let filter = Filter::of(query);
     if filter.needle.is_none() && query.statuses.is_empty() {
         let sql = format!(
