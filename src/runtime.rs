@@ -2,6 +2,7 @@
 
 pub mod bundle;
 mod bus;
+mod carried;
 pub mod command;
 pub mod compare;
 mod digest;
@@ -9,14 +10,17 @@ mod driver;
 pub mod handle;
 pub mod history;
 mod journal;
+mod look;
 mod mail;
 mod perform;
 mod redact;
 mod reopen;
+mod restoring;
 pub mod resume;
 mod retry;
 pub mod search;
 mod shared;
+mod sharing;
 pub mod simulation;
 mod steps;
 mod tasks;

@@ -34,10 +34,10 @@ use rusqlite::Connection;
 
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{
-    Freed, Hit, Redeemed, Row, RunHeader, RunProgress, RunQuery, RunStatus, RunSummary, SearchQuery, Space,
-    TokenRecord,
+    Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus, RunSummary,
+    SearchQuery, Space, TokenRecord,
 };
-use crate::ports::run_store::{RunStore, StoreError, WordsOf};
+use crate::ports::run_store::{RunReader, RunStore, StoreError, WordsOf};
 
 use refusal::Outcome;
 use write::Writer;
@@ -214,6 +214,10 @@ impl RunStore for SqliteStore {
         Ok(found.unwrap_or_default())
     }
 
+    fn outlines(&self) -> Result<Vec<RunOutline>, StoreError> {
+        Ok(self.with_reader("read", list::outlines)?.unwrap_or_default())
+    }
+
     fn find(&self, id: &str) -> Result<RunSummary, StoreError> {
         let found = self.with_reader("read", |reader| read::find(reader, id))?;
         found.unwrap_or(read::Found::Nothing).into_result(id)
@@ -222,6 +226,11 @@ impl RunStore for SqliteStore {
     fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError> {
         let found = self.with_reader("read", |reader| read::load(reader, run))?;
         found.flatten().ok_or_else(|| failure::unknown_run(run.as_str()))
+    }
+
+    fn read(&self, run: &RunId, reader: &mut dyn RunReader) -> Result<(), StoreError> {
+        let found = self.with_reader("read", |connection| read::visit(connection, run, reader))?;
+        if found == Some(true) { Ok(()) } else { Err(failure::unknown_run(run.as_str())) }
     }
 
     fn search(&self, query: &SearchQuery, words: WordsOf<'_>) -> Result<Vec<Hit>, StoreError> {

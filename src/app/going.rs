@@ -8,17 +8,17 @@ use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use super::driving::{stay, stay_if};
-use super::findings;
 use super::loading::load;
 use super::reading::of_store;
 use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
+use super::{findings, foreign, isolation};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
-use crate::cli::exit;
 use crate::cli::headless::{self, Show, example};
 use crate::cli::words::{Clean, name, one_line, tell};
+use crate::cli::{data, exit};
 use crate::config::catalog::Catalog;
 use crate::domain::approval::Decision;
 use crate::domain::ids::RunId;
@@ -33,8 +33,15 @@ use crate::runtime::tokens::{TokenError, answer_to};
 pub(super) fn retry(world: &World, args: &ResumeArgs) -> Result<u8> {
     let summary = super::reading::reader(world)?.handle.summary(&args.run).map_err(of_store)?;
     if summary.progress.status != RunStatus::Failed {
-        let status = summary.progress.status.as_str();
-        bail!("run {} has not failed: it is {status}\nhint: synthdev resume {}", summary.id, summary.id);
+        let (run, status) = (&summary.id, summary.progress.status.as_str());
+        let hint = match summary.progress.status {
+            RunStatus::Completed | RunStatus::Cancelled | RunStatus::Failed => {
+                format!("go back: synthdev runs rewind {run} --to STEP, or runs fork {run} --at STEP")
+            }
+            RunStatus::Running => format!("look at it: synthdev runs show {run}"),
+            RunStatus::Paused | RunStatus::Interrupted => format!("synthdev resume {run}"),
+        };
+        bail!("run {run} has not failed: it is {status}\nhint: {hint}");
     }
     resume(world, args)
 }
@@ -45,11 +52,9 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
     let (catalog, _) = load(world, overrides, file)?;
-    if findings::tell_setting_errors(&catalog) {
-        return Ok(exit::USAGE);
-    }
+    findings::sound(&catalog)?;
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let results = args.results.as_deref().map(results);
+    let results = args.results.as_deref().map(results).transpose()?;
     let reader = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
     let token = is_token(&args.run).then(|| args.run.clone());
     let id = match &token {
@@ -60,14 +65,13 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let wired = wired_for(world, &catalog, &summary, script)?;
     let wired = if args.share { wired.sharing() } else { wired };
     catch_up(&wired, &summary.id)?;
-    let program = match upgraded(&catalog, &summary, args) {
-        Ok(program) => program,
-        Err(code) => return Ok(code),
-    };
-    explain(&wired.handle, &summary.id, program.as_ref())?;
+    let program = upgraded(&catalog, &summary, args)?;
     let approvals = catalog.settings().approvals();
     let approvals = args.yes.then(|| approvals.approving_all());
     let going = Going { approvals, program, ..Going::default() };
+    let stored = || Ok(wired.handle.run(summary.id.as_str()).map_err(of_store)?.program);
+    let going = foreign::here(&catalog, &summary, stored, going)?;
+    explain(&wired.handle, &summary.id, going.program.as_ref())?;
     let run = summary.id.clone();
     let report = if let Some(token) = token {
         let results = results.unwrap_or(Value::Null);
@@ -101,9 +105,7 @@ fn wired_for(
         bail!("run {run} belongs to {project}\nhint: synthdev -C {project} resume {run}");
     }
     Ok(match &summary.worktree {
-        Some(tree) if !Path::new(&tree.path).is_dir() => {
-            bail!("the worktree of run {} is gone: {}", summary.id, name(&tree.path))
-        }
+        Some(tree) if !Path::new(&tree.path).is_dir() => return Err(isolation::gone(summary, tree)),
         Some(tree) => wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script),
         None => wiring::wire(&world.project, data, catalog, script),
     })
@@ -122,21 +124,22 @@ pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
         };
         *had.entry(agent.as_str()).or_default() += replies;
     }
+    let later = wired.handle.answered_later(run).map_err(of_store)?;
+    for agent in &later {
+        *had.entry(agent.as_str()).or_default() += 1;
+    }
     had.into_iter().for_each(|(agent, replies)| script.advance(agent, replies));
     Ok(())
 }
 
-/// The workflow as it is now; outside, the exit code after its findings were told.
-fn upgraded(catalog: &Catalog, summary: &RunSummary, args: &ResumeArgs) -> Result<Option<Program>, u8> {
+/// The workflow as it is now.
+fn upgraded(catalog: &Catalog, summary: &RunSummary, args: &ResumeArgs) -> Result<Option<Program>> {
     if !args.upgrade {
         return Ok(None);
     }
     match catalog.check(&summary.workflow) {
         Ok((program, _)) => Ok(Some(program)),
-        Err(found) => {
-            findings::tell(catalog, &found);
-            Err(exit::USAGE)
-        }
+        Err(found) => Err(findings::refused(catalog, &found)),
     }
 }
 
@@ -256,7 +259,8 @@ fn states(open: &[OpenPause]) -> String {
 /// Nothing was started: somebody has to answer first (B15).
 fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     if show.json {
-        println!("{}", json!({"run_id": run, "status": "paused", "pauses": open}));
+        let told = json!({"run_id": run, "status": "paused", "pauses": open});
+        data::line(&told, &mut std::io::stdout().lock())?;
         return Ok(exit::PAUSED);
     }
     tell(format_args!(
@@ -280,9 +284,20 @@ fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     Ok(exit::PAUSED)
 }
 
-/// JSON, or a plain word.
-fn results(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+/// JSON, or plain words. What begins like JSON and is none is a mistake, not an answer.
+fn results(text: &str) -> Result<Value> {
+    json_or_words(text).map_err(|error| {
+        anyhow!("--results is no JSON: {error}\nhint: plain words need no quotes; a text that begins like JSON is written as \"…\"")
+    })
+}
+
+/// # Errors
+/// It begins like an object, a list or a text of JSON, and is none.
+pub(super) fn json_or_words(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| {
+        let meant = text.trim_start().starts_with(['{', '[', '"']);
+        if meant { Err(error) } else { Ok(Value::String(text.to_owned())) }
+    })
 }
 
 /// `name-` and 48 hexadecimal digits.

@@ -16,7 +16,7 @@ pub use runs::{ExportFormat, ListArgs, ResumeArgs, RunsCommand};
     about = "Declared multi-agent workflows for your terminal",
     after_help = "Without a command the terminal interface starts.\n\
                   Exit codes: 0 completed, 1 failed, 2 usage or configuration, 3 paused or input required,\n\
-                  4 limit or budget, 5 approval denied, 130 cancelled."
+                  4 limit or budget, 5 approval needed, 130 cancelled."
 )]
 pub struct Cli {
     /// Work as if started in this directory
@@ -209,7 +209,7 @@ pub struct RunArgs {
     /// Work in a git worktree on a branch of its own; bring it back with `runs merge`
     #[arg(long)]
     pub isolate: bool,
-    /// Run although another run works in this project
+    /// Run beside another run that works in this project
     #[arg(long, conflicts_with = "isolate")]
     pub share: bool,
 }

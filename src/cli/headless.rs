@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::data;
 use super::exit;
 use super::moments;
 use super::words::{Clean, cost, name, names, one_line, tell, tokens};
@@ -189,8 +190,7 @@ fn pauses(handle: &Handle, run: &RunId) -> Vec<PauseReport> {
 
 fn print_event(published: &Published) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, published)?;
-    out.write_all(b"\n")
+    data::line(published, &mut out)
 }
 
 /// Folds one event into the report; `true` at the end.
@@ -214,7 +214,7 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
         RunEvent::Finished { status, output, error, path, snapshot, usage, cost_usd } => {
             report.status = *status;
             report.output.clone_from(output);
-            report.error.clone_from(error);
+            report.error = error.as_deref().cloned();
             report.path.clone_from(path);
             report.snapshot.clone_from(snapshot);
             report.usage = *usage;
@@ -282,8 +282,7 @@ pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
 fn print_end(report: &FinalReport, show: Show) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if show.json {
-        serde_json::to_writer(&mut out, report)?;
-        return out.write_all(b"\n");
+        return data::line(report, &mut out);
     }
     match &report.output {
         Some(output) if !show.events => writeln!(Clean(&mut out), "{}", plain_text(output)),
@@ -299,15 +298,7 @@ pub fn ending(report: &FinalReport) -> String {
         lines.push(format!("{}, cost {}", tokens(&report.usage), cost(report.cost_usd)));
     }
     if let Some(error) = &report.error {
-        let place = error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
-        lines.push(format!("error[{}]: {}{place}", error.code, error.title));
-        let state =
-            error.state.as_ref().map(|state| format!("in state {}: ", name(state))).unwrap_or_default();
-        let agent = error.agent.as_ref().map(|agent| format!("agent {}: ", name(agent))).unwrap_or_default();
-        lines.push(format!("  {state}{agent}{}", error.detail));
-        if let Some(hint) = &error.hint {
-            lines.push(format!("  hint: {hint}"));
-        }
+        lines.extend(trouble(error, report));
     }
     if let Some(run) = &report.run_id {
         lines.extend(go_on(run, report));
@@ -321,6 +312,22 @@ pub fn ending(report: &FinalReport) -> String {
         lines.push(format!("undo the file changes: synthdev snapshot restore {snapshot}"));
     }
     lines.join("\n")
+}
+
+/// What went wrong; that nobody was there to approve a tool is no error of anything.
+fn trouble(error: &Failure, report: &FinalReport) -> Vec<String> {
+    let state = error.state.as_ref().map(|state| format!("in state {}: ", name(state))).unwrap_or_default();
+    let agent = error.agent.as_ref().map(|agent| format!("agent {}: ", name(agent))).unwrap_or_default();
+    let detail = format!("  {state}{agent}{}", error.detail);
+    if report.status == RunStatus::Paused && error.root().code == "tool.denied" {
+        let resume =
+            report.run_id.as_ref().map_or_else(String::new, |run| format!(", or synthdev resume {run}"));
+        return vec![format!("needs approval: nobody is here to give it; --yes allows{resume}"), detail];
+    }
+    let place = error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+    let mut lines = vec![format!("error[{}]: {}{place}", error.code, error.title), detail];
+    lines.extend(error.hint.as_ref().map(|hint| format!("  hint: {hint}")));
+    lines
 }
 
 /// How a run that waits, or was left, is taken up again.

@@ -182,8 +182,11 @@ pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row
         | Effect::SetTimer { .. }
         | Effect::Finish => return None,
     };
+    let mut words = None;
     if attempt > 1 {
         body["attempt"] = attempt.into();
+    } else if let Effect::RunTool { invocation, .. } = effect {
+        words = words::of_call(invocation);
     }
-    Some(Row::new(RowKind::Intent, at, Some(*call), body.to_string()))
+    Some(Row { words, ..Row::new(RowKind::Intent, at, Some(*call), body.to_string()) })
 }

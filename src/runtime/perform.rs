@@ -195,7 +195,7 @@ impl Performer {
             tool: invocation.tool.clone(),
             risk,
             arguments: invocation.arguments.clone(),
-            preview: preview.map(|preview| self.clean(preview)),
+            preview: preview.map(|preview| Box::new(self.clean(preview))),
         });
     }
 

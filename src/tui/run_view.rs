@@ -63,6 +63,8 @@ pub struct RunView {
     /// Of that, what was paid in this session.
     pub paid_here: CostLedger,
     pub snapshot: Option<String>,
+    /// It works in a worktree: what to say about it when it ends (SNAP-13).
+    pub elsewhere: Option<String>,
     /// What goes on now (`coder asks m-1`, `runs execute_terminal`); empty: nothing.
     pub activity: String,
     /// When it began: for the elapsed time.
@@ -90,6 +92,8 @@ pub struct RunView {
     pub summing: HashSet<CallId>,
     /// Calls that are asked again, and where that is told.
     pub retry: HashMap<CallId, usize>,
+    /// The person has cancelled it; a workflow is then not there to be taken up again.
+    pub stopping: bool,
     pub over: bool,
 }
 
@@ -105,6 +109,7 @@ impl RunView {
             ledger: CostLedger::default(),
             paid_here: CostLedger::default(),
             snapshot: None,
+            elsewhere: None,
             activity: String::new(),
             busy_since: None,
             worked_ms: 0,
@@ -119,6 +124,7 @@ impl RunView {
             summing: HashSet::new(),
             tools: HashMap::new(),
             retry: HashMap::new(),
+            stopping: false,
             over: false,
         }
     }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{age, cut, fit, money};
-use crate::cli::words::Clean;
+use crate::cli::data;
+use crate::cli::words::{Clean, wish};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{OpenPause, Origin, OriginKind, RunStatus, RunSummary};
 
@@ -34,8 +35,7 @@ const MOST_PAUSES: usize = 3;
 pub fn list(runs: &[RunSummary], shown: Shown, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
     if shown.json {
         let rows = if shown.tree { nested(runs)? } else { serde_json::to_value(runs)? };
-        serde_json::to_writer_pretty(&mut *out, &rows)?;
-        return writeln!(out);
+        return data::pretty(&rows, out);
     }
     let out = &mut Clean(out);
     if runs.is_empty() {
@@ -85,16 +85,15 @@ fn line(run: &RunSummary, depth: usize, tree: bool, now: Timestamp, out: &mut dy
 }
 
 fn waits_for(pause: &OpenPause) -> String {
-    let reason = pause.kind.as_deref().unwrap_or_else(|| pause.reason.as_str());
     let message = cut(&pause.message, WIDTH);
-    format!("waits for {reason} in {}: {message}", pause.state)
+    format!("waits {} in {}: {message}", wish(pause), pause.state)
 }
 
 /// Where a run came from, in words.
 pub fn came_from(origin: &Origin, own: &RunId) -> String {
     let at = origin.step.map_or_else(String::new, |step| format!(" at step {step}"));
     match origin.kind {
-        OriginKind::Fork => format!("fork of {}{at}", origin.run),
+        OriginKind::Fork | OriginKind::ForkOfImport => format!("fork of {}{at}", origin.run),
         OriginKind::Child => format!("started by {}", origin.run),
         OriginKind::Import if origin.run == *own => "imported".to_owned(),
         OriginKind::Import if origin.step.is_some() => {

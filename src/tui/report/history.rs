@@ -2,7 +2,7 @@
 
 use super::table;
 use crate::domain::ids::Timestamp;
-use crate::domain::journal::{PauseReason, RunStatus, RunSummary};
+use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 use crate::tui::backend::{FoundLine, Steps};
 use crate::tui::text::{dollars, fit, one_line, thousands};
 
@@ -68,14 +68,15 @@ fn stands(run: &RunSummary) -> String {
     match (progress.status, progress.pauses.as_slice()) {
         (RunStatus::Paused | RunStatus::Failed, [first, more @ ..]) => {
             let more = if more.is_empty() { String::new() } else { format!(" (+{} more)", more.len()) };
-            format!("waits in {}: {}{more}", one_line(&first.state), wish(first.reason))
+            format!("waits in {}: {}{more}", one_line(&first.state), wish(first))
         }
         (status, _) => format!("{}{state}", status.as_str()),
     }
 }
 
-fn wish(reason: PauseReason) -> &'static str {
-    match reason {
+fn wish(pause: &OpenPause) -> &'static str {
+    match pause.reason {
+        PauseReason::Input if pause.kind.as_deref() == Some("approval") => "your approval",
         PauseReason::Approval => "your approval",
         PauseReason::Input => "your answer",
         PauseReason::Delegate => "somebody else",

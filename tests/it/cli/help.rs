@@ -94,7 +94,7 @@ fn help_and_version_say_what_they_must() {
     let world = World::new();
     let help = world.run(&["--help"]).code(0).out;
     for code in
-        ["0 completed", "1 failed", "2 usage", "3 paused", "4 limit", "5 approval denied", "130 cancelled"]
+        ["0 completed", "1 failed", "2 usage", "3 paused", "4 limit", "5 approval needed", "130 cancelled"]
     {
         assert!(help.contains(code), "no `{code}` in\n{help}");
     }

@@ -242,7 +242,8 @@ fn a_run_that_the_system_ends_is_left_and_taken_up() {
         });
         // another one may not work here meanwhile
         let held = world.run(&base).code(2);
-        assert!(held.err.contains("is working in this project"), "{}", held.err);
+        let works = format!("is working in {}", world.project().display());
+        assert!(held.err.contains(&works), "{}", held.err);
         signal(child.id(), kind);
         let left: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
         assert_eq!((&left["status"], &left["run_id"]), (&json!("interrupted"), &json!(id)), "{kind}");
