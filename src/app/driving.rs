@@ -30,7 +30,9 @@ pub(super) fn stay(
         let leftovers = move || leftovers(providers.scripted());
         let events = wired.handle.subscribe(show.events);
         let run = go(&wired.handle).await?;
-        headless::follow(&wired.handle, run, events, show, interrupts, &leftovers).await
+        let mut report = headless::follow(&wired.handle, run, events, show, interrupts, &leftovers).await?;
+        report.files_changed = show.progress && files_changed(wired, &report);
+        Ok(report)
     });
     // A snapshot or search that a cancel left behind is not waited for.
     runtime.shutdown_background();
@@ -72,6 +74,13 @@ fn interrupts() -> headless::Interrupts {
         while tokio::signal::ctrl_c().await.is_ok() && to.send(Interrupt::Person).is_ok() {}
     });
     from
+}
+
+/// Whether an undo would do anything. Where that cannot be told it is offered.
+fn files_changed(wired: &Wired, report: &FinalReport) -> bool {
+    let store = &wired.handle.ports().snapshots;
+    let before = report.snapshot.as_ref().filter(|_| report.worktree.is_none());
+    before.is_some_and(|before| store.changes(before, None).map_or(true, |files| !files.is_empty()))
 }
 
 fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {

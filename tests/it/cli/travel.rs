@@ -113,6 +113,15 @@ fn steps_are_numbered_and_shown_alike() {
     past.same(&past.run);
 }
 
+fn only_its_own_are_unmarked(list: &str) {
+    for (file, foreign) in
+        [("old.txt", true), ("stray.txt", true), ("second.made", false), ("third.made", false)]
+    {
+        let line = list.lines().find(|line| line.contains(file)).unwrap();
+        assert_eq!(line.ends_with("  (not changed by this run)"), foreign, "{line}");
+    }
+}
+
 #[test]
 fn a_run_goes_back_with_its_files_and_on_again() {
     let past = Past::new();
@@ -127,12 +136,7 @@ fn a_run_goes_back_with_its_files_and_on_again() {
     for part in ["revert       old.txt", "delete       stray.txt", "delete       third.made", "--yes"] {
         assert!(asked.err.contains(part), "no `{part}` in\n{}", asked.err);
     }
-    for (file, foreign) in
-        [("old.txt", true), ("stray.txt", true), ("second.made", false), ("third.made", false)]
-    {
-        let line = asked.err.lines().find(|line| line.contains(file)).unwrap();
-        assert_eq!(line.ends_with("  (not changed by this run)"), foreign, "{line}");
-    }
+    only_its_own_are_unmarked(&asked.err);
     assert_eq!((past.tree(), past.status(&past.run)), (dirty.clone(), "completed".to_owned()));
 
     let back = past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0);

@@ -142,6 +142,23 @@ fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
 }
 
 #[test]
+fn a_bad_answer_is_no_part_of_the_next_one() {
+    let mut question = pause(PauseKind::Outputs);
+    if let Question::Pause { required_outputs, .. } = &mut question {
+        *required_outputs = vec!["name".into(), "city".into()];
+    }
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, question)).line("bob");
+    assert_eq!((desk.take(), desk.model.composer.is_empty()), (vec![], true));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("✗ wanted is {\"name\": …, \"city\": …}"), "{screen}");
+    desk.key(KeyCode::Up);
+    assert_eq!(desk.model.composer.text(), "bob", "it can be had back");
+    desk.control('u').line("{\"name\": \"bob\", \"city\": \"x\"}");
+    assert_eq!(desk.take(), [value(20, json!({"name": "bob", "city": "x"}))]);
+}
+
+#[test]
 fn the_beginning_of_another_text_is_no_answer() {
     let mut desk = Desk::new();
     desk.workflow().typed("and te").run("r1", person(20, pause(PauseKind::Text)));
