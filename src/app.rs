@@ -12,6 +12,7 @@ mod checks;
 mod demo;
 mod driving;
 mod findings;
+mod foreign;
 mod going;
 mod graph;
 mod hardening;

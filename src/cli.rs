@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod args;
+pub mod data;
 pub mod envelope;
 pub mod exit;
 pub mod graph;

@@ -11,6 +11,7 @@ pub mod fork;
 pub mod frame;
 pub mod input;
 pub mod lane;
+pub mod look;
 pub mod machine;
 pub mod merge;
 pub mod purse;

@@ -36,6 +36,13 @@ impl Providers {
         Self { openai: OpenAi::new(keys, patience), scripted: None }
     }
 
+    /// Keys are sent to these base URLs' servers only: a recorded run may name others (CFG-20).
+    #[must_use]
+    pub fn with_homes(mut self, homes: BTreeMap<String, Vec<String>>) -> Self {
+        self.openai = self.openai.with_homes(homes);
+        self
+    }
+
     /// Answers the provider `scripted` from this script.
     #[must_use]
     pub fn with_scripted(mut self, script: ScriptedModel) -> Self {

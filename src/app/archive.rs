@@ -30,7 +30,10 @@ pub(super) fn list(world: &World, args: &ListArgs) -> Result<u8> {
     let narrowed = query != RunQuery::newest(query.limit);
     let head = std::io::stdout().is_terminal();
     let shown = list::Shown { json: args.json, tree: args.tree, narrowed, head };
-    list::list(&runs, shown, now, &mut std::io::stdout().lock())?;
+    // ten thousand lines are not ten thousand writes
+    let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    list::list(&runs, shown, now, &mut out)?;
+    out.flush()?;
     Ok(exit::COMPLETED)
 }
 

@@ -1,27 +1,29 @@
 //! `resume` and `runs retry`: taking up a run where it stands.
 
+use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
-use super::driving::stay;
-use super::findings;
+use super::driving::{stay, stay_if};
 use super::loading::load;
 use super::reading::of_store;
 use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
+use super::{findings, foreign, isolation};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
-use crate::cli::exit;
 use crate::cli::headless::{self, Show, example};
-use crate::cli::words::{name, one_line, tell};
+use crate::cli::words::{Clean, name, one_line, tell};
+use crate::cli::{data, exit};
 use crate::config::catalog::Catalog;
 use crate::domain::approval::Decision;
 use crate::domain::ids::RunId;
-use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
-use crate::domain::workflow::Program;
+use crate::domain::journal::{OpenPause, PauseReason, RunProgress, RunStatus, RunSummary};
+use crate::domain::workflow::{Program, plain_text};
 use crate::engine::event::RunEvent;
 use crate::engine::input::Answer;
 use crate::runtime::handle::Handle;
@@ -52,7 +54,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let (catalog, _) = load(world, overrides, file)?;
     findings::sound(&catalog)?;
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let results = args.results.as_deref().map(results);
+    let results = args.results.as_deref().map(results).transpose()?;
     let reader = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
     let token = is_token(&args.run).then(|| args.run.clone());
     let id = match &token {
@@ -64,14 +66,19 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let wired = if args.share { wired.sharing() } else { wired };
     catch_up(&wired, &summary.id)?;
     let program = upgraded(&catalog, &summary, args)?;
-    explain(&wired.handle, &summary.id, program.as_ref())?;
     let approvals = catalog.settings().approvals();
     let approvals = args.yes.then(|| approvals.approving_all());
     let going = Going { approvals, program, ..Going::default() };
+    let stored = || Ok(wired.handle.run(summary.id.as_str()).map_err(of_store)?.program);
+    let going = foreign::here(&catalog, &summary, stored, going)?;
+    explain(&wired.handle, &summary.id, going.program.as_ref())?;
     let run = summary.id.clone();
     let report = if let Some(token) = token {
         let results = results.unwrap_or(Value::Null);
-        stay(&wired, show, async |handle| redeem(handle, &token, results, going).await)?
+        match stay_if(&wired, show, async |handle| redeem(handle, &token, results, going).await)? {
+            ControlFlow::Continue(report) => report,
+            ControlFlow::Break(repetition) => return repeated(&wired.handle, &repetition, show),
+        }
     } else {
         let going = match answered(&wired.handle, &run, args, results, going)? {
             Ok(going) => going,
@@ -99,9 +106,7 @@ fn wired_for(
         bail!("run {run} belongs to {project}\nhint: synthdev -C {project} resume {run}");
     }
     Ok(match &summary.worktree {
-        Some(tree) if !Path::new(&tree.path).is_dir() => {
-            bail!("the worktree of run {} is gone: {}", summary.id, name(&tree.path))
-        }
+        Some(tree) if !Path::new(&tree.path).is_dir() => return Err(isolation::gone(summary, tree)),
         Some(tree) => wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script),
         None => wiring::wire(&world.project, data, catalog, script),
     })
@@ -119,6 +124,10 @@ pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
             _ => continue,
         };
         *had.entry(agent.as_str()).or_default() += replies;
+    }
+    let later = wired.handle.answered_later(run).map_err(of_store)?;
+    for agent in &later {
+        *had.entry(agent.as_str()).or_default() += 1;
     }
     had.into_iter().for_each(|(agent, replies)| script.advance(agent, replies));
     Ok(())
@@ -146,15 +155,47 @@ fn explain(handle: &Handle, run: &RunId, program: Option<&Program>) -> Result<()
     Ok(())
 }
 
-async fn redeem(handle: &Handle, token: &str, results: Value, going: Going) -> Result<RunId> {
+async fn redeem(
+    handle: &Handle,
+    token: &str,
+    results: Value,
+    going: Going,
+) -> Result<ControlFlow<Repetition, RunId>> {
     let done = handle.redeem(token, results, going).await.map_err(told)?;
     if !done.ignored.is_empty() {
         tell(format_args!("warning: not asked for and ignored: {}", done.ignored.join(", ")));
     }
-    match done.duplicate {
-        Some(answer) => Err(anyhow!("this was answered before, with the same results: {answer}")),
-        None => Ok(done.run),
+    Ok(match done.duplicate {
+        Some(answer) => ControlFlow::Break(Repetition { run: done.run, answer }),
+        None => ControlFlow::Continue(done.run),
+    })
+}
+
+/// An answer that was given before, in the same way.
+struct Repetition {
+    run: RunId,
+    /// What was recorded of it.
+    answer: String,
+}
+
+/// Says what came of an answer that was given before (B7).
+fn repeated(handle: &Handle, repetition: &Repetition, show: Show) -> Result<u8> {
+    let Repetition { run, answer } = repetition;
+    let RunProgress { status, output, .. } = handle.summary(run.as_str()).map_err(of_store)?.progress;
+    tell(format_args!(
+        "this was answered before, with the same results; run {run} is {} now: synthdev runs show {run}",
+        status.as_str()
+    ));
+    if show.json {
+        let mut said: Value = serde_json::from_str(answer)?;
+        said["duplicate"] = true.into();
+        said["status"] = status.as_str().into();
+        said["output"] = output.unwrap_or_default();
+        println!("{said}");
+    } else if let Some(output) = output.filter(|_| !show.events) {
+        writeln!(Clean(&mut io::stdout().lock()), "{}", plain_text(&output))?;
     }
+    Ok(exit::COMPLETED)
 }
 
 type Given = Result<Going, Vec<OpenPause>>;
@@ -167,7 +208,7 @@ fn answered(
     results: Option<Value>,
     mut going: Going,
 ) -> Result<Given> {
-    let open = handle.open_pauses(run).map_err(of_store)?;
+    let open = handle.open_pauses(run, going.program.as_ref()).map_err(|error| told(error.into()))?;
     let needs = |pause: &&OpenPause| match pause.reason {
         PauseReason::Approval => !args.yes,
         PauseReason::Input | PauseReason::UncertainEffect => true,
@@ -219,7 +260,8 @@ fn states(open: &[OpenPause]) -> String {
 /// Nothing was started: somebody has to answer first (B15).
 fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     if show.json {
-        println!("{}", json!({"run_id": run, "status": "paused", "pauses": open}));
+        let told = json!({"run_id": run, "status": "paused", "pauses": open});
+        data::line(&told, &mut std::io::stdout().lock())?;
         return Ok(exit::PAUSED);
     }
     tell(format_args!(
@@ -243,9 +285,20 @@ fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     Ok(exit::PAUSED)
 }
 
-/// JSON, or a plain word.
-fn results(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+/// JSON, or plain words. What begins like JSON and is none is a mistake, not an answer.
+fn results(text: &str) -> Result<Value> {
+    json_or_words(text).map_err(|error| {
+        anyhow!("--results is no JSON: {error}\nhint: plain words need no quotes; a text that begins like JSON is written as \"…\"")
+    })
+}
+
+/// # Errors
+/// It begins like an object, a list or a text of JSON, and is none.
+pub(super) fn json_or_words(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| {
+        let meant = text.trim_start().starts_with(['{', '[', '"']);
+        if meant { Err(error) } else { Ok(Value::String(text.to_owned())) }
+    })
 }
 
 /// `name-` and 48 hexadecimal digits.

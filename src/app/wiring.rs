@@ -135,7 +135,7 @@ fn parts(
         connect: Duration::from_secs(settings.connect_seconds()),
         idle: Duration::from_secs(settings.idle_seconds()),
     };
-    let mut providers = Providers::new(catalog.key_ring().clone(), patience);
+    let mut providers = Providers::new(catalog.key_ring().clone(), patience).with_homes(catalog.key_homes());
     if let Some(script) = script {
         providers = providers.with_scripted(script);
     }

@@ -216,7 +216,7 @@ pub struct RunArgs {
     /// Work in a git worktree on a branch of its own; bring it back with `runs merge`
     #[arg(long)]
     pub isolate: bool,
-    /// Run although another run works in this project
+    /// Run beside another run that works in this project
     #[arg(long, conflicts_with = "isolate")]
     pub share: bool,
 }

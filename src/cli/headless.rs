@@ -6,11 +6,12 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::data;
 use super::exit;
 use super::moments;
 use super::words::{Clean, cost, name, names, one_line, tell, tokens, wish};
 use crate::domain::cost::Usage;
-use crate::domain::failure::Failure;
+use crate::domain::failure::{Failure, TAKEN_OVER};
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
 use crate::domain::snapshot::Worktree;
@@ -204,8 +205,7 @@ pub fn taken_up(open: &[OpenPause], show: Show) {
 
 fn print_event(published: &Published) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, published)?;
-    out.write_all(b"\n")
+    data::line(published, &mut out)
 }
 
 /// Folds one event into the report; `true` at the end.
@@ -229,7 +229,7 @@ fn take(report: &mut FinalReport, published: &Published, show: Show) -> bool {
         RunEvent::Finished { status, output, error, path, snapshot, usage, cost_usd } => {
             report.status = *status;
             report.output.clone_from(output);
-            report.error.clone_from(error);
+            report.error = error.as_deref().cloned();
             report.path.clone_from(path);
             report.snapshot.clone_from(snapshot);
             report.usage = *usage;
@@ -297,8 +297,7 @@ pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
 fn print_end(report: &FinalReport, show: Show) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if show.json {
-        serde_json::to_writer(&mut out, report)?;
-        return out.write_all(b"\n");
+        return data::line(report, &mut out);
     }
     match &report.output {
         Some(output) if !show.events => writeln!(Clean(&mut out), "{}", plain_text(output)),
@@ -362,8 +361,9 @@ fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
         lines.extend(resume_token.as_ref().map(|token| format!("  token (30 minutes): {token}")));
     }
     let answers: Vec<String> = report.pauses.iter().filter_map(|report| example(&report.pause)).collect();
+    let elsewhere = report.error.as_ref().is_some_and(|error| error.code == TAKEN_OVER);
     match (answers.as_slice(), report.pauses.len()) {
-        ([], 0) if report.status != RunStatus::Interrupted => {}
+        ([], 0) if report.status != RunStatus::Interrupted || elsewhere => {}
         ([only], 1) => lines.push(format!("go on: {}", answer_with(run, None, only))),
         // each has a command of its own
         (answers, open) if open > 1 && answers.len() == open => {}

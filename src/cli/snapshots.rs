@@ -67,6 +67,20 @@ pub fn files_of_run(changes: &[ChangedFile], own: Option<&BTreeSet<String>>) -> 
     lines.join("\n")
 }
 
+/// What a merge would do: the changes as the run made them.
+pub fn incoming(changes: &[ChangedFile]) -> String {
+    let line = |file: &ChangedFile| {
+        let what = match file.change {
+            FileChange::Modified => "change",
+            FileChange::Added => "create",
+            FileChange::Deleted => "delete",
+            FileChange::Mode => "set mode of",
+        };
+        format!("  {what:<12} {}", name(&file.path))
+    };
+    changes.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// The first of them in one line: `a.txt, b.txt and 3 more`.
 pub fn named(changes: &[ChangedFile]) -> String {
     const NAMED: usize = 5;

@@ -97,8 +97,7 @@ pub fn tokens(usage: &Usage) -> String {
 
 /// UTC, to the second.
 pub fn time(at: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.0)
-        .map_or_else(|_| at.0.to_string(), |time| time.strftime("%Y-%m-%d %H:%M:%S").to_string())
+    at.utc()
 }
 
 #[cfg(test)]

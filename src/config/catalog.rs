@@ -10,7 +10,7 @@ use self::overview::{WorkflowEntry, index_workflows};
 use super::beside::Reader;
 use super::models::catalogue::Models;
 use super::models::read as read_models;
-use super::models::resolve::{Resolver, key_ring};
+use super::models::resolve::{Resolver, homes, key_ring};
 use super::models::wish::Wish;
 use super::roles::RoleSet;
 use super::secret::{KeyRing, mask_dotenv, mask_settings};
@@ -122,6 +122,20 @@ impl Catalog {
         self.diagnostics.iter().any(|finding| finding.severity == Severity::Error)
     }
 
+    fn resolver(&self) -> Resolver<'_> {
+        Resolver {
+            settings: &self.settings,
+            models: &self.models,
+            environment: &self.environment,
+            keys: &self.keys,
+        }
+    }
+
+    /// Where each key of the ring may be sent.
+    pub fn key_homes(&self) -> BTreeMap<String, Vec<String>> {
+        homes(&self.resolver())
+    }
+
     /// The model of a level: base, smart or fast (MODEL-4).
     ///
     /// # Errors
@@ -135,12 +149,7 @@ impl Catalog {
     /// # Errors
     /// What is not set, with how to set it.
     pub fn choice_for(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
-        let resolver = Resolver {
-            settings: &self.settings,
-            models: &self.models,
-            environment: &self.environment,
-            keys: &self.keys,
-        };
+        let resolver = self.resolver();
         resolver.resolve(wish)
     }
 

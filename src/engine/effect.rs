@@ -91,11 +91,11 @@ pub enum Question {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         choices: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        schema: Option<Value>,
+        schema: Option<Box<Value>>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         required_outputs: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        default: Option<Value>,
+        default: Option<Box<Value>>,
         /// When the question is answered by itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
@@ -104,7 +104,7 @@ pub enum Question {
         problem: Option<String>,
     },
     /// A state failed and nothing catches it: try it again, or let the run end as failed (§1.7)?
-    Failed { failure: Failure },
+    Failed { failure: Box<Failure> },
     /// A tool had begun when the program died, and it is not known whether it took effect: repeat it, take a given
     /// result, or leave it out (§1.7)?
     Uncertain { began: CallId, state: String, tool: String, arguments: Value, reason: String },

@@ -26,6 +26,8 @@ pub struct Published {
 }
 
 /// States are path names: a child workflow's states are `child_workflow/state`.
+///
+/// A long run has a million of them in memory: what is large and rare is boxed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum RunEvent {
@@ -44,7 +46,7 @@ pub enum RunEvent {
     Finished {
         status: RunStatus,
         output: Option<Value>,
-        error: Option<Failure>,
+        error: Option<Box<Failure>>,
         path: Vec<String>,
         snapshot: Option<SnapshotId>,
         usage: Usage,
@@ -131,7 +133,7 @@ pub enum RunEvent {
         branch: String,
         index: usize,
         output: Option<Value>,
-        error: Option<Failure>,
+        error: Option<Box<Failure>>,
     },
     /// All that was waited for is there, merged and stored.
     Joined {
@@ -148,13 +150,13 @@ pub enum RunEvent {
         attempt: u32,
         max_attempts: u32,
         delay_ms: u64,
-        error: Failure,
+        error: Box<Failure>,
     },
     /// A state's error was taken by `catch`, `fallback`, `on_error` or `on_limit`; `target` is where the run goes,
     /// absent if it stays.
     Caught {
         state: String,
-        error: Failure,
+        error: Box<Failure>,
         by: String,
         target: Option<String>,
     },
@@ -296,7 +298,7 @@ pub enum RunEvent {
         tool: String,
         risk: ToolRisk,
         arguments: Value,
-        preview: Option<ToolPreview>,
+        preview: Option<Box<ToolPreview>>,
     },
     ApprovalAnswered {
         call: CallId,
@@ -319,11 +321,21 @@ impl RunEvent {
         Self::Finished {
             status: progress.status,
             output: progress.output,
-            error: progress.error,
+            error: progress.error.map(Box::new),
             path: progress.path,
             snapshot: progress.snapshot,
             usage: progress.usage,
             cost_usd: progress.cost_usd,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_small() {
+        assert!(size_of::<RunEvent>() <= 192, "{} bytes", size_of::<RunEvent>());
     }
 }

@@ -53,7 +53,7 @@ pub struct Leaving {
 /// `last_agent_response` and its like.
 #[derive(Clone, Debug, Default)]
 pub struct LastAnswer {
-    pub response: Option<String>,
+    pub response: Option<Arc<str>>,
     pub calls: Vec<crate::domain::message::ToolCall>,
     pub parsing: Vec<crate::domain::message::ToolCall>,
 }

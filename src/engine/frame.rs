@@ -16,7 +16,7 @@ use crate::domain::workflow::{State, Workflow};
 /// What an agent last said in this run (A30, A31) and how its last visit ended (A29).
 #[derive(Clone, Debug, Default)]
 pub struct AgentMemory {
-    pub last_response: Option<String>,
+    pub last_response: Option<Arc<str>>,
     pub last_calls: Vec<ToolCall>,
     pub last_parsing: Vec<ToolCall>,
     pub continuation: Option<Continuation>,
@@ -35,7 +35,7 @@ pub struct Continuation {
 /// is run.
 #[derive(Clone, Debug)]
 pub enum WorkResult {
-    Visit { text: Option<String>, agent: Option<String>, calls: Vec<ToolCall> },
+    Visit { text: Option<Arc<str>>, agent: Option<String>, calls: Vec<ToolCall> },
     Value(Value),
 }
 
@@ -50,7 +50,7 @@ impl WorkResult {
     /// What was said or done.
     pub fn result(&self) -> Value {
         match self {
-            Self::Visit { text, .. } => text.clone().map_or(Value::Null, Value::String),
+            Self::Visit { text, .. } => text.as_deref().map_or(Value::Null, Value::from),
             Self::Value(value) => value["result"].clone(),
         }
     }
@@ -73,7 +73,7 @@ pub struct Frame {
     pub visits: Vec<u32>,
     pub granted: Vec<u32>,
     pub sub_result: Option<Value>,
-    pub last_response: Option<String>,
+    pub last_response: Option<Arc<str>>,
     pub last_calls: Vec<ToolCall>,
     pub last_parsing: Vec<ToolCall>,
     /// `context` in conditions (A54).

@@ -106,7 +106,8 @@ fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> 
     if bounded { Spared::default() } else { answered }
 }
 
-fn is_bounded(program: &Program) -> bool {
+/// Whether anything in it has a budget.
+pub(super) fn is_bounded(program: &Program) -> bool {
     program.workflows.iter().any(|workflow| {
         !workflow.budget.is_unbounded() || workflow.states.iter().any(|state| !state.budget.is_unbounded())
     })
@@ -169,6 +170,12 @@ impl Tape {
         let from = self.events.len();
         self.events.extend(output.events.into_iter().map(|event| (at, event)));
         &self.events[from..]
+    }
+
+    /// What is asked for and still waited for.
+    pub fn open(&self) -> impl Iterator<Item = &Effect> {
+        let open = self.asked.iter().filter(|(call, _)| self.machine.awaits(**call));
+        open.map(|(_, (effect, ..))| effect)
     }
 
     pub fn end(mut self) -> Replayed {

@@ -24,7 +24,7 @@ pub fn view(frame: &mut Frame, workflow: &Workflow, seed: u64, call: CallId, now
         agents: agents(frame, workflow),
         contexts,
         sub_workflow_result: frame.sub_result.clone(),
-        last_agent_response: frame.last_response.clone(),
+        last_agent_response: frame.last_response.as_deref().map(str::to_owned),
         last_tool_calls: frame.last_calls.clone(),
         last_parsing_tool_calls: frame.last_parsing.clone(),
         result: frame.result.as_ref().map(WorkResult::value),
@@ -44,7 +44,7 @@ fn agents(frame: &Frame, workflow: &Workflow) -> Vec<AgentView> {
             role: spec.role.clone(),
             context: context(spec.context.0),
             side: Some(spec.side),
-            last_response: memory.last_response.clone(),
+            last_response: memory.last_response.as_deref().map(str::to_owned),
             tool_calls: memory.last_calls.clone(),
             parsing_tool_calls: memory.last_parsing.clone(),
         })

@@ -13,12 +13,19 @@ pub enum Asks {
 #[derive(Clone, Debug, Default)]
 pub struct Spared {
     calls: Vec<u8>,
+    /// Whatever is asked is not put together.
+    all: bool,
 }
 
 /// A higher number is damage, and not worth the memory: ten million calls.
 const MOST: u64 = 10_000_000;
 
 impl Spared {
+    /// For those who never hand on what is asked for: every call, whoever may answer it.
+    pub fn all() -> Self {
+        Self { calls: Vec::new(), all: true }
+    }
+
     pub fn add(&mut self, call: CallId, asks: Asks) {
         let Some(at) = usize::try_from(call.0).ok().filter(|_| call.0 < MOST) else { return };
         if self.calls.len() <= at {
@@ -29,7 +36,7 @@ impl Spared {
 
     pub fn has(&self, call: CallId, asks: Asks) -> bool {
         let at = usize::try_from(call.0).ok();
-        at.and_then(|at| self.calls.get(at)).is_some_and(|who| who & asks as u8 != 0)
+        self.all || at.and_then(|at| self.calls.get(at)).is_some_and(|who| who & asks as u8 != 0)
     }
 }
 
@@ -50,6 +57,7 @@ mod tests {
         ];
         for (call, asks, expected) in rows {
             assert_eq!(spared.has(CallId(call), asks), expected, "{call} {asks:?}");
+            assert!(Spared::all().has(CallId(call), asks), "{call} {asks:?}");
         }
     }
 }

@@ -120,10 +120,20 @@ impl Turn {
     /// The stored input as it stands in the context.
     pub fn stored_input(&self) -> Option<Entry> {
         let text = self.input.as_ref().filter(|_| self.stores_input)?;
-        let mut entry = Entry::text(self.input_author.clone(), ChatRole::User, text.as_str());
+        Some(self.heard(text.clone()))
+    }
+
+    /// The same when nobody needs it any more: it is not copied.
+    fn take_input(&mut self) -> Option<Entry> {
+        let text = self.input.take().filter(|_| self.stores_input)?;
+        Some(self.heard(text))
+    }
+
+    fn heard(&self, text: String) -> Entry {
+        let mut entry = Entry::text(self.input_author.clone(), ChatRole::User, text);
         // In a user seat the workflow's words are the agent's own, except those that were said to it.
         entry.to = (self.side == Side::User).then(|| self.agent_id.clone());
-        Some(entry)
+        entry
     }
 
     /// The directive as the agent sees it.
@@ -134,11 +144,11 @@ impl Turn {
 
     /// What the visit leaves behind. `private`: the agent's own words stay its own (A23). `remembers`: what is
     /// private is kept for the agent's later views.
-    pub fn store(self, thread: &mut Thread, private: bool, remembers: bool) {
+    pub fn store(mut self, thread: &mut Thread, private: bool, remembers: bool) {
         if let Some(directive) = self.directive().filter(|_| remembers) {
             thread.push_aside(self.agent, false, directive);
         }
-        if let Some(input) = self.stored_input() {
+        if let Some(input) = self.take_input() {
             thread.push(input);
         }
         if !private {

@@ -3,9 +3,12 @@
 //! A run has one driver at a time: whoever created or claimed it last. Every claim gets a new number, and what an
 //! earlier driver still wants to write is refused, so two processes never write one run's story together.
 
-use crate::domain::ids::{RunId, Timestamp};
+use std::ops::ControlFlow;
+
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
-    Freed, Hit, Redeemed, Row, RunHeader, RunProgress, RunQuery, RunSummary, SearchQuery, Space, TokenRecord,
+    Freed, Hit, Redeemed, Row, RowKind, RunHeader, RunOutline, RunProgress, RunQuery, RunSummary,
+    SearchQuery, Space, TokenRecord,
 };
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -17,6 +20,31 @@ pub struct StoreError {
 
 /// Gives the words of a row: the store does not know what bodies mean. Must not call the store.
 pub type WordsOf<'a> = &'a dyn Fn(&Row) -> Option<String>;
+
+/// A row where it lies: a long journal is read without a copy of its texts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowRef<'a> {
+    pub kind: RowKind,
+    pub at: Timestamp,
+    pub call: Option<CallId>,
+    pub body: &'a str,
+    pub digest: Option<u64>,
+}
+
+impl From<RowRef<'_>> for Row {
+    fn from(row: RowRef<'_>) -> Self {
+        Self { digest: row.digest, ..Self::new(row.kind, row.at, row.call, row.body) }
+    }
+}
+
+/// Takes a run while it is read, until it says that it has seen enough. Must not call the store.
+pub trait RunReader {
+    /// Comes first.
+    fn header(&mut self, header: RunHeader) -> ControlFlow<()>;
+
+    /// Every row in order.
+    fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()>;
+}
 
 /// Calls are short (tens of microseconds) and synchronous, but for `sync`, `search`, `delete`, `import` and `space`,
 /// which are called from a blocking thread.
@@ -41,8 +69,24 @@ pub trait RunStore: Send + Sync {
     /// Another process has claimed the run, this one never did, or the store cannot be written.
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError>;
 
-    /// Whether this process still is the run's driver; asked after an append was refused.
+    /// The same, and the run's unused tokens are gone in the same transaction: what they were for no longer waits.
+    /// Used ones stay, so that a repeated answer is still answered (B7).
+    ///
+    /// # Errors
+    /// As `append`.
+    fn append_and_end_tokens(
+        &self,
+        run: &RunId,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+    ) -> Result<(), StoreError>;
+
+    /// Whether this process still is the run's driver; asked after an append was refused. A store that cannot be read
+    /// says yes.
     fn drives(&self, run: &RunId) -> bool;
+
+    /// This process drives the run no longer: it is interrupted where its record ends. As far as that can be written.
+    fn release(&self, run: &RunId);
 
     /// Makes everything appended so far survive a power cut, and the words of it findable.
     ///
@@ -56,6 +100,12 @@ pub trait RunStore: Send + Sync {
     /// The store cannot be read.
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError>;
 
+    /// Every run, newest first, as far as tidying up needs it: a long history has long inputs and outputs.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn outlines(&self) -> Result<Vec<RunOutline>, StoreError>;
+
     /// Accepts a unique prefix.
     ///
     /// # Errors
@@ -67,6 +117,12 @@ pub trait RunStore: Send + Sync {
     /// # Errors
     /// Unknown id, unreadable store.
     fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<Row>), StoreError>;
+
+    /// The same, handed on while it is read; all of it is of one moment.
+    ///
+    /// # Errors
+    /// Unknown id, unreadable store. The reader may have seen a part by then.
+    fn read(&self, run: &RunId, reader: &mut dyn RunReader) -> Result<(), StoreError>;
 
     /// Rows with the words, newest run first and its last row first (HIST-7). `words` is asked for rows that a
     /// killed process or an older version left without an index, and which get one before the answer; and for hits,
@@ -112,12 +168,6 @@ pub trait RunStore: Send + Sync {
         rows: &[Row],
         progress: Option<&RunProgress>,
     ) -> Result<Redeemed, StoreError>;
-
-    /// Forgets the run's unused tokens: it ended. Used ones stay, so that a repeated answer is still answered (B7).
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    fn revoke_tokens(&self, run: &RunId) -> Result<(), StoreError>;
 
     /// A whole run that was made elsewhere, in one transaction. Nobody drives it.
     ///

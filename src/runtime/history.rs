@@ -1,15 +1,18 @@
 //! Past runs, read from the store: lists as they are, one run by replaying its journal.
 
 use std::collections::BTreeMap;
+use std::thread;
 
 use super::handle::Handle;
-use super::reopen;
+use super::look::{self, Looked};
+use super::reopen::{self, Story};
+pub use super::restoring::Restoring;
 use crate::domain::cost::CostLedger;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::journal::{RunQuery, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
-use crate::engine::input::{Answer, Input};
+use crate::engine::input::Answer;
 use crate::ports::run_store::StoreError;
 
 /// One past run, rebuilt.
@@ -24,6 +27,8 @@ pub struct RunRecord {
     pub answers: BTreeMap<CallId, Answer>,
     /// What had begun and never answered: what a crash left open (§1.7).
     pub open: Vec<String>,
+    /// Files that were on their way back when the program died.
+    pub restoring: Option<Restoring>,
 }
 
 impl Handle {
@@ -49,27 +54,28 @@ impl Handle {
     /// Unknown id, unreadable rows, or a run of a newer program.
     pub fn run(&self, id: &str) -> Result<RunRecord, StoreError> {
         let summary = self.ports().store.find(id)?;
-        let story = reopen::read(&*self.ports().store, &summary.id)?;
-        let reopen::Standing { machine, events, pending } = story.play();
-        let waits = pending.iter().filter_map(|one| one.effect.call()).collect::<Vec<_>>();
-        let open = story.intents.iter().filter(|(call, _)| !machine.is_over() && waits.contains(call));
-        let open = open.map(|(_, body)| body.clone()).collect();
+        let store = &*self.ports().store;
+        let Looked { machine, events, answers, open, restoring } = match look::look(store, &summary.id)? {
+            Some(looked) => looked,
+            None => whole(&reopen::read(store, &summary.id)?),
+        };
         let program = machine.spec().program.clone();
-        let answers = answers(story.entries.iter().map(|entry| &entry.input));
-        Ok(RunRecord { summary, program, events, ledger: machine.ledger().clone(), answers, open })
+        let (ledger, rest) = machine.into_ledger();
+        // a long run's conversations are let go of while somebody looks at it already
+        let _ = thread::Builder::new().name("let go".to_owned()).spawn(move || drop(rest));
+        Ok(RunRecord { summary, program, events, ledger, answers, open, restoring })
     }
 }
 
-fn answers<'a>(inputs: impl Iterator<Item = &'a Input>) -> BTreeMap<CallId, Answer> {
+/// The long way, for a run that went back and the like.
+fn whole(story: &Story) -> Looked {
+    let reopen::Standing { machine, events, pending } = story.play();
+    let waits = pending.iter().filter_map(|one| one.effect.call()).collect::<Vec<_>>();
+    let open = story.intents.iter().filter(|(call, _)| !machine.is_over() && waits.contains(call));
+    let open = open.map(|(_, body)| body.clone()).collect();
     let mut answers = BTreeMap::new();
-    for input in inputs {
-        match input {
-            Input::Answered { call, answer } => {
-                answers.insert(*call, answer.clone());
-            }
-            Input::Resumed(resumed) => answers.extend(resumed.answers.iter().cloned()),
-            _ => {}
-        }
+    for entry in &story.entries {
+        look::note_answers(&entry.input, &mut answers);
     }
-    answers
+    Looked { machine, events, answers, open, restoring: story.restoring.clone() }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use super::restoring::{self, Restoring};
 use super::{digest, journal};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind, RunHeader};
@@ -46,6 +47,8 @@ pub(super) struct Story {
     pub(super) begun: BTreeMap<CallId, Option<Foreseen>>,
     /// Intents as they were written, for people.
     pub(super) intents: Vec<(CallId, String)>,
+    /// Files that were on their way back and never arrived.
+    pub(super) restoring: Option<Restoring>,
 }
 
 /// The machine at the end of a story.
@@ -65,20 +68,15 @@ pub(super) fn read(store: &dyn RunStore, run: &RunId) -> Result<Story, StoreErro
 /// # Errors
 /// Unreadable rows, or a run of a newer program.
 pub(super) fn understand(header: RunHeader, rows: Vec<Row>) -> Result<Story, StoreError> {
-    let spec: RunSpec = parse("definition", &header.spec)?;
-    if spec.machine_version > MACHINE_VERSION {
-        return Err(StoreError {
-            message: format!("run {} was made by a newer version of the program", header.id),
-            hint: Some("update synthdev to look inside it".to_owned()),
-        });
-    }
+    let spec = definition(&header)?;
     let mut story = Story {
         header,
-        spec: Arc::new(spec),
+        spec,
         entries: Vec::with_capacity(rows.len()),
         attempts: BTreeMap::new(),
         begun: BTreeMap::new(),
         intents: Vec::new(),
+        restoring: None,
     };
     for row in rows {
         match (row.kind, row.call) {
@@ -90,37 +88,67 @@ pub(super) fn understand(header: RunHeader, rows: Vec<Row>) -> Result<Story, Sto
                 story.intents.push((call, row.body));
             }
             (RowKind::Begun, Some(call)) => {
-                story.begun.insert(call, parse("journal", &row.body)?);
+                story.begun.insert(call, begun(&row.body)?);
             }
             (RowKind::Input, _) => {
                 let input = parse("journal", &row.body)?;
-                if matches!(input, Input::Returned(_)) {
+                if let Input::Returned(returned) = &input {
                     // what had begun there is not what begins under the same ids from now on
-                    (story.attempts, story.begun) = (BTreeMap::new(), BTreeMap::new());
-                    story.intents.clear();
+                    story.attempts.retain(|call, _| returned.open.contains(call));
+                    story.begun.retain(|call, _| returned.open.contains(call));
+                    story.intents.retain(|(call, _)| returned.open.contains(call));
                 }
                 story.entries.push(Entry { at: row.at, input, digest: row.digest, intents: Vec::new() });
             }
-            (RowKind::Intent | RowKind::Begun, None) => {}
+            (RowKind::Begun, None) => story.restoring = restoring::read(parse("journal", &row.body)?),
+            (RowKind::Intent, None) => {}
         }
     }
     story.entries = effective(story.entries, |entry| &entry.input);
     Ok(story)
 }
 
+/// # Errors
+/// It is unreadable, or of a newer program.
+pub(super) fn definition(header: &RunHeader) -> Result<Arc<RunSpec>, StoreError> {
+    let spec: RunSpec = parse("definition", &header.spec)?;
+    if spec.machine_version > MACHINE_VERSION {
+        return Err(StoreError {
+            message: format!("run {} was made by a newer version of the program", header.id),
+            hint: Some("update synthdev to look inside it".to_owned()),
+        });
+    }
+    Ok(Arc::new(spec))
+}
+
+/// # Errors
+/// It is unreadable.
+pub(super) fn begun(body: &str) -> Result<Option<Foreseen>, StoreError> {
+    parse("journal", body)
+}
+
 impl Story {
-    /// Feeds all of it to a new machine.
+    /// Feeds all of it to a new machine. What was answered is not asked for again.
     pub(super) fn play(&self) -> Standing {
-        self.play_until(self.entries.len(), |_, _, _| true)
+        let tape = Tape::sparing(Arc::clone(&self.spec), self.entries.iter().map(|entry| &entry.input));
+        self.play_on(tape, self.entries.len(), |_, _, _| true)
     }
 
     /// Feeds the first inputs; `told` sees each with the events that it led to, and may stop it.
     pub(super) fn play_until(
         &self,
         end: usize,
+        told: impl FnMut(usize, &Entry, &[(Timestamp, RunEvent)]) -> bool,
+    ) -> Standing {
+        self.play_on(Tape::new(Arc::clone(&self.spec)), end, told)
+    }
+
+    fn play_on(
+        &self,
+        mut tape: Tape,
+        end: usize,
         mut told: impl FnMut(usize, &Entry, &[(Timestamp, RunEvent)]) -> bool,
     ) -> Standing {
-        let mut tape = Tape::new(Arc::clone(&self.spec));
         for (at, entry) in self.entries.iter().take(end).enumerate() {
             let next = self.entries.get(at + 1).map(|entry| &entry.input);
             let events = tape.feed(entry.at, entry.input.clone(), next);
@@ -156,7 +184,7 @@ impl Story {
     }
 }
 
-fn parse<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, StoreError> {
+pub(super) fn parse<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, StoreError> {
     serde_json::from_str(text).map_err(|error| StoreError {
         message: format!("the run's {what} cannot be read: {error}"),
         hint: None,

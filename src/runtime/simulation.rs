@@ -194,7 +194,7 @@ impl Stage<'_> {
             }),
             Question::Pause { state, message, default, until, problem, .. } => {
                 let reaction = self.next_answer(state, message);
-                self.react(state, message, problem.as_deref(), reaction, default.as_ref(), until.is_some())
+                self.react(state, message, problem.as_deref(), reaction, default.as_deref(), until.is_some())
             }
         };
         if let Some(answer) = answer {

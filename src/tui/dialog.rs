@@ -140,7 +140,7 @@ impl Dialog {
                 problem,
                 ..
             } => {
-                let asked = (*kind, choices.as_slice(), required_outputs.as_slice(), default.as_ref());
+                let asked = (*kind, choices.as_slice(), required_outputs.as_slice(), default.as_deref());
                 let (kind, wanted) = answer_kind(run, call, asked);
                 let title = format!("{}: {}", one_line(state), wanted);
                 let mut dialog = Self::new(kind, title, message);

@@ -63,6 +63,8 @@ pub struct RunView {
     /// Of that, what was paid in this session.
     pub paid_here: CostLedger,
     pub snapshot: Option<String>,
+    /// It works in a worktree: what to say about it when it ends (SNAP-13).
+    pub elsewhere: Option<String>,
     /// What goes on now (`coder asks m-1`, `runs execute_terminal`); empty: nothing.
     pub activity: String,
     /// When it began: for the elapsed time.
@@ -107,6 +109,7 @@ impl RunView {
             ledger: CostLedger::default(),
             paid_here: CostLedger::default(),
             snapshot: None,
+            elsewhere: None,
             activity: String::new(),
             busy_since: None,
             worked_ms: 0,

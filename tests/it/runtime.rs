@@ -381,7 +381,7 @@ async fn commands_of_branches_ask_say_where_and_give_their_results() {
     while states.len() < 2 {
         for event in world.until(|event| matches!(event, RunEvent::ApprovalAsked { .. })).await {
             if let RunEvent::ApprovalAsked { call, state, preview, .. } = event {
-                assert!(matches!(preview, Some(ToolPreview::Command { .. })), "{preview:?}");
+                assert!(matches!(preview.as_deref(), Some(ToolPreview::Command { .. })), "{preview:?}");
                 world.handle.send(&run, Command::Approve { call, decision: Decision::Allow });
                 states.push(state);
             }

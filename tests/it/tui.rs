@@ -252,7 +252,7 @@ fn approval(call: u64, tool: &str, preview: ToolPreview) -> RunEvent {
         tool: tool.into(),
         risk: if tool == "edit_file" { ToolRisk::Write } else { ToolRisk::Execute },
         arguments: json!({}),
-        preview: Some(preview),
+        preview: Some(Box::new(preview)),
     }
 }
 
@@ -264,7 +264,7 @@ fn finished(status: RunStatus, output: Option<serde_json::Value>, error: Option<
     RunEvent::Finished {
         status,
         output,
-        error,
+        error: error.map(Box::new),
         path: vec!["start".into(), "code".into(), "review".into(), "stop".into()],
         snapshot: Some(SnapshotId::from("ab12cd34ef56")),
         usage: Usage::default(),

@@ -41,6 +41,8 @@ pub use request::build;
 #[derive(Debug)]
 pub struct OpenAi {
     keys: BTreeMap<String, Secret>,
+    /// Base URLs that each key may be sent to; `None`: wherever a choice says.
+    homes: Option<BTreeMap<String, Vec<String>>>,
     patience: Patience,
     clients: Clients,
 }
@@ -48,7 +50,13 @@ pub struct OpenAi {
 impl OpenAi {
     /// Costs nothing: clients come with the first call.
     pub fn new(keys: BTreeMap<String, Secret>, patience: Patience) -> Self {
-        Self { keys, patience, clients: Clients::default() }
+        Self { keys, homes: None, patience, clients: Clients::default() }
+    }
+
+    /// Keys go to these servers only.
+    #[must_use]
+    pub fn with_homes(self, homes: BTreeMap<String, Vec<String>>) -> Self {
+        Self { homes: Some(homes), ..self }
     }
 
     /// Asks and reads the whole answer. Dropping the future closes the connection (MODEL-3).
@@ -119,8 +127,22 @@ impl OpenAi {
     fn key(&self, request: &ModelRequest) -> Result<Option<&Secret>, ModelError> {
         let Some(name) = &request.choice.key else { return Ok(None) };
         let found = self.keys.get(name).filter(|key| !key.expose().trim().is_empty());
-        found.map(Some).ok_or_else(|| ModelError::Auth {
+        let found = found.ok_or_else(|| ModelError::Auth {
             detail: format!("no key `{name}` is set for the provider {}", request.choice.provider),
+        })?;
+        let url = &request.choice.base_url;
+        let at_home = self.homes.as_ref().is_none_or(|homes| {
+            homes.get(name).is_some_and(|homes| homes.iter().any(|home| address::same_server(home, url)))
+        });
+        if at_home {
+            return Ok(Some(found));
+        }
+        let shown = Address::parse(url)?.shown;
+        Err(ModelError::Auth {
+            detail: format!(
+                "the run was recorded to ask {shown}, and the key `{name}` belongs to another server now: it was not \
+                 sent (go on with `--upgrade` to ask what is set now, or set that server again)"
+            ),
         })
     }
 }

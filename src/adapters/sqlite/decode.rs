@@ -1,21 +1,26 @@
 //! Columns back into values. What does not make sense is damage and says so.
 
-use rusqlite::types::Type;
+use rusqlite::types::{Type, ValueRef};
 use serde::de::DeserializeOwned;
 
 use super::process::Census;
 use crate::domain::cost::Usage;
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{
-    Origin, OriginKind, Row, RowKind, RunHeader, RunProgress, RunStatus, RunSummary,
+    Origin, OriginKind, Row, RowKind, RunHeader, RunOutline, RunProgress, RunStatus, RunSummary,
 };
 use crate::domain::snapshot::Worktree;
+use crate::ports::run_store::RowRef;
 
 /// What [`summary`] reads.
 pub(super) const SUMMARY: &str =
     "SELECT id, workflow, definition_hash, input, project, started, origin_run, origin_kind, origin_step, worktree,
   status, pid, process, updated, prompt, completion, cached, reasoning, cost_usd, snapshot, path, pauses, error, output
   FROM runs JOIN progress ON run = key";
+
+/// What [`outline`] reads.
+pub(super) const OUTLINE: &str =
+    "SELECT id, started, status, pid, process, updated, worktree FROM runs JOIN progress ON run = key";
 
 /// What [`header`] reads, with the key in front.
 pub(super) const HEADER: &str =
@@ -40,20 +45,30 @@ pub(super) fn header(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, RunHeade
 
 /// Columns kind, at, call, body, bytes of the blob, length, digest.
 pub(super) fn journal_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    row_ref(row).map(Row::from)
+}
+
+/// The same without a copy of the body.
+pub(super) fn row_ref<'a>(row: &'a rusqlite::Row<'_>) -> rusqlite::Result<RowRef<'a>> {
     let kind = match row.get_ref(0)?.as_str()? {
         "intent" => RowKind::Intent,
         "begun" => RowKind::Begun,
         "input" => RowKind::Input,
         other => return Err(unreadable(0, format!("unknown kind of row `{other}`"))),
     };
-    let inline = row.get_ref(4)?.data_type() == Type::Null;
-    let body = if inline { row.get(3)? } else { text(row, 4)? };
+    let column = if row.get_ref(4)?.data_type() == Type::Null { 3 } else { 4 };
+    let body = match row.get_ref(column)? {
+        ValueRef::Text(bytes) if column == 3 => bytes,
+        ValueRef::Blob(bytes) if column == 4 => bytes,
+        other => return Err(unreadable(column, format!("a body cannot be {}", other.data_type()))),
+    };
+    let body = str::from_utf8(body).map_err(|error| unreadable(column, error.to_string()))?;
     if body.len() != usize::try_from(row.get::<_, i64>(5)?).unwrap_or(usize::MAX) {
         return Err(unreadable(3, "a stored text is not as long as it was written".to_owned()));
     }
     let call = row.get::<_, Option<i64>>(2)?.map(|call| CallId(call.cast_unsigned()));
     let digest = row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned);
-    Ok(Row { kind, at: Timestamp(row.get(1)?), call, body, words: None, digest })
+    Ok(RowRef { kind, at: Timestamp(row.get(1)?), call, body, digest })
 }
 
 pub(super) fn summary(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite::Result<RunSummary> {
@@ -82,6 +97,16 @@ pub(super) fn summary(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite:
             error: json(row, 22)?,
             output: json(row, 23)?,
         },
+    })
+}
+
+pub(super) fn outline(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite::Result<RunOutline> {
+    Ok(RunOutline {
+        id: RunId(row.get(0)?),
+        started: Timestamp(row.get(1)?),
+        status: seen_status(row, 2, census)?,
+        updated: Timestamp(row.get(5)?),
+        worktree: json(row, 6)?,
     })
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{failure, log, schema, sync};
+use super::{failure, log, salvage, schema, sync};
 use crate::adapters::disk;
 use crate::ports::run_store::StoreError;
 
@@ -47,13 +47,14 @@ pub(super) fn is_absent(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Neither the file nor a log that was left without it.
+/// Neither the file, nor a log that was left without it, nor the pieces of a replacement that was cut off.
 pub(super) fn is_untouched(path: &Path) -> bool {
-    is_absent(path) && sync::log_bytes(path) == 0
+    is_absent(path) && sync::log_bytes(path) == 0 && !salvage::is_unfinished(path)
 }
 
 /// Opens the store, creating it and its directory if there is none.
 pub(super) fn open(path: &Path) -> Result<Connection, NotOpened> {
+    salvage::refuse_unfinished(path)?;
     if is_absent(path) {
         refuse_lone_log(path, "is missing")?;
         create(path)?;

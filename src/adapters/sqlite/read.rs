@@ -1,5 +1,7 @@
 //! Lookups of one run and whole journals.
 
+use std::ops::ControlFlow;
+
 use rusqlite::{Connection, OptionalExtension};
 
 use super::decode::{self, HEADER, SUMMARY};
@@ -7,7 +9,7 @@ use super::failure;
 use super::process::Census;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{Row, RunHeader, RunSummary};
-use crate::ports::run_store::StoreError;
+use crate::ports::run_store::{RowRef, RunReader, StoreError};
 
 /// Candidates that an ambiguous id shows.
 const CANDIDATES: usize = 5;
@@ -52,7 +54,7 @@ pub(super) fn exact(
 
 /// A whole id wins over the prefixes of others.
 pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Found> {
-    let mut census = Census::default();
+    let mut census = Census::of(connection);
     if let Some(run) = exact(connection, id, &mut census)? {
         return Ok(Found::One(Box::new(run)));
     }
@@ -79,13 +81,50 @@ pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Found>
 
 /// Header and rows as of one moment, though another process may be appending.
 pub(super) fn load(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<(RunHeader, Vec<Row>)>> {
+    let mut all = All::default();
+    visit(connection, run, &mut all)?;
+    Ok(all.header.map(|header| (header, all.rows)))
+}
+
+/// The same, row by row; `false` if there is no such run.
+pub(super) fn visit(
+    connection: &Connection,
+    run: &RunId,
+    reader: &mut dyn RunReader,
+) -> rusqlite::Result<bool> {
     let moment = connection.unchecked_transaction()?;
     let header = moment
         .prepare_cached(&format!("{HEADER} WHERE id = ?1"))?
         .query_row([run.as_str()], decode::header)
         .optional()?;
-    let Some((key, header)) = header else { return Ok(None) };
+    let Some((key, header)) = header else { return Ok(false) };
+    if reader.header(header).is_break() {
+        return Ok(true);
+    }
     let mut statement = moment.prepare_cached(ROWS_FROM)?;
-    let rows = statement.query_map([key, 0], decode::journal_row)?.collect::<Result<_, _>>()?;
-    Ok(Some((header, rows)))
+    let mut rows = statement.query([key, 0])?;
+    while let Some(row) = rows.next()? {
+        if reader.row(decode::row_ref(row)?).is_break() {
+            break;
+        }
+    }
+    Ok(true)
+}
+
+#[derive(Default)]
+struct All {
+    header: Option<RunHeader>,
+    rows: Vec<Row>,
+}
+
+impl RunReader for All {
+    fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
+        self.header = Some(header);
+        ControlFlow::Continue(())
+    }
+
+    fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()> {
+        self.rows.push(row.into());
+        ControlFlow::Continue(())
+    }
 }

@@ -1,6 +1,6 @@
 //! Resume tokens by their hash (rules B3 to B8): issued, tried, used once.
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
 
 use super::claim::{driver_of, take_over};
 use super::refusal::{Outcome, Refusal};
@@ -59,15 +59,6 @@ impl Writer {
         Ok(tries.ok_or(Refusal::UnknownToken))
     }
 
-    pub(super) fn revoke_tokens(&mut self, run: &RunId) -> rusqlite::Result<()> {
-        self.connection
-            .prepare_cached(
-                "DELETE FROM tokens WHERE used IS NULL AND run = (SELECT key FROM runs WHERE id = ?1)",
-            )?
-            .execute([run.as_str()])?;
-        Ok(())
-    }
-
     /// Uses the token up and appends, or neither.
     pub(super) fn redeem(
         &mut self,
@@ -75,6 +66,7 @@ impl Writer {
         rows: &[Row],
         progress: Option<&RunProgress>,
     ) -> Outcome<Redeemed> {
+        self.appear();
         let transaction = begin(&mut self.connection)?;
         let Some(token) = by_hash(&transaction, usage.hash)? else { return Ok(Err(Refusal::UnknownToken)) };
         if token.used.is_some() {
@@ -112,6 +104,12 @@ impl Writer {
         self.desks.insert(token.run, desk);
         Ok(Ok(Redeemed::Accepted))
     }
+}
+
+/// Used ones stay: a repeated answer is still answered (B7).
+pub(super) fn end(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
+    transaction.prepare_cached("DELETE FROM tokens WHERE used IS NULL AND run = ?1")?.execute([key])?;
+    Ok(())
 }
 
 pub(super) fn by_hash(connection: &Connection, hash: &str) -> rusqlite::Result<Option<TokenRecord>> {

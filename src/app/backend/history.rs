@@ -1,8 +1,8 @@
 //! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
 
-use super::isolated::Elsewhere;
-use crate::app::going;
+use super::isolated::{self, Elsewhere};
 use crate::app::wiring::Wired;
+use crate::app::{foreign, going};
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
 use crate::ports::run_store::StoreError;
@@ -47,7 +47,9 @@ pub(super) fn past(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> 
         RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => {}
     }
     let record = wired.handle.run(id.as_str()).map_err(|error| of_store(&error))?;
-    Ok(fold(id, record.events, record.ledger))
+    let mut past = fold(id, record.events, record.ledger);
+    past.view.elsewhere = summary.worktree.as_ref().map(|tree| isolated::place(id, tree));
+    Ok(past)
 }
 
 /// Takes a run up with the person at the screen.
@@ -58,7 +60,10 @@ pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
         script.rewind();
         going::catch_up(wired, run).map_err(|error| format!("{error:#}"))?;
     }
+    let stored = || Ok(wired.handle.run(run.as_str())?.program);
     let going = Going { present: true, ..Going::default() };
+    let going =
+        foreign::here(elsewhere.catalog(), &summary, stored, going).map_err(|error| format!("{error:#}"))?;
     let done = tokio::runtime::Handle::current().block_on(wired.handle.resume(run, going));
     done.map_err(|error| match &error {
         ResumeError::Over { why, .. } => over(run, why),

@@ -9,6 +9,7 @@ use crate::app::{isolation, world::World};
 use crate::config::catalog::Catalog;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
+use crate::domain::snapshot::Worktree;
 use crate::engine::spec::RunSpec;
 use crate::ports::snapshot::SnapshotError;
 use crate::ports::worktree::WorktreePort;
@@ -25,6 +26,10 @@ pub(super) struct Elsewhere {
 impl Elsewhere {
     pub(super) fn new(world: &World, catalog: Arc<Catalog>, wired: Arc<Wired>) -> Self {
         Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, wired }
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        &self.catalog
     }
 
     pub(super) fn wired(&self) -> &Wired {
@@ -46,10 +51,7 @@ impl Elsewhere {
             // nothing was started
             drop(trees.discard(&tree, false));
         }
-        let place = format!(
-            "isolated in {} on branch {}; synthdev runs merge {id} brings its changes here",
-            tree.path, tree.branch
-        );
+        let place = place(&id, &tree);
         Ok((id, begun?.into_iter().chain([place]).collect::<Vec<_>>().join("\n")))
     }
 
@@ -58,16 +60,24 @@ impl Elsewhere {
         match &summary.worktree {
             None => Ok(Arc::clone(&self.wired)),
             Some(tree) if Path::new(&tree.path).is_dir() => Ok(Arc::new(self.inside(&tree.path))),
-            Some(tree) => Err(told(
-                &format!("the worktree of run {} is gone: {}", summary.id, tree.path),
-                Some(&format!("its branch {} may still be there; /runs lists other runs", tree.branch)),
-            )),
+            Some(tree) => {
+                let (message, hint) = isolation::why_gone(summary, tree);
+                Err(told(&message, Some(&hint)))
+            }
         }
     }
 
     fn inside(&self, tree: &str) -> Wired {
         wiring::beside(&self.wired, (&self.project, Path::new(tree)), &self.data, &self.catalog)
     }
+}
+
+/// Where an isolated run works, and what becomes of it.
+pub(super) fn place(run: &RunId, tree: &Worktree) -> String {
+    format!(
+        "its files: {}\n→ synthdev runs merge {run} brings its changes here, runs discard drops them",
+        tree.path
+    )
 }
 
 fn of_snapshot(error: &SnapshotError) -> String {

@@ -1,8 +1,9 @@
 //! `--set common_data.NAME=JSON`.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use serde_json::{Map, Value};
 
+use crate::app::going::json_or_words;
 use crate::cli::words::name;
 use crate::config::suggest::did_you_mean;
 
@@ -26,7 +27,9 @@ fn one(pair: &str) -> Result<(Vec<String>, Value)> {
     if keys.iter().any(String::is_empty) {
         bail!("--set {}: a name between two dots is missing", name(pair));
     }
-    Ok((keys.to_vec(), serde_json::from_str(text).unwrap_or_else(|_| text.into())))
+    let value = json_or_words(text)
+        .map_err(|error| anyhow!("--set {}: the value is no JSON: {error}", name(pair)))?;
+    Ok((keys.to_vec(), value))
 }
 
 /// A note for each key that the run has not got at that step.
@@ -62,9 +65,16 @@ mod tests {
             let (path, value) = one(text).unwrap();
             assert_eq!(json!([path, value]), expected, "{text}");
         }
-        for broken in
-            ["x=1", "common_data=1", "common_data.x", "common_data.=1", "common_data..x=1", "", "=1"]
-        {
+        for broken in [
+            "x=1",
+            "common_data=1",
+            "common_data.x",
+            "common_data.=1",
+            "common_data..x=1",
+            "",
+            "=1",
+            "common_data.x={\"a\"",
+        ] {
             assert!(one(broken).is_err(), "{broken}");
         }
     }

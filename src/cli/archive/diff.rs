@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::columns::{cut, fit, money};
+use crate::cli::data;
 use crate::cli::simulate::diff::values;
 use crate::cli::words::{Clean, name, time};
 use crate::domain::workflow::plain_text;
@@ -17,8 +18,7 @@ const NEAR: usize = 2;
 /// stdout cannot be written.
 pub fn diff(both: &Comparison, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
-        serde_json::to_writer_pretty(&mut *out, both)?;
-        return writeln!(out);
+        return data::pretty(both, out);
     }
     let out = &mut Clean(out);
     facts(both, out)?;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{age, cut, fit, money};
+use crate::cli::data;
 use crate::cli::words::{Clean, wish};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{OpenPause, Origin, OriginKind, RunStatus, RunSummary};
@@ -36,8 +37,7 @@ const MOST_PAUSES: usize = 3;
 pub fn list(runs: &[RunSummary], shown: Shown, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
     if shown.json {
         let rows = if shown.tree { nested(runs)? } else { serde_json::to_value(runs)? };
-        serde_json::to_writer_pretty(&mut *out, &rows)?;
-        return writeln!(out);
+        return data::pretty(&rows, out);
     }
     let out = &mut Clean(out);
     if runs.is_empty() {
@@ -122,7 +122,7 @@ fn waits_for(pause: &OpenPause) -> String {
 pub fn came_from(origin: &Origin, own: &RunId) -> String {
     let at = origin.step.map_or_else(String::new, |step| format!(" at step {step}"));
     match origin.kind {
-        OriginKind::Fork => format!("fork of {}{at}", origin.run),
+        OriginKind::Fork | OriginKind::ForkOfImport => format!("fork of {}{at}", origin.run),
         OriginKind::Child => format!("started by {}", origin.run),
         OriginKind::Import if origin.run == *own => "imported".to_owned(),
         OriginKind::Import if origin.step.is_some() => {

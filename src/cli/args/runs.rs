@@ -33,7 +33,7 @@ pub struct ResumeArgs {
     /// Answer with this file of scripted replies instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
-    /// Go on although another run works in this project
+    /// Go on beside another run that works in this project
     #[arg(long)]
     pub share: bool,
 }
@@ -69,7 +69,7 @@ pub enum RunsCommand {
         #[arg(long, value_name = "NAME")]
         workflow: Option<String>,
         /// How many places are shown; 0 for all
-        #[arg(long, default_value_t = 20)]
+        #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = number)]
         limit: usize,
         /// The answer as JSON
         #[arg(long)]
@@ -145,7 +145,7 @@ pub enum RunsCommand {
     },
     /// Try the state again in which a run failed
     Retry(ResumeArgs),
-    /// Bring the files of an isolated run into the project
+    /// Bring what an isolated run changed since its last merge into the project
     Merge {
         /// Its id, or a beginning of it
         run: String,
@@ -156,13 +156,16 @@ pub enum RunsCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Throw away the worktree and branch of an isolated run
+    /// Throw away the worktree and branch of an isolated run; says first what would be lost
     Discard {
         /// Its id, or a beginning of it
         run: String,
-        /// Even if commits on its branch are nowhere else
+        /// Even if commits on its branch are nowhere else; asks nothing
         #[arg(long)]
         force: bool,
+        /// Do not ask whether changes that were not merged may be lost
+        #[arg(long)]
+        yes: bool,
     },
     /// Write a run into one file that can be imported elsewhere, or read by people
     Export {
@@ -183,10 +186,10 @@ pub enum RunsCommand {
     /// Remove old runs; shows what it would remove unless --yes
     Gc {
         /// Runs that ended longer ago
-        #[arg(long, value_name = "DAYS")]
+        #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
         older_than: Option<u32>,
         /// All but so many of the newest runs
-        #[arg(long, value_name = "NUMBER")]
+        #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = number)]
         keep: Option<usize>,
         /// Really remove them
         #[arg(long)]
@@ -201,9 +204,10 @@ pub enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Save what can be read of a damaged history into a new one
+    /// Save what can be read of a damaged history into a new one; exits with 1 if anything was lost
     Salvage {
-        /// Put the new one in the place of the damaged one, which is kept under another name
+        /// Put the new one in the place of the damaged one, which is kept under another name; finishes a replacement
+        /// that was cut off
         #[arg(long)]
         replace: bool,
         /// The answer as JSON
@@ -224,7 +228,7 @@ pub enum ExportFormat {
 #[derive(Args, Debug, Default)]
 pub struct ListArgs {
     /// How many; 0 for all
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = number)]
     pub limit: usize,
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
@@ -239,10 +243,10 @@ pub struct ListArgs {
     #[arg(long, value_name = "WHEN")]
     pub until: Option<String>,
     /// Only runs that cost at least so many dollars
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     pub min_cost: Option<f64>,
     /// Only runs that cost at most so many dollars
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     pub max_cost: Option<f64>,
     /// Only runs of this project
     #[arg(long)]
@@ -256,4 +260,8 @@ pub struct ListArgs {
     /// The answer as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+fn number(typed: &str) -> Result<usize, String> {
+    typed.parse().map_err(|_| "a number of runs is wanted, such as 20".to_owned())
 }

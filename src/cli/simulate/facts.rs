@@ -91,7 +91,7 @@ impl Facts {
             RunEvent::Finished { status, output, error, usage, cost_usd, .. } => {
                 self.status = *status;
                 self.output.clone_from(output);
-                self.error.clone_from(error);
+                self.error = error.as_deref().cloned();
                 self.usage = *usage;
                 self.cost_usd = *cost_usd;
             }

@@ -1,5 +1,7 @@
 //! Level → provider, URL, model, key name, parameters, price: decided once, with its reasons (MODEL-4).
 
+use std::collections::BTreeMap;
+
 use super::address::{authority, complete, is_loopback};
 use super::catalogue::{Model, Models, Provider};
 use super::read::PARAMETERS;
@@ -45,6 +47,28 @@ pub fn key_ring(settings: &Settings, models: &Models, environment: &Environment)
         }
     }
     ring
+}
+
+/// The URLs that each key may be sent to: what levels and providers are set to now (CFG-20). A run that was recorded
+/// under other settings, or elsewhere, may name a key together with a server that it does not belong to.
+pub fn homes(resolver: &Resolver<'_>) -> BTreeMap<String, Vec<String>> {
+    let mut homes = BTreeMap::<String, Vec<String>>::new();
+    for level in LEVELS {
+        let set = resolver.settings.of_level(level, "model").and_then(Setting::as_str).unwrap_or_default();
+        let Ok(pick) = resolver.pick(level, set) else { continue };
+        let Ok(url) = resolver.base_url(level, &pick) else { continue };
+        if let Ok(Some(key)) = resolver.key(level, &pick, &url) {
+            homes.entry(key).or_default().push(url);
+        }
+    }
+    for provider in &resolver.models.providers {
+        let name = provider.name.clone();
+        let pick = Pick { name, known: Some(provider), why: String::new(), elsewhere: true };
+        if let Ok(url) = resolver.base_url("base", &pick) {
+            homes.entry(provider_key(&provider.name)).or_default().push(url);
+        }
+    }
+    homes
 }
 
 /// Which provider, and why.

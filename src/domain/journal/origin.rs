@@ -19,18 +19,35 @@ pub struct Origin {
 pub enum OriginKind {
     /// Began with a part of the other run's journal.
     Fork,
+    /// As `Fork`, of a run that came from a file, or of such a fork.
+    ForkOfImport,
     /// Came from a file; `run` and `step` are what it came from there, or its own id if it came from nothing.
     Import,
     /// Was started by a state of the other run.
     Child,
 }
 
+impl Origin {
+    /// What it brought along was decided elsewhere: its approvals are nobody's here.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.kind, OriginKind::Import | OriginKind::ForkOfImport)
+    }
+
+    /// Of a fork of the run whose origin this is.
+    pub fn of_fork(before: Option<&Self>, run: RunId, step: u32) -> Self {
+        let foreign = before.is_some_and(Self::is_foreign);
+        let kind = if foreign { OriginKind::ForkOfImport } else { OriginKind::Fork };
+        Self { run, kind, step: Some(step) }
+    }
+}
+
 impl OriginKind {
-    pub const ALL: [Self; 3] = [Self::Fork, Self::Import, Self::Child];
+    pub const ALL: [Self; 4] = [Self::Fork, Self::ForkOfImport, Self::Import, Self::Child];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fork => "fork",
+            Self::ForkOfImport => "fork_of_import",
             Self::Import => "import",
             Self::Child => "child",
         }

@@ -87,7 +87,7 @@ impl Machine {
         }
         match &state.work {
             Work::None => {
-                self.set_result(None, None, &[]);
+                self.set_result(None, None, Vec::new());
                 self.choose();
             }
             Work::Agent { agent, function, input } => match input {

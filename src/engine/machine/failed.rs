@@ -74,7 +74,7 @@ impl Machine {
     /// With nobody there the run is parked as failed, and can be tried again later.
     fn ask_failed(&mut self, failure: Failure) {
         self.stop_visit_timers();
-        let question = Question::Failed { failure };
+        let question = Question::Failed { failure: Box::new(failure) };
         if let Some(frame) = self.frame_mut() {
             frame.stay.question = Some(question.clone());
         }
@@ -130,7 +130,7 @@ impl Machine {
     /// The error was dealt with; `target` is where the run goes.
     pub(super) fn tell_caught(&mut self, error: Failure, by: &str, target: Option<String>) {
         let state = self.state_name();
-        self.emit(RunEvent::Caught { state, error, by: by.to_owned(), target });
+        self.emit(RunEvent::Caught { state, error: Box::new(error), by: by.to_owned(), target });
     }
 }
 

@@ -74,7 +74,7 @@ impl Machine {
     fn tell_end(&mut self, state: &State, at: usize, ended: &Ended) {
         let (output, error) = match ended {
             Ok(output) => (output.clone(), None),
-            Err(failure) => (None, Some((**failure).clone())),
+            Err(failure) => (None, Some(failure.clone())),
         };
         let owner = self.state_name();
         let branch = branch_name(&state.work, at);

@@ -8,6 +8,9 @@ use crate::domain::workflow::{AgentFunction, State, Work, Workflow};
 use crate::engine::effect::Question;
 use crate::engine::lane::Scope;
 
+/// Events of one input: a circle of states that do nothing must not fill the memory, whatever `max_steps` says.
+const RESTLESS: usize = 300_000;
+
 /// Where a reached limit leads, without a person.
 #[derive(Clone, Copy, Debug)]
 enum Exit {
@@ -23,6 +26,13 @@ impl Machine {
         let most = root.max_steps.saturating_add(self.lane.granted_steps);
         if self.lane.steps >= most {
             self.reached(Asked::Steps, "max_steps", most, format!("the run has visited {most} states"));
+            return false;
+        }
+        if self.out.events.len() >= RESTLESS {
+            let steps = self.lane.steps;
+            let text =
+                format!("the run has visited {steps} states, the last ones without any work in between");
+            self.reached(Asked::Steps, "max_steps", steps, text);
             return false;
         }
         let Some((frame, workflow)) = self.frame().zip(self.workflow()) else { return false };

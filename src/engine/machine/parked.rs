@@ -141,9 +141,9 @@ impl Machine {
                 pause.kind = serde_json::to_value(kind).ok().and_then(|kind| Some(kind.as_str()?.to_owned()));
                 pause.message.clone_from(message);
                 pause.choices.clone_from(choices);
-                pause.schema.clone_from(schema);
+                pause.schema = schema.as_deref().cloned();
                 pause.required_outputs.clone_from(required_outputs);
-                pause.default.clone_from(default);
+                pause.default = default.as_deref().cloned();
             }
             (Some(_) | None, _) => {
                 pause.message = self.reason_of(lane).map(|failure| failure.detail).unwrap_or_default()
@@ -161,7 +161,9 @@ impl Machine {
                 Failure::new("tool.denied", "A tool needs approval", self.wanted(lane))
                     .hint("approve tools with --yes, or allow this one in settings: \"approvals\"")
             }
-            (_, Some(Question::Failed { failure })) => return Some(self.seen_outside(lane, failure.clone())),
+            (_, Some(Question::Failed { failure })) => {
+                return Some(self.seen_outside(lane, Failure::clone(failure)));
+            }
             (_, Some(Question::Limit { limit, text, .. })) => limit_failure(limit, text),
             (_, Some(Question::Pause { message, .. })) => {
                 let detail = format!("state `{state}` waits for a person's answer: {message}");

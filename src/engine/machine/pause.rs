@@ -31,9 +31,9 @@ impl Machine {
             state,
             kind: pause.kind,
             choices: pause.choices.clone(),
-            schema: pause.schema.clone(),
+            schema: pause.schema.clone().map(Box::new),
             required_outputs: pause.required_outputs.clone(),
-            default: pause.default.clone(),
+            default: pause.default.clone().map(Box::new),
             until,
             problem: None,
         };

@@ -118,7 +118,7 @@ impl Machine {
             attempt: failures.saturating_add(1),
             max_attempts: rule.max_attempts,
             delay_ms,
-            error,
+            error: Box::new(error),
         });
         self.lane.then = Then::Work;
         self.lane.phase = Phase::Timer(call);

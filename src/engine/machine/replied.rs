@@ -112,7 +112,7 @@ impl Machine {
         let Some(ix) = frame.turn.as_ref().map(|turn| turn.agent) else { return };
         if let Some(memory) = frame.memory(ix) {
             memory.replies += 1;
-            memory.last_response = Some(text.to_owned());
+            memory.last_response = Some(text.into());
             memory.last_calls = calls.to_vec();
             memory.last_parsing = parsing.to_vec();
         }
@@ -195,7 +195,7 @@ impl Machine {
             let text = format!("`{}` decided more than once in one answer: {}", agent.id, names.join(", "));
             self.warn("several_decisions", text);
         }
-        self.end_visit(text, decision.clone(), decision);
+        self.end_visit(text.to_owned(), decision.clone(), decision);
     }
 
     /// A text where a decision is needed: one nudge with a forced choice, then an error (A34, TOOL-4).
@@ -206,7 +206,7 @@ impl Machine {
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
         turn.add(text.clone(), Vec::new());
         if expected.is_empty() {
-            return self.end_visit(&text, Vec::new(), Vec::new());
+            return self.end_visit(text, Vec::new(), Vec::new());
         }
         if turn.nudged {
             let detail =

@@ -198,7 +198,7 @@ impl Machine {
         }
         match agent.tool_loop {
             ToolLoop::Auto => self.call_model(),
-            ToolLoop::Step => self.end_visit(&open.text, calls, Vec::new()),
+            ToolLoop::Step => self.end_visit(open.text, calls, Vec::new()),
         }
     }
 }

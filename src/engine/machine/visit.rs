@@ -1,5 +1,7 @@
 //! An agent's visit: what its input becomes (A21 to A26), the next request, and the end of the visit.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::summary::SummaryRequest;
@@ -84,7 +86,7 @@ impl Machine {
         }
         let context = context_name(&workflow, agent);
         self.emit(RunEvent::MessageAdded { context, author, role: ChatRole::User, text, private: false });
-        self.set_result(None, Some(&agent.id), &[]);
+        self.set_result(None, Some(&agent.id), Vec::new());
         self.choose();
     }
 
@@ -97,7 +99,7 @@ impl Machine {
         {
             thread.clear(spec);
         }
-        self.set_result(None, Some(&agent.id), &[]);
+        self.set_result(None, Some(&agent.id), Vec::new());
         self.choose();
     }
 
@@ -190,16 +192,17 @@ impl Machine {
 
     /// Ends the visit: what was said enters the context, scripts can read it, the transitions are judged.
     /// A user seat's decision stays private (A23).
-    pub(super) fn end_visit(&mut self, text: &str, calls: Vec<ToolCall>, decision: Vec<ToolCall>) {
+    pub(super) fn end_visit(&mut self, text: String, calls: Vec<ToolCall>, decision: Vec<ToolCall>) {
         let Some(workflow) = self.workflow() else { return };
         let asked = self.only_asks();
+        let stores = self.here().is_some_and(|(_, state)| state.store.is_some());
         let Some(frame) = self.frame_mut() else { return };
         let Some(turn) = frame.turn.take() else { return };
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let (ix, side) = (turn.agent, turn.side);
         let private = asked || (side == Side::User && !decision.is_empty());
-        let input = turn.input.clone();
         let ran_tools = decision.is_empty() && !calls.is_empty();
+        let input = turn.input.clone().filter(|_| ran_tools);
         if let Some(thread) = frame.thread(agent.context) {
             turn.store(thread, private, agent.memory == Memory::Private);
         }
@@ -208,12 +211,14 @@ impl Machine {
             memory.continuation = ran_tools.then_some(Continuation { input, context_length });
         }
         frame.spoke = true;
-        frame.last_response = Some(text.to_owned());
+        // mostly what the agent is known to have said last
+        let known = frame.memory(ix).and_then(|memory| memory.last_response.clone());
+        let said = known.filter(|known| **known == *text).unwrap_or_else(|| text.as_str().into());
+        frame.last_response = Some(Arc::clone(&said));
         frame.last_calls.clone_from(&calls);
-        let result = result_of(text, &decision);
+        let result = if stores { result_of(&text, &decision) } else { Value::Null };
         frame.last_parsing = decision;
-        let shown = (!text.trim().is_empty() && !private).then(|| text.to_owned());
-        if let Some(text) = shown {
+        if !text.trim().is_empty() && !private {
             self.emit(RunEvent::MessageAdded {
                 context: context_name(&workflow, agent),
                 author: Author::Agent(agent.id.clone()),
@@ -222,14 +227,14 @@ impl Machine {
                 private: false,
             });
         }
-        self.set_result(Some(text), Some(&agent.id), &calls);
+        self.set_result(Some(said), Some(&agent.id), calls);
         self.keep_result(result);
     }
 
-    pub(super) fn set_result(&mut self, text: Option<&str>, agent: Option<&str>, calls: &[ToolCall]) {
-        let (text, agent) = (text.map(str::to_owned), agent.map(str::to_owned));
+    pub(super) fn set_result(&mut self, text: Option<Arc<str>>, agent: Option<&str>, calls: Vec<ToolCall>) {
+        let agent = agent.map(str::to_owned);
         if let Some(frame) = self.frame_mut() {
-            frame.result = Some(WorkResult::Visit { text, agent, calls: calls.to_vec() });
+            frame.result = Some(WorkResult::Visit { text, agent, calls });
         }
     }
 

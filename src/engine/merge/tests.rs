@@ -96,7 +96,7 @@ fn what_branches_said_follows_in_their_order() {
 #[test]
 fn an_agent_remembers_the_last_branch_in_which_it_spoke() {
     let memory = |text: &str, replies| AgentMemory {
-        last_response: Some(text.to_owned()),
+        last_response: Some(text.into()),
         replies,
         ..AgentMemory::default()
     };
@@ -108,6 +108,6 @@ fn an_agent_remembers_the_last_branch_in_which_it_spoke() {
     };
     let (spoke, silent) = (branch(memory("inside", 3)), branch(memory("before", 2)));
     let last = |branches: &[(&str, &Leaving)]| agents(&base, branches)[0].last_response.clone().unwrap();
-    assert_eq!(last(&[("a", &spoke), ("b", &silent)]), "inside");
-    assert_eq!(last(&[("a", &silent)]), "before");
+    assert_eq!(last(&[("a", &spoke), ("b", &silent)]).as_ref(), "inside");
+    assert_eq!(last(&[("a", &silent)]).as_ref(), "before");
 }

@@ -15,10 +15,16 @@ use crate::tui::transcript::item::{Block, Body, Item, Tone};
 pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
     match reply {
         Reply::WorkflowStarted { name, input, run, note } => {
-            workflow_started(model, &name, &input, run);
-            if let Some(note) = note {
-                model.say(Item::note(&note));
+            if let (Ok(run), Some(note)) = (&run, note) {
+                if let Some(view) = model.run_mut(run) {
+                    view.elsewhere = Some(note);
+                } else {
+                    let mut view = RunView::new(run.clone(), &name, false);
+                    view.elsewhere = Some(note);
+                    model.runs.push(view);
+                }
             }
+            workflow_started(model, &name, &input, run);
         }
         Reply::Isolating { name } => {
             model.say(Item::note(&format!("copying the files for {name} into a worktree …")));

@@ -35,12 +35,12 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
     }
     match event {
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
-            return ending::finished(model, run, status, (output, error), path, snapshot);
+            return ending::finished(model, run, status, (output, error.map(|error| *error)), path, snapshot);
         }
         RunEvent::PersonAsked { call, question } => return asked(model, run, call, &question),
         RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview } => {
             let asked = (agent.as_str(), tool.as_str(), risk);
-            let dialog = Dialog::approval(run.clone(), call, asked, &arguments, preview.as_ref());
+            let dialog = Dialog::approval(run.clone(), call, asked, &arguments, preview.as_deref());
             // another one than the state that the screen shows: a branch
             let other = model.run(run).is_some_and(|view| view.branch_of(&one_line(&state)).is_some());
             model.dialogs.push_back(dialog.asked_by(&state, other));

@@ -2,6 +2,7 @@
 //! (HIST-3, HIST-6 to HIST-8, HIST-11).
 
 mod bundles;
+mod foreign;
 mod tidy;
 
 use serde_json::{Value, json};
@@ -112,7 +113,10 @@ fn filters_that_mean_nothing_are_refused() {
         (&["--min-cost", "NaN"], "--min-cost"),
         (&["--max-cost", "inf"], "--max-cost"),
         (&["--min-cost", "2", "--max-cost", "1"], "above --max-cost"),
+        (&["--min-cost", "-1"], "an amount of dollars"),
+        (&["--max-cost", "-0.5"], "an amount of dollars"),
         (&["--limit=-1"], "--limit"),
+        (&["--limit", "-1"], "a number of runs is wanted"),
         (&["--limit", "many"], "--limit"),
     ] {
         let refused = world.run(&[&["runs", "list"], arguments].concat()).code(2);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::world::{World, talk};
+use super::world::{World, talk, workflow};
 
 fn write_then_done() -> serde_json::Value {
     let write = json!({"file_path": "made.txt", "content": "made"});
@@ -160,4 +160,21 @@ fn a_closed_stderr_breaks_nothing() {
         let done = child.wait_with_output().unwrap();
         assert_eq!(done.status.code(), Some(code), "{arguments:?}");
     }
+}
+
+/// However many steps are allowed, memory is not filled by states that do nothing.
+#[test]
+fn a_circle_without_work_stops() {
+    let world = World::new();
+    let mut flow = workflow(&json!([
+        {"name": "start", "transition": [{"target": "again"}]},
+        {"name": "again", "transition": [{"target": "start"}]},
+        {"name": "stop"}
+    ]));
+    flow["limits"] = json!({"max_steps": 4_000_000_000_u32, "max_visits": 4_000_000_000_u32});
+    world.write_json("round.json", &flow);
+    world.write("none.json", "{\"replies\": {}}");
+    let arguments = ["run", "--workflow-file", "round.json", "--replies", "none.json", "x"];
+    let ran = world.run(&arguments).code(4);
+    assert!(ran.err.contains("without any work in between"), "{}", ran.err);
 }

@@ -148,7 +148,6 @@ fn an_isolated_workflow_works_elsewhere() {
     git2::Repository::init(terminal.project()).unwrap();
     terminal.wait_for("message, or / for commands");
     terminal.press("/workflow gated\r");
-    terminal.wait_for("on branch synthdev/");
     terminal.wait_for("to execute: shell?");
     terminal.press("y");
     terminal.wait_for("gate: your approval");
@@ -163,6 +162,7 @@ fn an_isolated_workflow_works_elsewhere() {
     terminal.wait_for("echo second");
     terminal.press("y");
     terminal.wait_for("✓ gated completed");
+    terminal.wait_for("runs merge");
     assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (0, 0));
     let trees = terminal.project().join("../.local/share/synthdev");
     let written =

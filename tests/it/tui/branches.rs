@@ -18,7 +18,13 @@ fn begins(branch: &str, index: usize) -> RunEvent {
 }
 
 fn ends(branch: &str, index: usize, error: Option<Failure>) -> RunEvent {
-    RunEvent::BranchFinished { state: "analyse".into(), branch: branch.into(), index, output: None, error }
+    RunEvent::BranchFinished {
+        state: "analyse".into(),
+        branch: branch.into(),
+        index,
+        output: None,
+        error: error.map(Box::new),
+    }
 }
 
 fn called_in(call: u64, state: &str, agent: &str) -> RunEvent {
@@ -41,7 +47,7 @@ fn approval_in(call: u64, state: &str, agent: &str) -> RunEvent {
         tool: "execute_terminal".into(),
         risk: ToolRisk::Execute,
         arguments: json!({}),
-        preview: Some(command_preview("ls")),
+        preview: Some(Box::new(command_preview("ls"))),
     }
 }
 
@@ -160,11 +166,11 @@ fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
         attempt: 2,
         max_attempts: 4,
         delay_ms: 2_000,
-        error: error(),
+        error: Box::new(error()),
     };
     let caught = RunEvent::Caught {
         state: "code".into(),
-        error: error(),
+        error: Box::new(error()),
         by: "catch".into(),
         target: Some("ask_human".into()),
     };

@@ -275,7 +275,7 @@ fn a_question_that_is_left_open_can_be_taken_up() {
         Failure::new("tool.denied", "A step was not allowed", "state `verify` wants to run it")
             .hint("approve it, run with --yes, or allow it in settings: \"approvals\"")
     };
-    let failed = Question::Failed { failure: failure() };
+    let failed = Question::Failed { failure: Box::new(failure()) };
     let end = |status| finished(status, None, Some(failure()));
     let rows = [(failed.clone(), RunStatus::Failed, true), (failed, RunStatus::Paused, true)];
     for (question, status, stands) in rows {

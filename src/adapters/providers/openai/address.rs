@@ -43,6 +43,12 @@ impl Address {
     }
 }
 
+/// Whether two base URLs mean the same server: scheme, host and port.
+pub fn same_server(one: &str, other: &str) -> bool {
+    let origin = |text: &str| Url::parse(text.trim()).ok().map(|url| url.origin());
+    matches!((origin(one), origin(other)), (Some(one), Some(other)) if one.is_tuple() && one == other)
+}
+
 /// Whether a base URL points at this machine or its private network, where small servers live.
 pub fn is_local(base_url: &str) -> bool {
     let Ok(url) = Url::parse(base_url) else { return false };

@@ -217,7 +217,7 @@ pub(super) fn refresh(question: &mut Question, state: &State) {
         message.clone_from(text);
     }
     choices.clone_from(&pause.choices);
-    schema.clone_from(&pause.schema);
+    *schema = pause.schema.clone().map(Box::new);
     required_outputs.clone_from(&pause.required_outputs);
-    default.clone_from(&pause.default);
+    *default = pause.default.clone().map(Box::new);
 }

@@ -162,7 +162,9 @@ fn end_item(
         thousands(usage.total()),
         dollars(view.ledger.cost_usd())
     ));
-    if let Some(id) = snapshot {
+    if let Some(place) = &view.elsewhere {
+        block = block.foot(place.clone());
+    } else if let Some(id) = snapshot {
         let short: String = id.as_str().chars().take(8).collect();
         block = block.foot(format!("undo: /snapshot restore {short}"));
     }

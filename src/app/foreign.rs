@@ -1,0 +1,45 @@
+//! Runs that came from a file: what was allowed there is not allowed here, and servers there are not ours.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+
+use crate::config::catalog::Catalog;
+use crate::domain::journal::{Origin, RunSummary};
+use crate::domain::workflow::Program;
+use crate::runtime::resume::Going;
+
+/// Goes on under the approvals of this place, and asks the models of this place. `stored` is the definition that the
+/// run has now; one that was given with `going` stays.
+///
+/// # Errors
+/// No model is set here for a level that an agent of the run asks.
+pub(super) fn here(
+    catalog: &Catalog,
+    summary: &RunSummary,
+    stored: impl FnOnce() -> Result<Program>,
+    mut going: Going,
+) -> Result<Going> {
+    if !summary.origin.as_ref().is_some_and(Origin::is_foreign) {
+        return Ok(going);
+    }
+    going.approvals.get_or_insert_with(|| catalog.settings().approvals());
+    if going.program.is_none() {
+        let stored = stored()?;
+        let ours = asking_here(catalog, stored.clone())?;
+        going.program = Some(ours).filter(|ours| *ours != stored);
+    }
+    Ok(going)
+}
+
+/// Every agent asks the model that its level means here: keys go only where they belong.
+fn asking_here(catalog: &Catalog, mut program: Program) -> Result<Program> {
+    let workflows = program.workflows.iter_mut().map(Arc::make_mut);
+    for agent in workflows.flat_map(|workflow| &mut workflow.agents) {
+        agent.choice = catalog.choice(&agent.choice.level).map_err(|missing| {
+            let hint = missing.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+            anyhow!("the run came from a file and asks models of this place: {}{hint}", missing.message)
+        })?;
+    }
+    Ok(program)
+}

@@ -1,0 +1,203 @@
+//! A run opened to be looked at: its rows are read and understood on a thread of their own, while the machine is fed
+//! with those before them.
+//!
+//! Owns the way from the store to the events. Refuses to go on with the run: for that, see `reopen`.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::{mem, panic, thread};
+
+use super::reopen;
+use super::restoring::{self, Restoring};
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{RowKind, RunHeader};
+use crate::engine::event::RunEvent;
+use crate::engine::input::{Answer, Input};
+use crate::engine::look::{Look, NeedsAll, Seen};
+use crate::engine::machine::Machine;
+use crate::engine::spec::RunSpec;
+use crate::ports::run_store::{RowRef, RunReader, RunStore, StoreError};
+
+/// Inputs that are handed over at once, and how often that can be ahead of the machine.
+const TOGETHER: usize = 256;
+const AHEAD: usize = 16;
+
+/// What there is to see.
+pub(super) struct Looked {
+    pub(super) machine: Machine,
+    pub(super) events: Vec<(Timestamp, RunEvent)>,
+    /// What people answered, by the call that asked.
+    pub(super) answers: BTreeMap<CallId, Answer>,
+    /// Intents without an outcome, as they were written.
+    pub(super) open: Vec<String>,
+    /// Files that were on their way back.
+    pub(super) restoring: Option<Restoring>,
+}
+
+/// What the reading thread hands over.
+enum Part {
+    Definition(Arc<RunSpec>),
+    Inputs(Vec<(Timestamp, Input)>),
+}
+
+/// `None` for a run that can only be understood as a whole.
+///
+/// # Errors
+/// Unknown id, unreadable rows, or a run of a newer program.
+pub(super) fn look(store: &dyn RunStore, run: &RunId) -> Result<Option<Looked>, StoreError> {
+    let (hand_over, parts) = sync_channel(AHEAD);
+    thread::scope(|scope| {
+        let reading = move || {
+            let mut rows = Rows::new(hand_over);
+            let read = store.read(run, &mut rows);
+            rows.end(read)
+        };
+        let Ok(reading) = thread::Builder::new().name("read".to_owned()).spawn_scoped(scope, reading) else {
+            return Ok(None);
+        };
+        let seen = feed(&parts);
+        // it stops where nobody listens any more
+        drop(parts);
+        let intents = reading.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
+        Ok(seen.and_then(|(seen, answers)| intents.looked(seen, answers)))
+    })
+}
+
+pub(super) fn note_answers(input: &Input, answers: &mut BTreeMap<CallId, Answer>) {
+    match input {
+        Input::Answered { call, answer } => {
+            answers.insert(*call, answer.clone());
+        }
+        Input::Resumed(resumed) => answers.extend(resumed.answers.iter().cloned()),
+        _ => {}
+    }
+}
+
+fn feed(parts: &Receiver<Part>) -> Option<(Seen, BTreeMap<CallId, Answer>)> {
+    let Ok(Part::Definition(spec)) = parts.recv() else { return None };
+    let mut look = Look::new(spec);
+    let mut answers = BTreeMap::new();
+    while let Ok(Part::Inputs(inputs)) = parts.recv() {
+        for (at, input) in inputs {
+            note_answers(&input, &mut answers);
+            if look.feed(at, input) == Err(NeedsAll) {
+                return None;
+            }
+        }
+    }
+    Some((look.end(), answers))
+}
+
+/// Rows become inputs; runs on the reading thread.
+struct Rows {
+    to: SyncSender<Part>,
+    inputs: Vec<(Timestamp, Input)>,
+    intents: Intents,
+    failed: Option<StoreError>,
+}
+
+impl Rows {
+    fn new(to: SyncSender<Part>) -> Self {
+        Self { to, inputs: Vec::with_capacity(TOGETHER), intents: Intents::default(), failed: None }
+    }
+
+    fn hand_over(&self, part: Part) -> ControlFlow<()> {
+        if self.to.send(part).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    fn fail(&mut self, error: StoreError) -> ControlFlow<()> {
+        self.failed = Some(error);
+        ControlFlow::Break(())
+    }
+
+    fn take(&mut self, row: RowRef<'_>) -> Result<(), StoreError> {
+        match (row.kind, row.call) {
+            (RowKind::Intent, Some(call)) => self.intents.open.push((call, row.body.to_owned())),
+            (RowKind::Begun, Some(_)) => {
+                // nobody looks at it, but damage is told
+                reopen::begun(row.body)?;
+            }
+            (RowKind::Input, _) => {
+                let input: Input = reopen::parse("journal", row.body)?;
+                self.intents.meet(&input);
+                self.inputs.push((row.at, input));
+            }
+            (RowKind::Begun, None) => {
+                self.intents.restoring = restoring::read(reopen::parse("journal", row.body)?);
+            }
+            (RowKind::Intent, None) => {}
+        }
+        Ok(())
+    }
+
+    fn end(mut self, read: Result<(), StoreError>) -> Result<Intents, StoreError> {
+        read?;
+        if let Some(failed) = self.failed {
+            return Err(failed);
+        }
+        let rest = mem::take(&mut self.inputs);
+        let _ = self.hand_over(Part::Inputs(rest));
+        Ok(self.intents)
+    }
+}
+
+impl RunReader for Rows {
+    fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
+        match reopen::definition(&header) {
+            Ok(spec) => self.hand_over(Part::Definition(spec)),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn row(&mut self, row: RowRef<'_>) -> ControlFlow<()> {
+        if let Err(error) = self.take(row) {
+            return self.fail(error);
+        }
+        if self.inputs.len() < TOGETHER {
+            return ControlFlow::Continue(());
+        }
+        let inputs = mem::replace(&mut self.inputs, Vec::with_capacity(TOGETHER));
+        self.hand_over(Part::Inputs(inputs))
+    }
+}
+
+/// What was about to be done, by call.
+#[derive(Default)]
+struct Intents {
+    open: Vec<(CallId, String)>,
+    /// Calls of which an answer stands in the journal. Hardly ever one was not taken.
+    answered: Vec<CallId>,
+    /// What the last mark says of the project's files.
+    restoring: Option<Restoring>,
+}
+
+impl Intents {
+    fn meet(&mut self, input: &Input) {
+        if let Input::Returned(returned) = input {
+            // what was asked for there is not what is asked for under the same ids from now on
+            self.open.retain(|(call, _)| returned.open.contains(call));
+            self.answered.clear();
+        }
+        let Some(call) = input.answers() else { return };
+        let before = self.open.len();
+        self.open.retain(|(open, _)| *open != call);
+        if self.open.len() < before {
+            self.answered.push(call);
+        }
+    }
+
+    fn looked(self, seen: Seen, answers: BTreeMap<CallId, Answer>) -> Option<Looked> {
+        let Seen { machine, events } = seen;
+        if machine.is_over() {
+            return Some(Looked { machine, events, answers, open: Vec::new(), restoring: self.restoring });
+        }
+        if self.answered.iter().any(|call| machine.awaits(*call)) {
+            return None;
+        }
+        let open = self.open.into_iter().filter(|(call, _)| machine.awaits(*call));
+        let open = open.map(|(_, body)| body).collect();
+        Some(Looked { machine, events, answers, open, restoring: self.restoring })
+    }
+}

@@ -1,0 +1,102 @@
+//! A run that came from a file gets neither the keys nor the approvals of this place (CFG-20, HIST-6).
+
+use serde_json::{Value, json};
+
+use super::super::world::{World, workflow};
+use super::list;
+use crate::support::model_server::{Behaviour, ModelServer};
+
+const KEY: &str = "sk-of-this-place-4711";
+
+/// Waits, runs a command, asks a model.
+fn flow() -> Value {
+    workflow(&json!([
+        {"name": "start", "type": "pause", "kind": "text", "message": {"text": "What?"},
+            "transition": [{"target": "write"}]},
+        {"name": "write", "type": "shell", "command": "sh", "args": ["-c", "echo done >> made.txt"],
+            "transition": [{"target": "say"}]},
+        {"name": "say", "agent": "coder", "input": "common_data.task", "action": {"function": "sendUserMessage"},
+            "transition": [{"target": "stop"}]},
+        {"name": "stop", "input": {"expr": "'over'"}}
+    ]))
+}
+
+fn place(url: &str, key: &str) -> World {
+    let mut world = World::new();
+    world.set("SYNTHDEV_BASE_URL", url);
+    world.set("SYNTHDEV_API_KEY", key);
+    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+    world
+}
+
+fn said(server: &ModelServer) -> String {
+    server.requests().iter().map(|request| format!("{:?}", request.headers)).collect()
+}
+
+async fn server() -> ModelServer {
+    ModelServer::start(vec![Behaviour::text("Hello."), Behaviour::text("Hello.")]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_imported_run_asks_here_and_is_allowed_here() {
+    let (theirs, ours) = (server().await, server().await);
+    let there = place(&theirs.base_url, "sk-of-that-place");
+    there.write_json("flow.json", &flow());
+    let report = there.run(&["run", "--workflow-file", "flow.json", "x", "--yes", "--json"]).code(3).json();
+    let run = report["run_id"].as_str().unwrap();
+    let bundle = there.run(&["runs", "export", run]).code(0).out;
+    for fork in [false, true] {
+        let here = place(&ours.base_url, KEY);
+        here.write("in.run", &bundle);
+        here.run(&["runs", "import", "in.run"]).code(0);
+        let run = if fork {
+            let fork = here.run(&["runs", "fork", run, "--at", "1", "--json"]).code(0).json();
+            fork["run_id"].as_str().unwrap().to_owned()
+        } else {
+            run.to_owned()
+        };
+        if fork {
+            here.run(&["resume", &run]).code(3);
+        }
+        here.run(&["resume", &run, "--results", "go"]).code(5);
+        assert!(!here.project().join("made.txt").exists(), "--yes over there is none here");
+        let done = here.run(&["resume", &run, "--yes", "--json"]).code(0).json();
+        assert_eq!((done["status"].as_str(), here.read("made.txt").as_str()), (Some("completed"), "done\n"));
+        assert_eq!(theirs.requests().len(), 0, "nobody there was asked");
+    }
+    assert_eq!((ours.requests().len(), said(&ours).contains(KEY)), (2, true));
+}
+
+/// Also without any file: the key of the new server is not for the old one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_goes_only_where_it_belongs() {
+    let (before, now) = (server().await, server().await);
+    let mut world = place(&before.base_url, "sk-of-the-old-server");
+    world.write_json("flow.json", &flow());
+    world.run(&["run", "--workflow-file", "flow.json", "x", "--yes", "--json"]).code(3);
+    let run = list(&world, &[])[0]["id"].as_str().unwrap().to_owned();
+    world.set("SYNTHDEV_BASE_URL", &now.base_url);
+    world.set("SYNTHDEV_API_KEY", KEY);
+    let told = world.run(&["resume", &run, "--results", "go"]).code(1);
+    assert!(
+        told.err.contains("belongs to another server now") && told.err.contains("--upgrade"),
+        "{}",
+        told.err
+    );
+    assert_eq!((before.requests().len(), now.requests().len()), (0, 0));
+    world.run(&["resume", &run, "--upgrade", "--workflow-file", "flow.json"]).code(0);
+    assert_eq!((before.requests().len(), now.requests().len()), (0, 1));
+}
+
+#[test]
+fn what_begins_like_json_is_no_text() {
+    let world = World::new();
+    let run = super::ask(&world, "Shall I?");
+    for broken in ["{\"answer\": \"x\"", "[1", "\"yes"] {
+        let told = world.run(&["resume", &run, "--results", broken]).code(2);
+        assert!(told.err.contains("--results is no JSON"), "{}", told.err);
+    }
+    let set = world.run(&["runs", "fork", &run, "--at", "1", "--set", "common_data.x={\"a\""]).code(2);
+    assert!(set.err.contains("is no JSON"), "{}", set.err);
+    assert_eq!(list(&world, &[]).len(), 1);
+}
