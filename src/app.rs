@@ -21,6 +21,7 @@ mod lists;
 mod loading;
 mod logs;
 mod new;
+mod own_files;
 mod past;
 mod reading;
 mod runs;

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod args;
+pub mod data;
 pub mod envelope;
 pub mod exit;
 pub mod graph;
@@ -10,6 +11,7 @@ pub mod limits;
 pub mod lists;
 pub mod moments;
 pub mod past;
+pub mod refusal;
 pub mod simulate;
 pub mod snapshots;
 pub mod travel;

@@ -2,16 +2,32 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use synthdev::cli::args::Cli;
-use synthdev::cli::exit;
+use clap::error::ErrorKind;
+use synthdev::cli::args;
+use synthdev::cli::refusal::{self, Told};
+use synthdev::cli::{exit, words};
 
 fn main() -> ExitCode {
-    match synthdev::app::run(Cli::parse()) {
+    let json = refusal::wants_json(std::env::args_os().skip(1));
+    let cli = match args::parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            if json && !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+                words::print_json(&refusal::from_text(refusal::USAGE, &error.to_string()));
+            }
+            error.exit()
+        }
+    };
+    match synthdev::app::run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            synthdev::cli::words::tell(format_args!("error: {error:#}"));
+            if !error.is::<Told>() {
+                words::tell(format_args!("error: {error:#}"));
+            }
+            if json {
+                words::print_json(&refusal::of(&error));
+            }
             ExitCode::from(exit::USAGE)
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod bundle;
 mod bus;
+mod carried;
 pub mod command;
 pub mod compare;
 mod digest;
@@ -14,12 +15,16 @@ mod mail;
 mod perform;
 mod redact;
 mod reopen;
+mod restoring;
 pub mod resume;
 mod retry;
 pub mod search;
 mod shared;
+mod sharing;
 pub mod simulation;
 mod steps;
+mod tasks;
 pub mod tokens;
 pub mod travel;
+mod withheld;
 mod words;

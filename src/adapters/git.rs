@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::domain::ids::{SnapshotId, Timestamp};
 use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest, Sweep};
 use crate::ports::clock::Clock;
-use crate::ports::snapshot::{SnapshotError, SnapshotPort};
+use crate::ports::snapshot::{Begin, SnapshotError, SnapshotPort};
 
 pub(super) mod apply;
 pub(super) mod between;
@@ -147,6 +147,18 @@ impl GitSnapshots {
         since: (i64, u32),
         plan: &Plan<'_>,
     ) -> Outcome<SnapshotId> {
+        self.save_note_and_apply(here, scan, since, plan, &mut |_| Ok(()))
+    }
+
+    /// The same; `begin` is told the snapshot of the present when all was checked, before the first change.
+    fn save_note_and_apply(
+        &self,
+        here: &Here,
+        scan: Scan,
+        since: (i64, u32),
+        plan: &Plan<'_>,
+        begin: Begin<'_>,
+    ) -> Outcome<SnapshotId> {
         let act = plan.act;
         if let Some(lost) = plan.changes.iter().find(|change| scan.unreadable.contains(&change.path)) {
             let path = lost.shown().path;
@@ -160,13 +172,16 @@ impl GitSnapshots {
         let root = here.place.project.as_path();
         let (empty_dirs, hollow_now) = (plan.empty_dirs, plan.hollow_now);
         let restore = Restore { root, odb, empty_dirs, hollow_now, act };
-        restore.run(plan.changes).map_err(|error| SnapshotError {
+        let undone_by = |error: SnapshotError| SnapshotError {
             hint: Some(format!(
                 "{} The state before is snapshot {safety}.",
                 error.hint.as_deref().unwrap_or_default()
             )),
             ..error
-        })?;
+        };
+        restore.check(plan.changes).map_err(undone_by)?;
+        begin(Some(&safety))?;
+        restore.run(plan.changes).map_err(undone_by)?;
         Ok(safety)
     }
 
@@ -253,7 +268,7 @@ impl SnapshotPort for GitSnapshots {
         })
     }
 
-    fn restore(&self, id: &SnapshotId) -> Result<Restored, SnapshotError> {
+    fn bring_back(&self, id: &SnapshotId, begin: Begin<'_>) -> Result<Restored, SnapshotError> {
         let place = self.place()?;
         let _lock = place.lock()?;
         let store = holding(&place, id.as_str())?;
@@ -264,6 +279,7 @@ impl SnapshotPort for GitSnapshots {
         let scan = here.scan(&stored, Blobs::Stored)?;
         let changes = here.changes(&found, &stored, &scan);
         if changes.is_empty() && !here.hollow_differs(&found, &scan) {
+            begin(None)?;
             return Ok(Restored { safety: None, files: Vec::new() });
         }
         let request = SnapshotRequest {
@@ -280,7 +296,7 @@ impl SnapshotPort for GitSnapshots {
             act: "restore",
             request: &request,
         };
-        let safety = self.save_and_apply(&here, scan, since, &plan)?;
+        let safety = self.save_note_and_apply(&here, scan, since, &plan, begin)?;
         Ok(Restored { safety: Some(safety), files: changes.iter().map(Change::shown).collect() })
     }
 

@@ -1,100 +1,170 @@
-//! The lock of a project: an advisory lock of the system on a file in the data directory, with the holder's name in it.
-//! The system releases it when the process ends, however it ends. The file stays: removing it would let two in.
+//! Who works in which project: a register in the data directory, one file a holder (ERR-12, SNAP-16).
+//!
+//! A holder keeps an advisory lock of the system on its own file for as long as it lives; the file tells what it does
+//! and where. Whoever comes looks at all of them first: only who fits to everybody there is let in. Looking and entering
+//! go through a gate, a lock that is held for that moment only, so two who come at once see each other. The system
+//! releases the locks of a process that ends, however it ends; its file is removed by the next that comes.
+//!
+//! A project is its repository as a whole, and directories inside of each other are one project: a run in `/repo` may
+//! change what a run in `/repo/sub` works on. The home directory and the root are nobody's repository here, or all that
+//! lies below would be one project. Worktrees of isolated runs never come here.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::ffi::OsStrExt;
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
+use serde::{Deserialize, Serialize};
 
 use crate::domain::lock::Holder;
 use crate::ports::lock::{Guard, LockError, ProjectLock};
 
-/// A holder writes its name right after locking; a reader that comes between asks again.
-const READINGS: usize = 40;
-const BETWEEN_READINGS: Duration = Duration::from_millis(5);
-/// No holder's name is longer.
+/// The gate is open again within milliseconds, unless somebody was stopped in it.
+const TRIES: usize = 400;
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+/// No entry is longer.
 const LONGEST: u64 = 64 * 1024;
+const ENDING: &str = "holder";
+
+/// What stands in a holder's file.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    holder: Holder,
+    /// The top of what it works on.
+    top: PathBuf,
+}
 
 /// The lock of one project.
 pub struct FileLock {
     project: PathBuf,
+    home: Option<PathBuf>,
     directory: PathBuf,
 }
 
 impl FileLock {
     /// `data_dir` is the user's data directory. Touches nothing until used.
     pub fn open(project: PathBuf, data_dir: &Path) -> Self {
-        Self { project, directory: data_dir.join("locks") }
+        Self { project, home: std::env::home_dir(), directory: data_dir.join("locks") }
     }
 
-    fn path(&self) -> Result<PathBuf, LockError> {
+    /// Another home directory than the environment's.
+    #[must_use]
+    pub fn with_home(self, home: PathBuf) -> Self {
+        Self { home: Some(home), ..self }
+    }
+
+    /// The top of the project's repository, or the project.
+    fn top(&self) -> Result<PathBuf, LockError> {
         let real = fs::canonicalize(&self.project).map_err(|error| failed(&self.project, &error))?;
-        let hash = Sha256::digest(real.as_os_str().as_bytes());
-        let key: String = hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
-        Ok(self.directory.join(format!("{key}.lock")))
+        let home = self.home.as_ref().and_then(|home| fs::canonicalize(home).ok());
+        let repository = real.ancestors().find(|place| fs::symlink_metadata(place.join(".git")).is_ok());
+        let too_wide = |place: &Path| place.parent().is_none() || Some(place) == home.as_deref();
+        Ok(repository.filter(|place| !too_wide(place)).map_or_else(|| real.clone(), Path::to_owned))
+    }
+
+    /// Open for one at a time, until the file is dropped.
+    fn gate(&self) -> Result<File, LockError> {
+        let path = self.directory.join("gate");
+        let mut options = File::options();
+        let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path).map_err(|error| failed(&path, &error))?;
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(error)) => return Err(failed(&path, &error)),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
+            }
+        }
+        Err(LockError::Io {
+            message: format!("{} is held by a process that does not go on", path.display()),
+            hint: Some("Look for a stopped synthdev process and let it go on or end it.".to_owned()),
+        })
+    }
+
+    /// Everybody who works somewhere; the files of the dead are removed. Only from inside the gate.
+    fn present(&self) -> io::Result<Vec<Entry>> {
+        let mut present = Vec::new();
+        for found in fs::read_dir(&self.directory)? {
+            let path = found?.path();
+            if path.extension().is_none_or(|ending| ending != ENDING) {
+                continue;
+            }
+            let file = match File::open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            match file.try_lock_shared() {
+                Ok(()) => drop(fs::remove_file(&path)),
+                Err(TryLockError::Error(error)) => return Err(error),
+                // one that cannot be read was half removed, or is no file of ours
+                Err(TryLockError::WouldBlock) => present.extend(read(&file)),
+            }
+        }
+        Ok(present)
+    }
+
+    /// A new file with a lock on it. Only from inside the gate.
+    fn enter(&self, entry: &Entry) -> io::Result<Held> {
+        let mut options = File::options();
+        let options = options.write(true).create_new(true).mode(0o600);
+        for number in 1.. {
+            let path = self.directory.join(format!("{number}.{ENDING}"));
+            let file = match options.open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            };
+            // from here on the file is removed if anything fails
+            let held = Held { path, file };
+            held.file.try_lock().map_err(io::Error::from)?;
+            (&held.file).write_all(&serde_json::to_vec(entry)?)?;
+            return Ok(held);
+        }
+        Err(io::Error::other("too many holders"))
     }
 }
 
 impl ProjectLock for FileLock {
     fn try_lock(&self, holder: &Holder) -> Result<Guard, LockError> {
-        let path = self.path()?;
+        let top = self.top()?;
         fs::create_dir_all(&self.directory).map_err(|error| failed(&self.directory, &error))?;
-        let mut options = File::options();
-        let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = options.open(&path).map_err(|error| failed(&path, &error))?;
-        let mut last = None;
-        for _ in 0..READINGS {
-            match file.try_lock() {
-                Ok(()) => return sign(file, holder).map_err(|error| failed(&path, &error)),
-                Err(TryLockError::Error(error)) => return Err(failed(&path, &error)),
-                Err(TryLockError::WouldBlock) => {}
-            }
-            // Two equal readings: the name of an earlier holder is not taken for that of the present one.
-            let now = read(&mut file);
-            if let (Some(now), true) = (&now, now == last) {
-                return Err(LockError::Held(now.clone()));
-            }
-            last = now;
-            std::thread::sleep(BETWEEN_READINGS);
+        let _gate = self.gate()?;
+        let present = self.present().map_err(|error| failed(&self.directory, &error))?;
+        let near = |other: &Entry| other.top.starts_with(&top) || top.starts_with(&other.top);
+        let in_the_way =
+            present.into_iter().find(|other| near(other) && !other.holder.hold.fits(holder.hold));
+        if let Some(other) = in_the_way {
+            return Err(LockError::Held(other.holder));
         }
-        Err(LockError::Io {
-            message: format!("{} is locked by a process that does not say who it is", path.display()),
-            hint: Some("Wait for the other run to end, then try again.".to_owned()),
-        })
+        let entry = Entry { holder: holder.clone(), top };
+        let held = self.enter(&entry).map_err(|error| failed(&self.directory, &error))?;
+        Ok(Guard::holding(held))
     }
 }
 
-/// Clears the holder's name before the lock goes.
-struct Held(File);
+/// A place in the register.
+struct Held {
+    path: PathBuf,
+    file: File,
+}
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Closing the file releases the lock in any case.
-        let _ = self.0.set_len(0);
+        // First the name, then the lock: a free file of that name is always one whose holder died. If this fails the
+        // next one removes it.
+        let _ = fs::remove_file(&self.path);
     }
 }
 
-fn sign(file: File, holder: &Holder) -> std::io::Result<Guard> {
-    let held = Held(file);
-    let mut file = &held.0;
-    file.set_len(0)?;
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(&serde_json::to_vec(holder)?)?;
-    Ok(Guard::holding(held))
-}
-
-fn read(file: &mut File) -> Option<Holder> {
+fn read(mut file: &File) -> Option<Entry> {
     let mut text = Vec::new();
-    file.seek(SeekFrom::Start(0)).ok()?;
-    file.take(LONGEST).read_to_end(&mut text).ok()?;
+    Read::by_ref(&mut file).take(LONGEST).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> LockError {
+fn failed(path: &Path, error: &io::Error) -> LockError {
     LockError::Io {
         message: format!("cannot lock the project by {}: {error}", path.display()),
         hint: Some(

@@ -10,6 +10,7 @@ mod failure;
 mod list;
 mod log;
 mod open;
+mod presence;
 mod process;
 mod queue;
 mod read;
@@ -33,13 +34,12 @@ use rusqlite::Connection;
 
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{
-    Freed, Hit, Redeemed, Row, RunHeader, RunProgress, RunQuery, RunStatus, RunSummary, SearchQuery, Space,
-    TokenRecord,
+    Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus, RunSummary,
+    SearchQuery, Space, TokenRecord,
 };
 use crate::ports::run_store::{RunReader, RunStore, StoreError, WordsOf};
 
 use refusal::Outcome;
-use refusal::Refusal;
 use write::Writer;
 
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
@@ -168,17 +168,32 @@ impl RunStore for SqliteStore {
     }
 
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress))?;
+        self.write("write to", run, |writer| writer.append(run, rows, progress, false))?;
         if progress.is_some_and(|progress| progress.status != RunStatus::Running) {
             self.index_waiting();
         }
         Ok(())
     }
 
+    fn append_and_end_tokens(
+        &self,
+        run: &RunId,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+    ) -> Result<(), StoreError> {
+        self.write("write to", run, |writer| writer.append(run, rows, progress, true))?;
+        self.index_waiting();
+        Ok(())
+    }
+
     fn drives(&self, run: &RunId) -> bool {
-        // a store that cannot be written says nothing about who drives
-        let asked = self.with_writer("ask", |writer| writer.append(run, &[], None));
-        !matches!(asked, Ok(Err(Refusal::Lost { .. })))
+        // a store that cannot be read says nothing about who drives
+        self.with_writer("ask", |writer| writer.drives(run)).unwrap_or(true)
+    }
+
+    fn release(&self, run: &RunId) {
+        // a store that cannot be written keeps what it has: the run is interrupted when this process ends
+        let _ = self.with_writer("write to", |writer| writer.release(run));
     }
 
     fn sync(&self) -> Result<(), StoreError> {
@@ -197,6 +212,10 @@ impl RunStore for SqliteStore {
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError> {
         let found = self.with_reader("read", |reader| list::list(reader, query))?;
         Ok(found.unwrap_or_default())
+    }
+
+    fn outlines(&self) -> Result<Vec<RunOutline>, StoreError> {
+        Ok(self.with_reader("read", list::outlines)?.unwrap_or_default())
     }
 
     fn find(&self, id: &str) -> Result<RunSummary, StoreError> {
@@ -253,10 +272,6 @@ impl RunStore for SqliteStore {
         let run = self.token(hash)?.map_or_else(|| RunId::from(""), |token| token.run);
         let usage = tokens::Use { hash, results_hash, answer, now };
         self.write("write to", &run, |writer| writer.redeem(&usage, rows, progress))
-    }
-
-    fn revoke_tokens(&self, run: &RunId) -> Result<(), StoreError> {
-        self.with_writer("write to", |writer| writer.revoke_tokens(run))
     }
 
     fn import(&self, header: &RunHeader, rows: &[Row], progress: &RunProgress) -> Result<(), StoreError> {

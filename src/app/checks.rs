@@ -118,7 +118,7 @@ impl Checked {
                 "workflows": self.read,
                 "envelope": envelopes,
             });
-            writeln!(out, "{}", serde_json::to_string_pretty(&shown)?)?;
+            crate::cli::data::pretty(&shown, &mut out)?;
             return Ok(());
         }
         let paint = if std::io::stdout().is_terminal() { Paint::Ansi } else { Paint::Plain };

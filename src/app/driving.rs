@@ -1,5 +1,7 @@
 //! Staying with a run to its end: a runtime of its own, signals, leftovers of a script.
 
+use std::convert::Infallible;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -23,14 +25,33 @@ pub(super) fn stay(
     show: Show,
     go: impl AsyncFnOnce(&Handle) -> Result<RunId>,
 ) -> Result<FinalReport> {
+    match stay_if(wired, show, async |handle| go(handle).await.map(ControlFlow::<Infallible, _>::Continue))? {
+        ControlFlow::Continue(report) => Ok(report),
+        ControlFlow::Break(never) => match never {},
+    }
+}
+
+/// The same; `go` may find that there is nothing to set going, and say something else.
+pub(super) fn stay_if<T>(
+    wired: &Wired,
+    show: Show,
+    go: impl AsyncFnOnce(&Handle) -> Result<ControlFlow<T, RunId>>,
+) -> Result<ControlFlow<T, FinalReport>> {
     let runtime = runtime()?;
     let report = runtime.block_on(async {
         let interrupts = interrupts();
         let providers = Arc::clone(&wired.providers);
         let leftovers = move || leftovers(providers.scripted());
         let events = wired.handle.subscribe(show.events);
-        let run = go(&wired.handle).await?;
-        headless::follow(&wired.handle, run, events, show, interrupts, &leftovers).await
+        match go(&wired.handle).await? {
+            ControlFlow::Break(other) => Ok(ControlFlow::Break(other)),
+            ControlFlow::Continue(run) => {
+                let followed = headless::follow(&wired.handle, run, events, show, interrupts, &leftovers);
+                let mut report = followed.await?;
+                report.files_changed = show.progress && files_changed(wired, &report);
+                Ok(ControlFlow::Continue(report))
+            }
+        }
     });
     // A snapshot or search that a cancel left behind is not waited for.
     runtime.shutdown_background();
@@ -72,6 +93,13 @@ fn interrupts() -> headless::Interrupts {
         while tokio::signal::ctrl_c().await.is_ok() && to.send(Interrupt::Person).is_ok() {}
     });
     from
+}
+
+/// Whether an undo would do anything. Where that cannot be told it is offered.
+fn files_changed(wired: &Wired, report: &FinalReport) -> bool {
+    let store = &wired.handle.ports().snapshots;
+    let before = report.snapshot.as_ref().filter(|_| report.worktree.is_none());
+    before.is_some_and(|before| store.changes(before, None).map_or(true, |files| !files.is_empty()))
 }
 
 fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {

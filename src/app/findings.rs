@@ -2,9 +2,12 @@
 
 use std::io::IsTerminal;
 
+use anyhow::Result;
+
+use crate::cli::refusal::Told;
 use crate::cli::words::tell_painted;
 use crate::config::catalog::Catalog;
-use crate::config::render::{Paint, render};
+use crate::config::render::{Paint, compact, render};
 use crate::config::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 
@@ -31,6 +34,36 @@ pub(super) fn tell_setting_errors(catalog: &Catalog) -> bool {
         .collect();
     tell(catalog, &errors);
     errors.iter().any(|finding| !is_in(catalog.role_files(), finding))
+}
+
+/// # Errors
+/// Settings, models or roles have errors that must stop a run; they were told.
+pub(super) fn sound(catalog: &Catalog) -> Result<()> {
+    let found: Vec<Diagnostic> = catalog
+        .diagnostics()
+        .iter()
+        .filter(|finding| !is_in(catalog.workflow_files(), finding) && !is_in(catalog.role_files(), finding))
+        .cloned()
+        .collect();
+    if tell_setting_errors(catalog) { Err(told(&found)) } else { Ok(()) }
+}
+
+/// Tells what is wrong with a definition, and gives it as an error that needs no more words.
+pub(super) fn refused(catalog: &Catalog, found: &[Diagnostic]) -> anyhow::Error {
+    tell(catalog, found);
+    told(found)
+}
+
+/// The same for findings that were told already.
+pub(super) fn told(found: &[Diagnostic]) -> anyhow::Error {
+    let mut errors = found.iter().filter(|finding| finding.severity == Severity::Error);
+    let first = errors.next();
+    let more = errors.count();
+    let more = if more == 0 { String::new() } else { format!(" (+{more} more)") };
+    let message =
+        first.map_or_else(String::new, |first| compact(&Diagnostic { hint: None, ..first.clone() }));
+    let hint = first.and_then(|first| first.hint.clone());
+    Told { message: format!("{message}{more}"), hint }.into()
 }
 
 fn is_in(files: &[SourceFile], finding: &Diagnostic) -> bool {

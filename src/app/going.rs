@@ -1,27 +1,29 @@
 //! `resume` and `runs retry`: taking up a run where it stands.
 
+use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
-use super::driving::stay;
+use super::driving::{stay, stay_if};
 use super::loading::load;
 use super::reading::of_store;
 use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
-use super::{findings, foreign};
+use super::{findings, foreign, isolation};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
-use crate::cli::exit;
 use crate::cli::headless::{self, Show, example};
-use crate::cli::words::{name, one_line, tell};
+use crate::cli::words::{Clean, name, one_line, tell};
+use crate::cli::{data, exit};
 use crate::config::catalog::Catalog;
 use crate::domain::approval::Decision;
 use crate::domain::ids::RunId;
-use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
-use crate::domain::workflow::Program;
+use crate::domain::journal::{OpenPause, PauseReason, RunProgress, RunStatus, RunSummary};
+use crate::domain::workflow::{Program, plain_text};
 use crate::engine::event::RunEvent;
 use crate::engine::input::Answer;
 use crate::runtime::handle::Handle;
@@ -31,8 +33,15 @@ use crate::runtime::tokens::{TokenError, answer_to};
 pub(super) fn retry(world: &World, args: &ResumeArgs) -> Result<u8> {
     let summary = super::reading::reader(world)?.handle.summary(&args.run).map_err(of_store)?;
     if summary.progress.status != RunStatus::Failed {
-        let status = summary.progress.status.as_str();
-        bail!("run {} has not failed: it is {status}\nhint: synthdev resume {}", summary.id, summary.id);
+        let (run, status) = (&summary.id, summary.progress.status.as_str());
+        let hint = match summary.progress.status {
+            RunStatus::Completed | RunStatus::Cancelled | RunStatus::Failed => {
+                format!("go back: synthdev runs rewind {run} --to STEP, or runs fork {run} --at STEP")
+            }
+            RunStatus::Running => format!("look at it: synthdev runs show {run}"),
+            RunStatus::Paused | RunStatus::Interrupted => format!("synthdev resume {run}"),
+        };
+        bail!("run {run} has not failed: it is {status}\nhint: {hint}");
     }
     resume(world, args)
 }
@@ -43,9 +52,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
     let (catalog, _) = load(world, overrides, file)?;
-    if findings::tell_setting_errors(&catalog) {
-        return Ok(exit::USAGE);
-    }
+    findings::sound(&catalog)?;
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let results = args.results.as_deref().map(results).transpose()?;
     let reader = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
@@ -58,10 +65,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let wired = wired_for(world, &catalog, &summary, script)?;
     let wired = if args.share { wired.sharing() } else { wired };
     catch_up(&wired, &summary.id)?;
-    let program = match upgraded(&catalog, &summary, args) {
-        Ok(program) => program,
-        Err(code) => return Ok(code),
-    };
+    let program = upgraded(&catalog, &summary, args)?;
     let approvals = catalog.settings().approvals();
     let approvals = args.yes.then(|| approvals.approving_all());
     let going = Going { approvals, program, ..Going::default() };
@@ -71,12 +75,16 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let run = summary.id.clone();
     let report = if let Some(token) = token {
         let results = results.unwrap_or(Value::Null);
-        stay(&wired, show, async |handle| redeem(handle, &token, results, going).await)?
+        match stay_if(&wired, show, async |handle| redeem(handle, &token, results, going).await)? {
+            ControlFlow::Continue(report) => report,
+            ControlFlow::Break(repetition) => return repeated(&wired.handle, &repetition, show),
+        }
     } else {
         let going = match answered(&wired.handle, &run, args, results, going)? {
             Ok(going) => going,
             Err(open) => return waits(&run, &open, show),
         };
+        headless::taken_up(&summary.progress.pauses, show);
         stay(&wired, show, async |handle| {
             handle.resume(&run, going).await.map_err(|error| told(error.into()))?;
             Ok(run)
@@ -98,9 +106,7 @@ fn wired_for(
         bail!("run {run} belongs to {project}\nhint: synthdev -C {project} resume {run}");
     }
     Ok(match &summary.worktree {
-        Some(tree) if !Path::new(&tree.path).is_dir() => {
-            bail!("the worktree of run {} is gone: {}", summary.id, name(&tree.path))
-        }
+        Some(tree) if !Path::new(&tree.path).is_dir() => return Err(isolation::gone(summary, tree)),
         Some(tree) => wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script),
         None => wiring::wire(&world.project, data, catalog, script),
     })
@@ -119,21 +125,22 @@ pub(super) fn catch_up(wired: &Wired, run: &RunId) -> Result<()> {
         };
         *had.entry(agent.as_str()).or_default() += replies;
     }
+    let later = wired.handle.answered_later(run).map_err(of_store)?;
+    for agent in &later {
+        *had.entry(agent.as_str()).or_default() += 1;
+    }
     had.into_iter().for_each(|(agent, replies)| script.advance(agent, replies));
     Ok(())
 }
 
-/// The workflow as it is now; outside, the exit code after its findings were told.
-fn upgraded(catalog: &Catalog, summary: &RunSummary, args: &ResumeArgs) -> Result<Option<Program>, u8> {
+/// The workflow as it is now.
+fn upgraded(catalog: &Catalog, summary: &RunSummary, args: &ResumeArgs) -> Result<Option<Program>> {
     if !args.upgrade {
         return Ok(None);
     }
     match catalog.check(&summary.workflow) {
         Ok((program, _)) => Ok(Some(program)),
-        Err(found) => {
-            findings::tell(catalog, &found);
-            Err(exit::USAGE)
-        }
+        Err(found) => Err(findings::refused(catalog, &found)),
     }
 }
 
@@ -148,15 +155,47 @@ fn explain(handle: &Handle, run: &RunId, program: Option<&Program>) -> Result<()
     Ok(())
 }
 
-async fn redeem(handle: &Handle, token: &str, results: Value, going: Going) -> Result<RunId> {
+async fn redeem(
+    handle: &Handle,
+    token: &str,
+    results: Value,
+    going: Going,
+) -> Result<ControlFlow<Repetition, RunId>> {
     let done = handle.redeem(token, results, going).await.map_err(told)?;
     if !done.ignored.is_empty() {
         tell(format_args!("warning: not asked for and ignored: {}", done.ignored.join(", ")));
     }
-    match done.duplicate {
-        Some(answer) => Err(anyhow!("this was answered before, with the same results: {answer}")),
-        None => Ok(done.run),
+    Ok(match done.duplicate {
+        Some(answer) => ControlFlow::Break(Repetition { run: done.run, answer }),
+        None => ControlFlow::Continue(done.run),
+    })
+}
+
+/// An answer that was given before, in the same way.
+struct Repetition {
+    run: RunId,
+    /// What was recorded of it.
+    answer: String,
+}
+
+/// Says what came of an answer that was given before (B7).
+fn repeated(handle: &Handle, repetition: &Repetition, show: Show) -> Result<u8> {
+    let Repetition { run, answer } = repetition;
+    let RunProgress { status, output, .. } = handle.summary(run.as_str()).map_err(of_store)?.progress;
+    tell(format_args!(
+        "this was answered before, with the same results; run {run} is {} now: synthdev runs show {run}",
+        status.as_str()
+    ));
+    if show.json {
+        let mut said: Value = serde_json::from_str(answer)?;
+        said["duplicate"] = true.into();
+        said["status"] = status.as_str().into();
+        said["output"] = output.unwrap_or_default();
+        println!("{said}");
+    } else if let Some(output) = output.filter(|_| !show.events) {
+        writeln!(Clean(&mut io::stdout().lock()), "{}", plain_text(&output))?;
     }
+    Ok(exit::COMPLETED)
 }
 
 type Given = Result<Going, Vec<OpenPause>>;
@@ -169,7 +208,7 @@ fn answered(
     results: Option<Value>,
     mut going: Going,
 ) -> Result<Given> {
-    let open = handle.open_pauses(run).map_err(of_store)?;
+    let open = handle.open_pauses(run, going.program.as_ref()).map_err(|error| told(error.into()))?;
     let needs = |pause: &&OpenPause| match pause.reason {
         PauseReason::Approval => !args.yes,
         PauseReason::Input | PauseReason::UncertainEffect => true,
@@ -221,7 +260,8 @@ fn states(open: &[OpenPause]) -> String {
 /// Nothing was started: somebody has to answer first (B15).
 fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     if show.json {
-        println!("{}", json!({"run_id": run, "status": "paused", "pauses": open}));
+        let told = json!({"run_id": run, "status": "paused", "pauses": open});
+        data::line(&told, &mut std::io::stdout().lock())?;
         return Ok(exit::PAUSED);
     }
     tell(format_args!(

@@ -21,6 +21,7 @@ use crate::domain::snapshot::{Skipped, Worktree};
 use crate::engine::spec::RunSpec;
 use crate::ports::snapshot::SnapshotError;
 use crate::ports::worktree::{MergeError, WorktreePort};
+use crate::runtime::handle::Handle;
 
 /// Runs a spec in a new worktree. Without one nothing is started.
 pub(super) fn run(
@@ -59,13 +60,24 @@ pub(super) fn missing(trees: &GitWorktrees, tree: &Worktree) -> Result<Vec<Strin
 }
 
 pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Result<u8> {
-    let (summary, tree, trees) = isolated(world, id)?;
-    let changes = trees.changes(&tree).map_err(of_snapshot)?;
+    let Isolated { summary, tree, trees, handle } = isolated(world, id)?;
+    if summary.progress.status == RunStatus::Running {
+        bail!("run {} is still running: what it has so far is no result\nhint: stop it first", summary.id);
+    }
+    let changes = trees.unmerged(&tree).map_err(of_snapshot)?;
+    let Some(changes) = changes else {
+        bail!("worktree and branch {} of run {} are gone", name(&tree.branch), summary.id);
+    };
     if changes.is_empty() {
-        tell("nothing to do: the run changed no file");
+        tell("nothing to do: the project has everything that the run changed");
         return Ok(exit::COMPLETED);
     }
-    tell(format_args!("run {} changed, seen from its start:\n{}", summary.id, snapshots::files(&changes)));
+    tell(format_args!(
+        "to bring what run {} changed into {}:\n{}",
+        summary.id,
+        name(&summary.project),
+        snapshots::incoming(&changes)
+    ));
     if dry_run {
         return Ok(exit::COMPLETED);
     }
@@ -73,6 +85,7 @@ pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Re
         tell("nothing was changed");
         return Ok(exit::CANCELLED);
     }
+    let _held = handle.hold_files(&summary.id, &summary.workflow).map_err(of_store)?;
     match trees.merge(&tree) {
         Ok(merged) => {
             let undo = merged
@@ -89,10 +102,41 @@ pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Re
     }
 }
 
-pub(super) fn discard(world: &World, id: &str, force: bool) -> Result<u8> {
-    let (summary, tree, trees) = isolated(world, id)?;
+/// Says first what would be lost; at a terminal it asks, elsewhere `--yes` is needed.
+pub(super) fn discard(world: &World, id: &str, (force, yes): (bool, bool)) -> Result<u8> {
+    let Isolated { summary, tree, trees, .. } = isolated(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running\nhint: stop it first", summary.id);
+    }
+    let lost = match trees.unmerged(&tree) {
+        Ok(None) => {
+            trees.discard(&tree, force).map_err(of_snapshot)?;
+            tell(format_args!("worktree and branch {} are gone already", name(&tree.branch)));
+            return Ok(exit::COMPLETED);
+        }
+        Ok(Some(files)) if files.is_empty() => None,
+        Ok(Some(files)) => Some(format!(
+            "changes of run {} that are not in the project, and would be lost:\n{}",
+            summary.id,
+            snapshots::incoming(&files)
+        )),
+        Err(error) => Some(format!("what would be lost cannot be told: {}", name(&error.message))),
+    };
+    let status = summary.progress.status;
+    let goes_on = matches!(status, RunStatus::Paused | RunStatus::Interrupted | RunStatus::Failed);
+    if !force && (lost.is_some() || goes_on) {
+        lost.iter().for_each(tell);
+        if goes_on {
+            tell(format_args!(
+                "run {} is {}: without its worktree it cannot go on afterwards",
+                summary.id,
+                status.as_str()
+            ));
+        }
+        if !yes && !confirmed(&format!("throw away worktree and branch {}?", name(&tree.branch)))? {
+            tell("nothing was changed");
+            return Ok(exit::CANCELLED);
+        }
     }
     trees.discard(&tree, force).map_err(of_snapshot)?;
     tell(format_args!("worktree and branch {} are gone", name(&tree.branch)));
@@ -110,12 +154,47 @@ pub(super) fn confirmed(question: &str) -> Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn isolated(world: &World, id: &str) -> Result<(RunSummary, Worktree, GitWorktrees)> {
+/// A run with its worktree, and what is needed of its project.
+struct Isolated {
+    summary: RunSummary,
+    tree: Worktree,
+    trees: GitWorktrees,
+    /// Of the project, not of the directory in which this was started.
+    handle: Handle,
+}
+
+fn isolated(world: &World, id: &str) -> Result<Isolated> {
     let summary = reader(world)?.handle.summary(id).map_err(of_store)?;
     let Some(tree) = summary.worktree.clone() else {
         bail!("run {} has no worktree: it worked in {}", summary.id, name(&summary.project));
     };
+    if !tree.is_known() {
+        return Err(gone(&summary, &tree));
+    }
     let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let trees = wiring::worktrees(Path::new(&summary.project), &world.dirs.data, &catalog);
-    Ok((summary, tree, trees))
+    let (project, data) = (Path::new(&summary.project), &world.dirs.data);
+    let trees = wiring::worktrees(project, data, &catalog);
+    let handle = wiring::wire(project, data, &catalog, None).handle;
+    Ok(Isolated { summary, tree, trees, handle })
+}
+
+/// Why a run cannot work where it did.
+pub(super) fn gone(run: &RunSummary, tree: &Worktree) -> anyhow::Error {
+    let (message, hint) = why_gone(run, tree);
+    anyhow!("{message}\nhint: {hint}")
+}
+
+/// The same as a message and a hint.
+pub(super) fn why_gone(run: &RunSummary, tree: &Worktree) -> (String, String) {
+    let id = &run.id;
+    let fork = format!("synthdev runs fork {id} --at STEP makes a run of it that works in the project");
+    if tree.is_known() {
+        let message = format!("the worktree of run {id} is gone: {}", name(&tree.path));
+        return (message, format!("its branch {} may still be there; {fork}", name(&tree.branch)));
+    }
+    let message = format!(
+        "where run {id} worked was lost when the history was salvaged: it may have been a worktree of its own, so it \
+         does not touch the project's files"
+    );
+    (message, fork)
 }

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::runs::load;
 use super::world::World;
-use crate::cli::exit;
 use crate::cli::words::{Clean, name, one_line};
+use crate::cli::{data, exit};
 use crate::config::render::compact;
 use crate::config::roles::tools_for;
 use crate::config::settings::show_text;
@@ -26,7 +26,7 @@ pub(super) fn workflows(world: &World, as_json: bool) -> Result<u8> {
                        "layer": entry.layer, "place": entry.place})
             })
             .collect();
-        writeln!(stdout, "{}", serde_json::to_string_pretty(&rows)?)?;
+        data::pretty(&rows, &mut stdout)?;
         return Ok(exit::COMPLETED);
     }
     let mut out = Clean(&mut stdout);
@@ -56,7 +56,7 @@ pub(super) fn roles(world: &World, as_json: bool) -> Result<u8> {
     let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog.roles().iter().collect();
-        writeln!(stdout, "{}", serde_json::to_string_pretty(&rows)?)?;
+        data::pretty(&rows, &mut stdout)?;
         return Ok(exit::COMPLETED);
     }
     let mut out = Clean(&mut stdout);
@@ -88,7 +88,7 @@ pub(super) fn tools(world: &World, as_json: bool) -> Result<u8> {
             .iter()
             .map(|tool| json!({"tool": tool, "approval": policy.of(&tool.name, tool.risk)}))
             .collect();
-        writeln!(stdout, "{}", serde_json::to_string_pretty(&rows)?)?;
+        data::pretty(&rows, &mut stdout)?;
         return Ok(exit::COMPLETED);
     }
     let mut out = Clean(&mut stdout);

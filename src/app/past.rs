@@ -11,9 +11,10 @@ use super::world::World;
 use super::{archive, going, isolation, salvage, travel};
 use crate::cli::args::{RunsCommand, SnapshotCommand};
 use crate::cli::words::{Clean, name, tell};
-use crate::cli::{exit, past, snapshots};
+use crate::cli::{data, exit, past, snapshots};
+use crate::domain::ids::RunId;
 use crate::domain::snapshot::SnapshotRequest;
-use crate::ports::snapshot::SnapshotPort;
+use crate::runtime::handle::Handle;
 
 pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
     match command {
@@ -36,7 +37,7 @@ pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
         RunsCommand::Cancel { run } => travel::cancel(world, &run),
         RunsCommand::Retry(args) => going::retry(world, &args),
         RunsCommand::Merge { run, dry_run, yes } => isolation::merge(world, &run, (dry_run, yes)),
-        RunsCommand::Discard { run, force } => isolation::discard(world, &run, force),
+        RunsCommand::Discard { run, force, yes } => isolation::discard(world, &run, (force, yes)),
         RunsCommand::Export { run, to, format } => archive::export(world, &run, to.as_deref(), format),
         RunsCommand::Import { file } => archive::import(world, &file),
         RunsCommand::Gc { older_than, keep, yes, json } => archive::gc(world, (older_than, keep), yes, json),
@@ -57,8 +58,7 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
     let store = &wired.handle.ports().snapshots;
     let text = match command {
         SnapshotCommand::List { json: true } => {
-            let list = serde_json::to_string_pretty(&store.list().map_err(of_snapshot)?)?;
-            writeln!(std::io::stdout().lock(), "{list}")?;
+            data::pretty(&store.list().map_err(of_snapshot)?, &mut std::io::stdout().lock())?;
             return Ok(exit::COMPLETED);
         }
         SnapshotCommand::Create { label } => {
@@ -83,7 +83,7 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
             }
             diff
         }
-        SnapshotCommand::Restore { id, yes } => return restore(&**store, &id, yes),
+        SnapshotCommand::Restore { id, yes } => return restore(&wired.handle, &id, yes),
         SnapshotCommand::Delete { id } => {
             let info = store.find(&id).map_err(of_snapshot)?;
             store.delete(&info.id).map_err(of_snapshot)?;
@@ -95,7 +95,8 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
 }
 
 /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed (SNAP-4).
-pub(super) fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u8> {
+fn restore(handle: &Handle, id: &str, yes: bool) -> Result<u8> {
+    let store = &handle.ports().snapshots;
     let info = store.find(id).map_err(of_snapshot)?;
     let changes = store.changes(&info.id, None).map_err(of_snapshot)?;
     if changes.is_empty() {
@@ -120,8 +121,10 @@ pub(super) fn restore(store: &dyn SnapshotPort, id: &str, yes: bool) -> Result<u
             return Ok(exit::CANCELLED);
         }
     }
+    let run = info.run.clone().unwrap_or_else(|| RunId::from(""));
+    let _held = handle.hold_files(&run, "").map_err(of_store)?;
     let done = store.restore(&info.id).map_err(of_snapshot)?;
-    say(&snapshots::restored(&done))?;
+    say(&if yes { snapshots::restored(&done) } else { snapshots::restored_as_shown(&done) })?;
     Ok(exit::COMPLETED)
 }
 

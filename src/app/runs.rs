@@ -13,7 +13,6 @@ use super::world::World;
 use crate::adapters::disk;
 use crate::adapters::providers::scripted::{Problem, ScriptedModel};
 use crate::cli::args::RunArgs;
-use crate::cli::exit;
 use crate::cli::headless::{self, FinalReport, Show};
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
@@ -34,16 +33,11 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
     let (catalog, _) = load(world, overrides, file.clone())?;
-    if findings::tell_setting_errors(&catalog) {
-        return Ok(exit::USAGE);
-    }
+    findings::sound(&catalog)?;
     let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
     let program = match catalog.check(&name) {
         Ok((program, _)) => program,
-        Err(found) => {
-            findings::tell(&catalog, &found);
-            return Ok(exit::USAGE);
-        }
+        Err(found) => return Err(findings::refused(&catalog, &found)),
     };
     let values = match inputs_of(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())? {
         Ok(values) => values,

@@ -1,7 +1,7 @@
 //! `runs salvage`: a damaged history becomes a new one with all that can be read.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde_json::json;
@@ -11,8 +11,8 @@ use super::wiring;
 use super::world::World;
 use crate::adapters::sqlite::salvage;
 use crate::adapters::system::SystemClock;
-use crate::cli::exit;
 use crate::cli::words::{Clean, name};
+use crate::cli::{data, exit};
 use crate::ports::clock::Clock;
 
 /// Lines of what was lost that people are shown; JSON has all.
@@ -20,13 +20,15 @@ const SHOWN: usize = 20;
 
 pub(super) fn salvage(world: &World, replace: bool, json: bool) -> Result<u8> {
     let history = wiring::history(&world.dirs.data);
-    let stamp = stamp();
-    let fresh = history.with_file_name(format!("runs-salvaged-{stamp}.sqlite"));
+    if replace && let Some(away) = salvage::finish(&history).map_err(of_store)? {
+        return finished(&history, &away, json);
+    }
+    let (fresh, kept) = free_names(&history);
     let saved = salvage::salvage(&history, &fresh).map_err(of_store)?;
     let whole = saved.lost.is_empty() && !replace;
+    let code = if saved.lost.is_empty() { exit::COMPLETED } else { exit::FAILED };
     let mut away = None;
     if replace {
-        let kept = history.with_file_name(format!("runs.sqlite.damaged-{stamp}"));
         salvage::replace(&history, &fresh, &kept).map_err(of_store)?;
         away = Some(kept);
     }
@@ -36,8 +38,8 @@ pub(super) fn salvage(world: &World, replace: bool, json: bool) -> Result<u8> {
         let told = json!({
             "runs": saved.runs, "rows": saved.rows, "lost": saved.lost, "file": file, "damaged": away,
         });
-        writeln!(out, "{told:#}")?;
-        return Ok(exit::COMPLETED);
+        data::pretty(&told, &mut out)?;
+        return Ok(code);
     }
     let mut out = Clean(&mut out);
     let file = shown(if away.is_some() { &history } else { &fresh });
@@ -59,7 +61,33 @@ pub(super) fn salvage(world: &World, replace: bool, json: bool) -> Result<u8> {
     if !replace {
         writeln!(out, "to use what was saved: synthdev runs salvage --replace")?;
     }
+    Ok(code)
+}
+
+/// What was cut off before had told already what was lost.
+fn finished(history: &Path, away: &Path, json: bool) -> Result<u8> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        data::pretty(&json!({"finished": true, "file": history, "damaged": away}), &mut out)?;
+        return Ok(exit::COMPLETED);
+    }
+    let mut out = Clean(&mut out);
+    writeln!(out, "the replacement that was cut off is finished: {} is what was salvaged", shown(history))?;
+    writeln!(out, "the damaged history is kept as {}", shown(away))?;
     Ok(exit::COMPLETED)
+}
+
+/// For the new history and for the damaged one; two calls in one second get two.
+fn free_names(history: &Path) -> (PathBuf, PathBuf) {
+    let stamp = stamp();
+    let named = |count: usize| {
+        let number = if count == 1 { String::new() } else { format!("-{count}") };
+        let fresh = history.with_file_name(format!("runs-salvaged-{stamp}{number}.sqlite"));
+        (fresh, history.with_file_name(format!("runs.sqlite.damaged-{stamp}{number}")))
+    };
+    let taken = |path: &Path| std::fs::symlink_metadata(path).is_ok();
+    let mut counted = (1..).map(named).skip_while(|(fresh, kept)| taken(fresh) || taken(kept));
+    counted.next().unwrap_or_else(|| named(1))
 }
 
 /// UTC, so that names sort.

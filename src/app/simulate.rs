@@ -12,7 +12,6 @@ use super::world::World;
 use crate::adapters::disk;
 use crate::adapters::javascript::Host;
 use crate::cli::args::SimulateArgs;
-use crate::cli::exit;
 use crate::cli::simulate::report::simulated;
 use crate::cli::words::tell_painted;
 use crate::config::catalog::Catalog;
@@ -30,12 +29,10 @@ pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
     let is_file = workflow.extension().is_some_and(|ending| ending == "json");
     let file = is_file.then(|| read_workflow(workflow)).transpose()?;
     let (catalog, _) = load(world, world.scripted("simulate"), file.clone())?;
-    if findings::tell_setting_errors(&catalog) {
-        return Ok(exit::USAGE);
-    }
+    findings::sound(&catalog)?;
     let scenario = match only_test(&script)? {
         Ok(scenario) => scenario,
-        Err(found) => return Ok(unusable(&catalog, std::slice::from_ref(&script), &found)),
+        Err(found) => return Err(unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
     let name = match &file {
         None => args.workflow.clone(),
@@ -46,12 +43,12 @@ pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
     };
     let program = match catalog.check(&name) {
         Ok((program, _)) => program,
-        Err(found) => return Ok(unusable(&catalog, &[], &found)),
+        Err(found) => return Err(findings::refused(&catalog, &found)),
     };
     let inputs = inputs(&program, &args)?;
     let scene = match Scene::new(&catalog, &script, &scenario, &program, inputs) {
         Ok(scene) => scene,
-        Err(found) => return Ok(unusable(&catalog, std::slice::from_ref(&script), &found)),
+        Err(found) => return Err(unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
     let judged = runtime()?.block_on(scene.play(&Host::default()));
     Ok(simulated(&judged, args.json, &mut stdout().lock())?)
@@ -65,11 +62,11 @@ fn tested_workflow(file: &SourceFile, scenario: &Scenario) -> Option<String> {
     (!names.is_empty()).then(|| names.swap_remove(wanted.unwrap_or(0)))
 }
 
-/// Findings on stderr; the exit code of a file that cannot be used. `files`: those that the catalogue does not know.
-pub(super) fn unusable(catalog: &Catalog, files: &[SourceFile], found: &[Diagnostic]) -> u8 {
+/// Findings on stderr, and as the error of a file that cannot be used. `files`: those that the catalogue does not know.
+pub(super) fn unusable(catalog: &Catalog, files: &[SourceFile], found: &[Diagnostic]) -> anyhow::Error {
     let paint = if std::io::stderr().is_terminal() { Paint::Ansi } else { Paint::Plain };
     tell_painted(&render(found, &text_of(catalog, files), paint));
-    exit::USAGE
+    findings::told(found)
 }
 
 /// A file's text by its name, of these files or the catalogue's.

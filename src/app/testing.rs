@@ -17,7 +17,6 @@ use super::world::World;
 use super::{trust, wiring};
 use crate::adapters::disk;
 use crate::adapters::javascript::Host;
-use crate::cli::exit;
 use crate::cli::simulate::report::{Judged, TestResult, Tested, tested};
 use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
@@ -62,9 +61,7 @@ pub(super) fn test(world: &World, targets: &[String], json: bool, jobs: usize) -
     tell_of(&gathered);
     gathered.sources.workflows.extend(wanted.workflows);
     let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
-    if findings::tell_setting_errors(&catalog) {
-        return Ok(exit::USAGE);
-    }
+    findings::sound(&catalog)?;
     let mut files = wanted.tests;
     if targets.is_empty() || !wanted.names.is_empty() {
         files.extend(gathered.tests);
@@ -72,7 +69,7 @@ pub(super) fn test(world: &World, targets: &[String], json: bool, jobs: usize) -
     let plan = plan(&catalog, &files, &wanted.names);
     unknown_names(&catalog, &wanted.names, &plan)?;
     if !plan.found.is_empty() {
-        unusable(&catalog, &files, &plan.found);
+        drop(unusable(&catalog, &files, &plan.found));
     }
     let jobs = if jobs == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { jobs };
     let tests = play(plan.entries, jobs.min(MOST_JOBS))?;

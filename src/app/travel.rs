@@ -12,12 +12,13 @@ use anyhow::{Result, bail};
 
 use self::files::{Files, elsewhere};
 use super::findings;
+use super::isolation;
 use super::reading::{of_store, reader};
 use super::runs::{load, read_workflow};
 use super::world::World;
 use crate::cli::travel::Forked;
-use crate::cli::words::{Clean, name};
-use crate::cli::{exit, travel};
+use crate::cli::words::{Clean, name, tell};
+use crate::cli::{data, exit, travel};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::why::lines;
@@ -44,17 +45,18 @@ pub(super) fn steps(world: &World, run: &str, json: bool) -> Result<u8> {
 pub(super) fn fork(world: &World, fork: &Fork) -> Result<u8> {
     let set = set::parsed(&fork.set)?;
     let (handle, run) = find(world, &fork.run)?;
-    let place = handle.step(&run.id, fork.at).map_err(of_store)?;
-    let known = handle.data_before(&run.id, fork.at).map_err(of_store)?;
+    let (place, note) = files::place(&handle, &run.id, fork.at, fork.restore_files)?;
+    let known = handle.data_before(&run.id, place.step).map_err(of_store)?;
     let mut notes = set::unknown(&set, &known);
+    notes.extend(note);
     let program = match &fork.definition {
         None => None,
-        Some(file) => match definition(world, &handle, &run, file)? {
-            Some(program) => Some(program),
-            None => return Ok(exit::USAGE),
-        },
+        Some(file) => Some(definition(world, &handle, &run, file)?),
     };
     if let (true, Some(tree)) = (fork.restore_files, &run.worktree) {
+        if !tree.is_known() {
+            return Err(isolation::gone(&run, tree));
+        }
         bail!(
             "run {} worked in a worktree of its own ({}), its fork works in the project: the files of one are not \
              those of the other\nhint: fork without --restore-files",
@@ -65,6 +67,7 @@ pub(super) fn fork(world: &World, fork: &Fork) -> Result<u8> {
     let files = if fork.restore_files {
         let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
         let files = Files::of_step(world, &run, &place, &command, "fork without --restore-files")?;
+        notes.iter().for_each(|note| tell(format_args!("note: {note}")));
         if !files.agreed(fork.yes, "not forked")? {
             return Ok(exit::CANCELLED);
         }
@@ -74,12 +77,11 @@ pub(super) fn fork(world: &World, fork: &Fork) -> Result<u8> {
         None
     };
     let changes = Changes { set, program, files: files.as_ref().map(|files| files.snapshot.clone()) };
-    let mut restored = None;
-    let done = handle.fork(&run.id, fork.at, changes, || files::restore(files.as_ref(), &mut restored));
-    if let (Some(restored), false) = (&restored, fork.json && done.is_ok()) {
+    let snapshots = files.as_ref().map_or(&handle.ports().snapshots, |files| &files.store);
+    let (new, restored) = handle.fork(&run.id, place.step, changes, &**snapshots).map_err(of_store)?;
+    if let (Some(restored), false) = (&restored, fork.json) {
         files::tell(restored);
     }
-    let new = done.map_err(of_store)?;
     let forked = Forked {
         run: &new,
         of: &run.id,
@@ -94,7 +96,7 @@ pub(super) fn fork(world: &World, fork: &Fork) -> Result<u8> {
 
 pub(super) fn rewind(world: &World, run: &str, to: u32, (keep_files, yes): (bool, bool)) -> Result<u8> {
     let (handle, run) = find(world, run)?;
-    let place = handle.step(&run.id, to).map_err(of_store)?;
+    let (place, note) = files::place(&handle, &run.id, to, !keep_files)?;
     if run.progress.status == RunStatus::Running {
         bail!(
             "run {} is running: it cannot go back meanwhile\nhint: stop it first, or fork it: synthdev runs fork {} --at {to}",
@@ -114,24 +116,24 @@ pub(super) fn rewind(world: &World, run: &str, to: u32, (keep_files, yes): (bool
             "add --keep-files to leave the files as they are",
         )?)
     };
+    if let Some(note) = note {
+        tell(format_args!("note: {note}"));
+    }
     let agreed = match &files {
         Some(files) => files.agreed(yes, "not rewound")?,
         None => files::confirmed(
             yes,
             "not rewound",
-            &format!("go back before step {to} ({})?", name(&place.state)),
+            &format!("go back before step {} ({})?", place.step, name(&place.state)),
         )?,
     };
     if !agreed {
         return Ok(exit::CANCELLED);
     }
     let changes = Changes { files: files.as_ref().map(|files| files.snapshot.clone()), ..Changes::default() };
-    let mut restored = None;
-    let done = handle.rewind(&run.id, to, changes, || files::restore(files.as_ref(), &mut restored));
-    if let Some(restored) = &restored {
-        files::tell(restored);
-    }
-    done.map_err(of_store)?;
+    let snapshots = files.as_ref().map_or(&handle.ports().snapshots, |files| &files.store);
+    let restored = handle.rewind(&run.id, place.step, changes, &**snapshots).map_err(of_store)?;
+    restored.iter().for_each(files::tell);
     travel::rewound(&run.id, &place, elsewhere(world, &run), &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
@@ -145,6 +147,9 @@ pub(super) fn undo(world: &World, run: &str, yes: bool) -> Result<u8> {
         );
     }
     if let Some(worktree) = &run.worktree {
+        if !worktree.is_known() {
+            return Err(isolation::gone(&run, worktree));
+        }
         bail!(
             "run {} worked in a worktree of its own ({}): the project's files are untouched by it\n\
              hint: throw its files away with: synthdev runs discard {}",
@@ -161,10 +166,7 @@ pub(super) fn undo(world: &World, run: &str, yes: bool) -> Result<u8> {
     if !files.agreed(yes, "not undone")? {
         return Ok(exit::CANCELLED);
     }
-    let _held = handle.hold_files(&run.id, &run.workflow).map_err(of_store)?;
-    let mut restored = None;
-    files::restore(Some(&files), &mut restored).map_err(of_store)?;
-    restored.iter().for_each(files::tell);
+    files::tell(&handle.undo(&run.id, &files.snapshot, &*files.store).map_err(of_store)?);
     say(&format!("the files are as before run {}; what it said and did stays in the history", run.id))?;
     Ok(exit::COMPLETED)
 }
@@ -187,7 +189,7 @@ pub(super) fn why(world: &World, run: &str, step: u32, json: bool) -> Result<u8>
     let (handle, run) = find(world, run)?;
     let why = handle.why(&run.id, step).map_err(of_store)?;
     if json {
-        writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&why)?)?;
+        data::pretty(&why, &mut std::io::stdout().lock())?;
     } else {
         say(&lines(&why).join("\n"))?;
     }
@@ -198,16 +200,11 @@ fn find(world: &World, run: &str) -> Result<(Handle, RunSummary)> {
     let handle = reader(world)?.handle;
     let run = handle.summary(run).map_err(of_store)?;
     // an isolated run has files of its own: nobody else works there
-    Ok(if run.worktree.is_some() { (handle.sharing(), run) } else { (handle, run) })
+    Ok(if run.worktree.is_some() { (handle.apart(), run) } else { (handle, run) })
 }
 
-/// The workflow of the run as it is in a file, checked; `None` if it has errors, which were told.
-fn definition(
-    world: &World,
-    handle: &Handle,
-    run: &RunSummary,
-    file: &std::path::Path,
-) -> Result<Option<Program>> {
+/// The workflow of the run as it is in a file, checked.
+fn definition(world: &World, handle: &Handle, run: &RunSummary, file: &std::path::Path) -> Result<Program> {
     let record = handle.run(run.id.as_str()).map_err(of_store)?;
     let agents = record.program.workflows.iter().flat_map(|workflow| &workflow.agents);
     // a run on scripted replies needs no model, and neither does its fork
@@ -215,9 +212,7 @@ fn definition(
     let overrides = if scripted { world.scripted("the run") } else { world.overrides.clone() };
     let file = read_workflow(file)?;
     let (catalog, _) = load(world, overrides, Some(file.clone()))?;
-    if findings::tell_setting_errors(&catalog) {
-        return Ok(None);
-    }
+    findings::sound(&catalog)?;
     let (heads, found) = crate::config::workflow_file::index(&file);
     let Some(first) = heads.first() else {
         findings::tell(&catalog, &found);
@@ -227,12 +222,9 @@ fn definition(
     match catalog.check(&same.name) {
         Ok((program, warnings)) => {
             findings::tell(&catalog, &warnings);
-            Ok(Some(program))
+            Ok(program)
         }
-        Err(found) => {
-            findings::tell(&catalog, &found);
-            Ok(None)
-        }
+        Err(found) => Err(findings::refused(&catalog, &found)),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::args::GraphFormat;
+use super::data;
 use super::words::{Clean, cost, name};
 use crate::config::graph::terminal::{Line, Tone, draw};
 use crate::config::graph::{Graph, dot, mermaid};
@@ -58,8 +59,7 @@ pub fn show(
         GraphFormat::Dot => write!(Clean(out), "{}", dot::draw(graphs)),
         GraphFormat::Json => {
             let list: Vec<&Graph> = graphs.iter().map(|(_, graph)| graph).collect();
-            serde_json::to_writer_pretty(&mut *out, &list)?;
-            writeln!(out)
+            data::pretty(&list, out)
         }
         GraphFormat::Terminal => {
             if let Some(run) = run {

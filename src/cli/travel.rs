@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+use super::data;
 use super::words::{Clean, name, time};
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunStatus, RunSummary};
@@ -33,8 +34,7 @@ pub struct Forked<'a> {
 pub fn steps(run: &RunSummary, steps: &[StepPlace], json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
         let rows: Vec<Value> = steps.iter().map(|step| row(run, steps, step)).collect();
-        serde_json::to_writer_pretty(&mut *out, &rows)?;
-        return writeln!(out);
+        return data::pretty(&rows, out);
     }
     let out = &mut Clean(out);
     if steps.is_empty() {
@@ -109,8 +109,7 @@ pub fn forked(fork: &Forked<'_>, json: bool, out: &mut dyn Write) -> io::Result<
             "restored": restored,
             "notes": notes,
         });
-        serde_json::to_writer_pretty(&mut *out, &told)?;
-        return writeln!(out);
+        return data::pretty(&told, out);
     }
     let out = &mut Clean(out);
     writeln!(

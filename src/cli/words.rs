@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use crate::domain::cost::Usage;
 use crate::domain::ids::Timestamp;
+use crate::domain::journal::{OpenPause, PauseReason};
 use crate::domain::printable;
 
 /// Text for people on its way to stdout: every human form of an answer is written through this, so that no name,
@@ -30,6 +31,11 @@ impl Write for Clean<'_> {
 /// A line for people on stderr. Nobody's data: a closed stderr neither stops nor breaks a run.
 pub fn tell(text: impl Display) {
     tell_painted(&safe(&text.to_string()));
+}
+
+/// One JSON object in one line on stdout. Nobody reads it any more: that is no error.
+pub fn print_json(value: &serde_json::Value) {
+    let _ = writeln!(io::stdout().lock(), "{value}");
 }
 
 /// As `tell`, for a text with colours of our own: whoever painted it has shown what is foreign in it with `safe`.
@@ -63,6 +69,24 @@ pub fn one_line(text: &str, most: usize) -> String {
     format!("{short}…")
 }
 
+/// What a pause waits for, behind `waits`: `for approval`, `for a text`, `to go on`.
+pub fn wish(pause: &OpenPause) -> String {
+    match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Approval, _) => "for approval".to_owned(),
+        (PauseReason::Input, Some("approval")) => "for approval".to_owned(),
+        (PauseReason::Input, Some(kind @ ("text" | "number" | "boolean" | "choice"))) => {
+            format!("for a {kind}")
+        }
+        (PauseReason::Input, _) => "for an answer".to_owned(),
+        (PauseReason::Error, _) => "to be tried again".to_owned(),
+        (PauseReason::Limit, _) => "for more of a limit".to_owned(),
+        (PauseReason::Budget, _) => "for more of a budget".to_owned(),
+        (PauseReason::User, _) => "to go on".to_owned(),
+        (PauseReason::UncertainEffect, _) => "to know whether a tool took effect".to_owned(),
+        (PauseReason::Delegate, _) => "for somebody else".to_owned(),
+    }
+}
+
 pub fn cost(cost_usd: Option<f64>) -> String {
     cost_usd.map_or_else(|| "unknown (no price for the model)".to_owned(), |usd| format!("${usd:.4}"))
 }
@@ -73,8 +97,7 @@ pub fn tokens(usage: &Usage) -> String {
 
 /// UTC, to the second.
 pub fn time(at: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.0)
-        .map_or_else(|_| at.0.to_string(), |time| time.strftime("%Y-%m-%d %H:%M:%S").to_string())
+    at.utc()
 }
 
 #[cfg(test)]

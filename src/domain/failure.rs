@@ -53,6 +53,9 @@ pub const ERROR_NAMES: [&str; 27] = [
     "limit",
 ];
 
+/// Code of a run that another process goes on with: there is nothing to take up here.
+pub const TAKEN_OVER: &str = "taken_over";
+
 /// Whether a pattern of `retry` or `catch` covers an error name: `*` is all, `model.*` and `model` are everything
 /// that begins with `model.`.
 pub fn matches(pattern: &str, name: &str) -> bool {

@@ -218,3 +218,13 @@ pub struct RunSummary {
     #[serde(flatten)]
     pub progress: RunProgress,
 }
+
+/// What tidying up needs to know of a run, without its texts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunOutline {
+    pub id: RunId,
+    pub started: Timestamp,
+    pub status: RunStatus,
+    pub updated: Timestamp,
+    pub worktree: Option<Worktree>,
+}

@@ -55,6 +55,32 @@ pub fn name(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// JSON text in which everything that `reveal` would show is spelled as JSON spells it (`\u202e`): another text of the
+/// same value. Outside of strings JSON has none of it but newlines and tabs, which stay.
+pub fn spelled(json: &str) -> Cow<'_, str> {
+    if json.is_ascii() && !json.contains('\u{7f}') {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if c >= '\u{7f}' && steers(c) {
+            let _ = write!(out, "\\u{:04x}", c as u32);
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// No visible character, or one that changes how others read.
+fn steers(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{061c}'
+        // Overrides of the writing direction make text read differently from what it is.
+        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | 0x20..0x7f))
 }
@@ -97,10 +123,7 @@ fn push_visible(out: &mut String, c: char, rest: &str) {
         '\r' if rest.starts_with('\n') => {}
         '\0'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('␀')),
         '\u{7f}' => out.push('␡'),
-        '\u{80}'..='\u{9f}'
-        | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{061c}'
-        // Overrides of the writing direction make text read differently from what it is.
-        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => {
+        c if steers(c) => {
             let _ = write!(out, "‹U+{:04X}›", c as u32);
         }
         _ => out.push(c),

@@ -76,12 +76,23 @@ pub struct Restored {
 /// A linked git worktree in which one run works apart from the project's own files (SNAP-13).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Worktree {
-    /// Absolute path of the project inside the worktree: where the run works.
+    /// Absolute path of the project inside the worktree: where the run works. Empty if it was lost.
     pub path: String,
     /// Short name of its branch, such as `synthdev/6s1c9rk2m4tz`.
     pub branch: String,
     /// Name of the commit that holds the files it began with.
     pub base: String,
+}
+
+impl Worktree {
+    /// A run may have worked in a worktree, but where is not known any more: its history was damaged.
+    pub fn unknown() -> Self {
+        Self { path: String::new(), branch: String::new(), base: String::new() }
+    }
+
+    pub fn is_known(&self) -> bool {
+        !self.path.is_empty()
+    }
 }
 
 /// What a merge of a worktree into the project did.

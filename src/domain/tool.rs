@@ -100,6 +100,20 @@ pub struct ToolOutcome {
     pub data: Option<Value>,
 }
 
+impl ToolOutcome {
+    /// What it said, without the JSON line about the call that models read first.
+    pub fn body(&self) -> &str {
+        body_of(&self.content)
+    }
+}
+
+/// A tool's answer without the JSON line about the call; any other text as it is.
+pub fn body_of(content: &str) -> &str {
+    let (first, rest) = content.split_once('\n').unwrap_or((content, ""));
+    let about = first.starts_with("{\"") && first.ends_with('}') && first.contains("\"success\":");
+    if about { rest } else { content }
+}
+
 /// What a call is about to do to the one file that it changes: written down before it begins (§1.7 crash rule).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Foreseen {

@@ -156,6 +156,14 @@ pub struct Returned {
     /// The snapshot that was on its way when the step began, and was taken a little later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<SnapshotInfo>,
+    /// Models and tools that other branches had asked for by then, without an answer yet. What is known of them stays
+    /// known: one that had begun is not begun again unasked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<CallId>,
+    /// What those of them were answered that were answered before the run went back; given when it goes on. What these
+    /// answers had cost is among `spent`, or paid by the run that this one is a fork of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Input>,
 }
 
 /// A person's answer to a question of the run.

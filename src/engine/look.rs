@@ -93,7 +93,8 @@ impl Look {
     }
 
     fn take(&mut self, at: Timestamp, input: Input) {
-        let output = self.machine.handle(at, input);
-        self.events.extend(output.events.into_iter().map(|event| (at, event)));
+        let mut output = self.machine.handle(at, input);
+        self.events.extend(output.events.drain(..).map(|event| (at, event)));
+        self.machine.reuse(output);
     }
 }

@@ -180,6 +180,13 @@ impl Machine {
         std::mem::take(&mut self.out)
     }
 
+    /// Takes back an output that was read: its room is used again for the next one.
+    pub fn reuse(&mut self, mut output: Output) {
+        output.effects.clear();
+        output.events.clear();
+        self.out = output;
+    }
+
     fn dispatch(&mut self, input: Input) {
         match input {
             Input::Started { seed } => self.on_started(seed),

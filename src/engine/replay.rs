@@ -172,6 +172,12 @@ impl Tape {
         &self.events[from..]
     }
 
+    /// What is asked for and still waited for.
+    pub fn open(&self) -> impl Iterator<Item = &Effect> {
+        let open = self.asked.iter().filter(|(call, _)| self.machine.awaits(**call));
+        open.map(|(_, (effect, ..))| effect)
+    }
+
     pub fn end(mut self) -> Replayed {
         self.machine.spare(Arc::default());
         let Self { machine, events, asked, driven_ms, .. } = self;

@@ -1,11 +1,12 @@
-//! One run at a time changes the files of a project (ERR-12, SNAP-16); isolated runs need no lock.
+//! One run at a time changes the files of a project, unless others share them knowingly (ERR-12, SNAP-16); isolated
+//! runs need no lock.
 
 use crate::domain::lock::Holder;
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another run works in this project, in this process or another.
-    #[error("run {} of workflow `{}` (process {}) is working in this project", .0.run, .0.workflow, .0.pid)]
+    /// Somebody who does not fit works in this project, in this process or another.
+    #[error("{0}")]
     Held(Holder),
     /// The lock cannot be asked: what failed and where.
     #[error("{message}")]
@@ -31,10 +32,11 @@ impl std::fmt::Debug for Guard {
     }
 }
 
-/// Blocking, but never waits for the holder. One lock serves one project directory.
+/// Blocking, but never waits for a holder. One lock serves one project directory, and all that its git repository
+/// holds; directories inside of each other are one project.
 pub trait ProjectLock: Send + Sync {
-    /// Takes the lock and leaves word of who has it.
+    /// Takes the lock in the way that `holder.hold` says, and leaves word of who has it.
     /// # Errors
-    /// Another run has it; the data directory cannot be written; its file system has no locks.
+    /// Somebody who does not fit has it; the data directory cannot be written; its file system has no locks.
     fn try_lock(&self, holder: &Holder) -> Result<Guard, LockError>;
 }

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
-    Freed, Hit, Redeemed, Row, RowKind, RunHeader, RunProgress, RunQuery, RunSummary, SearchQuery, Space,
-    TokenRecord,
+    Freed, Hit, Redeemed, Row, RowKind, RunHeader, RunOutline, RunProgress, RunQuery, RunSummary,
+    SearchQuery, Space, TokenRecord,
 };
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -69,8 +69,24 @@ pub trait RunStore: Send + Sync {
     /// Another process has claimed the run, this one never did, or the store cannot be written.
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError>;
 
-    /// Whether this process still is the run's driver; asked after an append was refused.
+    /// The same, and the run's unused tokens are gone in the same transaction: what they were for no longer waits.
+    /// Used ones stay, so that a repeated answer is still answered (B7).
+    ///
+    /// # Errors
+    /// As `append`.
+    fn append_and_end_tokens(
+        &self,
+        run: &RunId,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+    ) -> Result<(), StoreError>;
+
+    /// Whether this process still is the run's driver; asked after an append was refused. A store that cannot be read
+    /// says yes.
     fn drives(&self, run: &RunId) -> bool;
+
+    /// This process drives the run no longer: it is interrupted where its record ends. As far as that can be written.
+    fn release(&self, run: &RunId);
 
     /// Makes everything appended so far survive a power cut, and the words of it findable.
     ///
@@ -83,6 +99,12 @@ pub trait RunStore: Send + Sync {
     /// # Errors
     /// The store cannot be read.
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError>;
+
+    /// Every run, newest first, as far as tidying up needs it: a long history has long inputs and outputs.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn outlines(&self) -> Result<Vec<RunOutline>, StoreError>;
 
     /// Accepts a unique prefix.
     ///
@@ -146,12 +168,6 @@ pub trait RunStore: Send + Sync {
         rows: &[Row],
         progress: Option<&RunProgress>,
     ) -> Result<Redeemed, StoreError>;
-
-    /// Forgets the run's unused tokens: it ended. Used ones stay, so that a repeated answer is still answered (B7).
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    fn revoke_tokens(&self, run: &RunId) -> Result<(), StoreError>;
 
     /// A whole run that was made elsewhere, in one transaction. Nobody drives it.
     ///

@@ -10,6 +10,9 @@ pub struct SnapshotError {
     pub hint: Option<String>,
 }
 
+/// Told the snapshot of the present that was just taken; `None`: the files are as they should be, none will change.
+pub type Begin<'a> = &'a mut dyn FnMut(Option<&SnapshotId>) -> Result<(), SnapshotError>;
+
 /// Blocking: callers use a blocking thread. One store serves one project directory.
 /// Every function: `SnapshotError` says what could not be read or written.
 pub trait SnapshotPort: Send + Sync {
@@ -40,9 +43,18 @@ pub trait SnapshotPort: Send + Sync {
 
     /// Snapshots the present, then makes the tree equal to the snapshot: modified and deleted files return,
     /// files created since are deleted; ignored files stay (SNAP-4).
+    /// `begin` is called once, when all was checked that can be, before the first file changes: what it writes down is
+    /// true if the process dies in the middle, and if it fails, so does this. Doing it again finishes it.
+    /// # Errors
+    /// See the trait, or `begin` failed. Nothing was changed if `begin` was not called, or failed.
+    fn bring_back(&self, id: &SnapshotId, begin: Begin<'_>) -> Result<Restored, SnapshotError>;
+
+    /// The same, with nothing to write down.
     /// # Errors
     /// See the trait; nothing was changed if the safety snapshot could not be taken.
-    fn restore(&self, id: &SnapshotId) -> Result<Restored, SnapshotError>;
+    fn restore(&self, id: &SnapshotId) -> Result<Restored, SnapshotError> {
+        self.bring_back(id, &mut |_| Ok(()))
+    }
 
     /// # Errors
     /// See the trait.

@@ -33,19 +33,27 @@ pub trait WorktreePort: Send + Sync {
     /// The worktree is gone or damaged; see the trait.
     fn changes(&self, worktree: &Worktree) -> Result<Vec<ChangedFile>, SnapshotError>;
 
+    /// What a merge would bring, and a discard would throw away: files that differ from those that were merged last,
+    /// from the start if nothing was, and that the project does not have like this. A merge that was undone does not
+    /// count. Without the worktree its branch is looked at; `None` if nothing is left of either.
+    /// # Errors
+    /// The worktree is damaged; see the trait.
+    fn unmerged(&self, worktree: &Worktree) -> Result<Option<Vec<ChangedFile>>, SnapshotError>;
+
     /// Unified diff from the start to now.
     /// # Errors
     /// As `changes`.
     fn diff(&self, worktree: &Worktree) -> Result<String, SnapshotError>;
 
-    /// Commits the worktree's files to its branch, then brings the run's changes into the project's files by a
-    /// three-way merge. The project is snapshotted first. The worktree and its branch stay.
+    /// Commits the worktree's files to its branch, then brings what the run changed since the last merge into the
+    /// project's files by a three-way merge. The project is snapshotted first. The worktree and its branch stay.
     /// # Errors
     /// Conflicts (nothing was changed), or as `changes`.
     fn merge(&self, worktree: &Worktree) -> Result<Merged, MergeError>;
 
     /// Removes the worktree with its files, its branch, its snapshots and what git knows of it. What is already gone is
-    /// no error. Without `force`, refuses if commits that were made on the branch are neither merged nor on another.
+    /// no error. Files that were not merged are gone, too: callers ask first (`unmerged`). Without `force`, refuses if
+    /// commits that others made on the branch are neither merged nor on another.
     /// # Errors
     /// Such commits; a locked worktree; a branch that is checked out elsewhere; see the trait.
     fn discard(&self, worktree: &Worktree, force: bool) -> Result<(), SnapshotError>;

@@ -191,6 +191,7 @@ struct Checked {
 fn checked(header: &RunHeader, mut rows: Vec<Row>, told: RunProgress) -> Result<Checked, BundleError> {
     for (at, row) in rows.iter_mut().enumerate() {
         if row.kind != RowKind::Input {
+            row.words = words::of_row(row);
             continue;
         }
         let input: Input = serde_json::from_str(&row.body)

@@ -1,19 +1,20 @@
 //! Drives one run: takes inputs in order, journals each before anything follows from it, performs effects.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::task::AbortHandle;
 
 use super::command::Command;
-use super::journal::Journal;
+use super::journal::{Journal, Recorded, needs_intent};
 use super::mail::{Mail, Partial};
 use super::perform::Performer;
 use super::redact::Redactor;
 use super::shared::Shared;
+use super::tasks::Tasks;
+use super::withheld::Withheld;
+use crate::domain::failure::{Failure, TAKEN_OVER};
 use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::RunProgress;
+use crate::domain::journal::{RunProgress, RunStatus};
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
@@ -28,7 +29,13 @@ pub(super) struct Driver {
     pub(super) journal: Journal,
     pub(super) inbox: UnboundedReceiver<Mail>,
     pub(super) outbox: UnboundedSender<Mail>,
-    pub(super) journal_broken: bool,
+    pub(super) withheld: Withheld,
+    /// Why the store cannot be written.
+    pub(super) trouble: Option<StoreError>,
+    /// Another process has claimed the run.
+    pub(super) lost: bool,
+    /// The end of the run, which is told when it is recorded.
+    pub(super) untold: Option<(Timestamp, Vec<RunEvent>)>,
     /// What lists know of the run, for the case that a bug ends it.
     pub(super) last: Arc<Mutex<Option<RunProgress>>>,
     /// Nobody else changes the project's files meanwhile.
@@ -44,49 +51,94 @@ pub(super) struct Opening {
     pub(super) again: Vec<(Effect, u32)>,
 }
 
+/// Why a driver lets go of its run.
+enum Ending {
+    Over,
+    /// Its status stays as it is: whoever looks finds it interrupted, and can take it up again.
+    Left,
+    Bug,
+    /// Another process has claimed it: two drivers would do everything twice.
+    TakenOver,
+    /// The store cannot be written, and nothing can go on without it.
+    Unrecorded,
+}
+
 impl Driver {
     /// Runs until the machine is over, or the run is left as it is; `false` if a bug ended it.
     pub(super) async fn run(mut self, opening: Opening) -> bool {
         let partial: Partial = Arc::default();
-        let performer = Performer {
+        let mut tasks = Tasks::new(Performer {
             run: self.run.clone(),
             shared: Arc::clone(&self.shared),
             outbox: self.outbox.clone(),
             partial: Arc::clone(&partial),
             interactive: self.machine.is_present(),
-        };
-        let mut tasks = Tasks { performer, running: HashMap::new() };
+        });
         let Opening { output, at, again } = opening;
         self.tell(at, output.events);
-        output.effects.into_iter().for_each(|effect| tasks.begin(effect));
+        self.begin(output.effects, &mut tasks);
         let again: Vec<(Effect, u32)> = again
             .into_iter()
             .filter(|(effect, _)| effect.call().is_some_and(|call| self.machine.awaits(call)))
             .collect();
         let recorded = self.journal.again(at, again.iter().map(|(effect, attempt)| (effect, *attempt)));
-        self.note_broken(recorded);
-        again.into_iter().for_each(|(effect, _)| tasks.begin(effect));
-        while !self.machine.is_over() {
-            let Some(mail) = self.inbox.recv().await else { break };
-            let input = match mail {
-                // its status stays as it is: whoever looks finds it interrupted, and can take it up again
-                Mail::Command(Command::Leave) => break,
-                Mail::Broken => return false,
-                mail => as_input(mail, &partial, &self.shared.redactor),
-            };
-            if let Some(input) = input {
-                self.step(input).into_iter().for_each(|effect| tasks.begin(effect));
-            }
-            if self.journal_broken && !self.shared.ports.store.drives(&self.run) {
-                // somebody else took it up: two drivers would do everything twice
-                break;
-            }
-        }
-        drop(self.journal.flush());
-        true
+        self.note(recorded);
+        self.begin(again.into_iter().map(|(effect, _)| effect), &mut tasks);
+        let ending = self.drive(&mut tasks, &partial).await;
+        drop(tasks);
+        self.end(&ending)
     }
 
-    /// One input through the machine. The journal is written before events are seen or effects begin.
+    async fn drive(&mut self, tasks: &mut Tasks, partial: &Partial) -> Ending {
+        loop {
+            if let Some(ending) = self.ending(tasks) {
+                return ending;
+            }
+            let mail = tokio::select! {
+                mail = self.inbox.recv() => mail,
+                () = self.withheld.next_try() => {
+                    let effects = self.try_again();
+                    self.begin(effects, tasks);
+                    continue;
+                }
+            };
+            match mail {
+                None | Some(Mail::Command(Command::Leave)) => return Ending::Left,
+                Some(Mail::Broken) => return Ending::Bug,
+                Some(Mail::Command(_)) if self.machine.is_over() => return Ending::Unrecorded,
+                Some(_) if self.machine.is_over() => {}
+                Some(Mail::Unbegun(effect, error)) => {
+                    if effect.call().is_some_and(|call| self.machine.awaits(call)) {
+                        self.withheld.hold(*effect);
+                        self.refused(error);
+                    }
+                }
+                Some(mail) => {
+                    if let Some(input) = as_input(mail, partial, &self.shared.redactor) {
+                        let effects = self.step(input);
+                        self.begin(effects, tasks);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether it is time to let go.
+    fn ending(&self, tasks: &Tasks) -> Option<Ending> {
+        let over = self.machine.is_over();
+        if self.lost {
+            return Some(Ending::TakenOver);
+        }
+        if over && !self.journal.is_behind() {
+            return Some(Ending::Over);
+        }
+        let stuck = over || !self.withheld.is_empty() && !tasks.are_at_work();
+        let hopeless = self.journal.is_full() || stuck && self.withheld.is_spent();
+        hopeless.then_some(Ending::Unrecorded)
+    }
+
+    /// One input through the machine. The journal is written before effects begin that need it, and before the run is
+    /// said to be over.
     fn step(&mut self, input: Input) -> Vec<Effect> {
         let now = self.shared.ports.clock.now();
         let input = self.shared.redactor.clean_data(input);
@@ -96,9 +148,44 @@ impl Driver {
         let progress = || news(machine, last);
         let recorded =
             self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
-        self.note_broken(recorded);
-        self.tell(now, output.events);
-        output.effects
+        let mut effects = self.note(recorded);
+        effects.extend(output.effects);
+        if self.machine.is_over() && self.journal.is_behind() {
+            self.untold = Some((now, output.events));
+        } else {
+            self.tell(now, output.events);
+        }
+        effects
+    }
+
+    /// The store may be writable by now.
+    fn try_again(&mut self) -> Vec<Effect> {
+        let recorded = self.journal.flush();
+        self.note(recorded);
+        if self.journal.is_behind() { Vec::new() } else { self.held_back() }
+    }
+
+    /// What had to wait, and is still wanted.
+    fn held_back(&mut self) -> Vec<Effect> {
+        let mut effects = self.withheld.take();
+        effects.retain(|effect| effect.call().is_some_and(|call| self.machine.awaits(call)));
+        effects
+    }
+
+    /// Begins what may begin, and keeps what has to wait for the journal.
+    fn begin(&mut self, effects: impl IntoIterator<Item = Effect>, tasks: &mut Tasks) {
+        for effect in effects {
+            if let Effect::Abort { call } = &effect {
+                self.withheld.drop_call(*call);
+            } else if self.lost {
+                continue;
+            }
+            if self.journal.is_behind() && needs_intent(&effect) {
+                self.withheld.hold(effect);
+            } else {
+                tasks.begin(effect);
+            }
+        }
     }
 
     fn tell(&self, at: Timestamp, events: Vec<RunEvent>) {
@@ -108,49 +195,90 @@ impl Driver {
         }
     }
 
-    /// The run goes on without its journal, and says so once.
-    fn note_broken(&mut self, recorded: Result<(), StoreError>) {
-        if let Err(error) = recorded
-            && !std::mem::replace(&mut self.journal_broken, true)
-        {
-            let now = self.shared.ports.clock.now();
-            let text = format!("this run is no longer recorded: {error}");
-            self.shared.bus.publish(&self.run, now, RunEvent::Warning { code: "journal".into(), text });
-        }
+    fn warn(&self, text: String) {
+        let now = self.shared.ports.clock.now();
+        self.shared.bus.publish(&self.run, now, RunEvent::Warning { code: "journal".into(), text });
     }
-}
 
-/// What is being done for the run; all of it stops with the driver.
-struct Tasks {
-    performer: Performer,
-    running: HashMap<CallId, AbortHandle>,
-}
-
-impl Tasks {
-    fn begin(&mut self, effect: Effect) {
-        match effect {
-            Effect::Abort { call } => {
-                if let Some(task) = self.running.remove(&call) {
-                    task.abort();
+    /// What came of writing the journal; gives back what had to wait for it.
+    fn note(&mut self, recorded: Result<Recorded, StoreError>) -> Vec<Effect> {
+        match recorded {
+            Ok(Recorded::Held) => Vec::new(),
+            Ok(Recorded::Written) => {
+                self.withheld.written();
+                if self.trouble.take().is_some() {
+                    self.warn("this run is recorded again, with all that happened meanwhile".to_owned());
                 }
-                // what it had streamed belongs to nobody any more
-                self.performer.partial.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
+                self.held_back()
             }
-            Effect::Finish => {}
-            effect => {
-                if let Some((call, task)) = self.performer.perform(effect) {
-                    self.running.retain(|_, task| !task.is_finished());
-                    self.running.insert(call, task);
-                }
+            Err(error) => {
+                self.refused(error);
+                Vec::new()
             }
         }
     }
+
+    /// The store took nothing down. Why is said once.
+    fn refused(&mut self, error: StoreError) {
+        self.withheld.failed();
+        self.lost |= !self.shared.ports.store.drives(&self.run);
+        if !self.lost && self.trouble.is_none() {
+            self.warn(format!(
+                "this run cannot be recorded: {error}. Until it can, no model is called and no tool is used"
+            ));
+        }
+        self.trouble = Some(error);
+    }
+
+    /// Tells how the run was left; `false` after a bug.
+    fn end(mut self, ending: &Ending) -> bool {
+        let trouble = self.trouble.take();
+        match ending {
+            Ending::Bug => return false,
+            Ending::Over | Ending::Left => drop(self.journal.flush()),
+            Ending::TakenOver => return self.give_up(taken_over(trouble)),
+            Ending::Unrecorded => {
+                let status = self.machine.progress().status;
+                if !matches!(status, RunStatus::Completed | RunStatus::Cancelled) {
+                    return self.give_up(unrecorded(&self.run, trouble));
+                }
+                self.shared.ports.store.release(&self.run);
+                self.warn(format!(
+                    "the end of this run could not be recorded: its history shows it as interrupted, and `synthdev \
+                     resume {}` does again what is missing there",
+                    self.run
+                ));
+            }
+        }
+        if let Some((at, events)) = self.untold.take() {
+            self.tell(at, events);
+        }
+        true
+    }
+
+    /// The run stands where its record ends.
+    fn give_up(&self, failure: Failure) -> bool {
+        self.shared.ports.store.release(&self.run);
+        let now = self.shared.ports.clock.now();
+        let progress = self.machine.progress();
+        let progress =
+            RunProgress { status: RunStatus::Interrupted, error: Some(failure), output: None, ..progress };
+        self.tell(now, vec![RunEvent::finished(progress)]);
+        true
+    }
 }
 
-impl Drop for Tasks {
-    fn drop(&mut self) {
-        self.running.values().for_each(AbortHandle::abort);
-    }
+fn taken_over(error: Option<StoreError>) -> Failure {
+    let detail = error.map_or_else(String::new, |error| error.message);
+    Failure::new(TAKEN_OVER, "Another process has taken this run over", detail)
+        .hint("it goes on there; nothing more is done or recorded here")
+}
+
+fn unrecorded(run: &RunId, error: Option<StoreError>) -> Failure {
+    let (detail, hint) = error.map_or_else(Default::default, |error| (error.message, error.hint));
+    let hint = hint.map_or_else(String::new, |hint| format!("{hint}; then "));
+    Failure::new("unrecorded", "This run cannot be recorded, so it stands still", detail)
+        .hint(format!("{hint}go on where the record ends: synthdev resume {run}"))
 }
 
 /// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,
@@ -204,7 +332,7 @@ fn log(run: &RunId, event: &RunEvent) {
 
 fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Option<Input> {
     Some(match mail {
-        Mail::Broken | Mail::Command(Command::Leave) => return None,
+        Mail::Broken | Mail::Unbegun(..) | Mail::Command(Command::Leave) => return None,
         Mail::Input(input) => {
             if let Input::Replied { call, .. } | Input::ModelFailed { call, .. } = &input {
                 partial.lock().unwrap_or_else(PoisonError::into_inner).remove(call);

@@ -14,16 +14,18 @@ use super::redact::Redactor;
 pub use super::retry::RetryPolicy;
 use super::shared::Shared;
 pub use super::shared::{Options, Ports};
+use super::sharing::Sharing;
+use super::withheld::Withheld;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunHeader;
-use crate::domain::lock::Holder;
+use crate::domain::lock::{Hold, Holder};
 use crate::domain::snapshot::Worktree;
 use crate::domain::workflow::plain_text;
 use crate::engine::event::Published;
 use crate::engine::input::Input;
 use crate::engine::machine::Machine;
 use crate::engine::spec::RunSpec;
-use crate::ports::lock::{Guard, LockError};
+use crate::ports::lock::{Guard, LockError, ProjectLock};
 use crate::ports::run_store::StoreError;
 
 #[derive(Clone)]
@@ -46,11 +48,21 @@ impl Handle {
         Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs }) }
     }
 
-    /// Without the project's lock: its runs share the files knowingly.
+    /// Its runs share the project's files with other runs knowingly.
     #[must_use]
     pub fn sharing(&self) -> Self {
+        self.with_lock(self.shared.ports.lock.as_ref().map(Sharing::over))
+    }
+
+    /// Without the project's lock: for runs that have files of their own.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        self.with_lock(None)
+    }
+
+    fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {
         let Shared { ports, options, redactor, bus, runs } = &*self.shared;
-        let ports = Ports { lock: None, ..ports.clone() };
+        let ports = Ports { lock, ..ports.clone() };
         let (options, redactor) = (options.clone(), redactor.clone());
         let (bus, runs) = (Arc::clone(bus), Arc::clone(runs));
         Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs }) }
@@ -116,6 +128,7 @@ impl Handle {
         }
         let last = Arc::new(Mutex::new(Some(machine.progress())));
         shared.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone(), outbox.clone());
+        let mine = outbox.clone();
         let driver = Driver {
             run: run.clone(),
             shared: Arc::clone(&shared),
@@ -123,7 +136,10 @@ impl Handle {
             journal: Journal::new(run.clone(), Arc::clone(&shared.ports.store)),
             inbox,
             outbox,
-            journal_broken: false,
+            withheld: Withheld::default(),
+            trouble: None,
+            lost: false,
+            untold: None,
             last: Arc::clone(&last),
             _guard: guard,
         };
@@ -133,7 +149,11 @@ impl Handle {
                 let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
                 shared.end_broken(&run, last);
             }
-            shared.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
+            let mut runs = shared.runs.lock().unwrap_or_else(PoisonError::into_inner);
+            // it may have been taken up again here meanwhile
+            if runs.get(&run).is_some_and(|outbox| outbox.same_channel(&mine)) {
+                runs.remove(&run);
+            }
         });
     }
 
@@ -144,25 +164,34 @@ impl Handle {
         let Some(lock) = self.shared.ports.lock.as_ref().filter(|_| spec.program.changes_files()) else {
             return Ok(None);
         };
-        let pid = self.shared.options.pid;
-        let holder = Holder {
-            run: run.clone(),
-            workflow: root.name.clone(),
-            pid,
-            since: self.shared.ports.clock.now(),
+        let holder = self.holder(run, &root.name, Hold::Run);
+        let taken = match lock.try_lock(&holder) {
+            Err(LockError::Held(_)) if root.conversational => {
+                lock.try_lock(&Holder { hold: Hold::Share, ..holder })
+            }
+            taken => taken,
         };
-        match lock.try_lock(&holder) {
-            Ok(guard) => Ok(Some(guard)),
-            Err(LockError::Held(_)) if root.conversational => Ok(None),
-            Err(error @ LockError::Held(_)) => Err(StoreError {
+        taken.map(Some).map_err(|error| match error {
+            LockError::Held(Holder { hold: Hold::Files, .. }) => StoreError {
+                message: format!("{error}: a run would work on files that change under its hands"),
+                hint: Some("try again when it is done".to_owned()),
+            },
+            LockError::Held(_) => StoreError {
                 message: format!("{error}: two runs would change the same files"),
                 hint: Some(
                     "wait for it, give this run a worktree of its own (--isolate), or share the files (--share)"
                         .to_owned(),
                 ),
-            }),
-            Err(LockError::Io { message, hint }) => Err(StoreError { message, hint }),
-        }
+            },
+            LockError::Io { message, hint } => StoreError { message, hint },
+        })
+    }
+
+    pub(super) fn holder(&self, run: &RunId, workflow: &str, hold: Hold) -> Holder {
+        let Options { project, pid, .. } = &self.shared.options;
+        let since = self.shared.ports.clock.now();
+        let (run, workflow) = (run.clone(), workflow.to_owned());
+        Holder { run, workflow, pid: *pid, since, project: project.clone(), hold }
     }
 
     /// A new id, for what has to be named before its run starts.

@@ -6,6 +6,7 @@ use std::thread;
 use super::handle::Handle;
 use super::look::{self, Looked};
 use super::reopen::{self, Story};
+pub use super::restoring::Restoring;
 use crate::domain::cost::CostLedger;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::journal::{RunQuery, RunSummary};
@@ -26,6 +27,8 @@ pub struct RunRecord {
     pub answers: BTreeMap<CallId, Answer>,
     /// What had begun and never answered: what a crash left open (§1.7).
     pub open: Vec<String>,
+    /// Files that were on their way back when the program died.
+    pub restoring: Option<Restoring>,
 }
 
 impl Handle {
@@ -52,7 +55,7 @@ impl Handle {
     pub fn run(&self, id: &str) -> Result<RunRecord, StoreError> {
         let summary = self.ports().store.find(id)?;
         let store = &*self.ports().store;
-        let Looked { machine, events, answers, open } = match look::look(store, &summary.id)? {
+        let Looked { machine, events, answers, open, restoring } = match look::look(store, &summary.id)? {
             Some(looked) => looked,
             None => whole(&reopen::read(store, &summary.id)?),
         };
@@ -60,7 +63,7 @@ impl Handle {
         let (ledger, rest) = machine.into_ledger();
         // a long run's conversations are let go of while somebody looks at it already
         let _ = thread::Builder::new().name("let go".to_owned()).spawn(move || drop(rest));
-        Ok(RunRecord { summary, program, events, ledger, answers, open })
+        Ok(RunRecord { summary, program, events, ledger, answers, open, restoring })
     }
 }
 
@@ -74,5 +77,5 @@ fn whole(story: &Story) -> Looked {
     for entry in &story.entries {
         look::note_answers(&entry.input, &mut answers);
     }
-    Looked { machine, events, answers, open }
+    Looked { machine, events, answers, open, restoring: story.restoring.clone() }
 }

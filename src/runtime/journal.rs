@@ -18,8 +18,16 @@ use crate::ports::run_store::{RunStore, StoreError};
 /// Rows that wait at most, and for how long in milliseconds: readers want to see where a run is.
 const MOST_HELD: usize = 64;
 const LONGEST_HELD_MS: i64 = 50;
-/// Bytes of rows that are kept for a store that cannot be written. Then the journal ends: it has no holes.
+/// Bytes of rows that are kept for a store that cannot be written: then the run is left. A journal has no holes.
 const MOST_UNWRITTEN: usize = 16 << 20;
+
+/// Where what was recorded is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Recorded {
+    Written,
+    /// It can wait, or there was nothing to write.
+    Held,
+}
 
 pub(super) struct Journal {
     run: RunId,
@@ -30,8 +38,8 @@ pub(super) struct Journal {
     flushed: Timestamp,
     /// What lists were to show with rows that could not be written.
     unwritten: Option<RunProgress>,
-    /// Rows were given up: what follows them would make no sense.
-    ended: Option<StoreError>,
+    /// The last write failed: what is held should be in the store.
+    behind: bool,
 }
 
 impl Journal {
@@ -43,12 +51,12 @@ impl Journal {
             boundary: false,
             flushed: Timestamp(0),
             unwritten: None,
-            ended: None,
+            behind: false,
         }
     }
 
     /// # Errors
-    /// The store cannot be written.
+    /// The store cannot be written: what was to be written is kept, and goes before the next.
     pub(super) fn record(
         &mut self,
         at: Timestamp,
@@ -56,12 +64,12 @@ impl Journal {
         (effects, events): (&[Effect], &[RunEvent]),
         boundary: bool,
         progress: &dyn Fn() -> Option<RunProgress>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Recorded, StoreError> {
         rows(at, input, effects, events, &mut self.held)?;
         self.boundary |= boundary;
         let late = at.0.saturating_sub(self.flushed.0) >= LONGEST_HELD_MS;
         if can_wait(input, effects) && !late && self.held.len() < MOST_HELD {
-            return Ok(());
+            return Ok(Recorded::Held);
         }
         self.flushed = at;
         let progress = std::mem::take(&mut self.boundary).then(progress).flatten();
@@ -71,41 +79,45 @@ impl Journal {
     /// Calls that are made once more.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// As `record`.
     pub(super) fn again<'a>(
-        &self,
+        &mut self,
         at: Timestamp,
         effects: impl Iterator<Item = (&'a Effect, u32)>,
-    ) -> Result<(), StoreError> {
-        let rows: Vec<Row> = effects.filter_map(|(effect, attempt)| intent(at, effect, attempt)).collect();
-        if rows.is_empty() { Ok(()) } else { self.store.append(&self.run, &rows, None) }
+    ) -> Result<Recorded, StoreError> {
+        self.held.extend(effects.filter_map(|(effect, attempt)| intent(at, effect, attempt)));
+        self.flush()
     }
 
-    /// Writes what waits; the run is left.
+    /// Writes what waits.
     ///
     /// # Errors
-    /// The store cannot be written.
-    pub(super) fn flush(&mut self) -> Result<(), StoreError> {
-        if self.held.is_empty() { Ok(()) } else { self.write(None) }
+    /// As `record`.
+    pub(super) fn flush(&mut self) -> Result<Recorded, StoreError> {
+        if self.held.is_empty() { Ok(Recorded::Held) } else { self.write(None) }
+    }
+
+    /// Something could not be written, and still waits.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind
+    }
+
+    /// More waits than can be kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.behind && self.held.iter().map(|row| row.body.len()).sum::<usize>() > MOST_UNWRITTEN
     }
 
     /// Rows that cannot be written now are written before the next ones: a run is its inputs in order.
-    fn write(&mut self, progress: Option<RunProgress>) -> Result<(), StoreError> {
-        if let Some(ended) = &self.ended {
-            self.held.clear();
-            return Err(ended.clone());
-        }
+    fn write(&mut self, progress: Option<RunProgress>) -> Result<Recorded, StoreError> {
         let progress = progress.or_else(|| self.unwritten.take());
         let written = self.store.append(&self.run, &self.held, progress.as_ref());
-        if let Err(error) = &written {
+        self.behind = written.is_err();
+        if self.behind {
             self.unwritten = progress;
-            if self.held.iter().map(|row| row.body.len()).sum::<usize>() > MOST_UNWRITTEN {
-                self.ended = Some(error.clone());
-            }
         } else {
             self.held.clear();
         }
-        written
+        written.map(|()| Recorded::Written)
     }
 }
 
@@ -138,6 +150,11 @@ fn can_wait(input: &Input, effects: &[Effect]) -> bool {
     script && effects.iter().all(|effect| matches!(effect, Effect::Evaluate { .. } | Effect::Abort { .. }))
 }
 
+/// Whether an effect must not begin before it is written that it will (§1.7).
+pub(super) fn needs_intent(effect: &Effect) -> bool {
+    matches!(effect, Effect::TakeSnapshot { .. } | Effect::CallModel { .. } | Effect::RunTool { .. })
+}
+
 /// Scripts have no effect outside the machine, so they need no intent; nor do questions.
 pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row> {
     let (call, mut body): (&CallId, _) = match effect {
@@ -165,8 +182,11 @@ pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row
         | Effect::SetTimer { .. }
         | Effect::Finish => return None,
     };
+    let mut words = None;
     if attempt > 1 {
         body["attempt"] = attempt.into();
+    } else if let Effect::RunTool { invocation, .. } = effect {
+        words = words::of_call(invocation);
     }
-    Some(Row::new(RowKind::Intent, at, Some(*call), body.to_string()))
+    Some(Row { words, ..Row::new(RowKind::Intent, at, Some(*call), body.to_string()) })
 }

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::{mem, panic, thread};
 
 use super::reopen;
+use super::restoring::{self, Restoring};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RowKind, RunHeader};
 use crate::engine::event::RunEvent;
@@ -31,6 +32,8 @@ pub(super) struct Looked {
     pub(super) answers: BTreeMap<CallId, Answer>,
     /// Intents without an outcome, as they were written.
     pub(super) open: Vec<String>,
+    /// Files that were on their way back.
+    pub(super) restoring: Option<Restoring>,
 }
 
 /// What the reading thread hands over.
@@ -121,7 +124,10 @@ impl Rows {
                 self.intents.meet(&input);
                 self.inputs.push((row.at, input));
             }
-            (RowKind::Intent | RowKind::Begun, None) => {}
+            (RowKind::Begun, None) => {
+                self.intents.restoring = restoring::read(reopen::parse("journal", row.body)?);
+            }
+            (RowKind::Intent, None) => {}
         }
         Ok(())
     }
@@ -163,13 +169,16 @@ struct Intents {
     open: Vec<(CallId, String)>,
     /// Calls of which an answer stands in the journal. Hardly ever one was not taken.
     answered: Vec<CallId>,
+    /// What the last mark says of the project's files.
+    restoring: Option<Restoring>,
 }
 
 impl Intents {
     fn meet(&mut self, input: &Input) {
-        if matches!(input, Input::Returned(_)) {
+        if let Input::Returned(returned) = input {
             // what was asked for there is not what is asked for under the same ids from now on
-            *self = Self::default();
+            self.open.retain(|(call, _)| returned.open.contains(call));
+            self.answered.clear();
         }
         let Some(call) = input.answers() else { return };
         let before = self.open.len();
@@ -182,13 +191,13 @@ impl Intents {
     fn looked(self, seen: Seen, answers: BTreeMap<CallId, Answer>) -> Option<Looked> {
         let Seen { machine, events } = seen;
         if machine.is_over() {
-            return Some(Looked { machine, events, answers, open: Vec::new() });
+            return Some(Looked { machine, events, answers, open: Vec::new(), restoring: self.restoring });
         }
         if self.answered.iter().any(|call| machine.awaits(*call)) {
             return None;
         }
         let open = self.open.into_iter().filter(|(call, _)| machine.awaits(*call));
         let open = open.map(|(_, body)| body).collect();
-        Some(Looked { machine, events, answers, open })
+        Some(Looked { machine, events, answers, open, restoring: self.restoring })
     }
 }

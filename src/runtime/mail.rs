@@ -5,12 +5,16 @@ use std::sync::{Arc, Mutex};
 
 use super::command::Command;
 use crate::domain::ids::CallId;
+use crate::engine::effect::Effect;
 use crate::engine::input::Input;
+use crate::ports::run_store::StoreError;
 
 /// What reaches a driver.
 pub(super) enum Mail {
     Command(Command),
     Input(Input),
+    /// An effect did not begin, because the store refused to take down that it would.
+    Unbegun(Box<Effect>, StoreError),
     /// A task that performed an effect panicked: its answer will never come.
     Broken,
 }

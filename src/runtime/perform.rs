@@ -21,6 +21,7 @@ use crate::engine::effect::{Effect, Question};
 use crate::engine::event::RunEvent;
 use crate::engine::input::{Answer, Input};
 use crate::ports::model::DeltaSink;
+use crate::ports::run_store::StoreError;
 
 #[derive(Clone)]
 pub(super) struct Performer {
@@ -43,8 +44,8 @@ impl Performer {
             Effect::CallModel { call, request } => {
                 (call, self.spawn(async move { me.call_model(call, &request).await }))
             }
-            Effect::RunTool { call, invocation, .. } => {
-                (call, self.spawn(async move { me.run_tool(call, &invocation).await }))
+            Effect::RunTool { call, invocation, risk } => {
+                (call, self.spawn(async move { me.run_tool(call, invocation, risk).await }))
             }
             Effect::AskApproval { call, state, invocation, risk } => {
                 (call, self.spawn(async move { me.ask_approval(call, state, &invocation, risk).await }))
@@ -139,36 +140,46 @@ impl Performer {
         });
     }
 
-    async fn run_tool(&self, call: CallId, invocation: &ToolInvocation) {
-        self.write_begun(call, invocation).await;
-        let mut outcome = self.shared.ports.tools.run(invocation).await;
+    async fn run_tool(&self, call: CallId, invocation: ToolInvocation, risk: ToolRisk) {
+        if let Err(error) = self.write_begun(call, &invocation).await {
+            let effect = Effect::RunTool { call, invocation, risk };
+            let _ = self.outbox.send(Mail::Unbegun(Box::new(effect), error));
+            return;
+        }
+        let mut outcome = self.shared.ports.tools.run(&invocation).await;
         outcome.content = self.shared.redactor.clean(outcome.content);
         outcome.summary = self.shared.redactor.clean(outcome.summary);
         self.answer(Input::ToolDone { call, outcome });
     }
 
-    /// What a reopened run needs to know of a call that has consequences (§1.7). A run that cannot write its journal
-    /// has said so already.
-    async fn write_begun(&self, call: CallId, invocation: &ToolInvocation) {
+    /// What a reopened run needs to know of a call that has consequences (§1.7).
+    ///
+    /// # Errors
+    /// It cannot be written: the call must not begin.
+    async fn write_begun(&self, call: CallId, invocation: &ToolInvocation) -> Result<(), StoreError> {
         let tools = &self.shared.ports.tools;
         let repeat = tools.repeat(invocation);
         let foreseen = match repeat {
-            Repeat::Safe => return,
+            Repeat::Safe => return Ok(()),
             Repeat::Compare => match tools.foresee(invocation).await {
-                None => return,
+                None => return Ok(()),
                 foreseen => foreseen,
             },
             Repeat::Ask => None,
         };
         let foreseen = self.shared.redactor.clean_data(foreseen);
-        let Ok(body) = serde_json::to_string(&foreseen) else { return };
+        let body = serde_json::to_string(&foreseen).map_err(|error| StoreError {
+            message: format!("what a tool will do cannot be written: {error}"),
+            hint: None,
+        })?;
         let row = Row::new(RowKind::Begun, self.shared.ports.clock.now(), Some(call), body);
-        let _ = self.shared.ports.store.append(&self.run, &[row], None);
+        self.shared.ports.store.append(&self.run, &[row], None)?;
         if repeat == Repeat::Ask {
             // a command must not run twice: that it begins is on the disk before it does
             let store = Arc::clone(&self.shared.ports.store);
             let _ = tokio::task::spawn_blocking(move || store.sync()).await;
         }
+        Ok(())
     }
 
     async fn ask_approval(&self, call: CallId, state: String, invocation: &ToolInvocation, risk: ToolRisk) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use super::restoring::{self, Restoring};
 use super::{digest, journal};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind, RunHeader};
@@ -46,6 +47,8 @@ pub(super) struct Story {
     pub(super) begun: BTreeMap<CallId, Option<Foreseen>>,
     /// Intents as they were written, for people.
     pub(super) intents: Vec<(CallId, String)>,
+    /// Files that were on their way back and never arrived.
+    pub(super) restoring: Option<Restoring>,
 }
 
 /// The machine at the end of a story.
@@ -73,6 +76,7 @@ pub(super) fn understand(header: RunHeader, rows: Vec<Row>) -> Result<Story, Sto
         attempts: BTreeMap::new(),
         begun: BTreeMap::new(),
         intents: Vec::new(),
+        restoring: None,
     };
     for row in rows {
         match (row.kind, row.call) {
@@ -88,14 +92,16 @@ pub(super) fn understand(header: RunHeader, rows: Vec<Row>) -> Result<Story, Sto
             }
             (RowKind::Input, _) => {
                 let input = parse("journal", &row.body)?;
-                if matches!(input, Input::Returned(_)) {
+                if let Input::Returned(returned) = &input {
                     // what had begun there is not what begins under the same ids from now on
-                    (story.attempts, story.begun) = (BTreeMap::new(), BTreeMap::new());
-                    story.intents.clear();
+                    story.attempts.retain(|call, _| returned.open.contains(call));
+                    story.begun.retain(|call, _| returned.open.contains(call));
+                    story.intents.retain(|(call, _)| returned.open.contains(call));
                 }
                 story.entries.push(Entry { at: row.at, input, digest: row.digest, intents: Vec::new() });
             }
-            (RowKind::Intent | RowKind::Begun, None) => {}
+            (RowKind::Begun, None) => story.restoring = restoring::read(parse("journal", &row.body)?),
+            (RowKind::Intent, None) => {}
         }
     }
     story.entries = effective(story.entries, |entry| &entry.input);

@@ -1,5 +1,6 @@
 //! Taking up a run that paused, failed, or whose process died (FSM-20, HIST-4, WFM-13, §1.7).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -87,6 +88,18 @@ impl From<StoreError> for ResumeError {
     }
 }
 
+/// Why a run is not taken up, and how it stands if that was not known.
+struct Refused {
+    error: ResumeError,
+    stands: Option<RunProgress>,
+}
+
+impl<E: Into<ResumeError>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), stands: None }
+    }
+}
+
 /// Open calls of a dead process, sorted by what becomes of them.
 #[derive(Default)]
 struct Crashed {
@@ -104,19 +117,23 @@ impl Handle {
     pub async fn resume(&self, run: &RunId, going: Going) -> Result<(), ResumeError> {
         let store = Arc::clone(&self.ports().store);
         let before = store.claim(run)?;
-        let done = self.resume_claimed(run, &before, going).await;
-        if done.is_err() {
-            self.give_back(run, before.progress);
+        match self.resume_claimed(run, &before, going).await {
+            Ok(()) => Ok(()),
+            Err(Refused { error, stands }) => {
+                self.give_back(run, stands.unwrap_or(before.progress));
+                Err(error)
+            }
         }
-        done
     }
 
-    /// What is known of a run before it is resumed: what it waits for. Changes nothing.
+    /// What is known of a run before it is resumed: what it waits for, under the definition that it is to go on with.
+    /// Changes nothing.
     ///
     /// # Errors
-    /// Unknown or unreadable.
-    pub fn open_pauses(&self, run: &RunId) -> Result<Vec<OpenPause>, StoreError> {
-        Ok(reopen::read(&*self.ports().store, run)?.play().machine.pauses())
+    /// Unknown or unreadable, or that definition cannot take it over.
+    pub fn open_pauses(&self, run: &RunId, program: Option<&Program>) -> Result<Vec<OpenPause>, ResumeError> {
+        let machine = reopen::read(&*self.ports().store, run)?.play().machine;
+        Ok(under(&machine, program)?.pauses())
     }
 
     /// What a changed definition would mean for the run, or why it cannot take it over. Changes nothing.
@@ -132,31 +149,46 @@ impl Handle {
         Ok(machine.upgrade(program.clone()))
     }
 
+    /// Agents whose models had answered behind the step to which a run went back, once for each answer that it gets when
+    /// it goes on.
+    ///
+    /// # Errors
+    /// Unknown or unreadable.
+    pub fn answered_later(&self, run: &RunId) -> Result<Vec<String>, StoreError> {
+        let story = reopen::read(&*self.ports().store, run)?;
+        let agents = story.play().pending.into_iter().filter_map(|Pending { effect, .. }| match effect {
+            Effect::CallModel { call, request } => story.answered_later(call).map(|_| request.agent),
+            _ => None,
+        });
+        Ok(agents.collect())
+    }
+
     /// The claim is over and nothing was changed. A dead process's run stays interrupted.
     pub(super) fn give_back(&self, run: &RunId, progress: RunProgress) {
         let _ = self.ports().store.append(run, &[], Some(&progress));
     }
 
-    async fn resume_claimed(
-        &self,
-        run: &RunId,
-        before: &RunSummary,
-        going: Going,
-    ) -> Result<(), ResumeError> {
+    async fn resume_claimed(&self, run: &RunId, before: &RunSummary, going: Going) -> Result<(), Refused> {
         let foreign = before.origin.as_ref().is_some_and(Origin::is_foreign);
         if foreign && going.approvals.is_none() {
-            return Err(ResumeError::Foreign(run.clone()));
+            return Err(ResumeError::Foreign(run.clone()).into());
         }
         let story = reopen::read(&*self.ports().store, run)?;
         let standing = story.play();
-        check(run, before, &story, &standing.machine)?;
-        judge(&standing.machine, &going)?;
+        // a process that died between taking the run and writing what for has left only `interrupted`
+        let unsaid = before.progress.status == RunStatus::Interrupted;
+        let status = if unsaid { standing.machine.status() } else { before.progress.status };
+        check(run, status, &story, &standing.machine).map_err(|error| {
+            let over = unsaid && status.is_over() && matches!(error, ResumeError::Over { .. });
+            Refused { error, stands: over.then(|| standing.machine.progress()) }
+        })?;
+        judge(&*under(&standing.machine, going.program.as_ref())?, &going)?;
         let guard = self.lock(run, &story.spec)?;
+        if let Some(files) = &story.restoring {
+            self.finish_files(run, files, foreign).await?;
+        }
         let crashed = self.sort(&story, standing.pending, foreign).await;
         let mut machine = standing.machine;
-        if let Some(program) = &going.program {
-            machine.clone().upgrade(program.clone()).map_err(ResumeError::Incompatible)?;
-        }
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
         let input = Input::Resumed(Box::new(Resumed {
@@ -212,6 +244,11 @@ impl Handle {
         let mut crashed = Crashed::default();
         let now = self.ports().clock.now();
         for Pending { effect, at, driven_ms } in pending {
+            let known = effect.call().and_then(|call| story.answered_later(call));
+            if let Some(answer) = known {
+                crashed.finished.push(answer.clone());
+                continue;
+            }
             let attempt = effect.call().and_then(|call| story.attempts.get(&call)).map_or(1, |made| made + 1);
             match effect {
                 // asked anew by the run itself
@@ -257,7 +294,7 @@ impl Handle {
 /// Why a call that was open in a file is not made without a question.
 const FOREIGN: &str = "it was allowed where the run came from, and nobody here has agreed to it";
 
-fn check(run: &RunId, before: &RunSummary, story: &Story, machine: &Machine) -> Result<(), ResumeError> {
+fn check(run: &RunId, status: RunStatus, story: &Story, machine: &Machine) -> Result<(), ResumeError> {
     let over =
         |why: &str, hint: String| Err(ResumeError::Over { run: run.clone(), why: why.to_owned(), hint });
     let back = format!("go back to one of its steps: synthdev runs rewind {run} --to STEP, or fork it");
@@ -270,11 +307,23 @@ fn check(run: &RunId, before: &RunSummary, story: &Story, machine: &Machine) -> 
     if !machine.is_over() || !machine.pauses().is_empty() {
         return Ok(());
     }
-    match before.progress.status {
+    match status {
         RunStatus::Completed => over("is completed: there is nothing to go on with", back),
         RunStatus::Cancelled => over("was cancelled", back),
         _ => over("has failed where nothing can be tried again", back),
     }
+}
+
+/// The machine as it stands under the definition that it is to go on with: that one decides which answers fit.
+pub(super) fn under<'m>(
+    machine: &'m Machine,
+    program: Option<&Program>,
+) -> Result<Cow<'m, Machine>, ResumeError> {
+    let mut machine = Cow::Borrowed(machine);
+    if let Some(program) = program {
+        machine.to_mut().upgrade(program.clone()).map_err(ResumeError::Incompatible)?;
+    }
+    Ok(machine)
 }
 
 /// Everything that was given must be asked for, and fit.

@@ -44,7 +44,7 @@ impl Handle {
     /// # Errors
     /// The store cannot be read, or the missing part of its index cannot be written.
     pub fn search(&self, query: &SearchQuery, width: usize) -> Result<Vec<Found>, StoreError> {
-        let hits = self.ports().store.search(query, &|row: &Row| words::of(&input(row)?))?;
+        let hits = self.ports().store.search(query, &words::of_row)?;
         let terms = snippet::terms(&query.text);
         Ok(hits.into_iter().map(|hit| found(hit, &terms, width)).collect())
     }
@@ -58,8 +58,7 @@ fn input(row: &Row) -> Option<Input> {
 }
 
 fn found(hit: Hit, terms: &[snippet::Term], width: usize) -> Found {
-    let input = input(&hit.row);
-    let mut parts = input.as_ref().map(words::parts).unwrap_or_default();
+    let mut parts = words::parts_of_row(&hit.row);
     if hit.seq == 0 {
         let text = serde_json::from_str::<Value>(&hit.row.body).ok();
         let text = text.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
@@ -83,7 +82,7 @@ fn found(hit: Hit, terms: &[snippet::Term], width: usize) -> Found {
         Some((part, snippet)) => (part.kind, part.name, snippet),
         None => (WordsKind::Message, None, Snippet::default()),
     };
-    let model = match input {
+    let model = match input(&hit.row) {
         Some(Input::Replied { reply, .. }) => reply.model,
         _ => None,
     };

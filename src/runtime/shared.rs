@@ -29,7 +29,7 @@ pub struct Ports {
     pub scripts: Arc<dyn ScriptPort>,
     pub snapshots: Arc<dyn SnapshotPort>,
     pub store: Arc<dyn RunStore>,
-    /// `None`: the run has files of its own, or shares them knowingly.
+    /// `None`: the run has files of its own.
     pub lock: Option<Arc<dyn ProjectLock>>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn IdSource>,

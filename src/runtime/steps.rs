@@ -32,6 +32,8 @@ pub struct StepPlace {
     pub exact: bool,
     /// For a step of a branch: the state that forked. Files are stored before and after that, not between.
     pub within: Option<String>,
+    /// The step of that state: where a run can go back to with its files.
+    pub forked: Option<u32>,
 }
 
 #[derive(Default)]
@@ -79,6 +81,16 @@ impl Story {
         walk.end()
     }
 
+    /// States that other branches entered after a step of one: going back to it with the files as they are repeats
+    /// them.
+    pub(super) fn beside(&self, place: &StepPlace) -> Vec<String> {
+        let Some(owner) = &place.within else { return Vec::new() };
+        let own = branch_of(&place.state, owner);
+        let later = self.steps().into_iter().skip(place.step as usize);
+        let beside = later.filter(|step| step.forked == place.forked && branch_of(&step.state, owner) != own);
+        beside.map(|step| step.state).collect()
+    }
+
     /// # Errors
     /// There are fewer steps.
     pub(super) fn step(&self, step: u32) -> Result<StepPlace, StoreError> {
@@ -120,7 +132,11 @@ impl Walk {
         let step = u32::try_from(self.steps.len() + 1).unwrap_or(u32::MAX);
         // the outermost one: what its branches change is stored when all of them are done
         let within = self.forks.iter().find(|owner| is_within(&state, owner)).cloned();
-        let place = StepPlace { step, at, state, visit, agent, kept, files: None, exact: false, within };
+        // it may have been entered several times: the last one is open
+        let owner = |earlier: &&(StepPlace, _)| Some(&earlier.0.state) == within.as_ref();
+        let forked = self.steps.iter().rev().find(owner).map(|(place, _)| place.step);
+        let (files, exact) = (None, false);
+        let place = StepPlace { step, at, state, visit, agent, kept, files, exact, within, forked };
         self.steps.push((place, asked));
     }
 
@@ -132,8 +148,21 @@ impl Walk {
             let exact = place.within.is_none() && files.map(|(call, _)| *call) == asked && asked.is_some();
             StepPlace { files: files.map(|(_, id)| id.clone()), exact, ..place }
         };
-        self.steps.into_iter().map(filled).collect()
+        let mut steps: Vec<StepPlace> = self.steps.into_iter().map(filled).collect();
+        // a run that stood still inside of branches has stored what some of them had done: that is no step's
+        for at in 0..steps.len() {
+            let owner = steps[at].forked.and_then(|step| steps.get(step as usize - 1));
+            if let Some(owner) = owner {
+                steps[at].files = owner.files.clone();
+            }
+        }
+        steps
     }
+}
+
+/// `.branch` of `owner.branch/state`, `[3]` of `owner[3]/state`.
+fn branch_of<'a>(state: &'a str, owner: &str) -> Option<&'a str> {
+    state.strip_prefix(owner)?.split('/').next()
 }
 
 /// `owner.branch/state` and `owner[3]/state` are.

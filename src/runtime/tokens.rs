@@ -1,14 +1,16 @@
 //! Resume tokens: the right to answer one pause, once, for a time (rules B2 to B8, B15).
 
-use serde_json::{Value, json};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::handle::Handle;
 use super::reopen;
-use super::resume::{Going, ResumeError, Spent};
+use super::resume::{Going, ResumeError, Spent, under};
 use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{OpenPause, PauseReason, TokenRecord};
+use crate::domain::journal::{OpenPause, PauseReason, RunStatus, TokenRecord};
 use crate::engine::input::Answer;
 use crate::ports::run_store::StoreError;
 
@@ -16,6 +18,9 @@ use crate::ports::run_store::StoreError;
 pub const DEFAULT_TTL_SECONDS: u64 = 1_800;
 /// Answers that do not fit before a token is worth nothing (B8).
 const TRIES: u32 = 5;
+/// How long somebody who uses the same token at the same time is waited for: in milliseconds, and how often.
+const LOOK_AGAIN_MS: u64 = 20;
+const LOOKS: usize = 100;
 
 /// A token as it is given away; nothing keeps it but its holder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +35,8 @@ pub struct Redemption {
     pub run: RunId,
     /// Given, but not asked for (B9).
     pub ignored: Vec<String>,
-    /// It was answered so before; nothing happened now (B7).
+    /// It was answered so before; nothing happened now. The recorded answer, JSON: `run`, `state`, and the `outputs`
+    /// that were declared (B7).
     pub duplicate: Option<String>,
 }
 
@@ -38,11 +44,11 @@ pub struct Redemption {
 pub enum TokenError {
     #[error("this resume token is unknown: it was mistyped, forged, or its run is gone")]
     Unknown,
-    #[error("token_expired: the token expired at {0:?}; run {1} still waits")]
+    #[error("token_expired: the token expired at {} UTC; run {} still waits", .0.utc(), .1)]
     Expired(Timestamp, RunId),
     #[error("this token no longer fits: the run went on, or its definition changed")]
     Stale,
-    #[error("{problem}; {left} tries are left")]
+    #[error("{problem}; {left} {} left", if *left == 1 { "try is" } else { "tries are" })]
     Unfit { problem: String, left: u32 },
     #[error("this token was used with {TRIES} answers that do not fit: it is worth nothing now")]
     Spent,
@@ -115,17 +121,31 @@ impl Handle {
     /// # Errors
     /// The token or the results are not accepted: nothing was changed.
     pub async fn redeem(&self, token: &str, results: Value, going: Going) -> Result<Redemption, TokenError> {
-        let store = &self.ports().store;
-        let record = store.token(&hash(token.trim()))?.ok_or(TokenError::Unknown)?;
+        let record = self.ports().store.token(&hash(token.trim()))?.ok_or(TokenError::Unknown)?;
         let results = self.shared.redactor.clean_data(results);
-        let results_hash = hash(&results.to_string());
-        let run = record.run.clone();
         if record.used.is_some() {
-            return match record.answer.filter(|_| record.results_hash.as_deref() == Some(&results_hash)) {
-                Some(answer) => Ok(Redemption { run, ignored: Vec::new(), duplicate: Some(answer) }),
-                None => Err(ResumeError::Conflict.into()),
-            };
+            return used_before(record, &results);
         }
+        let hash = record.hash.clone();
+        let error = match self.redeem_unused(record, results.clone(), going).await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        // whatever went wrong: if somebody else was faster, that is the reason
+        match self.used_meanwhile(&hash, &error).await? {
+            Some(record) => used_before(record, &results),
+            None => Err(error),
+        }
+    }
+
+    async fn redeem_unused(
+        &self,
+        record: TokenRecord,
+        results: Value,
+        mut given: Going,
+    ) -> Result<Redemption, TokenError> {
+        let store = &self.ports().store;
+        let run = record.run.clone();
         if record.tries >= TRIES {
             return Err(TokenError::Spent);
         }
@@ -133,10 +153,12 @@ impl Handle {
             return Err(TokenError::Expired(record.expires, run));
         }
         let machine = reopen::read(&**store, &run)?.play().machine;
+        let machine = under(&machine, given.program.as_ref())?;
         let same = store.find(run.as_str())?.definition_hash == record.definition_hash;
         let pause = machine.pauses().into_iter().find(|pause| pause.call == record.call).filter(|_| same);
         let pause = pause.ok_or(TokenError::Stale)?;
-        let (mut given, ignored) = (going, ignored(&pause, &results));
+        let declared = &pause.required_outputs;
+        let (ignored, results_hash) = (ignored(declared, &results), results_hash(declared, &results));
         let fits = answer_to(&pause, results, &mut given).and_then(|()| {
             given.answers.iter().try_for_each(|(call, answer)| machine.would_take(*call, answer))
         });
@@ -144,7 +166,8 @@ impl Handle {
             let left = TRIES.saturating_sub(store.count_try(&record.hash)?);
             return Err(if left == 0 { TokenError::Spent } else { TokenError::Unfit { problem, left } });
         }
-        let answer = json!({"run": run, "state": pause.state, "accepted": true}).to_string();
+        let answer =
+            json!({"run": run, "state": pause.state, "accepted": true, "outputs": declared}).to_string();
         given.token = Some(Spent { hash: record.hash, results_hash, answer });
         match self.resume(&run, given).await {
             Ok(()) => Ok(Redemption { run, ignored, duplicate: None }),
@@ -154,6 +177,41 @@ impl Handle {
             Err(error) => Err(error.into()),
         }
     }
+
+    /// The token, if it is used by now. Whoever is about to use it has the run already: that takes a moment.
+    async fn used_meanwhile(
+        &self,
+        hash: &str,
+        error: &TokenError,
+    ) -> Result<Option<TokenRecord>, StoreError> {
+        let store = &self.ports().store;
+        for _ in 0..LOOKS {
+            let Some(record) = store.token(hash)? else { return Ok(None) };
+            if record.used.is_some() {
+                return Ok(Some(record));
+            }
+            let driven = matches!(error, TokenError::Resume(ResumeError::Store(_)))
+                && store.find(record.run.as_str())?.progress.status == RunStatus::Running;
+            if !driven {
+                return Ok(None);
+            }
+            tokio::time::sleep(Duration::from_millis(LOOK_AGAIN_MS)).await;
+        }
+        Ok(None)
+    }
+}
+
+/// What somebody is told who answers once more (B7).
+fn used_before(record: TokenRecord, results: &Value) -> Result<Redemption, TokenError> {
+    let answer = record.answer.unwrap_or_default();
+    let outputs =
+        serde_json::from_str::<Value>(&answer).ok().and_then(|answer| answer.get("outputs").cloned());
+    let declared: Vec<String> =
+        outputs.and_then(|names| serde_json::from_value(names).ok()).unwrap_or_default();
+    if record.results_hash != Some(results_hash(&declared, results)) {
+        return Err(ResumeError::Conflict.into());
+    }
+    Ok(Redemption { run: record.run, ignored: ignored(&declared, results), duplicate: Some(answer) })
 }
 
 /// Puts results where the pause wants them.
@@ -205,12 +263,63 @@ fn decision(results: &Value) -> Option<Decision> {
     }
 }
 
-fn ignored(pause: &OpenPause, results: &Value) -> Vec<String> {
-    let declared = &pause.required_outputs;
+fn ignored(declared: &[String], results: &Value) -> Vec<String> {
     let extra = |name: &&String| !declared.is_empty() && !declared.contains(name);
     results.as_object().map(|fields| fields.keys().filter(extra).cloned().collect()).unwrap_or_default()
 }
 
+/// What makes two answers the same: what is declared of them (B9), in any order.
+fn results_hash(declared: &[String], results: &Value) -> String {
+    let taken = match results {
+        Value::Object(fields) if !declared.is_empty() => {
+            let fields = fields.iter().filter(|(name, _)| declared.contains(name));
+            Value::Object(fields.map(|(name, value)| (name.clone(), value.clone())).collect())
+        }
+        other => other.clone(),
+    };
+    hash(&sorted(taken).to_string())
+}
+
+/// With the keys of all objects in order.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<(String, Value)> =
+                fields.into_iter().map(|(name, value)| (name, sorted(value))).collect();
+            fields.sort_by(|one, other| one.0.cmp(&other.0));
+            Value::Object(Map::from_iter(fields))
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        plain => plain,
+    }
+}
+
 fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_the_same_whatever_their_order_and_whatever_was_not_asked_for() {
+        let declared = ["plan".to_owned(), "size".to_owned()];
+        let first = json!({"plan": {"a": [{"x": 1, "y": 2}], "b": 2}, "size": 3});
+        let rows = [
+            (json!({"size": 3, "plan": {"b": 2, "a": [{"y": 2, "x": 1}]}}), true),
+            (json!({"size": 3, "extra": 0, "plan": {"b": 2, "a": [{"y": 2, "x": 1}]}}), true),
+            (json!({"size": 4, "plan": {"b": 2, "a": [{"y": 2, "x": 1}]}}), false),
+            (json!({"size": 3, "plan": {"b": 2, "a": [{"y": 1, "x": 2}]}}), false),
+            (json!({"size": 3}), false),
+        ];
+        for (results, same) in rows {
+            let equal = results_hash(&declared, &results) == results_hash(&declared, &first);
+            assert_eq!(equal, same, "{results}");
+        }
+        // a value of any form, where nothing is declared
+        assert_eq!(results_hash(&[], &json!({"b": 1, "a": 2})), results_hash(&[], &json!({"a": 2, "b": 1})));
+        assert_ne!(results_hash(&[], &json!({"b": 1})), results_hash(&[], &json!({"b": 1, "c": 1})));
+        assert_ne!(results_hash(&[], &json!([1, 2])), results_hash(&[], &json!([2, 1])));
+    }
 }

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::carried::{self, Carried};
 use super::handle::Handle;
 use super::journal;
 use super::reopen::{self, Divergence, Story};
+use super::restoring;
 pub use super::steps::StepPlace;
 use crate::domain::cost::CostEntry;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{Origin, Row, RowKind, RunHeader, RunStatus};
-use crate::domain::lock::Holder;
-use crate::domain::snapshot::SnapshotInfo;
+use crate::domain::snapshot::{Restored, SnapshotInfo};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
 use crate::engine::input::{Input, Returned};
@@ -20,8 +21,8 @@ use crate::engine::machine::Machine;
 use crate::engine::replay::Tape;
 use crate::engine::spec::MACHINE_VERSION;
 use crate::engine::why::{Why, why};
-use crate::ports::lock::{Guard, LockError};
 use crate::ports::run_store::StoreError;
+use crate::ports::snapshot::SnapshotPort;
 
 /// What is different from the step on.
 #[derive(Clone, Debug, Default)]
@@ -90,110 +91,149 @@ impl Handle {
         Ok(up_to(&story, &story.step(step)?)?.0.machine.data())
     }
 
+    /// The step to which a run can go back together with its files: inside of branches it is the one that forked, as
+    /// all branches change the files at the same time, and they are stored before and after.
+    ///
+    /// # Errors
+    /// As `step`.
+    pub fn step_with_files(&self, run: &RunId, step: u32) -> Result<StepPlace, StoreError> {
+        let story = self.story(run)?;
+        let place = story.step(step)?;
+        place.forked.map_or(Ok(place), |owner| story.step(owner))
+    }
+
+    /// States that other branches entered after a step of one: they are repeated if the run goes back to it.
+    ///
+    /// # Errors
+    /// As `step`.
+    pub fn beside(&self, run: &RunId, step: u32) -> Result<Vec<String>, StoreError> {
+        let story = self.story(run)?;
+        Ok(story.beside(&story.step(step)?))
+    }
+
     /// A new run that stands before a step of another one with its conversations and data as they were; the other
-    /// one stays. `resume` sets it going. `restore` brings the files back to `changes.files`, if that is wanted: it is
-    /// called when all else was judged, with nobody else at work in the project.
+    /// one stays. `resume` sets it going. With `changes.files` they are brought back from these snapshots when all else
+    /// was judged, with nobody else at work in the project.
     ///
     /// # Errors
     /// There is no such step, the new definition does not fit, the files cannot be brought back, or the store cannot
-    /// be written. Nothing was written.
+    /// be written. Nothing was changed, unless the message says that a part of the files is back: then there is the
+    /// new run, and `resume` brings back the rest.
     pub fn fork(
         &self,
         run: &RunId,
         step: u32,
         changes: Changes,
-        restore: impl FnOnce() -> Result<(), StoreError>,
-    ) -> Result<RunId, StoreError> {
+        snapshots: &dyn SnapshotPort,
+    ) -> Result<(RunId, Option<Restored>), StoreError> {
         let story = self.story(run)?;
         let place = story.step(step)?;
         let new = self.draw_run_id();
         let (mut tape, mut rows) = up_to(&story, &place)?;
-        let files = changes.files.is_some();
+        let to = changes.files.clone();
+        judge_files(&place, to.is_some())?;
+        if to.is_none() {
+            restoring::judge(run, story.restoring.as_ref())?;
+        }
         let taken = answered_later(&story, &place, &tape);
-        let returned =
-            Returned { fork_of: Some(run.clone()), taken, ..self.returned(&place, changes, Vec::new()) };
+        let carried = carried::at(&story, place.kept, &tape);
+        rows.extend(carried.rows(&story)?);
+        let returned = Returned {
+            fork_of: Some(run.clone()),
+            taken,
+            ..self.returned(&place, changes, Vec::new(), carried)
+        };
         let (machine, row) = self.stand(&mut tape, returned)?;
         rows.extend(row);
-        let hash = machine.spec().program.hash.clone();
         let header = RunHeader {
             id: new.clone(),
-            definition_hash: hash,
+            definition_hash: machine.spec().program.hash.clone(),
             started: self.ports().clock.now(),
             origin: Some(Origin::of_fork(story.header.origin.as_ref(), run.clone(), step)),
             worktree: None,
             ..story.header
         };
-        let _held = if files { self.hold_files(&new, &header.workflow)? } else { None };
-        restore()?;
-        self.ports().store.import(&header, &rows, &machine.progress())?;
-        Ok(new)
+        let (store, progress) = (&self.ports().store, machine.progress());
+        let Some(to) = to else {
+            store.import(&header, &rows, &progress)?;
+            return Ok((new, None));
+        };
+        let _held = self.hold_files(&new, &header.workflow)?;
+        let write = &mut |mark: Row| {
+            rows.push(mark);
+            store.import(&header, &rows, &progress)
+        };
+        let done = self.bring_back(snapshots, (&to, false), write);
+        let restored = done.map_err(|stopped| restoring::told(stopped, &format!("synthdev resume {new}")))?;
+        if restored.safety.is_some() {
+            store.claim(&new).map_err(restoring::unsettled)?;
+            let settled = restoring::settled(self.ports().clock.now())?;
+            store.append(&new, &[settled], Some(&progress)).map_err(restoring::unsettled)?;
+        }
+        Ok((new, Some(restored)))
     }
 
-    /// The run itself stands before one of its steps again; what came later no longer counts, but stays paid.
-    /// `restore`: as for `fork`.
+    /// The run itself stands before one of its steps again; what came later no longer counts, but stays paid. Files:
+    /// as for `fork`. What is known of files that were on their way back is settled by it, either way.
     ///
     /// # Errors
     /// A living process drives it, there is no such step, the files cannot be brought back, or the store cannot be
-    /// written. Nothing was written.
+    /// written. Nothing was changed, unless the message says that a part of the files is back: then the run stands
+    /// before the step, and `resume` brings back the rest.
     pub fn rewind(
         &self,
         run: &RunId,
         step: u32,
         changes: Changes,
-        restore: impl FnOnce() -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let store = Arc::clone(&self.ports().store);
-        let before = store.claim(run)?;
-        let done = self.rewind_claimed(run, step, changes, restore);
-        if done.is_err() {
-            self.give_back(run, before.progress);
-        }
-        done
-    }
-
-    fn rewind_claimed(
-        &self,
-        run: &RunId,
-        step: u32,
-        changes: Changes,
-        restore: impl FnOnce() -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+        snapshots: &dyn SnapshotPort,
+    ) -> Result<Option<Restored>, StoreError> {
+        let store = &self.ports().store;
+        let seen = store.find(run.as_str())?;
         let story = self.story(run)?;
         let place = story.step(step)?;
         let (mut tape, _) = up_to(&story, &place)?;
+        let to = changes.files.clone();
+        judge_files(&place, to.is_some())?;
         let standing = story.play();
         let spent = standing.machine.ledger().entries.get(tape.machine.ledger().entries.len()..);
-        let files = changes.files.is_some();
-        let taken = answered_later(&story, &place, &tape);
         let spent = spent.map(<[_]>::to_vec).unwrap_or_default();
-        let returned = Returned { taken, ..self.returned(&place, changes, spent) };
-        let (machine, rows) = self.stand(&mut tape, returned)?;
-        let _held = if files { self.hold_files(run, &story.header.workflow)? } else { None };
-        restore()?;
-        let store = &self.ports().store;
-        store.append(run, &rows, Some(&machine.progress()))?;
-        store.revoke_tokens(run)
+        let taken = answered_later(&story, &place, &tape);
+        let carried = carried::at(&story, place.kept, &tape).paid();
+        let returned = Returned { taken, ..self.returned(&place, changes, spent, carried) };
+        let (machine, mut rows) = self.stand(&mut tape, returned)?;
+        let progress = machine.progress();
+        let mut write = |mark: Option<Row>| {
+            rows.extend(mark);
+            self.claim_as_seen(&seen)?;
+            let written = store.append_and_end_tokens(run, &rows, Some(&progress));
+            if written.is_err() {
+                self.give_back(run, seen.progress.clone());
+            }
+            written
+        };
+        let restored = if let Some(to) = to {
+            let _held = self.hold_files(run, &story.header.workflow)?;
+            let done = self.bring_back(snapshots, (&to, false), &mut |mark| write(Some(mark)));
+            let done = done.map_err(|stopped| restoring::told(stopped, &format!("synthdev resume {run}")))?;
+            self.settle(run, &done)?;
+            Some(done)
+        } else {
+            let settled = story.restoring.is_some().then(|| restoring::settled(self.ports().clock.now()));
+            write(settled.transpose()?)?;
+            None
+        };
+        Ok(restored)
     }
 
-    /// Keeps runs from working in the project while its files are brought back.
-    ///
-    /// # Errors
-    /// One works there.
-    pub fn hold_files(&self, run: &RunId, workflow: &str) -> Result<Option<Guard>, StoreError> {
-        let Some(lock) = &self.ports().lock else { return Ok(None) };
-        let (pid, since) = (self.shared.options.pid, self.ports().clock.now());
-        let holder = Holder { run: run.clone(), workflow: workflow.to_owned(), pid, since };
-        lock.try_lock(&holder).map(Some).map_err(|error| match error {
-            LockError::Held(_) => StoreError {
-                message: format!("{error}: its files cannot be brought back under its hands"),
-                hint: Some("wait for it to end, or cancel it".to_owned()),
-            },
-            LockError::Io { message, hint } => StoreError { message, hint },
-        })
-    }
-
-    fn returned(&self, place: &StepPlace, changes: Changes, spent: Vec<CostEntry>) -> Returned {
+    fn returned(
+        &self,
+        place: &StepPlace,
+        changes: Changes,
+        spent: Vec<CostEntry>,
+        carried: Carried,
+    ) -> Returned {
         let Changes { set, program, files } = changes;
+        let Carried { open, answers } = carried;
         let (step, kept) = (place.step, place.kept);
         self.shared.redactor.clean_data(Returned {
             step,
@@ -202,6 +242,8 @@ impl Handle {
             program,
             spent,
             files,
+            open,
+            answers,
             ..Returned::default()
         })
     }
@@ -262,8 +304,8 @@ impl Handle {
             updated: at,
             ..machine.progress()
         };
-        store.append(run, if output.events.is_empty() { &[] } else { &rows }, Some(&progress))?;
-        store.revoke_tokens(run)
+        let rows: &[Row] = if output.events.is_empty() { &[] } else { &rows };
+        store.append_and_end_tokens(run, rows, Some(&progress))
     }
 
     /// Feeds the journal again: it must lead to the same events (FSM-27).
@@ -285,6 +327,20 @@ impl Handle {
     fn story(&self, run: &RunId) -> Result<Story, StoreError> {
         reopen::read(&*self.ports().store, run)
     }
+}
+
+/// Inside of branches the files of one moment are not there: a run and its files would be of two.
+fn judge_files(place: &StepPlace, with_files: bool) -> Result<(), StoreError> {
+    let Some((owner, forked)) = place.within.as_ref().zip(place.forked).filter(|_| with_files) else {
+        return Ok(());
+    };
+    Err(StoreError {
+        message: format!(
+            "step {} is in a branch of `{owner}`: with files a run goes back to before that, which is step {forked}",
+            place.step
+        ),
+        hint: Some("go there, or leave the files as they are".to_owned()),
+    })
 }
 
 /// The snapshot that was on its way when the step began, if it was taken later.

@@ -1,9 +1,11 @@
-//! What a search can find of an input: messages, calls and results of tools, variables (HIST-3).
+//! What a search can find of a row: messages, calls and results of tools, variables (HIST-3).
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::domain::journal::{Row, RowKind};
 use crate::domain::message::ToolCall;
+use crate::domain::tool::{ASKED_BY, ToolInvocation};
 use crate::domain::workflow::plain_text;
 use crate::engine::input::{Answer, Input};
 
@@ -32,23 +34,57 @@ pub(super) struct Part {
 
 /// `None`: nothing that a person would look for.
 pub(super) fn of(input: &Input) -> Option<String> {
-    let parts = parts(input);
+    joined(&parts(input))
+}
+
+/// The same of what a state calls itself: a command, a request, a tool. What an agent calls stands in its reply.
+pub(super) fn of_call(invocation: &ToolInvocation) -> Option<String> {
+    let ToolInvocation { agent, tool, arguments } = invocation;
+    (agent == ASKED_BY).then(|| joined(&[call(tool, arguments.to_string())])).flatten()
+}
+
+/// The same of a row as it was written.
+pub(super) fn of_row(row: &Row) -> Option<String> {
+    joined(&parts_of_row(row))
+}
+
+/// In the order in which they are indexed; none of a row that cannot be read.
+pub(super) fn parts_of_row(row: &Row) -> Vec<Part> {
+    match row.kind {
+        RowKind::Input => serde_json::from_str(&row.body).map_or_else(|_| Vec::new(), |input| parts(&input)),
+        RowKind::Intent => own_call(&row.body).into_iter().collect(),
+        RowKind::Begun => Vec::new(),
+    }
+}
+
+/// From an intent: a second attempt says nothing new.
+fn own_call(body: &str) -> Option<Part> {
+    // most intents are calls of models, and need no second look
+    if !body.contains(r#""run_tool""#) {
+        return None;
+    }
+    let intent: Value = serde_json::from_str(body).ok()?;
+    let own = intent["effect"] == "run_tool" && intent["agent"] == ASKED_BY && intent["attempt"].is_null();
+    own.then(|| call(intent["tool"].as_str().unwrap_or_default(), intent["arguments"].to_string()))
+}
+
+fn call(tool: &str, arguments: String) -> Part {
+    Part { kind: WordsKind::ToolCall, name: Some(tool.to_owned()), text: arguments }
+}
+
+fn joined(parts: &[Part]) -> Option<String> {
     let texts = parts.iter().flat_map(|part| part.name.iter().chain([&part.text]));
     let texts: Vec<&str> = texts.map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// In the order in which they are indexed.
-pub(super) fn parts(input: &Input) -> Vec<Part> {
+fn parts(input: &Input) -> Vec<Part> {
     let one = |kind, text: &str| vec![Part { kind, name: None, text: text.to_owned() }];
     match input {
         Input::Replied { reply, .. } => {
             let mut parts = one(WordsKind::Message, &reply.text);
-            parts.extend(reply.tool_calls.iter().map(|ToolCall { name, arguments, .. }| Part {
-                kind: WordsKind::ToolCall,
-                name: Some(name.clone()),
-                text: arguments.clone(),
-            }));
+            let calls = reply.tool_calls.iter();
+            parts.extend(calls.map(|ToolCall { name, arguments, .. }| call(name, arguments.clone())));
             parts
         }
         Input::ToolDone { outcome, .. } => one(WordsKind::ToolResult, &outcome.content),

@@ -16,10 +16,6 @@ use crate::tui::session::FirstAction;
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a message is moved once and never stored; a box per delta costs more"
-)]
 pub enum Msg {
     Key(KeyEvent, Timestamp),
     Paste(String),

@@ -92,6 +92,8 @@ pub struct RunView {
     pub summing: HashSet<CallId>,
     /// Calls that are asked again, and where that is told.
     pub retry: HashMap<CallId, usize>,
+    /// The person has cancelled it; a workflow is then not there to be taken up again.
+    pub stopping: bool,
     pub over: bool,
 }
 
@@ -122,6 +124,7 @@ impl RunView {
             summing: HashSet::new(),
             tools: HashMap::new(),
             retry: HashMap::new(),
+            stopping: false,
             over: false,
         }
     }

@@ -299,11 +299,11 @@ pub fn help(name: Option<&str>) -> Result<(String, String), String> {
 const KEYS: &str = "\nKeys
 Enter             send            Alt+Enter, Ctrl+J  new line
 Up, Down          history         Tab                complete
-Esc               stop what runs  Ctrl+C twice       leave; a workflow can be taken up again
+Esc, Ctrl+C       stop what runs  Ctrl+C twice       stop and leave
 PgUp, PgDn        scroll          Home, End          oldest, newest
 Ctrl+O            details: full tool output, reasoning, data
 F2                side panel      Ctrl+L             draw the screen anew
-Ctrl+D            leave (Home, End and Ctrl+D: on an empty line)";
+Ctrl+D            leave; a workflow can be taken up again (Home, End and Ctrl+D: on an empty line)";
 
 fn overview() -> String {
     let mut text = String::new();

@@ -40,7 +40,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
 pub fn leave(model: &mut Model) -> Vec<Cmd> {
     model.leaving = true;
     let open: Vec<&RunView> = model.runs.iter().filter(|run| !run.over).collect();
-    let left = open.iter().filter(|run| !run.chat);
+    let left = open.iter().filter(|run| !run.chat && !run.stopping);
     let left = left.map(|run| (run.workflow.clone(), run.id.clone())).collect();
     let how = |run: &&RunView| if run.chat { Command::End } else { Command::Leave };
     let mut cmds: Vec<Cmd> = open.iter().map(|run| Cmd::Send(run.id.clone(), how(run))).collect();

@@ -11,6 +11,7 @@ mod failures;
 mod graph;
 mod help;
 mod hygiene;
+mod isolation;
 mod new;
 mod printable;
 mod real_http;

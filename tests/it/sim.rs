@@ -303,6 +303,7 @@ impl Weather {
         let Replayed { machine, events, .. } = replay(Arc::clone(&self.spec), self.inputs.clone());
         assert!(events == self.events, "replay differs");
         assert_eq!(machine.progress(), progress);
+        self.look(&progress);
         if self.luck.chance(10) {
             self.check_journal();
         }

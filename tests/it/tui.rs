@@ -764,14 +764,28 @@ fn stopping_and_leaving() {
     let mut desk = Desk::new();
     desk.workflow().key(KeyCode::Esc);
     assert_eq!(desk.take(), [cancel("r1")]);
-    desk.control('c');
-    assert_eq!(desk.take(), [], "a workflow is not stopped on the way out");
+    let mut desk = Desk::new();
+    desk.workflow().typed("half").control('c');
+    assert_eq!(desk.take(), [cancel("r1")]);
+    assert_eq!(desk.model.composer.text(), "half", "what is typed is not what goes on");
+    assert!(desk.screen(80, 24).contains("stopping … · Ctrl+C again leaves"));
     desk.pause(5_000).control('c');
-    assert_eq!(desk.take(), [], "too late to leave");
+    assert_eq!(desk.take(), [cancel("r1")], "too late to leave");
     desk.control('c');
     assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), Command::Leave), Cmd::Quit]);
     assert!(desk.model.leaving);
-    assert_eq!(desk.model.left, [("coder_reviewer".to_owned(), RunId::from("r1"))]);
+    assert_eq!(desk.model.left, [], "a cancelled run is not taken up again");
+
+    // a question of a workflow stays open for whoever leaves
+    let limit = || Question::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() };
+    let mut asked = Desk::new();
+    asked.workflow().run("r1", person(20, limit())).control('c');
+    assert_eq!(asked.take(), []);
+    let screen = asked.screen(80, 24);
+    assert!(screen.contains("Esc: later · Ctrl+C again leaves; /resume takes the run up again"), "{screen}");
+    asked.control('c');
+    assert_eq!(asked.take(), [Cmd::Send(RunId::from("r1"), Command::Leave), Cmd::Quit]);
+    assert_eq!(asked.model.left, [("coder_reviewer".to_owned(), RunId::from("r1"))]);
 
     let mut chat = Desk::new();
     chat.chat().run("c1", called(2, "coder", Side::Assistant)).control('c');
@@ -783,7 +797,7 @@ fn stopping_and_leaving() {
     idle.typed("x").control('d');
     assert_eq!(idle.take(), []);
     idle.control('c');
-    assert!(idle.model.composer.is_empty());
+    assert!(idle.model.composer.is_empty() && idle.screen(80, 24).contains("Up brings it back"));
     idle.control('d');
     assert_eq!(idle.take(), [Cmd::Quit]);
 }

@@ -29,9 +29,8 @@ pub struct Restore<'a> {
 
 impl Restore<'_> {
     /// # Errors
-    /// An obstacle (nothing was changed), a missing object (nothing was changed) or a failing disk.
+    /// A failing disk. Call `check` first.
     pub fn run(&self, changes: &[Change]) -> Outcome<()> {
-        self.check(changes)?;
         for change in changes.iter().filter(|change| change.change == FileChange::Added) {
             self.remove(&change.path)?;
         }
@@ -49,8 +48,12 @@ impl Restore<'_> {
         Ok(())
     }
 
-    /// A directory in the place of a file must hold nothing but files that go anyway.
-    fn check(&self, changes: &[Change]) -> Outcome<()> {
+    /// Everything that can be known before the first change: a directory in the place of a file must hold nothing but
+    /// files that go anyway.
+    ///
+    /// # Errors
+    /// An obstacle, or a missing object.
+    pub fn check(&self, changes: &[Change]) -> Outcome<()> {
         let going: BTreeSet<&[u8]> = changes
             .iter()
             .filter(|change| change.change == FileChange::Added)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use git2::{ObjectType, Odb, Oid, Repository, Tree};
 
-use super::entry::{Entry, Kind, RelPath};
+use super::entry::{Entry, Kind, RelPath, Stat};
 
 /// A stored tree, flat.
 pub type Stored = BTreeMap<RelPath, (Kind, Oid)>;
@@ -12,6 +12,20 @@ pub type Stored = BTreeMap<RelPath, (Kind, Oid)>;
 /// Writes the trees of entries sorted by path and returns the root's name; existing trees are not rewritten.
 pub fn write(odb: &Odb<'_>, entries: &[Entry]) -> Result<Oid, git2::Error> {
     write_below(odb, entries, 0)
+}
+
+/// Writes the trees of a flat one.
+pub fn write_stored(odb: &Odb<'_>, stored: &Stored) -> Result<Oid, git2::Error> {
+    let entry = |(path, (kind, blob)): (&RelPath, &(Kind, Oid))| {
+        let stat = Stat { kind: *kind, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
+        Entry { path: path.clone(), stat, blob: *blob }
+    };
+    write(odb, &stored.iter().map(entry).collect::<Vec<_>>())
+}
+
+/// The entries without what is known of their files.
+pub fn flat(entries: &[Entry]) -> Stored {
+    entries.iter().map(|entry| (entry.path.clone(), (entry.stat.kind, entry.blob))).collect()
 }
 
 /// Reads a tree with all below it.

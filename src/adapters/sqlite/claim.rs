@@ -5,16 +5,20 @@ use rusqlite::{Transaction, params};
 use super::process::Census;
 use super::read;
 use super::refusal::{Outcome, Refusal};
-use super::write::{Desk, Me, Writer, begin, mark_behind, next_seq};
+use super::write::{Desk, Me, Writer, begin, holds, mark_behind, next_seq};
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunStatus, RunSummary};
 
 impl Writer {
     /// Takes the run over, unless a living process is running it. Returns the run as it was.
     pub(super) fn claim(&mut self, run: &RunId) -> Outcome<RunSummary> {
+        self.appear();
         let transaction = begin(&mut self.connection)?;
         let Some((driver, before)) = driver_of(&transaction, run)? else { return Ok(Err(Refusal::Unknown)) };
-        if before.progress.status == RunStatus::Running {
+        // only a lock tells two stores of one process apart
+        let mine = self.presence.is_some() && driver.process == self.me.identity;
+        let let_go = mine && !self.desks.contains_key(run);
+        if before.progress.status == RunStatus::Running && !let_go {
             return Ok(Err(Refusal::Driven { pid: driver.pid }));
         }
         let desk = take_over(&transaction, driver.key, &self.me)?;
@@ -25,6 +29,24 @@ impl Writer {
         self.desks.insert(run.clone(), desk);
         Ok(Ok(before))
     }
+
+    /// Whether the claim still holds.
+    pub(super) fn drives(&self, run: &RunId) -> rusqlite::Result<bool> {
+        let Some(desk) = self.desks.get(run) else { return Ok(false) };
+        holds(&self.connection, desk)
+    }
+
+    /// The run is let go where it stands: it is interrupted. Where that cannot be written, this process at least may
+    /// claim it again.
+    pub(super) fn release(&mut self, run: &RunId) -> rusqlite::Result<()> {
+        let Some(desk) = self.desks.remove(run) else { return Ok(()) };
+        self.connection
+            .prepare_cached(
+                "UPDATE progress SET status = 'interrupted' WHERE run = ?1 AND claim = ?2 AND status = 'running'",
+            )?
+            .execute([desk.key, desk.claim])?;
+        Ok(())
+    }
 }
 
 /// Who wrote a run's progress last.
@@ -32,6 +54,7 @@ pub(super) struct Driver {
     pub(super) key: i64,
     pub(super) claim: i64,
     pub(super) pid: u32,
+    pub(super) process: String,
 }
 
 /// With the run as readers see it; `None` if there is no such run.
@@ -39,13 +62,13 @@ pub(super) fn driver_of(
     transaction: &Transaction<'_>,
     run: &RunId,
 ) -> rusqlite::Result<Option<(Driver, RunSummary)>> {
-    let Some(summary) = read::exact(transaction, run.as_str(), &mut Census::default())? else {
+    let Some(summary) = read::exact(transaction, run.as_str(), &mut Census::of(transaction))? else {
         return Ok(None);
     };
     let driver = transaction
-        .prepare_cached("SELECT run, claim, pid FROM progress JOIN runs ON key = run WHERE id = ?1")?
+        .prepare_cached("SELECT run, claim, pid, process FROM progress JOIN runs ON key = run WHERE id = ?1")?
         .query_row([run.as_str()], |row| {
-            Ok(Driver { key: row.get(0)?, claim: row.get(1)?, pid: row.get(2)? })
+            Ok(Driver { key: row.get(0)?, claim: row.get(1)?, pid: row.get(2)?, process: row.get(3)? })
         })?;
     Ok(Some((driver, summary)))
 }

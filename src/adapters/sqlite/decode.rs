@@ -7,7 +7,7 @@ use super::process::Census;
 use crate::domain::cost::Usage;
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{
-    Origin, OriginKind, Row, RowKind, RunHeader, RunProgress, RunStatus, RunSummary,
+    Origin, OriginKind, Row, RowKind, RunHeader, RunOutline, RunProgress, RunStatus, RunSummary,
 };
 use crate::domain::snapshot::Worktree;
 use crate::ports::run_store::RowRef;
@@ -17,6 +17,10 @@ pub(super) const SUMMARY: &str =
     "SELECT id, workflow, definition_hash, input, project, started, origin_run, origin_kind, origin_step, worktree,
   status, pid, process, updated, prompt, completion, cached, reasoning, cost_usd, snapshot, path, pauses, error, output
   FROM runs JOIN progress ON run = key";
+
+/// What [`outline`] reads.
+pub(super) const OUTLINE: &str =
+    "SELECT id, started, status, pid, process, updated, worktree FROM runs JOIN progress ON run = key";
 
 /// What [`header`] reads, with the key in front.
 pub(super) const HEADER: &str =
@@ -93,6 +97,16 @@ pub(super) fn summary(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite:
             error: json(row, 22)?,
             output: json(row, 23)?,
         },
+    })
+}
+
+pub(super) fn outline(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite::Result<RunOutline> {
+    Ok(RunOutline {
+        id: RunId(row.get(0)?),
+        started: Timestamp(row.get(1)?),
+        status: seen_status(row, 2, census)?,
+        updated: Timestamp(row.get(5)?),
+        worktree: json(row, 6)?,
     })
 }
 

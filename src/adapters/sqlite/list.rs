@@ -7,11 +7,11 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::decode::{self, SUMMARY};
 use super::process::Census;
-use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
+use crate::domain::journal::{RunOutline, RunQuery, RunStatus, RunSummary};
 
 pub(super) fn list(connection: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<RunSummary>> {
     let moment = connection.unchecked_transaction()?;
-    let mut census = Census::default();
+    let mut census = Census::of(connection);
     let filter = Filter::of(query);
     if filter.needle.is_none() && query.statuses.is_empty() {
         let sql = format!(
@@ -28,6 +28,16 @@ pub(super) fn list(connection: &Connection, query: &RunQuery) -> rusqlite::Resul
     let keys = walk(&moment, query, &filter, &mut census)?;
     let mut one = moment.prepare_cached(&format!("{SUMMARY} WHERE key = ?1"))?;
     keys.iter().map(|key| one.query_row([key], |row| decode::summary(row, &mut census))).collect()
+}
+
+/// Every run, newest first.
+pub(super) fn outlines(connection: &Connection) -> rusqlite::Result<Vec<RunOutline>> {
+    let moment = connection.unchecked_transaction()?;
+    let mut census = Census::default();
+    let mut statement =
+        moment.prepare_cached(&format!("{} ORDER BY started DESC, key DESC", decode::OUTLINE))?;
+    let found = statement.query_map([], |row| decode::outline(row, &mut census))?;
+    found.collect()
 }
 
 /// What SQLite decides, and the text that it does not.

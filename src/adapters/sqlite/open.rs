@@ -47,13 +47,41 @@ pub(super) fn is_absent(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Neither the file nor a log that was left without it.
+/// Neither the file, nor a log that was left without it, nor the pieces of a replacement that was cut off.
 pub(super) fn is_untouched(path: &Path) -> bool {
-    is_absent(path) && sync::log_bytes(path) == 0
+    is_absent(path) && sync::log_bytes(path) == 0 && !is_unfinished(path)
+}
+
+/// The note of a replacement that is under way: see `salvage::replace`.
+pub(super) fn note_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-replacing");
+    PathBuf::from(name)
+}
+
+/// Whether a replacement of this history was cut off.
+pub(super) fn is_unfinished(path: &Path) -> bool {
+    std::fs::symlink_metadata(note_of(path)).is_ok()
+}
+
+/// # Errors
+/// One was: says how it is finished.
+pub(super) fn refuse_unfinished(path: &Path) -> Result<(), StoreError> {
+    if !is_unfinished(path) {
+        return Ok(());
+    }
+    Err(StoreError {
+        message: format!(
+            "the run history {} was being replaced by what was salvaged, and that was cut off",
+            path.display()
+        ),
+        hint: Some("nothing was lost; `synthdev runs salvage --replace` finishes it".to_owned()),
+    })
 }
 
 /// Opens the store, creating it and its directory if there is none.
 pub(super) fn open(path: &Path) -> Result<Connection, NotOpened> {
+    refuse_unfinished(path)?;
     if is_absent(path) {
         refuse_lone_log(path, "is missing")?;
         create(path)?;

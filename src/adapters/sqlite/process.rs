@@ -1,11 +1,19 @@
 //! Whether the process that drives a run still lives (§1.7, HIST-4).
 //!
-//! A process id alone is reused by the system, so the time the process began is kept with it.
-//! A process of another host or container is not visible and counts as dead.
+//! A driver holds a lock that tells it, and its name is kept with the run. Where no lock can be had, the process id
+//! decides: it alone is reused by the system, so the time the process began is kept with it, and a process of
+//! another host or container is not visible and counts as dead.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use rusqlite::Connection;
+
+use super::presence::{self, Presence};
+
+/// Between what the system says of a process and the name of its lock.
+const LOCK: char = '|';
 
 /// Identity of a process beyond its id: boot and start time. Empty when it cannot be told.
 pub(super) fn identity(pid: u32) -> String {
@@ -15,14 +23,35 @@ pub(super) fn identity(pid: u32) -> String {
     start_from_ps(pid).unwrap_or_default()
 }
 
-/// Answers for one listing; a process is looked up once.
+/// The identity of a driver that holds a lock.
+pub(super) fn locked(identity: &str, presence: &Presence) -> String {
+    format!("{identity}{LOCK}{}", presence.name)
+}
+
+/// Answers for one listing; a process is looked up once. The default one knows of no locks.
 #[derive(Default)]
 pub(super) struct Census {
     seen: HashMap<u32, String>,
+    /// Where locks are.
+    place: Option<PathBuf>,
+    held: HashMap<String, Option<bool>>,
 }
 
 impl Census {
+    /// With the locks beside this history.
+    pub(super) fn of(connection: &Connection) -> Self {
+        let place = connection.path().and_then(|path| presence::place(Path::new(path)));
+        Self { place, ..Self::default() }
+    }
+
     pub(super) fn is_alive(&mut self, pid: u32, process: &str) -> bool {
+        let (process, lock) = process.split_once(LOCK).unwrap_or((process, ""));
+        if let Some(place) = self.place.as_deref().filter(|_| !lock.is_empty()) {
+            let held = self.held.entry(lock.to_owned()).or_insert_with(|| presence::is_held(place, lock));
+            if let Some(held) = *held {
+                return held;
+            }
+        }
         let now = self.seen.entry(pid).or_insert_with(|| identity(pid));
         !now.is_empty() && (process.is_empty() || now == process)
     }

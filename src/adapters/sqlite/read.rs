@@ -54,7 +54,7 @@ pub(super) fn exact(
 
 /// A whole id wins over the prefixes of others.
 pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Found> {
-    let mut census = Census::default();
+    let mut census = Census::of(connection);
     if let Some(run) = exact(connection, id, &mut census)? {
         return Ok(Found::One(Box::new(run)));
     }

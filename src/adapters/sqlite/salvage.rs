@@ -1,7 +1,8 @@
 //! Saves what can be read of a damaged history into a new one beside it (ERR-10).
 //!
 //! The damaged file is read as bytes, page by page: neither its header, its tables' names nor the upper parts of its
-//! trees have to be whole. It is never written to and never deleted; taking its place means that it is renamed.
+//! trees have to be whole. It is never written to and never deleted; taking its place means that it is renamed
+//! (`replace`).
 
 mod found;
 mod holders;
@@ -9,16 +10,18 @@ mod indexes;
 pub(super) mod log;
 mod pages;
 mod record;
+mod replace;
 mod rescue;
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
 use super::{failure, open, sync};
 use crate::ports::run_store::StoreError;
+
+pub use replace::{finish, replace};
 
 use found::Found;
 use pages::Pages;
@@ -43,6 +46,7 @@ pub struct Salvaged {
 /// written, or the new file did not turn out sound. Then nothing is left at `to`.
 pub fn salvage(path: &Path, to: &Path) -> Result<Salvaged, StoreError> {
     unused(path)?;
+    open::refuse_unfinished(path)?;
     if open::is_absent(path) && sync::log_bytes(path) == 0 {
         return Err(StoreError {
             message: format!("there is no run history {}", path.display()),
@@ -66,26 +70,6 @@ pub fn salvage(path: &Path, to: &Path) -> Result<Salvaged, StoreError> {
     }
     let Saved { runs, rows, lost } = saved?;
     Ok(Salvaged { runs, rows, lost })
-}
-
-/// Puts the new history `from` in the place of the damaged one, which is renamed to `away`, its log with it.
-///
-/// # Errors
-/// Another process has `path` open, or a file cannot be renamed; the message says what stands where.
-pub fn replace(path: &Path, from: &Path, away: &Path) -> Result<(), StoreError> {
-    unused(path)?;
-    let moved = |from: &Path, to: &Path| match std::fs::rename(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.map_err(|error| failure::io(from, &format!("rename to {}", to.display()), &error)),
-    };
-    if !open::is_absent(away) {
-        let message = format!("{} is there already", away.display());
-        return Err(StoreError { message, hint: Some("nothing is overwritten: move it away".to_owned()) });
-    }
-    moved(path, away)?;
-    moved(&sync::log_of(path), &sync::log_of(away))?;
-    moved(&beside(path, "-shm"), &beside(away, "-shm"))?;
-    std::fs::rename(from, path).map_err(|error| failure::io(from, "rename", &error))
 }
 
 fn fill(

@@ -59,15 +59,6 @@ impl Writer {
         Ok(tries.ok_or(Refusal::UnknownToken))
     }
 
-    pub(super) fn revoke_tokens(&mut self, run: &RunId) -> rusqlite::Result<()> {
-        self.connection
-            .prepare_cached(
-                "DELETE FROM tokens WHERE used IS NULL AND run = (SELECT key FROM runs WHERE id = ?1)",
-            )?
-            .execute([run.as_str()])?;
-        Ok(())
-    }
-
     /// Uses the token up and appends, or neither.
     pub(super) fn redeem(
         &mut self,
@@ -75,6 +66,7 @@ impl Writer {
         rows: &[Row],
         progress: Option<&RunProgress>,
     ) -> Outcome<Redeemed> {
+        self.appear();
         let transaction = begin(&mut self.connection)?;
         let Some(token) = by_hash(&transaction, usage.hash)? else { return Ok(Err(Refusal::UnknownToken)) };
         if token.used.is_some() {

@@ -1,9 +1,11 @@
 //! Starting a run and appending to it: one transaction each, by the run's driver only.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
+use super::presence::Presence;
 use super::queue::Queue;
 use super::refusal::{self, Outcome, Refusal};
 use super::{blob, process};
@@ -23,6 +25,8 @@ pub(super) struct Writer {
     pub(super) desks: HashMap<RunId, Desk>,
     pub(super) queue: Queue,
     pub(super) me: Me,
+    /// Until a run was driven there is none.
+    pub(super) presence: Option<Presence>,
 }
 
 /// This process, as the store knows it.
@@ -49,10 +53,21 @@ impl Writer {
     pub(super) fn new(connection: Connection) -> Self {
         let pid = std::process::id();
         let me = Me { pid, identity: process::identity(pid) };
-        Self { connection, desks: HashMap::new(), queue: Queue::default(), me }
+        Self { connection, desks: HashMap::new(), queue: Queue::default(), me, presence: None }
+    }
+
+    /// Before a run is driven: others are to see that its driver lives.
+    pub(super) fn appear(&mut self) {
+        if self.presence.is_none() {
+            self.presence = self.connection.path().and_then(|path| Presence::begin(Path::new(path)));
+            if let Some(presence) = &self.presence {
+                self.me.identity = process::locked(&self.me.identity, presence);
+            }
+        }
     }
 
     pub(super) fn create(&mut self, header: &RunHeader) -> Outcome<()> {
+        self.appear();
         let transaction = begin(&mut self.connection)?;
         let (key, claim) = next_numbers(&transaction)?;
         if !insert_run(&transaction, key, header)? {
@@ -70,12 +85,13 @@ impl Writer {
         Ok(Ok(()))
     }
 
-    /// All rows and the progress, or nothing.
+    /// All rows and the progress, or nothing. With `end_tokens` the run's unused tokens are gone in the same moment.
     pub(super) fn append(
         &mut self,
         run: &RunId,
         rows: &[Row],
         progress: Option<&RunProgress>,
+        end_tokens: bool,
     ) -> Outcome<()> {
         let Some(desk) = self.desks.get_mut(run) else {
             return Ok(Err(match key_of(&self.connection, run)? {
@@ -90,6 +106,9 @@ impl Writer {
         }
         if !put(&transaction, desk, rows, progress, &self.me)? {
             return refusal::of_former_driver(&transaction, run).map(Err);
+        }
+        if end_tokens {
+            end_tokens_of(&transaction, desk.key)?;
         }
         transaction.commit()?;
         desk.unsure = false;
@@ -185,7 +204,24 @@ pub(super) fn put(
             return Ok(false);
         }
     }
-    progress.map_or(Ok(true), |progress| update_progress(transaction, desk, progress, me))
+    match progress {
+        Some(progress) => update_progress(transaction, desk, progress, me),
+        None if rows.is_empty() => holds(transaction, desk),
+        None => Ok(true),
+    }
+}
+
+/// Whether nobody has claimed the run since the desk was taken, and it is still there.
+pub(super) fn holds(connection: &Connection, desk: &Desk) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM progress WHERE run = ?1 AND claim = ?2")?
+        .exists([desk.key, desk.claim])
+}
+
+/// Used ones stay: a repeated answer is still answered (B7).
+fn end_tokens_of(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
+    transaction.prepare_cached("DELETE FROM tokens WHERE used IS NULL AND run = ?1")?.execute([key])?;
+    Ok(())
 }
 
 /// The run may have rows from `next` on that are not in the index.

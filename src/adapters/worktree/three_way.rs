@@ -9,7 +9,7 @@ use crate::adapters::git::compare::Change;
 use crate::adapters::git::entry::{Kind, RelPath, ancestors, shown};
 use crate::adapters::git::scan::Scan;
 use crate::adapters::git::stat_cache::lookup;
-use crate::adapters::git::tree::Stored;
+use crate::adapters::git::tree::{self, Stored};
 use crate::domain::snapshot::{ChangedFile, FileChange, MergeConflict};
 
 const FILE_AND_DIRECTORY: &str = "a file on one side, a directory or another name on the other";
@@ -46,9 +46,7 @@ pub fn merge(
 
 /// What has to change in the project, for the disk and for people.
 pub fn changes(ours: &Scan, merged: &Stored) -> (Vec<Change>, Vec<ChangedFile>) {
-    let before: Stored =
-        ours.entries.iter().map(|entry| (entry.path.clone(), (entry.stat.kind, entry.blob))).collect();
-    let found = between::changes(&before, merged);
+    let found = between::changes(&tree::flat(&ours.entries), merged);
     let files = between::listed(&found);
     let change = |(path, change): (RelPath, FileChange)| {
         let now = lookup(&ours.entries, &path).map(|entry| entry.stat);

@@ -1,15 +1,18 @@
 //! The branch of a worktree: its name, the commit of its final state, what was merged, and what would be lost.
 //! Moves no branch but ours.
 
+use std::fs;
+
 use git2::{Commit, ErrorCode, Oid, Repository};
 
 use super::linked::Linked;
 use crate::adapters::git::fault::{self, Outcome};
+use crate::adapters::git::place::Store;
 use crate::adapters::git::record::{self, ADDRESS};
 use crate::domain::ids::{RunId, Timestamp};
 
-/// One per worktree: the commit whose files are in the project.
-const MERGED: &str = "refs/synthdev/merged/";
+/// One per worktree: what was merged of it; see [`super::merged`].
+pub const MERGED: &str = "refs/synthdev/merged/";
 const LONGEST: usize = 60;
 const TRIES: usize = 20;
 
@@ -60,13 +63,6 @@ pub fn keep(repo: &Repository, linked: &Linked, tree: Oid, at: Timestamp) -> Out
     commit().map_err(failed)
 }
 
-/// # Errors
-/// The ref cannot be written.
-pub fn mark_merged(repo: &Repository, name: &str, tip: Oid) -> Outcome<()> {
-    let written = repo.reference(&format!("{MERGED}{name}"), tip, true, "");
-    written.map(drop).map_err(|error| fault::git_write(repo.path(), &error))
-}
-
 /// How many commits that somebody made in the worktree are neither merged nor on another ref.
 pub fn unmerged(repo: &Repository, linked: &Linked) -> Result<usize, git2::Error> {
     let mut walk = repo.revwalk()?;
@@ -108,7 +104,15 @@ pub fn delete(repo: &Repository, linked: &Linked) -> Result<(), git2::Error> {
     gone(repo.find_reference(&mark).and_then(|mut mark| mark.delete()))
 }
 
-fn tip(repo: &Repository, linked: &Linked) -> Option<Oid> {
+/// Whether nothing is left of a worktree: neither directory, record nor branch.
+pub fn is_gone(linked: &Linked, store: &Store) -> bool {
+    fs::symlink_metadata(&linked.top).is_err()
+        && linked.metadata(store).is_none()
+        && tip(&store.repo, linked).is_none()
+}
+
+/// Where the branch stands.
+pub fn tip(repo: &Repository, linked: &Linked) -> Option<Oid> {
     repo.refname_to_id(&full(&linked.branch)).ok()
 }
 

@@ -9,7 +9,7 @@ use crate::app::world::World;
 use crate::cli::archive::sizes::{self, Old, Taken};
 use crate::cli::exit;
 use crate::cli::words::tell;
-use crate::domain::journal::{RunQuery, RunSummary};
+use crate::domain::journal::RunOutline;
 
 const MS_OF_DAY: i64 = 86_400_000;
 
@@ -23,21 +23,23 @@ pub(in crate::app) fn gc(
         if yes {
             bail!("nothing says what to remove\nhint: add --older-than DAYS or --keep NUMBER");
         }
-        if !json {
-            tell("nothing is removed unless a limit says so: --older-than DAYS, --keep NUMBER");
+        if json {
+            sizes::gc(&Old::default(), (false, true), &mut std::io::stdout().lock())?;
+            return Ok(exit::COMPLETED);
         }
-        return du(world, json);
+        tell("nothing is removed unless a limit says so: --older-than DAYS, --keep NUMBER");
+        return du(world, false);
     }
     let handle = reader(world)?.handle;
-    let runs = handle.ports().store.list(&RunQuery::default()).map_err(of_store)?;
+    let runs = handle.ports().store.outlines().map_err(of_store)?;
     let before = older.map(|days| handle.ports().clock.now().0 - i64::from(days) * MS_OF_DAY);
     let mut old = Old::default();
     // newest first, so what is behind `keep` is older
     for run in runs.iter().skip(keep.unwrap_or(0)) {
-        if before.is_some_and(|before| run.progress.updated.0 >= before) {
+        if before.is_some_and(|before| run.updated.0 >= before) {
             continue;
         }
-        if !run.progress.status.is_over() {
+        if !run.status.is_over() {
             old.open += 1;
         } else if worktree(run).is_some() {
             old.isolated += 1;
@@ -54,14 +56,14 @@ pub(in crate::app) fn gc(
 }
 
 /// The worktree of a run if it is still there.
-fn worktree(run: &RunSummary) -> Option<&str> {
+fn worktree(run: &RunOutline) -> Option<&str> {
     run.worktree.as_ref().map(|tree| tree.path.as_str()).filter(|path| Path::new(path).exists())
 }
 
 pub(in crate::app) fn du(world: &World, json: bool) -> Result<u8> {
     let handle = reader(world)?.handle;
     let store = &handle.ports().store;
-    let runs = store.list(&RunQuery::default()).map_err(of_store)?;
+    let runs = store.outlines().map_err(of_store)?;
     let taken = Taken {
         file: world.dirs.data.join("runs.sqlite").display().to_string(),
         space: store.space().map_err(of_store)?,

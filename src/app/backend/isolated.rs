@@ -60,10 +60,10 @@ impl Elsewhere {
         match &summary.worktree {
             None => Ok(Arc::clone(&self.wired)),
             Some(tree) if Path::new(&tree.path).is_dir() => Ok(Arc::new(self.inside(&tree.path))),
-            Some(tree) => Err(told(
-                &format!("the worktree of run {} is gone: {}", summary.id, tree.path),
-                Some(&format!("its branch {} may still be there; /runs lists other runs", tree.branch)),
-            )),
+            Some(tree) => {
+                let (message, hint) = isolation::why_gone(summary, tree);
+                Err(told(&message, Some(&hint)))
+            }
         }
     }
 

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::history::{at_home, of_store, told};
+use crate::app::own_files;
 use crate::cli::snapshots;
 use crate::config::suggest::did_you_mean;
 use crate::domain::ids::SnapshotId;
 use crate::domain::journal::{RunQuery, RunSummary};
 use crate::domain::snapshot::ChangedFile;
-use crate::ports::run_store::StoreError;
 use crate::ports::snapshot::SnapshotError;
 use crate::runtime::handle::Handle;
 use crate::runtime::travel::{Changes, StepPlace};
@@ -41,28 +41,40 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
             }
             Ok(Plan {
                 title: format!("Undo {} {run}: {}?", summary.workflow, counted(&files)),
-                body: format!("{}\n\n{SAFE}", snapshots::files(&files)),
+                body: format!("{}\n\n{SAFE}", listed(handle, &summary, &files)),
                 travel: Travel::Undo { run: Some(run.to_string()) },
             })
         }
         Travel::Rewind { run, step } => {
-            let (summary, place) = returning(handle, home, run.as_deref(), step)?;
+            let (summary, place) = going_back(handle, home, run.as_deref(), step)?;
             let run = &summary.id;
+            let asked = step;
+            let step = place.step;
             let files = match &place.files {
                 Some(snapshot) => changes(handle, snapshot)?,
                 None => Vec::new(),
             };
+            let inside = (step != asked).then(|| {
+                format!(
+                    "Step {asked} is in a branch of `{}`: with its files the run goes back to before all its \
+                     branches, and they are done again.\n\n",
+                    place.state
+                )
+            });
+            let inside = inside.unwrap_or_default();
             let note = note(&place).map(|note| format!("{note}\n")).unwrap_or_default();
             let told = match (&place.files, files.as_slice()) {
                 (None, _) => "No files were stored by then: they stay as they are.".to_owned(),
                 (Some(_), []) => "The files are as they were then.".to_owned(),
-                (Some(_), files) => format!("The files, too:\n{note}{}\n\n{SAFE}", snapshots::files(files)),
+                (Some(_), files) => {
+                    format!("The files, too:\n{note}{}\n\n{SAFE}", listed(handle, &summary, files))
+                }
             };
             let state = &place.state;
             Ok(Plan {
                 title: format!("Rewind {} {run} to before step {step}, {state}?", summary.workflow),
                 body: format!(
-                    "Conversation and data go back to the moment before `{state}`. What came later no longer \
+                    "{inside}Conversation and data go back to the moment before `{state}`. What came later no longer \
                      counts; it stays paid.\n\n{told}"
                 ),
                 travel: Travel::Rewind { run: Some(run.to_string()), step },
@@ -82,13 +94,13 @@ pub(super) fn travel(handle: &Handle, home: &str, travel: Travel) -> Result<Trav
     match travel {
         Travel::Undo { run } => {
             let (summary, snapshot) = undoable(handle, home, run.as_deref())?;
-            let _held =
-                handle.hold_files(&summary.id, &summary.workflow).map_err(|error| of_store(&error))?;
-            let done = handle.ports().snapshots.restore(&snapshot).map_err(|error| of_snapshot(&error))?;
+            let snapshots = &*handle.ports().snapshots;
+            let done =
+                handle.undo(&summary.id, &snapshot, snapshots).map_err(|error| here(&of_store(&error)))?;
             Ok(Travelled { text: here(&snapshots::restored(&done)), stands: None })
         }
         Travel::Rewind { run, step } => {
-            let (summary, place) = returning(handle, home, run.as_deref(), step)?;
+            let (summary, place) = going_back(handle, home, run.as_deref(), step)?;
             rewind(handle, &summary, &place)
         }
         Travel::Fork { run, step, set } => {
@@ -103,18 +115,9 @@ const SAFE: &str = "The present is snapshotted first, so this can be undone.";
 /// The run and its files, or neither.
 fn rewind(handle: &Handle, summary: &RunSummary, place: &StepPlace) -> Result<Travelled, String> {
     let run = &summary.id;
-    let mut restored = None;
     let changes = Changes { files: place.files.clone(), ..Changes::default() };
-    let done = handle.rewind(run, place.step, changes, || {
-        let Some(snapshot) = &place.files else { return Ok(()) };
-        let done = handle.ports().snapshots.restore(snapshot).map_err(in_store)?;
-        restored = Some(done).filter(|done| !done.files.is_empty());
-        Ok(())
-    });
-    if let Err(error) = done {
-        let files = restored.map(|done| format!("\n{}", here(&snapshots::restored(&done))));
-        return Err(format!("{}{}", of_store(&error), files.unwrap_or_default()));
-    }
+    let done = handle.rewind(run, place.step, changes, &*handle.ports().snapshots);
+    let restored = done.map_err(|error| here(&of_store(&error)))?.filter(|done| !done.files.is_empty());
     let files =
         restored.map_or_else(|| "no file had to change".to_owned(), |done| here(&snapshots::restored(&done)));
     let text = format!("run {run} stands before step {}, {}\n{files}", place.step, place.state);
@@ -141,7 +144,9 @@ fn fork(
         })
         .collect();
     let changes = Changes { set, ..Changes::default() };
-    let fork = handle.fork(&summary.id, place.step, changes, || Ok(())).map_err(|error| of_store(&error))?;
+    let snapshots = &*handle.ports().snapshots;
+    let (fork, _) =
+        handle.fork(&summary.id, place.step, changes, snapshots).map_err(|error| of_store(&error))?;
     let with = if changed.is_empty() { String::new() } else { format!(" with {}", changed.join(", ")) };
     let text = format!(
         "run {fork} stands before step {}, {}, of {}{with}\nthe files stay as they are now{}",
@@ -193,25 +198,34 @@ fn returning(
     Ok((summary, place))
 }
 
+/// With its files, as far as they were stored.
+fn going_back(
+    handle: &Handle,
+    home: &str,
+    run: Option<&str>,
+    step: u32,
+) -> Result<(RunSummary, StepPlace), String> {
+    let (summary, place) = returning(handle, home, run, step)?;
+    let whole = match &place.files {
+        Some(_) => handle.step_with_files(&summary.id, step).map_err(|error| of_store(&error))?,
+        None => place,
+    };
+    Ok((summary, whole))
+}
+
 fn changes(handle: &Handle, snapshot: &SnapshotId) -> Result<Vec<ChangedFile>, String> {
     handle.ports().snapshots.changes(snapshot, None).map_err(|error| of_snapshot(&error))
 }
 
-/// What the person should know of the files of a step.
-fn note(place: &StepPlace) -> Option<String> {
-    match &place.within {
-        Some(owner) => Some(format!(
-            "the step is in a branch of `{owner}`: they go back to before that, no other state is stored"
-        )),
-        None if !place.exact => {
-            Some("the snapshot of that step could not be taken: they go back to an earlier one".to_owned())
-        }
-        None => None,
-    }
+/// What would happen to the files; those that the run never changed are marked.
+fn listed(handle: &Handle, run: &RunSummary, files: &[ChangedFile]) -> String {
+    snapshots::files_of_run(files, own_files::of(&*handle.ports().snapshots, run).as_ref())
 }
 
-fn in_store(error: SnapshotError) -> StoreError {
-    StoreError { message: error.message, hint: error.hint }
+/// What the person should know of the files of a step.
+fn note(place: &StepPlace) -> Option<String> {
+    (!place.exact)
+        .then(|| "the snapshot of that step could not be taken: they go back to an earlier one".to_owned())
 }
 
 fn counted(files: &[ChangedFile]) -> String {

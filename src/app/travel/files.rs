@@ -1,5 +1,6 @@
 //! The project's files on their way back: what would change, whether that is wanted, and doing it (SNAP-4, SNAP-10).
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,28 +8,31 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::app::isolation;
-use crate::app::reading::of_snapshot;
+use crate::app::own_files;
+use crate::app::reading::{of_snapshot, of_store};
 use crate::app::runs::load_quietly;
 use crate::app::wiring;
 use crate::app::world::World;
 use crate::cli::snapshots;
-use crate::cli::words::{Clean, name, tell as tell_line};
-use crate::domain::ids::SnapshotId;
+use crate::cli::words::{Clean, name, names, tell as tell_line};
+use crate::domain::ids::{RunId, SnapshotId};
 use crate::domain::journal::RunSummary;
 use crate::domain::snapshot::{ChangedFile, Restored};
-use crate::ports::run_store::StoreError;
 use crate::ports::snapshot::SnapshotPort;
+use crate::runtime::handle::Handle;
 use crate::runtime::travel::StepPlace;
 
 /// A state of the files to go back to.
 pub(super) struct Files {
-    store: Arc<dyn SnapshotPort>,
+    pub(super) store: Arc<dyn SnapshotPort>,
     pub(super) snapshot: SnapshotId,
     pub(super) changes: Vec<ChangedFile>,
     /// What the person should know first.
     note: Option<String>,
     /// `before step 3 (review)`
     what: String,
+    /// What the run is known to have changed itself.
+    own: Option<BTreeSet<String>>,
 }
 
 impl Files {
@@ -51,20 +55,14 @@ impl Files {
         if let Err(error) = store.find(snapshot.as_str()) {
             return Err(unstored(place, run, &error.message, without));
         }
-        let note = match &place.within {
-            Some(owner) => Some(format!(
-                "step {} is in a branch of `{}`: the files go back to before that, as no other state of them is stored",
-                place.step,
-                name(owner)
-            )),
-            None if !place.exact => Some(format!(
+        let note = (!place.exact).then(|| {
+            format!(
                 "the snapshot of step {} could not be taken: the files go back to an earlier one",
                 place.step
-            )),
-            None => None,
-        };
+            )
+        });
         let what = format!("before step {} ({})", place.step, name(&place.state));
-        Self::new(store, snapshot, note, what)
+        Self::new(store, run, snapshot, note, what)
     }
 
     /// The files as they were before the run.
@@ -82,17 +80,19 @@ impl Files {
         if let Err(error) = store.find(snapshot.as_str()) {
             bail!("run {} cannot be undone: {}", run.id, error.message);
         }
-        Self::new(store, snapshot, None, format!("before run {}", run.id))
+        Self::new(store, run, snapshot, None, format!("before run {}", run.id))
     }
 
     fn new(
         store: Arc<dyn SnapshotPort>,
+        run: &RunSummary,
         snapshot: SnapshotId,
         note: Option<String>,
         what: String,
     ) -> Result<Self> {
         let changes = store.changes(&snapshot, None).map_err(of_snapshot)?;
-        Ok(Self { store, snapshot, changes, note, what })
+        let own = if changes.is_empty() { None } else { own_files::of(&*store, run) };
+        Ok(Self { store, snapshot, changes, note, what, own })
     }
 
     /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
@@ -111,9 +111,10 @@ impl Files {
                 "to go back {} (snapshot {}):\n{}",
                 self.what,
                 self.snapshot,
-                snapshots::files(&self.changes)
+                snapshots::files_of_run(&self.changes, self.own.as_ref())
             ));
-            format!("go back {}, with {} files?", self.what, self.changes.len())
+            let files = if self.changes.len() == 1 { "file" } else { "files" };
+            format!("go back {}, with {} {files}?", self.what, self.changes.len())
         };
         confirmed(yes, refused, &question)
     }
@@ -132,20 +133,45 @@ pub(super) fn confirmed(yes: bool, refused: &str, question: &str) -> Result<bool
     Ok(agreed)
 }
 
-/// Brings them back, if there are any to bring back.
+/// Where a run goes that is told to go to a step, and what the person should know of it.
 ///
 /// # Errors
-/// A file cannot be written; see `SnapshotPort::restore`.
-pub(super) fn restore(files: Option<&Files>, restored: &mut Option<Restored>) -> Result<(), StoreError> {
-    let Some(files) = files.filter(|files| !files.changes.is_empty()) else { return Ok(()) };
-    let done = files.store.restore(&files.snapshot);
-    *restored = Some(done.map_err(|error| StoreError { message: error.message, hint: error.hint })?);
-    Ok(())
+/// There is no such step.
+pub(super) fn place(
+    handle: &Handle,
+    run: &RunId,
+    step: u32,
+    with_files: bool,
+) -> Result<(StepPlace, Option<String>)> {
+    let place = handle.step(run, step).map_err(of_store)?;
+    let Some(owner) = place.within.as_deref().map(name) else { return Ok((place, None)) };
+    if with_files {
+        let whole = handle.step_with_files(run, step).map_err(of_store)?;
+        let note = format!(
+            "step {step} is in a branch of `{owner}`, whose branches changed the files at the same time: with files \
+             the run goes back to before all of them, step {} ({}), and they are done again; without files it goes \
+             back to step {step}",
+            whole.step,
+            name(&whole.state)
+        );
+        return Ok((whole, Some(note)));
+    }
+    let beside = handle.beside(run, step).map_err(of_store)?;
+    let note = (!beside.is_empty()).then(|| {
+        format!(
+            "step {step} is in a branch of `{owner}`: what other branches began after it is done again: {}",
+            names(&beside, ", ")
+        )
+    });
+    Ok((place, note))
 }
 
 /// What was brought back, and how to undo that.
 pub(super) fn tell(restored: &Restored) {
-    let _ = writeln!(Clean(&mut std::io::stdout().lock()), "{}", snapshots::restored(restored));
+    if restored.files.is_empty() && restored.safety.is_none() {
+        return;
+    }
+    let _ = writeln!(Clean(&mut std::io::stdout().lock()), "{}", snapshots::restored_as_shown(restored));
 }
 
 /// Whether the files differ from those of the step, in words; for a run that works here.
@@ -160,9 +186,9 @@ pub(super) fn differ(world: &World, run: &RunSummary, place: &StepPlace) -> Opti
     match store.changes(snapshot, None) {
         Ok(changes) if changes.is_empty() => None,
         Ok(changes) => Some(format!(
-            "{} files are not as they were at step {} (snapshot {snapshot}); {keep} (--restore-files brings them back)",
-            changes.len(),
-            place.step
+            "not as at step {} (snapshot {snapshot}): {}; {keep} (--restore-files brings them back)",
+            place.step,
+            snapshots::named(&changes)
         )),
         Err(_) => unknown(),
     }
@@ -174,12 +200,9 @@ fn at(world: &World, run: &RunSummary, command: &str) -> Result<Arc<dyn Snapshot
         return Err(foreign(run, command));
     }
     let place = run.worktree.as_ref().map_or(world.project.clone(), |worktree| PathBuf::from(&worktree.path));
-    if !place.is_dir() {
-        bail!(
-            "the worktree of run {} is gone: {}\nhint: its conversations and data can go back without the files",
-            run.id,
-            name(&place.display().to_string())
-        );
+    if let Some(tree) = run.worktree.as_ref().filter(|_| !place.is_dir()) {
+        let (message, _) = isolation::why_gone(run, tree);
+        bail!("{message}\nhint: its conversations and data can go back without the files");
     }
     let (catalog, _) = load_quietly(world, world.overrides.clone())?;
     Ok(wiring::wire(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::columns::{cut, fit, money};
+use crate::cli::data;
 use crate::cli::simulate::diff::values;
 use crate::cli::words::{Clean, name, time};
 use crate::domain::workflow::plain_text;
@@ -17,8 +18,7 @@ const NEAR: usize = 2;
 /// stdout cannot be written.
 pub fn diff(both: &Comparison, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
-        serde_json::to_writer_pretty(&mut *out, both)?;
-        return writeln!(out);
+        return data::pretty(both, out);
     }
     let out = &mut Clean(out);
     facts(both, out)?;
@@ -38,8 +38,14 @@ pub fn diff(both: &Comparison, json: bool, out: &mut dyn Write) -> io::Result<()
     }
     writeln!(out, "output")?;
     let text = |side: &Side| Value::from(side.output.as_ref().map_or_else(String::new, plain_text));
-    let (first, second) = (text(&both.first), text(&both.second));
-    indented(&values(&first, &second), out)
+    let shown = values(&text(&both.first), &text(&both.second));
+    let none = |side: &Side| side.output.is_none();
+    if !none(&both.first) && !none(&both.second) {
+        return indented(&shown, out);
+    }
+    // that there is none is no text of its own
+    let side = |side: &Side| side.output.as_ref().map_or_else(|| "none".to_owned(), plain_text);
+    indented(&format!("- {}\n+ {}", side(&both.first), side(&both.second)), out)
 }
 
 fn facts(both: &Comparison, out: &mut dyn Write) -> io::Result<()> {

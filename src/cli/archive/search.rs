@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use crate::cli::data;
 use crate::cli::words::{Clean, name, safe, time};
 use crate::runtime::search::{Found, Snippet, WordsKind};
 
@@ -20,8 +21,7 @@ pub fn hits(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if json {
-        serde_json::to_writer_pretty(&mut *out, found)?;
-        return writeln!(out);
+        return data::pretty(found, out);
     }
     if found.is_empty() {
         return writeln!(out, "nothing found");

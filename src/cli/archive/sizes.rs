@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use super::columns::{bytes, counted};
+use crate::cli::data;
 use crate::cli::words::{Clean, name, time};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{Freed, Space};
@@ -29,8 +30,7 @@ pub fn du(taken: &Taken, json: bool, out: &mut dyn Write) -> io::Result<()> {
         all["file"] = json!(file);
         all["snapshots"] = json!(snapshots);
         all["worktrees"] = json!(worktrees);
-        serde_json::to_writer_pretty(&mut *out, &all)?;
-        return writeln!(out);
+        return data::pretty(&all, out);
     }
     let out = &mut Clean(out);
     writeln!(out, "history    {}", name(file))?;
@@ -74,8 +74,7 @@ pub fn gc(old: &Old, (removed, json): (bool, bool), out: &mut dyn Write) -> io::
             "oldest": old.span.map(|span| span.0), "newest": old.span.map(|span| span.1),
             "kept_open": old.open, "kept_worktrees": old.isolated,
         });
-        serde_json::to_writer_pretty(&mut *out, &value)?;
-        return writeln!(out);
+        return data::pretty(&value, out);
     }
     let out = &mut Clean(out);
     let count = counted(old.runs.len(), "run");

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::facts::Facts;
 use super::judge::Problem;
-use crate::cli::exit;
 use crate::cli::words::{Clean, cost, name, names, one_line, tokens};
+use crate::cli::{data, exit};
 use crate::domain::workflow::plain_text;
 
 /// One scripted run, judged.
@@ -80,8 +80,7 @@ impl Judged {
 pub fn simulated(judged: &Judged, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
     let code = if judged.problems.is_empty() { exit::COMPLETED } else { exit::FAILED };
     if as_json {
-        serde_json::to_writer(&mut *out, &judged.to_json())?;
-        writeln!(out)?;
+        data::line(&judged.to_json(), out)?;
         return Ok(code);
     }
     let (facts, out) = (&judged.facts, &mut Clean(out));
@@ -129,8 +128,7 @@ pub fn tested(
         let rows: Vec<Value> = tests.iter().map(row).collect();
         let report = json!({"passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped,
                             "unusable": counts.unusable, "tests": rows, "findings": found});
-        serde_json::to_writer_pretty(&mut *out, &report)?;
-        writeln!(out)?;
+        data::pretty(&report, out)?;
         return Ok(code);
     }
     let out = &mut Clean(out);

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+use crate::cli::data;
 use crate::cli::simulate::diff;
 use crate::cli::words::{Clean, one_line, time};
 use crate::domain::ids::RunId;
@@ -17,8 +18,7 @@ const MOST_EVENTS: usize = 5;
 /// stdout cannot be written.
 pub fn verdict(run: &RunId, verdict: &Verdict, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
-        serde_json::to_writer_pretty(&mut *out, &data(run, verdict))?;
-        return writeln!(out);
+        return data::pretty(&as_data(run, verdict), out);
     }
     let out = &mut Clean(out);
     match verdict {
@@ -74,7 +74,7 @@ fn events(now: &[RunEvent], out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn data(run: &RunId, verdict: &Verdict) -> Value {
+fn as_data(run: &RunId, verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Same { inputs, events } => {
             json!({"run_id": run, "same": true, "inputs": inputs, "events": events})

@@ -124,7 +124,8 @@ const CHARACTERS: usize = 2_000;
 fn last_lines(outcome: &ToolOutcome) -> String {
     let data = outcome.data.as_ref();
     let part = |key: &str| data.and_then(|data| data[key].as_str()).filter(|text| !text.trim().is_empty());
-    let text = part("stderr").or_else(|| part("stdout")).or_else(|| part("body")).unwrap_or(&outcome.content);
+    let body = || outcome.body();
+    let text = part("stderr").or_else(|| part("stdout")).or_else(|| part("body")).unwrap_or_else(body);
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let tail = lines[lines.len().saturating_sub(LINES)..].join("\n");
     let length = tail.chars().count();
@@ -252,6 +253,13 @@ mod tests {
         };
         let told = last_lines(&outcome);
         assert!(told.starts_with("line 30\n") && told.ends_with("line 49"), "{told}");
-        assert_eq!(last_lines(&ToolOutcome { data: None, ..outcome }), "all");
+        assert_eq!(last_lines(&ToolOutcome { data: None, ..outcome.clone() }), "all");
+        let silent = ToolOutcome {
+            data: Some(json!({"exit_code": 3, "stdout": "", "stderr": "\n"})),
+            content: "{\"success\":false,\"tool\":\"shell\",\"time_ms\":2,\"error\":\"exit code 3\"}"
+                .to_owned(),
+            ..outcome
+        };
+        assert_eq!(last_lines(&silent), "", "the line for models is no output");
     }
 }

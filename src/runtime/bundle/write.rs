@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::lines::{End, FORMAT, First, Head, Line, OneRow, VERSION, hex};
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::{Row, RunHeader, RunProgress};
+use crate::domain::printable;
 use crate::engine::spec::MACHINE_VERSION;
 
 const NOTE: &str =
@@ -68,7 +69,9 @@ struct Summed<'a> {
 
 impl Summed<'_> {
     fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
+        let text = serde_json::to_string(line)?;
+        // It may be printed, and is JSON all over: its value stays what it is.
+        let mut text = printable::spelled(&text).into_owned().into_bytes();
         text.push(b'\n');
         self.sum.update(&text);
         self.bytes += text.len() as u64;

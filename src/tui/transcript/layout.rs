@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::item::{Block, Body, Item, Reply, Tone, ToolItem, ToolStatus};
 use super::markdown;
+use crate::domain::tool::body_of;
 use crate::tui::text::{counted, fit, one_line, thousands, width, wrap};
 use crate::tui::theme::Theme;
 
@@ -165,7 +166,7 @@ fn lay_tool(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
     // The result matters more than the arguments: they get what is left.
     let result = match tool.status {
         ToolStatus::Running => " — running".to_owned(),
-        ToolStatus::Stopped => " — stopped".to_owned(),
+        ToolStatus::Stopped => " — interrupted".to_owned(),
         _ if tool.summary.is_empty() => String::new(),
         _ => format!(" — {}", one_line(&tool.summary)),
     };
@@ -179,7 +180,10 @@ fn lay_tool(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
         Span::styled(result, theme.dim()),
     ]));
     if look.details && !tool.content.is_empty() {
-        lay_plain(tool.content.trim_end(), theme.dim(), look.columns, INDENT * 2, rows);
+        let shown = body_of(tool.content.trim_end());
+        if !shown.is_empty() {
+            lay_plain(shown, theme.dim(), look.columns, INDENT * 2, rows);
+        }
     } else if tool.status == ToolStatus::Failed
         && let Some(words) = last_words(&tool.content)
     {
@@ -187,10 +191,10 @@ fn lay_tool(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
     }
 }
 
-/// The end of what a failed tool printed, which mostly says why; its first line is for the model.
+/// The end of what a failed tool printed, which mostly says why.
 fn last_words(content: &str) -> Option<String> {
     let printed: Vec<&str> =
-        content.trim_end().split('\n').skip(1).filter(|line| !line.trim().is_empty()).collect();
+        body_of(content.trim_end()).split('\n').filter(|line| !line.trim().is_empty()).collect();
     let hidden = printed.len().saturating_sub(FAILED_SHOWN);
     let more = (hidden > 0).then(|| format!("… {} (Ctrl+O)", counted(hidden as u64, "more line")));
     let shown = printed[hidden..].iter().map(|line| (*line).to_owned());

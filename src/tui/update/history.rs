@@ -1,5 +1,7 @@
 //! Past runs: what can be taken up again, lists, words that were found, journeys back.
 
+use std::fmt::Write as _;
+
 use super::busy;
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
@@ -17,10 +19,12 @@ use crate::tui::transcript::item::{Block, Item, Tone};
 const LISTED: usize = 20;
 /// Runs that are offered at the start.
 const OFFERED: usize = 5;
+/// The newest runs among which those that can be taken up again are counted.
+const COUNTED: usize = 200;
 
 /// Asks for the runs of this project that can be taken up again.
 pub fn offer() -> Cmd {
-    Cmd::Runs(waiting(OFFERED), RunsFor::Offer)
+    Cmd::Runs(waiting(), RunsFor::Offer)
 }
 
 /// For the completion of ids.
@@ -38,7 +42,7 @@ pub fn resume(model: &mut Model, run: Option<String>) -> Vec<Cmd> {
         return Vec::new();
     }
     let named = run.or_else(|| model.standing.as_ref().map(ToString::to_string));
-    vec![named.map_or_else(|| Cmd::Runs(waiting(LISTED), RunsFor::Resume), Cmd::Past)]
+    vec![named.map_or_else(|| Cmd::Runs(waiting(), RunsFor::Resume), Cmd::Past)]
 }
 
 /// Without an id, the workflow of this session that was on last is meant.
@@ -66,7 +70,10 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
     match reply {
         Reply::Runs { wanted, list: Ok(list), at } => {
             model.now = model.now.max(at);
-            return listed(model, wanted, &list);
+            return match wanted {
+                RunsFor::Offer | RunsFor::Resume => on_offer(model, wanted, list),
+                RunsFor::Show | RunsFor::Names => listed(model, wanted, &list),
+            };
         }
         Reply::Runs { wanted: RunsFor::Names, .. } => {}
         Reply::Runs { list: Err(reason), .. } => bad(model, "The runs cannot be listed", &reason),
@@ -97,9 +104,14 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
     Vec::new()
 }
 
-fn waiting(limit: usize) -> RunFilter {
-    let statuses = vec![RunStatus::Interrupted, RunStatus::Paused];
-    RunFilter { here: true, statuses, words: None, limit }
+/// Failed runs are among them that cannot be tried again: see `can_go_on`.
+fn waiting() -> RunFilter {
+    let statuses = vec![RunStatus::Interrupted, RunStatus::Paused, RunStatus::Failed];
+    RunFilter { here: true, statuses, words: None, limit: COUNTED }
+}
+
+fn can_go_on(run: &RunSummary) -> bool {
+    run.progress.status != RunStatus::Failed || !run.progress.pauses.is_empty()
 }
 
 fn here(model: &Model) -> Option<String> {
@@ -113,31 +125,43 @@ fn bad(model: &mut Model, title: &str, reason: &str) {
 
 fn listed(model: &mut Model, wanted: RunsFor, list: &[RunSummary]) -> Vec<Cmd> {
     let now = model.now;
-    match (wanted, list) {
-        (RunsFor::Show, list) => {
-            model.say(Item::report("Runs", &report::runs(list, now)));
-        }
-        (RunsFor::Names, list) => {
-            model.names.runs = list.iter().map(|run| report::name_and_state(run, now)).collect();
-            if let Some(before) = model.composer.before_cursor() {
-                model.popup = complete(before, &model.names);
-            }
-        }
-        (RunsFor::Offer, []) => {}
+    if wanted == RunsFor::Show {
+        model.say(Item::report("Runs", &report::runs(list, now)));
+        return Vec::new();
+    }
+    model.names.runs = list.iter().map(|run| report::name_and_state(run, now)).collect();
+    if let Some(before) = model.composer.before_cursor() {
+        model.popup = complete(before, &model.names);
+    }
+    Vec::new()
+}
+
+/// Runs that can be taken up again: all are counted, the newest are shown.
+fn on_offer(model: &mut Model, wanted: RunsFor, mut list: Vec<RunSummary>) -> Vec<Cmd> {
+    let most = list.len() >= COUNTED;
+    list.retain(can_go_on);
+    match (wanted, list.as_slice()) {
         (RunsFor::Resume, []) => {
             let note =
                 "no run of this project waits or was interrupted — /runs lists all, /resume ID takes one";
             model.say(Item::note(note));
         }
         (RunsFor::Resume, [only]) => return vec![Cmd::Past(only.id.to_string())],
-        (RunsFor::Offer | RunsFor::Resume, list) => {
-            let title = format!("{} can be taken up again", counted(list.len() as u64, "run"));
+        (_, []) => {}
+        (_, list) => {
+            let shown = if wanted == RunsFor::Offer { OFFERED } else { LISTED }.min(list.len());
+            let least = if most { "at least " } else { "" };
+            let title = format!("{least}{} can be taken up again", counted(list.len() as u64, "run"));
+            let mut text = report::waiting(&list[..shown], model.now);
+            if list.len() > shown {
+                let lists = if wanted == RunsFor::Offer { "/resume" } else { "/runs" };
+                let _ = write!(text, "… {} more: {lists}", list.len() - shown);
+            }
             let hint = match list {
                 [_] => "→ /resume goes on".to_owned(),
                 list => format!("→ /resume {} goes on with the newest", list[0].id),
             };
-            let block = Block::new(Tone::Warning, &title, &report::waiting(list, now)).foot(hint);
-            model.say(Item::Block(block));
+            model.say(Item::Block(Block::new(Tone::Warning, &title, &text).foot(hint)));
         }
     }
     Vec::new()

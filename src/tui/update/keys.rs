@@ -204,31 +204,35 @@ fn names_for(before: &str) -> Vec<Cmd> {
     }
 }
 
-/// Ctrl+C: closes, stops, and the second time leaves.
+/// Ctrl+C: cancels what goes on, else takes a text away; the second time leaves (REPL-18).
 fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
     if model.last_interrupt.is_some_and(|last| at.0 - last.0 <= TWICE_MS) {
         return leave(model);
     }
     model.last_interrupt = Some(at);
     let writing = model.dialogs.front().is_some_and(Dialog::is_written) && !model.composer.is_empty();
-    // A workflow is left as it is: only Esc stops it.
-    let workflow = model.busy_run().filter(|run| !run.chat).map(|run| run.id.clone());
-    let own = |dialog: &Dialog| workflow.is_some() && dialog.run() == workflow.as_ref();
-    let cmds = match model.dialogs.front() {
-        Some(dialog) if writing || own(dialog) => Vec::new(),
-        Some(_) => answers::refuse(model),
-        None if workflow.is_some() => {
-            model.popup = None;
-            Vec::new()
-        }
+    // A question of a workflow stays open for whoever leaves now: only Esc means no, or later.
+    let escape = model
+        .dialogs
+        .front()
+        .filter(|dialog| dialog.run().and_then(|run| model.run(run)).is_some_and(|run| !run.chat))
+        .map(Dialog::escape);
+    let asked = !model.dialogs.is_empty();
+    let cmds = match escape {
+        _ if writing => Vec::new(),
+        Some(_) => Vec::new(),
+        None if asked => answers::refuse(model),
         None => stop(model),
     };
-    if cmds.is_empty() {
+    let taken = cmds.is_empty() && (writing || !asked) && !model.composer.is_empty();
+    if taken {
         model.composer.put_aside();
     }
-    model.hint = Some(match workflow {
-        Some(_) => "Ctrl+C again leaves; /resume takes the run up again · Esc stops it".to_owned(),
-        None => "Ctrl+C again leaves".to_owned(),
+    model.hint = Some(match (taken, escape) {
+        (true, _) => "kept in the history: Up brings it back · Ctrl+C again leaves".to_owned(),
+        (false, Some(escape)) => format!("{escape} · Ctrl+C again leaves; /resume takes the run up again"),
+        (false, None) if !asked && !cmds.is_empty() => "stopping … · Ctrl+C again leaves".to_owned(),
+        (false, None) => "Ctrl+C again leaves".to_owned(),
     });
     cmds
 }
@@ -239,9 +243,12 @@ fn stop(model: &mut Model) -> Vec<Cmd> {
         return Vec::new();
     }
     if let Some(run) = model.busy_run() {
-        let cmd = Cmd::Send(run.id.clone(), Command::Cancel);
+        let run = run.id.clone();
         model.hint = Some("stopping …".to_owned());
-        return vec![cmd];
+        if let Some(view) = model.run_mut(&run) {
+            view.stopping = true;
+        }
+        return vec![Cmd::Send(run, Command::Cancel)];
     }
     if model.wanted_input.take().is_some() {
         model.hint = Some("left the workflow: nothing was started".to_owned());

@@ -113,7 +113,10 @@ fn filters_that_mean_nothing_are_refused() {
         (&["--min-cost", "NaN"], "--min-cost"),
         (&["--max-cost", "inf"], "--max-cost"),
         (&["--min-cost", "2", "--max-cost", "1"], "above --max-cost"),
+        (&["--min-cost", "-1"], "an amount of dollars"),
+        (&["--max-cost", "-0.5"], "an amount of dollars"),
         (&["--limit=-1"], "--limit"),
+        (&["--limit", "-1"], "a number of runs is wanted"),
         (&["--limit", "many"], "--limit"),
     ] {
         let refused = world.run(&[&["runs", "list"], arguments].concat()).code(2);
@@ -211,6 +214,42 @@ fn words_are_found_wherever_they_were_said() {
         let refused = world.run(&[&["runs", "search"], arguments].concat()).code(2);
         assert!(refused.err.contains(part), "{arguments:?}: {}", refused.err);
     }
+}
+
+#[test]
+fn calls_that_a_state_makes_itself_are_found() {
+    let world = World::new();
+    let step = |name: &str, next: &str, mut step: Value| {
+        step["name"] = name.into();
+        step["transition"] = json!([{"target": next}]);
+        step["catch"] = json!([{"errors": ["*"], "target": next}]);
+        step
+    };
+    let states = json!([
+        step("start", "fetch", json!({"type": "shell", "command": "echo", "args": ["samovar"]})),
+        step("fetch", "look", json!({"type": "http", "method": "GET", "url": "http://127.0.0.1:9/teapot"})),
+        step("look", "stop", json!({"type": "tool", "tool": "exact_search", "arguments": {"search_string": "saucer"}})),
+        {"name": "stop", "input": {"text": "done"}}
+    ]);
+    let flow = json!({"workflow_name": "calls", "snapshot": "off", "states": states});
+    world.write_json("calls.json", &flow);
+    let run = world.run(&["run", "--workflow-file", "calls.json", "--yes", "--json"]).code(0).json();
+    let run = run["run_id"].as_str().unwrap();
+    let found = |word: &str| world.run(&["runs", "search", word, "--json"]).code(0).json();
+    for (word, tool) in [("samovar", "shell"), ("teapot", "http_request"), ("saucer", "exact_search")] {
+        let found = found(word);
+        let call = found.as_array().unwrap().iter().find(|hit| hit["kind"] == "tool_call");
+        let call = call.unwrap_or_else(|| panic!("{word}: {found}"));
+        assert_eq!((&call["name"], &call["run"]), (&json!(tool), &json!(run)), "{word}");
+        assert!(call["snippet"].as_str().unwrap().contains(word), "{call}");
+    }
+    // what travels is found where it arrives
+    world.run(&["runs", "export", run, "--to", "calls.run.json"]).code(0);
+    let there = World::new();
+    let file = world.project().join("calls.run.json").display().to_string();
+    there.run(&["runs", "import", &file]).code(0);
+    let shown = there.run(&["runs", "search", "samovar"]).code(0).out;
+    assert!(shown.contains("call of shell"), "{shown}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn broken_settings_are_all_told_and_stop_a_run() {
     world.talk(&json!([{"text": "Hi."}]));
     world.configure("settings.json", "{\n\"verbosity\": 9,\n\"max_tool_calls\": 0,\n\"tmeouts\": {}\n}");
     let ran = world.run_talk(&["--json"]).code(2);
-    assert_eq!(ran.out, "");
+    assert_eq!(ran.json()["error"]["code"], "definition");
     for part in ["settings.json:2:14", "settings.json:3:19", "settings.json:4:1", "did you mean `timeouts`"] {
         assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
     }

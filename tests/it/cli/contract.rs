@@ -148,10 +148,10 @@ fn stdout_holds_the_output_and_stderr_the_story() {
     world.talk(&json!([{"text": "One\nand two \u{1b}[31m."}]));
     let ran = world.run_talk(&[]).code(0);
     assert_eq!(ran.out, "One\nand two ␛[31m.\n");
-    for word in ["● say (coder)", "completed: start > say > stop", "tokens", "runs show", "snapshot restore"]
-    {
+    for word in ["● say (coder)", "completed: start > say > stop", "tokens", "runs show"] {
         assert!(ran.err.contains(word), "no `{word}` in\n{}", ran.err);
     }
+    assert!(!ran.err.contains("undo"), "no file was changed: {}", ran.err);
 }
 
 #[test]
@@ -227,4 +227,36 @@ fn capital_c_works_as_if_started_there() {
     assert_eq!(report["output"], "Read.");
     let list = world.run(&["runs", "list", "--json"]).json();
     assert!(list[0]["project"].as_str().unwrap().ends_with("/below"), "{list}");
+}
+
+#[test]
+fn every_error_is_one_object_with_json() {
+    let world = World::repository();
+    world.write(
+        "broken.json",
+        "{\"workflow_name\": \"broken\", \"states\": [{\"name\": \"start\", \"x\": 1}]}",
+    );
+    for (arguments, code, message, hint) in [
+        (&["run", "nope", "--json"][..], "definition", "there is no workflow `nope`", true),
+        (&["run", "--json"], "refused", "which workflow?", false),
+        (&["run", "--json", "--workflow-file", "broken.json"], "definition", "broken.json:1:", true),
+        (&["runs", "show", "nope", "--json"], "refused", "there is no run `nope`", true),
+        (&["runs", "fork", "nope", "--at", "1", "--json"], "refused", "nope", true),
+        (&["resume", "nope", "--json"], "refused", "nope", true),
+        (&["runs", "retry", "nope", "--json"], "refused", "nope", true),
+        (&["runs", "list", "--status", "odd", "--json"], "refused", "no status `odd`", true),
+        (&["runs", "list", "--limit", "x", "--json"], "usage", "--limit", false),
+        (&["nothing", "--json"], "usage", "nothing", false),
+    ] {
+        let ran = world.run(arguments).code(2);
+        assert_eq!(ran.out.lines().count(), 1, "{arguments:?}: {}", ran.out);
+        let error = &ran.json()["error"];
+        assert_eq!(error["code"], code, "{arguments:?}: {error}");
+        let told = error["message"].as_str().unwrap();
+        assert!(told.contains(message) && !told.contains("hint: "), "{arguments:?}: {told}");
+        assert_eq!(error["hint"].is_string(), hint, "{arguments:?}: {error}");
+        assert!(!ran.err.is_empty(), "people are told, too: {arguments:?}");
+        let plain: Vec<&str> = arguments.iter().copied().filter(|one| *one != "--json").collect();
+        assert_eq!(world.run(&plain).code(2).out, "", "{plain:?}");
+    }
 }

@@ -15,7 +15,7 @@ fn without_a_place_to_record_nothing_is_started() {
     world.talk(&write_then_done());
     std::fs::write(world.data(), "a file where the directory should be").unwrap();
     let ran = world.run_talk(&["--yes", "--json"]).code(2);
-    assert_eq!(ran.out, "");
+    assert_eq!(ran.json()["error"]["code"], "refused");
     assert!(ran.err.contains(&world.data().display().to_string()), "it says where: {}", ran.err);
     assert!(!world.project().join("made.txt").exists());
 }

@@ -50,7 +50,8 @@ fn every_flag_of_every_help_is_accepted() {
             let known = captures.get(3).map(|value| first_known(&help[value.end()..]));
             arguments.extend(known.map(|word| word.unwrap_or("1")));
         }
-        assert!(count >= 15, "{path:?}: {count} flags are listed");
+        let settings = matches!(path.last().map(String::as_str), None | Some("run" | "resume" | "retry"));
+        assert_eq!(count >= 15, settings, "{path:?}: {count} flags are listed");
         arguments.push("--help");
         assert_eq!(world.run(&arguments).code(0).out, help, "{arguments:?}");
         for captures in alias.captures_iter(&help) {
@@ -94,7 +95,7 @@ fn help_and_version_say_what_they_must() {
     let world = World::new();
     let help = world.run(&["--help"]).code(0).out;
     for code in
-        ["0 completed", "1 failed", "2 usage", "3 paused", "4 limit", "5 approval denied", "130 cancelled"]
+        ["0 completed", "1 failed", "2 usage", "3 paused", "4 limit", "5 approval needed", "130 cancelled"]
     {
         assert!(help.contains(code), "no `{code}` in\n{help}");
     }

@@ -5,6 +5,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use synthdev::domain::snapshot::Worktree;
 
 use super::world::{Ran, World, eventually, workflow};
 
@@ -56,15 +57,14 @@ fn a_damaged_history_is_named_with_what_to_do_and_salvaged() {
         assert!(ran.err.contains("synthdev runs salvage"), "{}", ran.err);
     }
     assert!(fs::read(&path).unwrap() == bytes, "it was left as it is");
-    let saved = world.run(&["runs", "salvage"]).code(0);
+    let saved = world.run(&["runs", "salvage"]).code(1);
     assert!(saved.out.contains("saved 1 run") && saved.out.contains("runs-salvaged-"), "{}", saved.out);
     assert!(saved.out.contains("the beginning of the file is damaged"), "{}", saved.out);
     assert!(fs::read(&path).unwrap() == bytes, "looking changes nothing");
-    // names have seconds in them
-    let replaced = eventually("another second", || {
-        let ran = world.run(&["runs", "salvage", "--replace", "--json"]);
-        (ran.code == Some(0)).then(|| ran.json())
-    });
+    // in the same second, too
+    let twice = world.run(&["runs", "salvage", "--json"]).code(1).json();
+    assert_ne!(twice["file"], world.run(&["runs", "salvage", "--json"]).code(1).json()["file"]);
+    let replaced = world.run(&["runs", "salvage", "--replace", "--json"]).code(1).json();
     assert_eq!((&replaced["runs"], &replaced["file"]), (&json!(1), &json!(path)), "{replaced}");
     assert!(fs::read(replaced["damaged"].as_str().unwrap()).unwrap() == bytes, "it is kept");
     let runs = runs(&world);
@@ -75,6 +75,61 @@ fn a_damaged_history_is_named_with_what_to_do_and_salvaged() {
     world.run(&["runs", "replay", id]).code(0);
     assert!(world.run(&["runs", "search", "done"]).code(0).out.contains(id), "the index was made anew");
     world.run_talk(&[]).code(0);
+    assert_eq!(
+        world.run(&["runs", "salvage", "--json"]).code(0).json()["lost"],
+        json!([]),
+        "nothing was lost"
+    );
+}
+
+#[test]
+fn a_replacement_that_was_cut_off_is_finished_first() {
+    let world = world();
+    let path = history(&world);
+    let sound = fs::read(&path).unwrap();
+    let beside = |name: &str| path.with_file_name(name);
+    let note = json!({"from": "runs-salvaged-x.sqlite", "away": "runs.sqlite.damaged-x"});
+    fs::write(beside("runs.sqlite-replacing"), note.to_string()).unwrap();
+    fs::write(beside("runs-salvaged-x.sqlite"), &sound).unwrap();
+    fs::rename(&path, beside("runs.sqlite.damaged-x")).unwrap();
+    for arguments in [&["runs", "list"][..], &["runs", "salvage"]] {
+        let refused = world.run(arguments).code(2);
+        assert!(
+            refused.err.contains("was cut off") && refused.err.contains("salvage --replace"),
+            "{}",
+            refused.err
+        );
+    }
+    assert!(world.run_talk(&[]).code(2).err.contains("was cut off"));
+    assert!(!path.exists(), "no empty one was made");
+    let done = world.run(&["runs", "salvage", "--replace"]).code(0);
+    assert!(done.out.contains("is finished") && done.out.contains("runs.sqlite.damaged-x"), "{}", done.out);
+    assert_eq!(runs(&world).len(), 1);
+    assert!(!beside("runs.sqlite-replacing").exists());
+}
+
+#[test]
+fn a_run_whose_place_was_lost_is_not_taken_up_in_the_project() {
+    let world = world();
+    let id = runs(&world)[0]["id"].as_str().unwrap().to_owned();
+    let sql = rusqlite::Connection::open(history(&world)).unwrap();
+    let unknown = serde_json::to_string(&Worktree::unknown()).unwrap();
+    sql.execute("UPDATE runs SET worktree = ?1", [unknown]).unwrap();
+    drop(sql);
+    for arguments in [
+        &["resume", &id][..],
+        &["runs", "undo", &id, "--yes"],
+        &["runs", "merge", &id, "--yes"],
+        &["runs", "discard", &id, "--yes"],
+        &["runs", "rewind", &id, "--to", "1", "--yes"],
+        &["runs", "fork", &id, "--at", "1", "--restore-files", "--yes"],
+    ] {
+        let refused = world.run(arguments).code(2);
+        let reason = "was lost when the history was salvaged";
+        assert!(refused.err.contains(reason), "{arguments:?}: {}", refused.err);
+    }
+    assert!(world.run(&["runs", "show", &id]).code(0).out.contains("not known any more"));
+    world.run(&["runs", "fork", &id, "--at", "1"]).code(0);
 }
 
 #[test]
@@ -115,15 +170,16 @@ fn long(world: &World) {
     world.write_json("replies.json", &json!({"replies": {"coder": replies}}));
 }
 
-/// The run ends well, says once that it is no longer recorded, and what was recorded until then can be listed, shown
-/// and taken up.
+/// The run stands still where it cannot be recorded, and says once why and what to do: nothing is paid for that is not
+/// recorded. What was recorded until then can be listed, shown and taken up.
 fn check_full(world: &World, ran: &Ran, why: &str) {
-    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
-    assert_eq!(ran.err.matches("no longer recorded").count(), 1, "{}", ran.err);
-    assert!(ran.err.contains(why), "{}", ran.err);
+    assert_eq!(ran.code, Some(1), "{}\n{}", ran.out, ran.err);
+    assert_eq!(ran.err.matches("warning: this run cannot be recorded").count(), 1, "{}", ran.err);
+    assert!(ran.err.contains(why) && ran.err.contains("error[unrecorded]"), "{}", ran.err);
     let runs = runs(world);
     assert_eq!((runs.len(), &runs[0]["status"]), (1, &json!("interrupted")), "{runs:?}");
     let id = runs[0]["id"].as_str().unwrap();
+    assert!(ran.err.contains(&format!("go on: synthdev resume {id}")), "{}", ran.err);
     let shown = world.run(&["runs", "show", id]).code(0);
     assert!(shown.out.contains("s0"), "{}", shown.out);
     let going = world.run(&["resume", id, "--replies", "replies.json", "--json"]).code(0).json();
@@ -134,7 +190,7 @@ const START: [&str; 6] = ["run", "--workflow-file", "talk.json", "--replies", "r
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_ends_the_record_and_not_the_run() {
+fn a_full_disk_holds_the_run_until_it_can_be_recorded() {
     let world = World::new();
     long(&world);
     let line = "trap '' XFSZ; ulimit -f 400; exec \"$@\"";
@@ -145,7 +201,7 @@ fn a_full_disk_ends_the_record_and_not_the_run() {
 /// On a disk of its own; where none can be made, the limit on files above stands for it.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_file_system_ends_the_record_and_not_the_run() {
+fn a_full_file_system_holds_the_run_until_it_can_be_recorded() {
     let world = World::new();
     long(&world);
     fs::create_dir_all(world.data()).unwrap();
@@ -223,6 +279,18 @@ fn a_run_that_goes_on_elsewhere_is_left_to_it() {
         assert_eq!(ran.code, Some(2), "{arguments:?}: {}{}", ran.out, ran.err);
         assert_eq!(lines.len(), 1, "one line: {}", ran.err);
         assert!(lines[0].contains(&format!("is running in process {}", other.id())), "{}", ran.err);
+    }
+    // from where the other one's process cannot be seen
+    let apart = under(
+        &world,
+        "exec unshare --pid --fork --mount-proc \"$@\"",
+        &["resume", &id, "--replies", "replies.json", "--share"],
+    );
+    if apart.err.contains("unshare:") {
+        eprintln!("skipped: no process ids of its own can be had here: {}", apart.err);
+    } else {
+        assert_eq!(apart.code, Some(2), "{}{}", apart.out, apart.err);
+        assert!(apart.err.contains("is running in process"), "{}", apart.err);
     }
     let salvage = world.run(&["runs", "salvage", "--replace"]).code(2);
     assert!(salvage.err.contains(&format!("process {} has the run history", other.id())), "{}", salvage.err);

@@ -85,6 +85,53 @@ fn names_of_a_workflow_and_words_of_a_model() {
     }
     harmless(&world.run(&["run", EVIL, "x"]).code(2));
     harmless(&world.run(&["runs", "show", EVIL]).code(2));
+    data_steers_nothing(&world, &input);
+}
+
+/// JSON is data, and the same data however its characters are spelled.
+fn data_steers_nothing(world: &World, input: &str) {
+    let reply = |text: &str| json!({"replies": {"coder": [{"text": text}]}});
+    world.write_json("replies.json", &reply(EVIL));
+    let base = ["run", "--workflow-file", "evil.json", "--replies", "replies.json", input];
+    let report = world.run(&[&base[..], &["--json"]].concat()).code(0);
+    assert_eq!(report.json()["output"], EVIL, "the value is the same");
+    let id = report.json()["run_id"].as_str().unwrap().to_owned();
+    world.write_json("replies.json", &reply("other"));
+    let other = world.run(&[&base[..], &["--json"]].concat()).code(0).json();
+    let other = other["run_id"].as_str().unwrap();
+    let mut all = vec![report, world.run(&[&base[..], &["--events"]].concat()).code(0)];
+    for arguments in [
+        &["runs", "list", "--json"][..],
+        &["runs", "list", "--tree", "--json"],
+        &["runs", "show", &id, "--json"],
+        &["runs", "steps", &id, "--json"],
+        &["runs", "search", "do", "--json"],
+        &["runs", "diff", &id, other, "--json"],
+        &["runs", "export", &id],
+        &["runs", "fork", &id, "--at", "2", "--json"],
+        &["why", &id, "2", "--json"],
+        &["graph", "evil.json", "--format", "json"],
+        &["workflows", "--json"],
+        &["check", "evil.json", "--json"],
+    ] {
+        all.push(world.run(arguments));
+    }
+    let steers = |c: char| {
+        (c.is_control() && c != '\n')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
+    };
+    let mut evil = 0;
+    for ran in &all {
+        assert!(!ran.out.contains(steers) && !ran.out.is_empty(), "{:?}\n{}", ran.out, ran.err);
+        evil += usize::from(ran.out.contains("\\u202e"));
+    }
+    assert!(evil >= 9, "only {evil} answers held anything evil");
+    let bundle = world.write("run.json", &all[8].out);
+    let there = World::new();
+    there.run(&["runs", "import", bundle.to_str().unwrap()]).code(0);
+    let here = there.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(here[0]["input"], input, "it arrives as it was");
+    there.run(&["runs", "replay", here[0]["id"].as_str().unwrap()]).code(0);
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn create_list_show_diff_restore_and_delete() {
 
     change(&world);
     let shown = world.run(&["snapshot", "show", &id]).code(0).out;
-    for line in ["bring back   edited.txt", "create again gone.txt", "delete       fresh.txt"] {
+    for line in ["revert       edited.txt", "restore      gone.txt", "delete       fresh.txt"] {
         assert!(shown.contains(line), "no `{line}` in\n{shown}");
     }
     assert!(!shown.contains("kept.txt"), "{shown}");
@@ -71,7 +71,7 @@ fn a_restore_asks_and_without_anybody_to_ask_it_refuses() {
     change(&world);
     for input in ["", "y\n"] {
         let refused = world.run_with(&["snapshot", "restore", &id], input).code(2);
-        for part in ["bring back   edited.txt", "nobody can be asked", "--yes"] {
+        for part in ["revert       edited.txt", "nobody can be asked", "--yes"] {
             assert!(refused.err.contains(part), "no `{part}` in\n{}", refused.err);
         }
         assert_eq!((refused.out.as_str(), world.read("edited.txt").as_str()), ("", "after\n"));

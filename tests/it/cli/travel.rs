@@ -1,5 +1,6 @@
 //! Going back from the command line: steps, forks, rewinding, undo, replay, cancel.
 
+mod killed;
 mod refusals;
 
 use serde_json::{Value, json};
@@ -113,6 +114,16 @@ fn steps_are_numbered_and_shown_alike() {
     past.same(&past.run);
 }
 
+/// Which files are not the run's own is told.
+fn marked(preview: &str) {
+    for (file, foreign) in
+        [("old.txt", true), ("stray.txt", true), ("second.made", false), ("third.made", false)]
+    {
+        let line = preview.lines().find(|line| line.contains(file)).unwrap();
+        assert_eq!(line.ends_with("  (not changed by this run)"), foreign, "{line}");
+    }
+}
+
 #[test]
 fn a_run_goes_back_with_its_files_and_on_again() {
     let past = Past::new();
@@ -124,12 +135,16 @@ fn a_run_goes_back_with_its_files_and_on_again() {
     let dirty = past.tree();
 
     let asked = past.run(&["runs", "rewind", &past.run, "--to", "3"]).code(2);
-    for part in ["bring back   old.txt", "delete       stray.txt", "delete       third.made", "--yes"] {
+    for part in ["revert       old.txt", "delete       stray.txt", "delete       third.made", "--yes"] {
         assert!(asked.err.contains(part), "no `{part}` in\n{}", asked.err);
     }
+    marked(&asked.err);
     assert_eq!((past.tree(), past.status(&past.run)), (dirty.clone(), "completed".to_owned()));
 
-    let back = past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0).out;
+    let back = past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0);
+    let once = format!("{}{}", back.err, back.out);
+    assert_eq!(once.matches("stray.txt").count(), 1, "{once}");
+    let back = back.out;
     assert!(
         back.contains("4 files restored") && back.contains(&format!("synthdev resume {}", past.run)),
         "{back}"
@@ -207,7 +222,7 @@ fn a_fork_is_another_run_with_other_data() {
     let new = forked["run_id"].as_str().unwrap().to_owned();
     assert_eq!((&forked["step"], &forked["state"]), (&json!(4), &json!("third")));
     let notes = forked["notes"].to_string();
-    assert!(notes.contains("`extra`") && notes.contains("1 files are not as they were at step 4"), "{notes}");
+    assert!(notes.contains("`extra`") && notes.contains("not as at step 4"), "{notes}");
     assert_eq!(past.status(&new), "paused");
     assert_eq!(past.names(), ["first", "second", "third"], "the files stay");
     let ended = past.resume(&new).code(0).json();
@@ -400,9 +415,45 @@ fn inside_of_branches_the_files_go_back_to_before_them() {
     assert_eq!(inside["files"], steps[1]["files"]);
     let step = inside["step"].to_string();
     let told = world.run(&["runs", "rewind", run, "--to", &step, "--yes"]).code(0);
-    assert!(told.err.contains("in a branch of `both`: the files go back to before that"), "{}", told.err);
+    assert!(told.err.contains("in a branch of `both`") && told.err.contains("step 2 (both)"), "{}", told.err);
+    assert!(told.out.contains("stands before step 2 (both) again"), "{}", told.out);
     let exists = |name: &str| world.project().join(format!("{name}.made")).exists();
     assert_eq!((exists("begun"), exists("left"), exists("right")), (true, false, false));
     world.run(&["resume", run, "--yes"]).code(0);
     assert!(exists("left"));
+    let fork = ["runs", "fork", run, "--at", &step, "--restore-files", "--yes", "--json"];
+    let forked = world.run(&fork).code(0).json();
+    assert_eq!((&forked["step"], &forked["state"]), (&json!(2), &json!("both")));
+    assert!(forked["notes"].to_string().contains("in a branch of `both`"), "{forked}");
+    assert!(!exists("left"));
+}
+
+#[test]
+fn without_files_other_branches_keep_what_they_had_begun() {
+    let world = World::repository();
+    world.write(".gitignore", "*.log\n");
+    let shell = |name: &str, command: &str, target: &str| json!({"name": name, "type": "shell", "command": command, "transition": [{"target": target}]});
+    let end = || json!({"name": "end", "type": "final", "input": "'x'"});
+    let left = json!({"name": "left", "states": [
+        shell("start", "until [ -s side.log ]; do sleep 0.01; done", "more"),
+        shell("more", "echo >> go.log", "end"), end()]});
+    let right = json!({"name": "right", "states": [
+        shell("start", "echo push >> side.log; until [ -e go.log ]; do sleep 0.01; done", "later"),
+        shell("later", "echo later >> later.log", "end"), end()]});
+    let states = json!([
+        {"name": "start", "type": "parallel", "branches": [left, right], "transition": [{"target": "stop"}]},
+        {"name": "stop"}]);
+    world.write_json("w.json", &json!({"workflow_name": "w", "states": states}));
+    let ran = world.run(&["run", "--workflow-file", "w.json", "--yes", "--json"]).code(0).json();
+    let run = ran["run_id"].as_str().unwrap();
+    let steps = world.run(&["runs", "steps", run, "--json"]).code(0).json();
+    let more = steps.as_array().unwrap().iter().find(|step| step["state"] == "start.left/more").unwrap();
+    let step = more["step"].to_string();
+    let told = world.run(&["runs", "rewind", run, "--to", &step, "--keep-files", "--yes"]).code(0);
+    // what had not begun by then is told
+    assert!(told.err.contains("is done again: start.right/later"), "{}", told.err);
+    world.run(&["resume", run, "--yes"]).code(0);
+    assert_eq!(world.read("side.log"), "push\n");
+    assert_eq!(world.read("later.log"), "later\nlater\n");
+    assert!(world.run(&["runs", "replay", run]).code(0).out.contains("the same "));
 }

@@ -29,7 +29,7 @@ fn a_projects_workflow_is_used_only_after_trust_and_asked_again_when_changed() {
         "{}",
         refused.err
     );
-    assert_eq!(refused.out, "");
+    assert_eq!(refused.json()["error"]["code"], "definition");
 
     assert_eq!(run(&world, &["--trust"]).code(0).json()["output"], "Hi.");
     let again = run(&world, &[]).code(0);

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use super::fixture::Project;
 use synthdev::adapters::project_lock::FileLock;
 use synthdev::domain::ids::{RunId, Timestamp};
-use synthdev::domain::lock::Holder;
+use synthdev::domain::lock::{Hold, Holder};
 use synthdev::ports::lock::{LockError, ProjectLock};
 
 /// Set for the copy of this test binary that holds the lock; the project and the data directory.
@@ -16,7 +16,13 @@ const PROJECT: &str = "LOCK_TEST_PROJECT";
 const DATA: &str = "LOCK_TEST_DATA";
 
 fn holder(run: &str) -> Holder {
-    Holder { run: RunId::from(run), workflow: "w".into(), pid: std::process::id(), since: Timestamp(5) }
+    let project = "/somewhere".to_owned();
+    let pid = std::process::id();
+    Holder { run: RunId::from(run), workflow: "w".into(), pid, since: Timestamp(5), project, hold: Hold::Run }
+}
+
+fn as_(hold: Hold) -> Holder {
+    Holder { hold, ..holder(&format!("{hold:?}")) }
 }
 
 fn lock(project: &Project) -> FileLock {
@@ -74,15 +80,87 @@ fn a_dropped_guard_frees_the_lock_and_other_projects_have_their_own() {
     let project = Project::plain();
     let guard = lock(&project).try_lock(&holder("one")).unwrap();
     assert!(matches!(lock(&project).try_lock(&holder("two")), Err(LockError::Held(_))));
-    fs::create_dir(project.at("below")).unwrap();
-    let other = FileLock::open(project.at("below"), &project.data());
+    let other = FileLock::open(project.outside(), &project.data());
     let _other = other.try_lock(&holder("other")).unwrap();
-    std::os::unix::fs::symlink(project.at(""), project.outside().join("link")).unwrap();
-    let linked = FileLock::open(project.outside().join("link"), &project.data());
+    let between = tempfile::tempdir().unwrap();
+    let link = between.path().join("link");
+    std::os::unix::fs::symlink(project.at(""), &link).unwrap();
+    let linked = FileLock::open(link, &project.data());
     assert!(matches!(linked.try_lock(&holder("two")), Err(LockError::Held(_))), "the same project");
     drop(guard);
     drop(lock(&project).try_lock(&holder("two")).unwrap());
     assert!(linked.try_lock(&holder("three")).is_ok());
+}
+
+#[test]
+fn runs_share_knowingly_and_whoever_changes_all_files_is_alone() {
+    let project = Project::plain();
+    for (there, comes, fits) in [
+        (Hold::Run, Hold::Run, false),
+        (Hold::Run, Hold::Share, true),
+        (Hold::Run, Hold::Files, false),
+        (Hold::Share, Hold::Run, true),
+        (Hold::Share, Hold::Share, true),
+        (Hold::Share, Hold::Files, false),
+        (Hold::Files, Hold::Run, false),
+        (Hold::Files, Hold::Share, false),
+        (Hold::Files, Hold::Files, false),
+    ] {
+        let guard = lock(&project).try_lock(&as_(there)).unwrap();
+        match lock(&project).try_lock(&as_(comes)) {
+            Ok(_) => assert!(fits, "{comes:?} beside {there:?}"),
+            Err(LockError::Held(found)) => {
+                assert!(!fits, "{comes:?} beside {there:?}");
+                assert_eq!(found, as_(there));
+                assert!(LockError::Held(found).to_string().contains("/somewhere"));
+            }
+            Err(error) => panic!("{error}"),
+        }
+        drop(guard);
+    }
+    // of several sharers each one counts, not only the first or the last
+    let one = lock(&project).try_lock(&as_(Hold::Share)).unwrap();
+    let two = lock(&project).try_lock(&as_(Hold::Share)).unwrap();
+    drop(one);
+    assert!(lock(&project).try_lock(&as_(Hold::Files)).is_err());
+    drop(two);
+    drop(lock(&project).try_lock(&as_(Hold::Files)).unwrap());
+    let left: Vec<_> = fs::read_dir(project.data().join("locks")).unwrap().collect();
+    assert_eq!(left.len(), 1, "only the gate stays: {left:?}");
+}
+
+#[test]
+fn a_repository_is_one_project_and_so_are_directories_in_each_other() {
+    let repository = Project::repository();
+    let plain = Project::plain();
+    for project in [&repository, &plain] {
+        for place in ["a/deep", "b", "own/.git"] {
+            fs::create_dir_all(project.at(place)).unwrap();
+        }
+    }
+    let rows = [
+        (&repository, "", "a/deep", false),
+        (&repository, "a/deep", "", false),
+        (&repository, "a", "b", false),
+        // another repository inside
+        (&repository, "", "own", false),
+        (&repository, "own", "", false),
+        (&plain, "", "a/deep", false),
+        (&plain, "a/deep", "a", false),
+        (&plain, "a", "b", true),
+        (&plain, "a", "own", true),
+    ];
+    for (project, one, other, both) in rows {
+        let at = |place: &str| FileLock::open(project.at(place), &project.data());
+        let _one = at(one).try_lock(&holder("one")).unwrap();
+        assert_eq!(at(other).try_lock(&holder("other")).is_ok(), both, "`{one}` and `{other}`");
+    }
+    // all of a home under git is not one project
+    let at =
+        |place: &str| FileLock::open(repository.at(place), &repository.data()).with_home(repository.at(""));
+    let _one = at("a").try_lock(&holder("one")).unwrap();
+    drop(at("b").try_lock(&holder("other")).unwrap());
+    assert!(at("").try_lock(&holder("other")).is_err(), "but who works in the home works in all of it");
 }
 
 #[test]

@@ -314,6 +314,89 @@ fn ignored_files_in_a_directory_that_must_go_stop_the_merge() {
 }
 
 #[test]
+fn a_second_merge_begins_where_the_first_one_ended() {
+    let project = small();
+    let (made, port) = (create(&project, "r"), port(&project));
+    let left = || port.unmerged(&made).unwrap().map(named);
+    assert_eq!(left(), Some(vec![]));
+    write(&made, "a.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    write(&made, "new.txt", "1\n");
+    let first = [row("a.txt", FileChange::Modified), row("new.txt", FileChange::Added)];
+    assert_eq!(left(), Some(first.to_vec()));
+    project.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nmine\n");
+    port.merge(&made).unwrap();
+    assert_eq!(left(), Some(vec![]), "all of it is there, though the files are not the same");
+    assert_eq!(named(port.changes(&made).unwrap()), first, "seen from the start");
+
+    // the run goes on, on what was merged
+    write(&made, "a.txt", "ONE\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    write(&made, "new.txt", "2\n");
+    remove(&made, "b.txt");
+    let second = [
+        row("a.txt", FileChange::Modified),
+        row("b.txt", FileChange::Deleted),
+        row("new.txt", FileChange::Modified),
+    ];
+    assert_eq!(left(), Some(second.to_vec()));
+    project.write("new.txt", "0\n");
+    let before = project.fingerprint();
+    let Err(MergeError::Conflicts(conflicts)) = port.merge(&made) else { panic!("both changed it") };
+    assert_eq!(conflicts.iter().map(|found| found.path.as_str()).collect::<Vec<_>>(), ["new.txt"]);
+    assert_eq!(project.fingerprint(), before);
+    assert_eq!(left(), Some(second.to_vec()), "a conflict merges nothing");
+    project.write("new.txt", "1\n");
+    let merged = port.merge(&made).unwrap();
+    assert_eq!(named(merged.files), second);
+    assert_eq!(read(&project, "a.txt"), "ONE\n2\n3\n4\n5\n6\n7\n8\nmine\n");
+    assert_eq!(read(&project, "new.txt"), "2\n");
+    assert_eq!(port.merge(&made).unwrap().files, []);
+    assert_eq!(left(), Some(vec![]));
+    // what the project has anyway is nothing that could be lost
+    write(&made, "new.txt", "3\n");
+    project.write("new.txt", "3\n");
+    assert_eq!(left(), Some(vec![]));
+}
+
+#[test]
+fn a_merge_that_was_undone_counts_as_none() {
+    let project = small();
+    let (made, port) = (create(&project, "r"), port(&project));
+    let left = || port.unmerged(&made).unwrap().map(named);
+    write(&made, "a.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    write(&made, "c.txt", "c\n");
+    project.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nmine\n");
+    let all = [row("a.txt", FileChange::Modified), row("c.txt", FileChange::Added)];
+    let first = port.merge(&made).unwrap().safety.unwrap();
+    write(&made, "c.txt", "cc\n");
+    let second = port.merge(&made).unwrap().safety.unwrap();
+    assert_eq!(left(), Some(vec![]));
+    project.store().restore(&second).unwrap();
+    assert_eq!(left(), Some(vec![row("c.txt", FileChange::Modified)]), "the second is undone");
+    project.store().restore(&first).unwrap();
+    assert_eq!(left(), Some(all.to_vec()), "both are undone");
+    port.merge(&made).unwrap();
+    assert_eq!(read(&project, "a.txt"), "one\n2\n3\n4\n5\n6\n7\n8\nmine\n");
+    assert_eq!((read(&project, "c.txt"), left()), ("cc\n".to_owned(), Some(vec![])));
+    port.discard(&made, false).unwrap();
+    assert_eq!(left(), None, "gone");
+    assert_eq!(project.git(&["for-each-ref", "refs/synthdev/merged"]), "");
+}
+
+#[test]
+fn what_is_only_on_the_branch_could_be_lost_too() {
+    let project = small();
+    let (made, port) = (create(&project, "r"), port(&project));
+    write(&made, "b.txt", "run\n");
+    project.write("b.txt", "mine\n");
+    assert!(matches!(port.merge(&made), Err(MergeError::Conflicts(_))), "it was committed to the branch");
+    fs::remove_dir_all(&made.path).unwrap();
+    let lost = port.unmerged(&made).unwrap().map(named);
+    assert_eq!(lost, Some(vec![row("b.txt", FileChange::Modified)]));
+    project.write("b.txt", "run\n");
+    assert_eq!(port.unmerged(&made).unwrap(), Some(vec![]), "brought by hand");
+}
+
+#[test]
 fn two_worktrees_at_once_do_not_meet() {
     let project = small();
     let made: Vec<Worktree> = std::thread::scope(|scope| {
@@ -440,7 +523,18 @@ fn a_project_below_its_repository_is_isolated_in_place() {
     assert_eq!(named(port(&sub).changes(&made).unwrap()), [row("c.txt", FileChange::Modified)]);
     let diff = port(&sub).diff(&made).unwrap();
     assert!(diff.contains("--- a/c.txt"), "{diff}");
+    assert_eq!(
+        port(&sub).unmerged(&made).unwrap().map(named),
+        Some(vec![row("c.txt", FileChange::Modified)])
+    );
     assert_eq!(port(&sub).merge(&made).unwrap().files.len(), 1);
+    assert_eq!(port(&sub).unmerged(&made).unwrap(), Some(vec![]));
+    write(&made, "c.txt", "again\n");
+    assert_eq!(
+        port(&sub).unmerged(&made).unwrap().map(named),
+        Some(vec![row("c.txt", FileChange::Modified)])
+    );
+    write(&made, "c.txt", "run\n");
     assert_eq!(read(&sub, "c.txt"), "run\n");
     assert_eq!(read(&sub, "../untracked.txt"), "beside\n");
     port(&sub).discard(&made, false).unwrap();

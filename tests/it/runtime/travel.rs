@@ -1,6 +1,8 @@
 //! Steps of recorded runs are gone back to, in place and as forks: the files are those of that moment, byte for byte,
 //! and the same replies lead to the same events, with the same words and data shown to models and scripts on the way.
 
+mod beside;
+mod broken;
 mod recorded;
 mod stage;
 mod watched;
@@ -12,7 +14,6 @@ use serde_json::Value;
 use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
 use synthdev::engine::event::RunEvent;
-use synthdev::ports::run_store::StoreError;
 use synthdev::runtime::travel::{Changes, StepPlace, Verdict};
 
 use self::recorded::Recorded;
@@ -151,22 +152,29 @@ fn meddle(stage: &Stage, luck: &mut Luck) -> String {
     ignored
 }
 
-/// Goes to a step with its files, in place or as a fork, and looks around.
-fn go_to(stage: &Stage, original: &Original, step: &StepPlace, fork: bool, luck: &mut Luck) -> RunId {
+/// Goes to a step with its files, in place or as a fork, and looks around. `kept`: the files come back by hand, and
+/// the run is not told.
+fn go_to(
+    stage: &Stage,
+    original: &Original,
+    step: &StepPlace,
+    (fork, kept): (bool, bool),
+    luck: &mut Luck,
+) -> RunId {
     let (index, ignored) = (stage.index(), meddle(stage, luck));
     let snapshot = step.files.clone().unwrap();
-    let store = &stage.handle.ports().snapshots;
-    let restore = || {
-        store
-            .restore(&snapshot)
-            .map(|_| ())
-            .map_err(|error| StoreError { message: error.message, hint: None })
-    };
-    let changes = Changes { files: Some(snapshot.clone()), ..Changes::default() };
-    let run = if fork {
-        stage.handle.fork(&original.run, step.step, changes, restore).unwrap()
+    let store = &*stage.handle.ports().snapshots;
+    let files = if kept {
+        store.restore(&snapshot).unwrap();
+        None
     } else {
-        stage.handle.rewind(&original.run, step.step, changes, restore).unwrap();
+        Some(snapshot)
+    };
+    let changes = Changes { files, ..Changes::default() };
+    let run = if fork {
+        stage.handle.fork(&original.run, step.step, changes, store).unwrap().0
+    } else {
+        stage.handle.rewind(&original.run, step.step, changes, store).unwrap();
         original.run.clone()
     };
     assert_eq!(&stage.tree(), original.files_of(step), "files of step {} ({})", step.step, step.state);
@@ -199,9 +207,17 @@ async fn travel(recorded: Recorded, seed: u64, unordered: bool) {
     for time in 0..TIMES {
         let step = &original.steps[luck.below(original.steps.len())];
         let on = every || time % GO_ON == 0;
-        // the files of what a branch had done by then do not come back, so it goes on elsewhere
-        let fork = step.within.is_some() || !on || luck.below(2) == 0;
-        let run = go_to(&stage, &original, step, fork, &mut luck);
+        // inside of branches it goes back as a whole, or without its files; then what a branch had done by then does
+        // not come back, and it goes on elsewhere
+        let whole = step.within.is_some() && luck.below(2) == 0;
+        let step = &if whole {
+            stage.handle.step_with_files(&original.run, step.step).unwrap()
+        } else {
+            step.clone()
+        };
+        let kept = step.within.is_some();
+        let fork = kept || !on || luck.below(2) == 0;
+        let run = go_to(&stage, &original, step, (fork, kept), &mut luck);
         let what = format!("seed {seed}, time {time}: step {} ({}), fork: {fork}", step.step, step.state);
         if !on {
             stage.stands(&run, step);
@@ -251,28 +267,4 @@ async fn any_step_of_children() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_step_around_and_inside_of_branches() {
     travel(recorded::parallel(), 4, true).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn files_that_do_not_come_back_leave_everything_as_it_was() {
-    let recorded = recorded::linear();
-    let mut stage = Stage::new(&recorded.replies);
-    let original = Original::record(&mut stage, &recorded).await;
-    let full = || Err(StoreError { message: "the disk is full".into(), hint: None });
-    let changes = || Changes { files: original.steps[2].files.clone(), ..Changes::default() };
-    let before = (stage.handle.runs(0).unwrap(), stage.handle.run(original.run.as_str()).unwrap().events);
-    let refused = stage.handle.rewind(&original.run, 3, changes(), full).unwrap_err();
-    assert_eq!(refused.message, "the disk is full");
-    stage.handle.fork(&original.run, 3, changes(), full).unwrap_err();
-    // nor is anything brought back for what cannot be
-    let never = || -> Result<(), StoreError> { panic!("files were brought back") };
-    stage.handle.rewind(&original.run, 99, changes(), never).unwrap_err();
-    let nothing = program(&[serde_json::json!({"workflow_name": "empty", "states": [
-        {"name": "start", "transition": [{"target": "stop"}]}, {"name": "stop"}]})]);
-    let other = Changes { program: Some(nothing), ..changes() };
-    stage.handle.fork(&original.run, 3, other, never).unwrap_err();
-    let after = (stage.handle.runs(0).unwrap(), stage.handle.run(original.run.as_str()).unwrap().events);
-    assert_eq!(before, after);
-    assert_eq!(after.0[0].progress.status, RunStatus::Completed);
-    stage.handle.rewind(&original.run, 3, changes(), || Ok(())).unwrap();
 }

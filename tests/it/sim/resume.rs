@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use synthdev::domain::approval::Decision;
 use synthdev::domain::ids::CallId;
-use synthdev::domain::journal::PauseReason;
+use synthdev::domain::journal::{PauseReason, RunProgress};
 use synthdev::engine::effect::Effect;
 use synthdev::engine::input::{Input, Resumed};
+use synthdev::engine::look::{Look, Seen};
 use synthdev::engine::replay::{Replayed, replay};
 
 use super::{Arc, Weather, answers};
@@ -20,7 +21,24 @@ impl Weather {
         let own: BTreeSet<CallId> =
             self.pending.iter().filter_map(answers::call_of).chain(self.snapshot).collect();
         assert_eq!(rebuilt, own, "what a reopened run would do again");
+        self.look(&self.machine.progress());
         self.machine = machine;
+    }
+
+    /// Who only looks sees the same, without knowing what comes next.
+    pub fn look(&self, progress: &RunProgress) {
+        let mut look = Look::new(Arc::clone(&self.spec));
+        for (at, input) in &self.inputs {
+            let fed = look.feed(*at, input.clone());
+            assert_eq!(fed, Ok(()), "nothing here needs the whole journal");
+        }
+        let Seen { machine, events } = look.end();
+        assert!(events == self.events, "who only looks is told another story");
+        assert_eq!(machine.progress(), *progress);
+        assert_eq!(machine.ledger(), self.machine.ledger());
+        for call in self.pending.iter().filter_map(answers::call_of).chain(self.snapshot) {
+            assert!(machine.awaits(call), "{call} is waited for");
+        }
     }
 
     pub fn resume(&mut self) -> Input {

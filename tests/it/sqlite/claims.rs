@@ -81,13 +81,16 @@ fn who_never_claimed_a_run_writes_nothing_to_it() {
 fn of_many_that_claim_at_once_one_gets_the_run() {
     let place = Place::new();
     let run = left_by_a_dead_process(&place, "r", RunStatus::Running);
+    // a store that is gone drives nothing, so all of them stay to the end
+    let stores: Vec<SqliteStore> = (0..8).map(|_| place.store()).collect();
     let claimed: Vec<bool> = std::thread::scope(|scope| {
-        let all: Vec<_> = (0..8)
-            .map(|_| {
-                let (store, run) = (place.store(), run.clone());
+        let all: Vec<_> = stores
+            .iter()
+            .map(|store| {
+                let run = &run;
                 scope.spawn(move || {
-                    let claimed = store.claim(&run).is_ok();
-                    assert_eq!(store.append(&run, &[row(None, "mine")], None).is_ok(), claimed);
+                    let claimed = store.claim(run).is_ok();
+                    assert_eq!(store.append(run, &[row(None, "mine")], None).is_ok(), claimed);
                     claimed
                 })
             })
@@ -96,6 +99,59 @@ fn of_many_that_claim_at_once_one_gets_the_run() {
     });
     assert_eq!(claimed.iter().filter(|claimed| **claimed).count(), 1);
     assert_eq!(place.store().load(&run).unwrap().1.len(), 1);
+}
+
+#[test]
+fn a_driver_learns_of_a_stolen_claim_also_with_nothing_to_write() {
+    let place = Place::new();
+    let (one, other) = (place.store(), place.store());
+    let run = header("r", 1);
+    one.create(&run).unwrap();
+    assert!(one.drives(&run.id) && !other.drives(&run.id));
+    // as if its driver could not be seen
+    tamper(&place.path, "UPDATE progress SET process = 'an earlier boot 1'");
+    other.claim(&run.id).unwrap();
+    assert!(other.drives(&run.id) && !one.drives(&run.id));
+    for end in [one.append(&run.id, &[], None), one.append_and_end_tokens(&run.id, &[], None)] {
+        assert!(end.unwrap_err().message.contains("run r is now driven by process"));
+    }
+    one.release(&run.id);
+    assert_eq!(one.find("r").unwrap().progress.status, RunStatus::Running, "it is not this one's any more");
+}
+
+/// Another process id space does not know the driver's id: the lock tells.
+#[test]
+fn a_driver_that_holds_its_lock_lives_whatever_its_process_id_says() {
+    let place = Place::new();
+    let (one, other) = (place.store(), place.store());
+    let run = header("r", 1);
+    one.create(&run).unwrap();
+    tamper(
+        &place.path,
+        "UPDATE progress SET pid = 4294967294, process = 'elsewhere 1' || substr(process, instr(process, '|'))",
+    );
+    assert_eq!(other.find("r").unwrap().progress.status, RunStatus::Running);
+    assert!(other.claim(&run.id).unwrap_err().message.contains("is running in process 4294967294"));
+    drop(one);
+    assert_eq!(other.find("r").unwrap().progress.status, RunStatus::Interrupted);
+    other.claim(&run.id).unwrap();
+}
+
+#[test]
+fn a_run_that_was_let_go_can_be_claimed_again_also_where_that_could_not_be_written() {
+    let place = Place::new();
+    let store = place.store();
+    let run = header("r", 1);
+    store.create(&run).unwrap();
+    store.release(&run.id);
+    assert_eq!(place.store().find("r").unwrap().progress.status, RunStatus::Interrupted);
+    assert!(!store.drives(&run.id));
+    store.claim(&run.id).unwrap();
+    tamper(&place.path, "CREATE TRIGGER no BEFORE UPDATE ON progress BEGIN SELECT raise(ABORT, 'no'); END");
+    store.release(&run.id);
+    tamper(&place.path, "DROP TRIGGER no");
+    assert!(place.store().claim(&run.id).is_err(), "others wait until this process ends");
+    store.claim(&run.id).unwrap();
 }
 
 /// The numbers that a driver remembers must not lead into a later run.

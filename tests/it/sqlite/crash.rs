@@ -84,7 +84,8 @@ fn a_run_resumed_by_another_process_runs_again() {
     store.create(&run).unwrap();
     let status = || store.find("resumed").unwrap().progress.status;
     assert_eq!(status(), RunStatus::Interrupted);
-    let before = place.store().claim(&run.id).unwrap();
+    let other = place.store();
+    let before = other.claim(&run.id).unwrap();
     assert_eq!(before.progress.status, RunStatus::Interrupted);
     assert_eq!(status(), RunStatus::Running, "whoever claimed last drives it");
     assert_eq!(store.load(&run.id).unwrap().0.pid, std::process::id());

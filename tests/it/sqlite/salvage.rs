@@ -5,6 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 
 use synthdev::adapters::sqlite::salvage::{self, Salvaged};
 use synthdev::domain::journal::{SearchQuery, TokenRecord};
+use synthdev::domain::snapshot::Worktree;
 
 use super::*;
 
@@ -432,4 +433,90 @@ fn the_damaged_history_is_kept_when_the_new_one_takes_its_place() {
             .message
             .contains("there is no run history")
     );
+}
+
+/// Every state in which a kill can leave a replacement.
+#[test]
+fn a_replacement_that_was_cut_off_makes_nothing_new_and_is_finished() {
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let with = |path: &Path, ending: &str| path.with_file_name(format!("{}{ending}", name(path)));
+    for renamed in 0..=4 {
+        let place = killed();
+        fs::write(with(&place.path, "-shm"), "stale").unwrap();
+        place.overwrite(0, &[0; 50]);
+        let before = place.bytes();
+        let (from, away) = (place.new_file(), place.path.with_file_name("runs.sqlite.damaged-1"));
+        let saved = place.salvage();
+        let note = with(&place.path, "-replacing");
+        let text = format!("{{\"from\":\"{}\",\"away\":\"{}\"}}", name(&from), name(&away));
+        fs::write(&note, text).unwrap();
+        let steps = [
+            (place.path.clone(), away.clone()),
+            (place.log(), with(&away, "-wal")),
+            (with(&place.path, "-shm"), with(&away, "-shm")),
+            (from.clone(), place.path.clone()),
+        ];
+        for (from, to) in steps.iter().take(renamed) {
+            fs::rename(from, to).unwrap();
+        }
+        let there = || fs::read_dir(place.path.parent().unwrap()).unwrap().count();
+        let files = there();
+        for error in [
+            place.store().list(&RunQuery::newest(0)).unwrap_err(),
+            place.store().create(&header("new", 1)).unwrap_err(),
+            salvage::salvage(&place.path, &with(&from, "2")).unwrap_err(),
+            salvage::replace(&place.path, &from, &with(&away, "2")).unwrap_err(),
+        ] {
+            assert!(error.message.contains("was cut off"), "{renamed}: {error}");
+            assert!(error.hint.unwrap().contains("synthdev runs salvage --replace"));
+        }
+        assert_eq!(there(), files, "{renamed}: nothing was made");
+        assert_eq!(salvage::finish(&place.path).unwrap(), Some(away.clone()), "{renamed}");
+        assert!(!note.exists() && !from.exists());
+        check_salvaged(&place.path, &saved);
+        assert!(fs::read(&away).unwrap() == before.0.unwrap(), "{renamed}");
+        assert!(fs::read(with(&away, "-wal")).unwrap() == before.1.unwrap(), "{renamed}");
+        assert_eq!(salvage::finish(&place.path).unwrap(), None);
+    }
+    // nothing is overwritten, even by what was promised
+    let place = killed();
+    place.salvage();
+    let away = place.path.with_file_name("runs.sqlite.damaged-1");
+    let note = with(&place.path, "-replacing");
+    fs::write(&note, format!("{{\"from\":\"{}\",\"away\":\"{}\"}}", name(&place.new_file()), name(&away)))
+        .unwrap();
+    fs::write(&away, "an older one").unwrap();
+    let error = salvage::finish(&place.path).unwrap_err();
+    assert!(error.message.contains("cannot be kept as"), "{error}");
+    assert_eq!(fs::read(&away).unwrap(), b"an older one");
+    assert!(place.new_file().exists() && note.exists());
+}
+
+/// The indexes do not say where a run worked: it must not go on as if that had been the project.
+#[test]
+fn a_run_that_was_pieced_together_works_nowhere() {
+    let sound = filled();
+    let place = Place::new();
+    let bytes = fs::read(&sound.path).unwrap();
+    fs::create_dir_all(place.path.parent().unwrap()).unwrap();
+    let mut pieced = 0;
+    for page in 1..sound.size() / PAGE {
+        // a leaf of a table whose rows begin as those of `runs` do
+        let at = usize::try_from(page * PAGE).unwrap();
+        if bytes[at] != 0x0d || !bytes[at..at + PAGE as usize].windows(4).any(|part| part == b"2k01") {
+            continue;
+        }
+        fs::write(&place.path, &bytes).unwrap();
+        place.overwrite(page * PAGE, &[0; PAGE as usize]);
+        let _ = fs::remove_file(place.new_file());
+        let saved = place.salvage();
+        let store = SqliteStore::at(place.new_file());
+        for run in store.list(&RunQuery::newest(0)).unwrap() {
+            let told = |line: &String| line.contains(run.id.as_str()) && line.contains("where it worked");
+            let lost = saved.lost.iter().any(told);
+            assert_eq!(run.worktree, lost.then(Worktree::unknown), "{}: {:?}", run.id, saved.lost);
+            pieced += usize::from(lost);
+        }
+    }
+    assert!(pieced > 0, "no page held the rows of runs");
 }

@@ -49,8 +49,19 @@ fn a_token_is_kept_until_it_is_used() {
     let now = Timestamp(300);
     assert_eq!(store.redeem("t1", "x", "ok", now, &[row(Some(3), "2")], None).unwrap(), Redeemed::Accepted);
     assert_eq!(open(&place.store()), ["t2"], "the other token of the same pause is used up too");
-    store.revoke_tokens(&RunId::from("r")).unwrap();
-    assert_eq!(open(&store), Vec::<String>::new());
+    store.append(&RunId::from("r"), &[row(None, "3")], None).unwrap();
+    assert_eq!(open(&store), ["t2"]);
+    tamper(&place.path, "CREATE TRIGGER no BEFORE DELETE ON tokens BEGIN SELECT raise(ABORT, 'no'); END");
+    let end = |text| store.append_and_end_tokens(&RunId::from("r"), &[row(None, text)], None);
+    end("4").unwrap_err();
+    assert_eq!(
+        (open(&store), rows(&store)),
+        (vec!["t2".to_owned()], 3),
+        "the rows and the tokens, or neither"
+    );
+    tamper(&place.path, "DROP TRIGGER no");
+    end("4").unwrap();
+    assert_eq!((open(&store), rows(&store)), (Vec::new(), 4));
     assert_eq!(store.token("t2").unwrap(), None);
     let used = store.token("t1").unwrap().unwrap();
     assert_eq!((used.used, used.results_hash.as_deref()), (Some(now), Some("x")));
@@ -125,7 +136,8 @@ fn what_cannot_be_accepted_changes_nothing() {
     assert_eq!(rows(&store), 1);
     assert_eq!(store.token("t1").unwrap().unwrap(), TokenRecord { tries: 2, ..token("t1", "r", 3, 100) });
 
-    place.store().claim(&RunId::from("r")).unwrap();
+    let driver = place.store();
+    driver.claim(&RunId::from("r")).unwrap();
     assert!(redeem("t1", 200).unwrap_err().message.contains("is running in process"));
     assert_eq!(rows(&store), 1);
 }

@@ -104,7 +104,8 @@ fn taken_up() -> Desk {
 fn what_can_be_taken_up_is_offered_at_the_start() {
     let mut desk = Desk::new();
     let Cmd::Runs(filter, RunsFor::Offer) = offer() else { panic!("{:?}", offer()) };
-    assert!(filter.here && filter.statuses == [RunStatus::Interrupted, RunStatus::Paused]);
+    assert!(filter.here);
+    assert_eq!(filter.statuses, [RunStatus::Interrupted, RunStatus::Paused, RunStatus::Failed]);
     listed(&mut desk, RunsFor::Offer, vec![]);
     assert!(!desk.screen(80, 24).contains("taken up"), "no news is no line");
     let runs = vec![
@@ -117,11 +118,38 @@ fn what_can_be_taken_up_is_offered_at_the_start() {
 }
 
 #[test]
+fn all_that_can_be_taken_up_is_counted() {
+    let failed = |id: &str, again: bool| {
+        let mut run = paused(id, PauseReason::Error);
+        run.progress.status = RunStatus::Failed;
+        run.progress.pauses.truncate(usize::from(again));
+        run
+    };
+    let retried = |count: usize| (0..count).map(|at| failed(&format!("{at:03}"), true)).collect::<Vec<_>>();
+    let mixed = |again: usize| [retried(again), vec![failed("never", false)]].concat();
+    for (wanted, list, title, more) in [
+        (RunsFor::Offer, mixed(0), "", ""),
+        (RunsFor::Offer, mixed(1), "1 run can be taken up again", ""),
+        (RunsFor::Offer, mixed(7), "7 runs can be taken up again", "… 2 more: /resume"),
+        (RunsFor::Resume, mixed(21), "21 runs can be taken up again", "… 1 more: /runs"),
+        (RunsFor::Offer, retried(200), "at least 200 runs can be taken up again", "… 195 more: /resume"),
+    ] {
+        let mut desk = Desk::new();
+        listed(&mut desk, wanted, list);
+        let screen = desk.screen(80, 40);
+        assert!(screen.contains(title) && screen.contains(more), "{screen}");
+        assert_eq!(screen.contains("taken up again"), !title.is_empty(), "{screen}");
+        assert_eq!(screen.contains(" more: /"), !more.is_empty(), "{screen}");
+        assert!(!screen.contains("never"), "{screen}");
+    }
+}
+
+#[test]
 fn resume_without_an_id() {
     let ask = |desk: &mut Desk| desk.line("/resume").take().pop();
     let mut desk = Desk::new();
     let Some(Cmd::Runs(filter, RunsFor::Resume)) = ask(&mut desk) else { panic!() };
-    assert!(filter.here && !filter.statuses.contains(&RunStatus::Failed));
+    assert!(filter.here && filter.statuses.contains(&RunStatus::Failed));
     listed(&mut desk, RunsFor::Resume, vec![]);
     assert!(desk.screen(80, 24).contains("no run of this project waits"));
     let one = || summary("aa", "coder_reviewer", RunStatus::Interrupted, 0);
@@ -242,7 +270,7 @@ fn a_conversation_is_taken_up_as_one() {
 }
 
 #[test]
-fn a_question_that_is_left_open_is_no_failure() {
+fn a_question_that_is_left_open_can_be_taken_up() {
     let failure = || {
         Failure::new("tool.denied", "A step was not allowed", "state `verify` wants to run it")
             .hint("approve it, run with --yes, or allow it in settings: \"approvals\"")
@@ -258,7 +286,12 @@ fn a_question_that_is_left_open_is_no_failure() {
         desk.key(KeyCode::Esc).run("r1", end(status));
         let screen = desk.screen(80, 24);
         assert_eq!(screen.contains("/resume takes it up again"), stands, "{screen}");
-        assert!(!screen.contains("--yes") && !screen.contains("✗"), "{screen}");
+        let title = if status == RunStatus::Paused {
+            "‖ coder_reviewer paused in"
+        } else {
+            "✗ coder_reviewer failed in"
+        };
+        assert!(!screen.contains("--yes") && screen.contains(title), "{screen}");
     }
     // without a snapshot it is over for good
     let mut desk = Desk::new();
@@ -424,7 +457,7 @@ fn journeys_are_planned_agreed_and_told() {
     let travel = Travel::Rewind { run: Some("r1".into()), step: 2 };
     assert_eq!(desk.take().pop(), Some(Cmd::Plan(travel.clone())));
     let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
-    let body = "Conversation and data go back.\n  delete       new.txt\n  bring back   a.txt".to_owned();
+    let body = "Conversation and data go back.\n  delete       new.txt\n  revert       a.txt".to_owned();
     desk.msg(Msg::Reply(Reply::Planned(Ok(Plan { travel: travel.clone(), title, body }))));
     desk.frames("rewind");
     desk.pause(1_000).key(KeyCode::Char('y'));

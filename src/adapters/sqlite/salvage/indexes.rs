@@ -1,4 +1,5 @@
-//! Runs whose own row is lost: the indexes on `runs` repeat most of it, in pages of their own.
+//! Runs whose own row is lost: the indexes on `runs` repeat most of it, in pages of their own. Not where it worked: it
+//! may have had a worktree, so it must not go on in the project's files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,6 +7,7 @@ use super::found::Found;
 use super::log::number;
 use super::pages::Pages;
 use super::record::{Field, cell, shape};
+use crate::domain::snapshot::Worktree;
 
 /// Column of `runs`, the index that repeats it, and the place in there. The key is the index's last column.
 const REPEATED: [(usize, &str, usize); 5] = [
@@ -40,10 +42,16 @@ pub(super) fn restore(pages: &Pages, found: &mut Found) -> Vec<i64> {
     keys
 }
 
+/// A worktree of which nothing is known, as `runs` has it.
+pub(super) fn unknown_worktree() -> String {
+    serde_json::to_string(&Worktree::unknown()).unwrap_or_default()
+}
+
 fn blank() -> Vec<Field> {
     let mut fields = vec![Field::Text(String::new()); 8];
     fields[0] = Field::Null;
     fields[6] = Field::Integer(0);
+    fields.extend([Field::Null, Field::Null, Field::Null, Field::Text(unknown_worktree())]);
     fields
 }
 

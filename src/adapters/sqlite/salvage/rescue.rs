@@ -59,7 +59,7 @@ pub(super) fn write(connection: &mut Connection, pages: &Pages, mut found: Found
         let case = Case { pages, found, transaction: &transaction, key: *key, id };
         if case.insert_run(fields, &mut saved)? {
             if pieced.contains(key) {
-                case.lose(&mut saved, "its input as lists show it, and where it came from");
+                case.lose(&mut saved, "its input as lists show it, where it came from, and where it worked: it cannot be resumed");
             }
             case.insert_rows(&mut saved)?;
             saved.runs += 1;
@@ -110,10 +110,10 @@ impl Case<'_> {
             self.insert_neutral_progress(text_time(fields))?;
         }
         if !self.is_readable()? {
-            let plain =
-                "UPDATE runs SET origin_run = NULL, origin_kind = NULL, origin_step = NULL, worktree = NULL
-                         WHERE key = ?1";
-            self.transaction.execute(plain, [self.key])?;
+            // one that had a worktree keeps that fact: it does not go on in the project's files
+            let plain = "UPDATE runs SET origin_run = NULL, origin_kind = NULL, origin_step = NULL,
+                         worktree = CASE WHEN worktree IS NULL THEN NULL ELSE ?2 END WHERE key = ?1";
+            self.transaction.execute(plain, params![self.key, indexes::unknown_worktree()])?;
             self.lose(saved, "where it came from and where it worked");
         }
         self.transaction.execute("INSERT INTO behind VALUES (?1, 0)", [self.key])?;

@@ -1,5 +1,6 @@
 //! Events of branches and items, and of errors that were dealt with: short lines, one each.
 
+use super::ending;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{RunId, Timestamp};
 use crate::engine::event::RunEvent;
@@ -51,6 +52,11 @@ pub fn over(model: &mut Model, run: &RunId, owner: &str, branch: Option<&str>) {
         view.branches.iter().filter(|line| ended(line)).map(BranchLine::prefix).collect();
     let gone = |state: &str| prefixes.iter().any(|prefix| state.starts_with(prefix.as_str()));
     view.branches.retain(|line| !ended(line) && !gone(&line.owner));
+    if view.branches.is_empty() {
+        // events of tools name no branch: what still runs is of one that was stopped
+        let tools: Vec<usize> = view.tools.drain().map(|(_, at)| at).collect();
+        tools.into_iter().for_each(|at| ending::interrupt_tool(model, at));
+    }
     if !prefixes.is_empty() {
         model.dialogs.retain(|dialog| dialog.run() != Some(run) || !gone(&one_line(&dialog.state)));
     }

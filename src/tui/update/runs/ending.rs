@@ -26,6 +26,15 @@ pub fn interrupt_reply(model: &mut Model, run: &RunId, call: CallId) {
     }
 }
 
+/// Marks a tool that will not answer any more.
+pub fn interrupt_tool(model: &mut Model, at: usize) {
+    model.transcript.edit(at, |item| {
+        if let Item::Tool(tool) = item {
+            tool.status = ToolStatus::Stopped;
+        }
+    });
+}
+
 /// Everything that still grows was cut off.
 pub fn close_open(model: &mut Model, run: &RunId) {
     let Some(view) = model.run_mut(run) else { return };
@@ -38,13 +47,7 @@ pub fn close_open(model: &mut Model, run: &RunId) {
     for at in replies {
         mark_interrupted(model, at);
     }
-    for at in tools {
-        model.transcript.edit(at, |item| {
-            if let Item::Tool(tool) = item {
-                tool.status = ToolStatus::Stopped;
-            }
-        });
-    }
+    tools.into_iter().for_each(|at| interrupt_tool(model, at));
     model.dialogs.retain(|dialog| dialog.run() != Some(run));
     // "stopping …" is over.
     model.hint = None;
@@ -69,7 +72,7 @@ pub fn finished(
         view.branches = branches;
     }
     view.worked_ms = elapsed.unwrap_or(view.worked_ms);
-    view.over = true;
+    (view.over, view.stopping) = (true, false);
     view.waiting = None;
     view.activity.clear();
     view.busy_since = None;
@@ -125,7 +128,11 @@ fn end_item(
     let good = status == RunStatus::Completed;
     let title = match (good, stands) {
         (true, _) => format!("✓ {} {}{took}", view.workflow, status.as_str()),
-        (false, true) => format!("‖ {} stands still in {}{took}", view.workflow, view.state),
+        // the words of every list
+        (false, true) => {
+            let mark = if status == RunStatus::Paused { '‖' } else { '✗' };
+            format!("{mark} {} {} in {}{took}", view.workflow, status.as_str(), view.state)
+        }
         (false, false) => format!("✗ {} {}{took}", view.workflow, status.as_str()),
     };
     let mut body = output.as_ref().map(report::value_text).unwrap_or_default();
@@ -138,7 +145,7 @@ fn end_item(
     }
     let tone = match status {
         RunStatus::Completed => Tone::Good,
-        RunStatus::Failed if !stands => Tone::Bad,
+        RunStatus::Failed => Tone::Bad,
         _ => Tone::Warning,
     };
     let style = if good { Body::Markdown } else { Body::Plain };

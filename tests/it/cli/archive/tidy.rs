@@ -69,9 +69,18 @@ fn nothing_goes_unless_it_is_asked_for() {
     assert!(last.contains("removed 1 run ") && last.contains("kept: 1 run"), "{last}");
     assert_eq!(list(&world, &[])[0]["id"], json!(paused), "what waits stays");
     assert!(world.run(&["runs", "gc", "--keep", "0", "--yes"]).code(0).out.contains("nothing to remove"));
-    for arguments in [&["--keep=-1"][..], &["--older-than", "soon"], &["--older-than=-3"]] {
+    for arguments in [&["--keep=-1"][..], &["--keep", "-1"], &["--older-than", "soon"], &["--older-than=-3"]]
+    {
         world.run(&[&["runs", "gc"], arguments].concat()).code(2);
     }
+}
+
+#[test]
+fn without_limits_nothing_is_counted_in_the_same_shape() {
+    let world = several(1);
+    let nothing = gc(&world, &[]);
+    assert_eq!(nothing, gc(&world, &["--keep", "9"]), "as where nothing is old enough");
+    assert_eq!((&nothing["removed"], &nothing["count"]), (&json!(false), &json!(0)));
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl Stage {
 
         let (models_saw, scripts_saw) = (Shown::default(), Shown::default());
         let script = ScriptedModel::from_value(&json!({"replies": replies})).unwrap();
-        let model = Arc::new(Model { script, shown: models_saw.clone() });
+        let model = Arc::new(Model { script, shown: models_saw.clone(), project: project.clone() });
         let tools = Tools::of(&project);
         let trees = Arc::clone(&tools.trees);
         let clock = Arc::new(SystemClock);
@@ -146,12 +146,15 @@ impl Stage {
                 *had.entry(agent).or_default() += 1;
             }
         }
+        for agent in self.handle.answered_later(run).unwrap() {
+            *had.entry(agent).or_default() += 1;
+        }
         had.into_iter().for_each(|(agent, replies)| self.model.script.advance(&agent, replies));
         self.handle.resume(run, Going::default()).await.unwrap();
         self.ended(run).await;
     }
 
-    async fn ended(&mut self, run: &RunId) {
+    pub async fn ended(&mut self, run: &RunId) {
         loop {
             let next = tokio::time::timeout(PATIENCE, self.events.recv()).await.unwrap().unwrap();
             if let RunEvent::Finished { status, error, .. } = next.event {

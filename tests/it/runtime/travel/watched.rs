@@ -64,9 +64,12 @@ impl Shown {
     }
 }
 
+/// Where the project holds a file `hold.log`, it tells by `asked.log` that it was asked, and answers when there is a
+/// `go.log`.
 pub struct Model {
     pub script: ScriptedModel,
     pub shown: Shown,
+    pub project: PathBuf,
 }
 
 impl ModelPort for Model {
@@ -76,7 +79,15 @@ impl ModelPort for Model {
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         self.shown.add(json!({"agent": request.agent, "state": request.state, "messages": request.messages}));
-        Box::pin(self.script.call(request, sink))
+        Box::pin(async move {
+            if self.project.join("hold.log").exists() {
+                fs::write(self.project.join("asked.log"), "").unwrap();
+                while !self.project.join("go.log").exists() {
+                    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+                }
+            }
+            self.script.call(request, sink).await
+        })
     }
 }
 

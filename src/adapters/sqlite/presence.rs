@@ -1,0 +1,113 @@
+//! That a driver lives, told by a lock on a file of its own beside the history (ERR-12, HIST-4).
+//!
+//! The system drops the lock when the process ends, however it ends, and everybody who shares the file system sees
+//! it: also another container, where the driver's process id means nothing. Refuses to be needed: where no lock can
+//! be had, the process id has to do.
+
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::adapters::disk;
+
+/// Somebody who tidies up may meet a file that is not locked yet.
+const TRIES: usize = 5;
+
+/// Held as long as this lives.
+#[derive(Debug)]
+pub(super) struct Presence {
+    pub(super) name: String,
+    path: PathBuf,
+    _locked: File,
+}
+
+/// Where the locks of a history's drivers are.
+pub(super) fn place(store: &Path) -> Option<PathBuf> {
+    store.parent().map(|parent| parent.join("drivers"))
+}
+
+impl Presence {
+    /// `None` where no lock can be had.
+    pub(super) fn begin(store: &Path) -> Option<Self> {
+        let place = place(store)?;
+        disk::make_private(&place).ok()?;
+        tidy(&place);
+        (0..TRIES).find_map(|_| {
+            let name = Uuid::new_v4().simple().to_string();
+            let path = place.join(&name);
+            disk::create_private(&path).ok()?;
+            let locked = File::options().read(true).write(true).open(&path).ok()?;
+            let held = locked.try_lock().is_ok();
+            // whoever tidied up in between has removed it: a lock that nobody can find says nothing
+            (held && path.exists()).then_some(Self { name, path, _locked: locked })
+        })
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        // removed while the lock is held; if that fails, the next one tidies up
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether the driver of that name lives; `None` if it cannot be told.
+pub(super) fn is_held(place: &Path, name: &str) -> Option<bool> {
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    match File::open(place.join(name)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(false),
+        Err(_) => None,
+        // shared: those who ask do not take each other for the driver
+        Ok(file) => match file.try_lock_shared() {
+            Ok(()) => Some(false),
+            Err(TryLockError::WouldBlock) => Some(true),
+            Err(TryLockError::Error(_)) => None,
+        },
+    }
+}
+
+/// Removes what killed processes have left.
+fn tidy(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if let Ok(file) = File::open(&path)
+            && file.try_lock_shared().is_ok()
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_seen_as_long_as_its_holder_lives() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("runs.sqlite");
+        let place = place(&store).unwrap();
+        let (one, two) = (Presence::begin(&store).unwrap(), Presence::begin(&store).unwrap());
+        let name = one.name.clone();
+        assert_eq!(is_held(&place, &name), Some(true));
+        drop(one);
+        assert_eq!((is_held(&place, &name), is_held(&place, &two.name)), (Some(false), Some(true)));
+        assert_eq!(is_held(&place, "../runs"), None, "a name out of a file is no path");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_tidied_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("runs.sqlite");
+        let place = place(&store).unwrap();
+        let one = Presence::begin(&store).unwrap();
+        fs::write(place.join("left"), "").unwrap();
+        assert_eq!(is_held(&place, "left"), Some(false));
+        let _two = Presence::begin(&store).unwrap();
+        assert!(!place.join("left").exists() && one.path.exists());
+    }
+}

@@ -1,0 +1,132 @@
+//! A salvaged history takes the place of the damaged one. A kill at any moment leaves either the old state, the new
+//! one, or a note of what is under way: while that lies there nobody opens the history or makes an empty one in its
+//! place, and `finish` does the rest. Deletes nothing but the index file of the log, which SQLite makes anew.
+//!
+//! The damaged file cannot be replaced in one step: its log stands beside it under a name of its own, and would be
+//! applied to whatever file is there.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{beside, unused};
+use crate::adapters::sqlite::open::{self, is_unfinished, note_of, refuse_unfinished};
+use crate::adapters::sqlite::{failure, sync};
+use crate::ports::run_store::StoreError;
+
+/// A note is two paths.
+const LONGEST: u64 = 64 * 1024;
+
+/// What is under way. Names of files beside the history: the directory may be moved as a whole.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    from: PathBuf,
+    away: PathBuf,
+}
+
+/// Puts the new history `from` in the place of the damaged one, which is renamed to `away`, its log with it. All three
+/// are in one directory.
+///
+/// # Errors
+/// Another process has `path` open, something is at `away`, a replacement was not finished, or a file cannot be
+/// written or renamed: `finish` does the rest if the note was written.
+pub fn replace(path: &Path, from: &Path, away: &Path) -> Result<(), StoreError> {
+    unused(path)?;
+    refuse_unfinished(path)?;
+    if !open::is_absent(away) || sync::log_bytes(away) > 0 {
+        let message = format!("{} is there already", away.display());
+        return Err(StoreError { message, hint: Some("nothing is overwritten: move it away".to_owned()) });
+    }
+    // what takes the place must be on the disk before anything gives way to it
+    File::open(from).and_then(|file| file.sync_all()).map_err(|error| failure::io(from, "sync", &error))?;
+    let name = |path: &Path| path.file_name().map(PathBuf::from).unwrap_or_default();
+    let note = Note { from: name(from), away: name(away) };
+    write(path, &note).map_err(|error| failure::io(&note_of(path), "write", &error))?;
+    carry_out(path, &note)
+}
+
+/// Finishes a replacement that was cut off; `None` if none was. Gives the name under which the damaged history is kept.
+///
+/// # Errors
+/// As `replace`, or the note cannot be read.
+pub fn finish(path: &Path) -> Result<Option<PathBuf>, StoreError> {
+    if !is_unfinished(path) {
+        return Ok(None);
+    }
+    unused(path)?;
+    let place = note_of(path);
+    let note = read(&place).map_err(|error| failure::io(&place, "read", &error))?;
+    carry_out(path, &note)?;
+    Ok(Some(path.with_file_name(note.away)))
+}
+
+/// Each step may be done already.
+fn carry_out(path: &Path, note: &Note) -> Result<(), StoreError> {
+    let (from, away) = (path.with_file_name(&note.from), path.with_file_name(&note.away));
+    if !open::is_absent(&from) {
+        give_way(path, &away)?;
+        rename(&from, path)?;
+    } else if open::is_absent(path) {
+        return Err(StoreError {
+            message: format!("what should take the place of {} is gone: {}", path.display(), from.display()),
+            hint: Some(format!(
+                "the damaged history is {}; to salvage it again, rename it to {} and remove {}",
+                away.display(),
+                path.display(),
+                note_of(path).display()
+            )),
+        });
+    }
+    let place = note_of(path);
+    fs::remove_file(&place).map_err(|error| failure::io(&place, "remove", &error))?;
+    sync_names(path)
+}
+
+/// The damaged file, then its log: while the new one stands beside them, what stands here is the damaged one.
+fn give_way(path: &Path, away: &Path) -> Result<(), StoreError> {
+    for ending in ["", "-wal", "-shm"] {
+        let (old, kept) = (beside(path, ending), beside(away, ending));
+        if open::is_absent(&old) {
+            continue;
+        }
+        if !open::is_absent(&kept) {
+            return Err(StoreError {
+                message: format!("{} cannot be kept as {}: that is there", old.display(), kept.display()),
+                hint: Some("nothing is overwritten: move one of them away, then try again".to_owned()),
+            });
+        }
+        rename(&old, &kept)?;
+    }
+    Ok(())
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    fs::rename(from, to)
+        .map_err(|error| failure::io(from, &format!("rename to {}", to.display()), &error))?;
+    sync_names(to)
+}
+
+/// Names survive a power cut in the order in which they were given.
+fn sync_names(path: &Path) -> Result<(), StoreError> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let synced = File::open(directory).and_then(|directory| directory.sync_all());
+    synced.map_err(|error| failure::io(directory, "sync", &error))
+}
+
+/// As a whole or not at all.
+fn write(path: &Path, note: &Note) -> io::Result<()> {
+    let (place, fresh) = (note_of(path), beside(path, "-replacing.new"));
+    let mut file = File::create(&fresh)?;
+    file.write_all(&serde_json::to_vec(note)?)?;
+    file.sync_all()?;
+    fs::rename(&fresh, &place)?;
+    sync_names(path).map_err(|error| io::Error::other(error.message))
+}
+
+fn read(place: &Path) -> io::Result<Note> {
+    let mut text = Vec::new();
+    File::open(place)?.take(LONGEST).read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text)?)
+}

@@ -1,0 +1,150 @@
+//! What was merged of a worktree so far, and from where its next merge starts. Moves no ref but our mark.
+//!
+//! A merge brings what the run did since the last one, so the files that were merged last are the base of the next:
+//! with the files of the start, what was brought before would conflict with itself. Where the project went back to what
+//! it was before a merge (that merge was undone), the run's work is not in it any more, and counts again.
+
+use git2::{Commit, Oid, Repository, Tree};
+
+use super::base;
+use super::linked::Linked;
+use super::tips::{self, MERGED};
+use crate::adapters::git::between;
+use crate::adapters::git::fault::{self, Outcome};
+use crate::adapters::git::record;
+use crate::adapters::git::tree::{self, Stored};
+use crate::domain::ids::Timestamp;
+
+/// One merge: trees of the project's part.
+pub struct Merge {
+    /// From where it started.
+    pub base: Oid,
+    /// The project before and after it.
+    pub before: Oid,
+    pub after: Oid,
+    /// The worktree.
+    pub theirs: Oid,
+}
+
+/// The same with all files.
+struct Step {
+    base: Stored,
+    before: Stored,
+    after: Stored,
+    theirs: Stored,
+}
+
+/// All merges of a worktree so far.
+pub struct Past {
+    start: Stored,
+    /// Newest first.
+    steps: Vec<Step>,
+}
+
+impl Past {
+    /// `start` is the project's part of the base.
+    ///
+    /// # Errors
+    /// An object is missing or damaged.
+    pub fn load(repo: &Repository, linked: &Linked, start: &Tree<'_>) -> Result<Self, git2::Error> {
+        let start = tree::read(repo, start)?;
+        let mut steps = Vec::new();
+        let mut next = mark(repo, linked);
+        while let Some(commit) = next {
+            steps.push(step(repo, linked, &commit, &start)?);
+            next = commit.parent(1).ok();
+        }
+        Ok(Self { start, steps })
+    }
+
+    /// Every path that matters for a comparison with the project.
+    pub fn paths(&self) -> Stored {
+        let mut all = self.start.clone();
+        for step in &self.steps {
+            all.extend(step.theirs.iter().map(|(path, what)| (path.clone(), *what)));
+        }
+        all
+    }
+
+    /// What both sides had last, where the project is now as in `ours`.
+    pub fn base(&self, ours: &Stored) -> Stored {
+        let Some(newest) = self.steps.first() else { return self.start.clone() };
+        let mut base = newest.theirs.clone();
+        // the oldest merge that was undone decides: all that came after it is gone with it
+        for step in &self.steps {
+            for (path, _) in between::changes(&step.before, &step.after) {
+                if ours.get(&path) == step.before.get(&path) {
+                    put(&mut base, &path, &step.base);
+                }
+            }
+        }
+        base
+    }
+}
+
+/// Says what is merged now; `tip` is the commit with the worktree's files.
+///
+/// # Errors
+/// The ref cannot be written.
+pub fn say(repo: &Repository, linked: &Linked, tip: Oid, merge: &Merge, at: Timestamp) -> Outcome<()> {
+    let written = || {
+        let who = record::signature(at)?;
+        let mut parts = repo.treebuilder(None)?;
+        for (name, tree) in names(merge) {
+            parts.insert(name, tree, 0o040_000)?;
+        }
+        let files = repo.find_tree(parts.write()?)?;
+        let last = mark(repo, linked);
+        let tip = repo.find_commit(tip)?;
+        let parents: Vec<&Commit<'_>> = std::iter::once(&tip).chain(&last).collect();
+        let message = format!("Merged run {}\n", linked.name);
+        let commit = repo.commit(None, &who, &who, &message, &files, &parents)?;
+        repo.reference(&format!("{MERGED}{}", linked.name), commit, true, "").map(drop)
+    };
+    written().map_err(|error| fault::git_write(repo.path(), &error))
+}
+
+/// The files that the worktree would leave if it were gone: those on its branch.
+///
+/// # Errors
+/// An object is missing or damaged.
+pub fn on_branch(repo: &Repository, linked: &Linked) -> Result<Option<Stored>, git2::Error> {
+    let Some(tip) = tips::tip(repo, linked) else { return Ok(None) };
+    let files = base::below(repo, repo.find_commit(tip)?.tree_id(), &linked.prefix)?;
+    tree::read(repo, &files).map(Some)
+}
+
+fn mark<'repo>(repo: &'repo Repository, linked: &Linked) -> Option<Commit<'repo>> {
+    repo.find_reference(&format!("{MERGED}{}", linked.name)).ok()?.peel_to_commit().ok()
+}
+
+fn names(merge: &Merge) -> [(&'static str, Oid); 4] {
+    [("after", merge.after), ("base", merge.base), ("before", merge.before), ("theirs", merge.theirs)]
+}
+
+fn step(
+    repo: &Repository,
+    linked: &Linked,
+    commit: &Commit<'_>,
+    start: &Stored,
+) -> Result<Step, git2::Error> {
+    if commit.parent_count() == 0 || !commit.message_bytes().starts_with(b"Merged run ") {
+        // A mark of an earlier version: the worktree's own commit.
+        let theirs = tree::read(repo, &base::below(repo, commit.tree_id(), &linked.prefix)?)?;
+        let (before, after) = (Stored::new(), Stored::new());
+        return Ok(Step { base: start.clone(), before, after, theirs });
+    }
+    let parts = commit.tree()?;
+    let part = |name: &str| match parts.get_name(name) {
+        Some(entry) => tree::read(repo, &repo.find_tree(entry.id())?),
+        None => Ok(Stored::new()),
+    };
+    Ok(Step { base: part("base")?, before: part("before")?, after: part("after")?, theirs: part("theirs")? })
+}
+
+fn put(base: &mut Stored, path: &[u8], from: &Stored) {
+    match from.get(path) {
+        Some(what) => drop(base.insert(path.to_vec(), *what)),
+        None => drop(base.remove(path)),
+    }
+}

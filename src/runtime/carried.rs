@@ -1,0 +1,86 @@
+//! What other branches had under way when a step of one began: a run that goes back there takes it along (HIST-5).
+//!
+//! A command that had begun is not begun again because the run went back: what it gave is given again, and of one that
+//! never answered a person is asked, as after a crash (§1.7). What other branches began later is later than the step.
+
+use super::reopen::Story;
+use crate::domain::cost::Usage;
+use crate::domain::ids::CallId;
+use crate::domain::journal::{Row, RowKind};
+use crate::engine::effect::Effect;
+use crate::engine::input::Input;
+use crate::engine::replay::Tape;
+use crate::ports::run_store::StoreError;
+
+#[derive(Default)]
+pub(super) struct Carried {
+    /// Calls of models and tools.
+    pub(super) open: Vec<CallId>,
+    /// Those of them that were answered later.
+    pub(super) answers: Vec<Input>,
+}
+
+/// Of the moment at which a tape stands that was fed the first inputs of a story.
+pub(super) fn at(story: &Story, kept: usize, tape: &Tape) -> Carried {
+    let asked = tape.open().filter(|effect| is_carried(effect));
+    let mut open: Vec<CallId> = asked.filter_map(Effect::call).collect();
+    // the answer that led to the step was taken, although its branch stands still in the middle of it
+    let answered = story.entries.iter().take(kept).filter_map(|entry| entry.input.answers());
+    answered.for_each(|answered| open.retain(|call| *call != answered));
+    let answers = open.iter().filter_map(|call| answer(story, *call).cloned()).collect();
+    Carried { open, answers }
+}
+
+impl Carried {
+    /// What they had cost is entered elsewhere.
+    pub(super) fn paid(mut self) -> Self {
+        for answer in &mut self.answers {
+            if let Input::Replied { reply, .. } = answer {
+                reply.usage = Usage::default();
+            }
+        }
+        self
+    }
+
+    /// The rows that say what is known of them, for the journal of a fork.
+    ///
+    /// # Errors
+    /// A value that has no JSON form.
+    pub(super) fn rows(&self, story: &Story) -> Result<Vec<Row>, StoreError> {
+        let at = story.entries.last().map(|entry| entry.at).unwrap_or_default();
+        let of_open = story.intents.iter().filter(|(call, _)| self.open.contains(call));
+        let mut rows: Vec<Row> =
+            of_open.map(|(call, body)| Row::new(RowKind::Intent, at, Some(*call), body.clone())).collect();
+        for (call, foreseen) in story.begun.iter().filter(|(call, _)| self.open.contains(call)) {
+            let body = serde_json::to_string(foreseen).map_err(|error| StoreError {
+                message: format!("what had begun cannot be written: {error}"),
+                hint: None,
+            })?;
+            rows.push(Row::new(RowKind::Begun, at, Some(*call), body));
+        }
+        Ok(rows)
+    }
+}
+
+impl Story {
+    /// What a call was answered before the run went back behind the answer.
+    pub(super) fn answered_later(&self, call: CallId) -> Option<&Input> {
+        let returned = self.entries.iter().filter_map(|entry| match &entry.input {
+            Input::Returned(returned) => Some(&returned.answers),
+            _ => None,
+        });
+        returned.flatten().find(|input| input.answers() == Some(call))
+    }
+}
+
+fn is_carried(effect: &Effect) -> bool {
+    matches!(effect, Effect::CallModel { .. } | Effect::RunTool { .. })
+}
+
+/// A model that could not answer is asked again.
+fn answer(story: &Story, call: CallId) -> Option<&Input> {
+    let own = story.entries.iter().map(|entry| &entry.input).find(|input| {
+        matches!(input, Input::Replied { .. } | Input::ToolDone { .. }) && input.answers() == Some(call)
+    });
+    own.or_else(|| story.answered_later(call))
+}

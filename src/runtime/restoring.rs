@@ -1,0 +1,243 @@
+//! Files on their way back: written down before the first of them changes, and when all are there (SNAP-4, HIST-5).
+//!
+//! A process that dies in between leaves a run that knows it: whoever takes the run up brings the files back first,
+//! or is refused. Nothing goes on over files that are half those of one moment and half those of another.
+
+use serde::{Deserialize, Serialize};
+
+use super::handle::Handle;
+use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::journal::{Row, RowKind, RunSummary};
+use crate::domain::lock::Hold;
+use crate::domain::snapshot::Restored;
+use crate::engine::event::RunEvent;
+use crate::ports::lock::{Guard, LockError};
+use crate::ports::run_store::StoreError;
+use crate::ports::snapshot::{SnapshotError, SnapshotPort};
+
+/// Files that are to be those of a snapshot, and may be so in part.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Restoring {
+    pub to: SnapshotId,
+    /// The files as they were before.
+    pub safety: SnapshotId,
+    /// Back to before the run, which stays where it is.
+    #[serde(default)]
+    pub undo: bool,
+}
+
+/// The body of a row that begins something and names no call.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "files")]
+pub(super) enum Mark {
+    Returning(Restoring),
+    /// They are there, or are to stay as they are.
+    Settled,
+}
+
+/// What the last mark says.
+pub(super) fn read(mark: Mark) -> Option<Restoring> {
+    match mark {
+        Mark::Returning(restoring) => Some(restoring),
+        Mark::Settled => None,
+    }
+}
+
+pub(super) fn settled(at: Timestamp) -> Result<Row, StoreError> {
+    row(at, &Mark::Settled)
+}
+
+/// Why the files did not come back, and whether the first of them may have.
+pub(super) struct Stopped {
+    pub(super) error: StoreError,
+    pub(super) begun: bool,
+}
+
+impl Handle {
+    /// The project's files as they were before the run, which stays where it is.
+    ///
+    /// # Errors
+    /// Somebody works there, or on the run; the files cannot be brought back. The message says whether any of them
+    /// changed; if so, doing it again finishes it.
+    pub fn undo(
+        &self,
+        run: &RunId,
+        to: &SnapshotId,
+        snapshots: &dyn SnapshotPort,
+    ) -> Result<Restored, StoreError> {
+        let store = &self.ports().store;
+        let seen = store.find(run.as_str())?;
+        let _held = self.hold_files(run, &seen.workflow)?;
+        let write = &mut |mark: Row| {
+            self.claim_as_seen(&seen)?;
+            let written = store.append(run, &[mark], Some(&seen.progress));
+            if written.is_err() {
+                self.give_back(run, seen.progress.clone());
+            }
+            written
+        };
+        let done = self.bring_back(snapshots, (to, true), write);
+        let restored = done.map_err(|stopped| told(stopped, &format!("synthdev runs undo {run}")))?;
+        self.settle(run, &restored)?;
+        Ok(restored)
+    }
+
+    /// Keeps runs from working in the project while its files are brought back or merged, those that share them, too.
+    ///
+    /// # Errors
+    /// One works there.
+    pub fn hold_files(&self, run: &RunId, workflow: &str) -> Result<Option<Guard>, StoreError> {
+        let Some(lock) = &self.ports().lock else { return Ok(None) };
+        lock.try_lock(&self.holder(run, workflow, Hold::Files)).map(Some).map_err(|error| match error {
+            LockError::Held(_) => StoreError {
+                message: format!("{error}: its files cannot be changed under its hands"),
+                hint: Some("wait for it to end, or cancel it".to_owned()),
+            },
+            LockError::Io { message, hint } => StoreError { message, hint },
+        })
+    }
+
+    /// Makes this process the run's driver, if nothing has happened since somebody looked. A process that dies before
+    /// it writes what it claimed the run for leaves it `interrupted`; so this comes right before that.
+    ///
+    /// # Errors
+    /// It is driven, or went on meanwhile.
+    pub(super) fn claim_as_seen(&self, seen: &RunSummary) -> Result<(), StoreError> {
+        let before = self.ports().store.claim(&seen.id)?;
+        if before.progress == seen.progress {
+            return Ok(());
+        }
+        self.give_back(&seen.id, before.progress);
+        Err(StoreError {
+            message: format!("run {} has gone on meanwhile: nothing was changed", seen.id),
+            hint: Some(format!("look where it stands: synthdev runs show {}", seen.id)),
+        })
+    }
+
+    /// Brings the files back. `write` gets the mark that says so, before the first of them changes.
+    pub(super) fn bring_back(
+        &self,
+        snapshots: &dyn SnapshotPort,
+        (to, undo): (&SnapshotId, bool),
+        write: &mut dyn FnMut(Row) -> Result<(), StoreError>,
+    ) -> Result<Restored, Stopped> {
+        let (at, mut begun) = (self.ports().clock.now(), false);
+        let mut note = |safety: Option<&SnapshotId>| {
+            let mark = match safety.cloned() {
+                Some(safety) => Mark::Returning(Restoring { to: to.clone(), safety, undo }),
+                None => Mark::Settled,
+            };
+            write(row(at, &mark)?)?;
+            begun = true;
+            // it must be there after a power cut if any of the files is; a disk that refuses says so with the files
+            let _ = self.ports().store.sync();
+            Ok(())
+        };
+        let done = snapshots.bring_back(to, &mut |safety| note(safety).map_err(in_snapshots));
+        done.map_err(|SnapshotError { message, hint }| Stopped { error: StoreError { message, hint }, begun })
+    }
+
+    /// All of them are there.
+    ///
+    /// # Errors
+    /// The store cannot be written. They will be brought back once more, which changes nothing.
+    pub(super) fn settle(&self, run: &RunId, restored: &Restored) -> Result<(), StoreError> {
+        if restored.safety.is_none() {
+            return Ok(());
+        }
+        self.ports().store.append(run, &[settled(self.ports().clock.now())?], None).map_err(unsettled)
+    }
+
+    /// Finishes what an earlier process began, before the run goes on. `foreign`: what the journal says came in a file.
+    ///
+    /// # Errors
+    /// They cannot be brought back now.
+    pub(super) async fn finish_files(
+        &self,
+        run: &RunId,
+        files: &Restoring,
+        foreign: bool,
+    ) -> Result<(), StoreError> {
+        if foreign {
+            return Err(StoreError {
+                message: format!("files of run {run} were on their way back where it came from"),
+                hint: Some(format!("go back to a step of it here: synthdev runs rewind {run} --to STEP")),
+            });
+        }
+        let (snapshots, to) = (self.ports().snapshots.clone(), files.to.clone());
+        let done = tokio::task::spawn_blocking(move || snapshots.restore(&to)).await;
+        let done = done.map_err(|error| SnapshotError { message: error.to_string(), hint: None });
+        let restored = done.and_then(|done| done).map_err(|error| StoreError {
+            message: format!(
+                "the files of run {run} were on their way back to snapshot {} when the program died, and cannot be \
+                 brought back now: {}",
+                files.to, error.message
+            ),
+            hint: Some(format!(
+                "{}Mend the cause and resume it again; or keep the files as they are: synthdev runs rewind {run} --to \
+                 STEP --keep-files. Before, they were those of snapshot {}.",
+                error.hint.map(|hint| format!("{hint} ")).unwrap_or_default(),
+                files.safety
+            )),
+        })?;
+        let at = self.ports().clock.now();
+        self.ports().store.append(run, &[settled(at)?], None).map_err(unsettled)?;
+        let undo = restored.safety.map(|safety| format!("; undo this: synthdev snapshot restore {safety}"));
+        let text = format!(
+            "the program had died while files were brought back to snapshot {}: {} more are back now{}. Before all \
+             that, they were those of snapshot {}",
+            files.to,
+            restored.files.len(),
+            undo.unwrap_or_default(),
+            files.safety
+        );
+        self.shared.bus.publish(run, at, RunEvent::Warning { code: "files".to_owned(), text });
+        Ok(())
+    }
+}
+
+/// Nothing begins with files that are of two moments.
+///
+/// # Errors
+/// They are.
+pub(super) fn judge(run: &RunId, restoring: Option<&Restoring>) -> Result<(), StoreError> {
+    let Some(files) = restoring else { return Ok(()) };
+    let finish = if files.undo {
+        format!("synthdev runs undo {run}")
+    } else {
+        format!("synthdev resume {run}, which then goes on; or fork with --restore-files")
+    };
+    Err(StoreError {
+        message: format!(
+            "files of run {run} were on their way back to snapshot {} when the program died: they are of two moments",
+            files.to
+        ),
+        hint: Some(format!("bring the rest back: {finish}")),
+    })
+}
+
+/// What a person is told; `finish` is the command that brings back the rest.
+pub(super) fn told(Stopped { error, begun }: Stopped, finish: &str) -> StoreError {
+    if !begun {
+        return error;
+    }
+    let hint = error.hint.map(|hint| format!("{hint} ")).unwrap_or_default();
+    StoreError {
+        message: format!("{}: only a part of the files is back", error.message),
+        hint: Some(format!("{hint}The rest comes back with: {finish}")),
+    }
+}
+
+pub(super) fn unsettled(error: StoreError) -> StoreError {
+    StoreError { message: format!("the files are back, but this could not be noted: {error}"), ..error }
+}
+
+fn in_snapshots(StoreError { message, hint }: StoreError) -> SnapshotError {
+    SnapshotError { message, hint }
+}
+
+fn row(at: Timestamp, mark: &Mark) -> Result<Row, StoreError> {
+    let body = serde_json::to_string(mark)
+        .map_err(|error| StoreError { message: format!("a mark cannot be written: {error}"), hint: None })?;
+    Ok(Row::new(RowKind::Begun, at, None, body))
+}

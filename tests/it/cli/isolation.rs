@@ -1,0 +1,205 @@
+//! Worktrees of isolated runs, and who may change a project's files beside whom (SNAP-13, SNAP-16, ERR-12).
+
+use std::process::Child;
+
+use serde_json::{Value, json};
+
+use super::world::{Ran, World, eventually, workflow};
+
+/// A project with a file to change and one to delete.
+fn project() -> World {
+    let world = World::repository();
+    world.write("edited.txt", "before\n");
+    world.write("gone.txt", "x\n");
+    world
+}
+
+fn shell(name: &str, command: &str, next: &str) -> Value {
+    json!({"name": name, "type": "shell", "command": command, "transition": [{"target": next}]})
+}
+
+fn flow(world: &World, states: &Value) {
+    let mut flow = workflow(states);
+    flow["input"]["required"] = json!(false);
+    for place in ["", "sub/"] {
+        world.write_json(&format!("{place}flow.json"), &flow);
+        world.write(&format!("{place}replies.json"), "{\"replies\": {}}");
+    }
+}
+
+const BASE: [&str; 7] = ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "x", "--yes"];
+
+/// Changes one file, makes one, deletes one, then waits for an answer and changes once more.
+fn isolated(world: &World) -> String {
+    flow(
+        world,
+        &json!([
+            shell("start", "echo run > edited.txt; echo 1 > made.txt; rm gone.txt", "ask"),
+            {"name": "ask", "type": "pause", "kind": "text", "message": {"text": "On?"},
+                "transition": [{"target": "more"}]},
+            shell("more", "echo 2 > made.txt", "stop"),
+            {"name": "stop"}
+        ]),
+    );
+    let report = world.run(&[&BASE[..], &["--isolate", "--json"]].concat()).code(3).json();
+    report["run_id"].as_str().unwrap().to_owned()
+}
+
+fn go_on(world: &World, run: &str) {
+    world.run(&["resume", run, "--results", "on", "--replies", "replies.json", "--yes"]).code(0);
+}
+
+fn says(ran: &Ran, parts: &[&str]) {
+    for part in parts {
+        assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
+    }
+}
+
+fn tree_of(world: &World, run: &str) -> std::path::PathBuf {
+    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+    let found = list.as_array().unwrap().iter().find(|row| row["id"] == run).unwrap();
+    found["worktree"]["path"].as_str().unwrap().into()
+}
+
+#[test]
+fn unmerged_work_is_not_thrown_away_unasked() {
+    let world = project();
+    let run = isolated(&world);
+    let tree = tree_of(&world, &run);
+    let refused = world.run(&["runs", "discard", &run]).code(2);
+    let list = ["  change       edited.txt", "  delete       gone.txt", "  create       made.txt"];
+    says(&refused, &list);
+    says(&refused, &["is paused", "cannot go on", "--yes"]);
+    assert!(tree.join("made.txt").exists());
+    go_on(&world, &run);
+    let refused = world.run(&["runs", "discard", &run]).code(2);
+    says(&refused, &list);
+    assert!(!refused.err.contains("cannot go on"), "{}", refused.err);
+
+    // a conflicted merge commits to the branch, and merges nothing
+    world.write("edited.txt", "mine\n");
+    world.run(&["runs", "merge", &run, "--yes"]).code(2);
+    says(&world.run(&["runs", "discard", &run]).code(2), &list);
+    assert!(tree.join("made.txt").exists());
+    world.write("edited.txt", "before\n");
+    let merged = world.run(&["runs", "merge", &run, "--yes"]).code(0);
+    says(&merged, &list);
+    world.run(&["runs", "discard", &run]).code(0);
+    assert!(!tree.exists());
+    let again = world.run(&["runs", "discard", &run]).code(0);
+    says(&again, &["gone already"]);
+    says(&world.run(&["runs", "merge", &run, "--yes"]).code(2), &["are gone"]);
+
+    world.write("gone.txt", "x\n");
+    let run = isolated(&world);
+    world.run(&["runs", "discard", &run, "--yes"]).code(0);
+    let gone = world.run(&["resume", &run, "--results", "on", "--replies", "replies.json"]).code(2);
+    says(&gone, &["worktree", "gone", "runs fork"]);
+}
+
+#[test]
+fn a_run_that_went_on_is_merged_again() {
+    let world = project();
+    let run = isolated(&world);
+    world.run(&["runs", "merge", &run, "--yes"]).code(0);
+    assert_eq!(world.read("made.txt"), "1\n");
+    says(&world.run(&["runs", "merge", &run, "--yes"]).code(0), &["nothing to do"]);
+    go_on(&world, &run);
+    let shown = world.run(&["runs", "merge", &run, "--dry-run"]).code(0);
+    says(&shown, &["  change       made.txt"]);
+    assert!(!shown.err.contains("edited.txt"), "it was brought before: {}", shown.err);
+    world.run(&["runs", "merge", &run, "--yes"]).code(0);
+    assert_eq!(world.read("made.txt"), "2\n");
+    world.run(&["runs", "discard", &run]).code(0);
+}
+
+/// A run that waits for a minute; its id once it is there.
+fn waiting(world: &World, at: &str, more: &[&str]) -> (Child, String) {
+    let place = world.project().join(at);
+    let place = place.to_str().unwrap();
+    let running = || world.run(&["runs", "list", "--status", "running", "--json"]).code(0).json();
+    let before = running().as_array().unwrap().len();
+    let child = world.command(&[&["-C", place], &BASE[..], more].concat()).spawn().unwrap();
+    let id = eventually("it waits", || {
+        let list = running();
+        let there = list.as_array()?.len() > before && list[0]["path"] == json!(["start", "slow"]);
+        there.then(|| list[0]["id"].as_str().unwrap().to_owned())
+    });
+    (child, id)
+}
+
+fn slow(world: &World) {
+    flow(
+        world,
+        &json!([
+            shell("start", "touch ran.txt", "slow"),
+            {"name": "slow", "type": "wait", "duration": 60, "transition": [{"target": "stop"}]},
+            {"name": "stop"}
+        ]),
+    );
+}
+
+fn end(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn files_are_not_changed_under_the_hands_of_a_run_even_if_it_shares() {
+    let world = project();
+    world.run(&["snapshot", "create"]).code(0);
+    let apart = isolated(&world);
+    flow(&world, &json!([shell("start", "touch once.txt", "stop"), {"name": "stop"}]));
+    let done = world.run(&[&BASE[..], &["--json"]].concat()).code(0).json();
+    let done = done["run_id"].as_str().unwrap();
+    let snapshot = world.run(&["snapshot", "list", "--json"]).code(0).json();
+    let snapshot = snapshot[0]["id"].as_str().unwrap().to_owned();
+    slow(&world);
+    for more in [&[][..], &["--share"]] {
+        let (child, id) = waiting(&world, "", more);
+        let files = || {
+            let mut files = World::files(&world.project());
+            // the run's own snapshots
+            files.retain(|(path, _)| !path.contains(".git/"));
+            files
+        };
+        let before = files();
+        let here = world.project().display().to_string();
+        for command in [
+            &["runs", "merge", &apart, "--yes"][..],
+            &["snapshot", "restore", &snapshot, "--yes"],
+            &["runs", "undo", done, "--yes"],
+        ] {
+            says(&world.run(command).code(2), &[&id, &here]);
+        }
+        assert!(files() == before, "nothing was changed: {more:?}");
+        if more.is_empty() {
+            // another run works beside it knowingly only, also from within
+            says(&world.run(&BASE).code(2), &[&id, "--share", &here]);
+            let sub = world.project().join("sub");
+            says(&world.run(&[&["-C", sub.to_str().unwrap()], &BASE[..]].concat()).code(2), &[&id, &here]);
+            let (beside, _) = waiting(&world, "", &["--share"]);
+            end(beside);
+        }
+        end(child);
+    }
+    world.run(&["snapshot", "restore", &snapshot, "--yes"]).code(0);
+    world.run(&["runs", "merge", &apart, "--yes"]).code(0);
+    assert_eq!(world.read("made.txt"), "1\n");
+}
+
+#[test]
+fn a_run_is_not_merged_while_it_runs() {
+    let world = project();
+    slow(&world);
+    let (child, id) = waiting(&world, "", &["--isolate"]);
+    says(&world.run(&["runs", "merge", &id, "--yes"]).code(2), &["still running"]);
+    says(&world.run(&["runs", "discard", &id, "--force"]).code(2), &["still running"]);
+    // it works elsewhere, so nobody waits for it
+    let mut states = json!([shell("start", "touch once.txt", "stop")]);
+    states.as_array_mut().unwrap().push(json!({"name": "stop"}));
+    flow(&world, &states);
+    world.run(&BASE).code(0);
+    end(child);
+    says(&world.run(&["runs", "merge", &id, "--yes"]).code(0), &["  create       ran.txt"]);
+}

@@ -1,0 +1,104 @@
+//! The program is killed while it brings files back: the run knows it, and does not go on over a part of them.
+
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::super::world::{World, eventually};
+
+/// So many that a kill comes before the last of them.
+const FILES: usize = 600;
+
+/// Counts which content how many files have, then changes all of them.
+const CHANGE: &str =
+    "cat data/* | sort | uniq -c | tr -s ' ' > seen.log; for f in data/*; do echo new > $f; done";
+
+struct Scene {
+    world: World,
+    run: String,
+}
+
+impl Scene {
+    /// A run that has changed all files and waits for a person.
+    fn new() -> Self {
+        let world = World::repository();
+        world.write(".gitignore", "*.log\n");
+        (0..FILES).for_each(|at| drop(world.write(&format!("data/{at:04}"), "old\n")));
+        let shell = |name: &str, target: &str| json!({"name": name, "type": "shell", "command": CHANGE, "transition": [{"target": target}]});
+        let states = json!([
+            shell("start", "ask"),
+            {"name": "ask", "type": "pause", "kind": "text", "message": {"text": "Well?"},
+                "transition": [{"target": "again"}]},
+            shell("again", "stop"),
+            {"name": "stop"}]);
+        world.write_json("w.json", &json!({"workflow_name": "w", "states": states}));
+        let ran = world.run(&["run", "--workflow-file", "w.json", "--yes", "--json"]).code(3).json();
+        let run = ran["run_id"].as_str().unwrap().to_owned();
+        Self { world, run }
+    }
+
+    /// Kills the command as soon as the first file is back; whether any was not.
+    fn kill(&self, arguments: &[&str]) -> bool {
+        // the list of files is longer than a pipe holds
+        let mut command = self.world.command(arguments);
+        let mut command = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let first = self.world.project().join("data/0000");
+        eventually("a file is back", || (fs::read(&first).ok()? == b"old\n").then_some(()));
+        command.kill().unwrap();
+        command.wait().unwrap();
+        World::files(&self.world.project().join("data")).iter().any(|(_, bytes)| bytes == b"new\n")
+    }
+
+    fn status(&self) -> String {
+        let list = self.world.run(&["runs", "list", "--json"]).code(0).json();
+        list[0]["status"].as_str().unwrap().to_owned()
+    }
+
+    /// Everything was back before the run went on.
+    fn goes_on(&self, midway: bool, arguments: &[&str]) {
+        let shown = self.world.run(&["runs", "show", &self.run]).code(0).out;
+        assert_eq!(shown.contains("on their way back to snapshot"), midway, "{shown}");
+        let resume = [&["resume", &self.run, "--yes"], arguments].concat();
+        let told = self.world.run(&resume);
+        assert_eq!(told.err.contains("died while files were brought back"), midway, "{}", told.err);
+        assert_eq!(self.world.read("seen.log").trim(), format!("{FILES} old"), "{}", told.err);
+        assert!(!self.world.run(&["runs", "show", &self.run]).out.contains("on their way back"));
+    }
+}
+
+#[test]
+fn a_rewind_that_was_killed() {
+    let scene = Scene::new();
+    let rewind = ["runs", "rewind", &scene.run, "--to", "1", "--yes"];
+    let midway = scene.kill(&rewind);
+    assert_eq!(scene.status(), "paused");
+    if midway {
+        let fork = scene.world.run(&["runs", "fork", &scene.run, "--at", "1"]).code(2);
+        assert!(fork.err.contains("of two moments"), "{}", fork.err);
+    }
+    scene.goes_on(midway, &[]);
+    // one that has ended is not taken for one that was interrupted
+    scene.world.run(&["resume", &scene.run, "--yes", "--results", "yes"]).code(0);
+    assert_eq!(scene.status(), "completed");
+    scene.kill(&rewind);
+    assert_eq!(scene.status(), "paused");
+    // going back once more finishes it, too
+    scene.world.run(&rewind).code(0);
+    scene.goes_on(false, &[]);
+}
+
+#[test]
+fn an_undo_that_was_killed() {
+    let scene = Scene::new();
+    let midway = scene.kill(&["runs", "undo", &scene.run, "--yes"]);
+    assert_eq!(scene.status(), "paused");
+    scene.goes_on(midway, &["--results", "yes"]);
+    assert_eq!(scene.status(), "completed");
+    scene.kill(&["runs", "undo", &scene.run, "--yes"]);
+    assert_eq!(scene.status(), "completed");
+    let over = scene.world.run(&["resume", &scene.run]).code(2);
+    assert!(over.err.contains("is completed"), "{}", over.err);
+    scene.world.run(&["runs", "undo", &scene.run, "--yes"]).code(0);
+    assert!(World::files(&scene.world.project().join("data")).iter().all(|(_, bytes)| bytes == b"old\n"));
+}

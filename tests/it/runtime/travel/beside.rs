@@ -1,0 +1,153 @@
+//! What other branches had under way when a step of one began: nothing that they completed happens once more.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use synthdev::domain::ids::RunId;
+use synthdev::domain::journal::RunStatus;
+use synthdev::engine::effect::Question;
+use synthdev::engine::event::RunEvent;
+use synthdev::runtime::resume::Going;
+use synthdev::runtime::travel::{Changes, Verdict};
+
+use super::recorded::Recorded;
+use super::stage::{Stage, program};
+use super::tools;
+
+fn shell(name: &str, command: &str, target: &str) -> Value {
+    json!({"name": name, "type": "shell", "command": command, "transition": [{"target": target}]})
+}
+
+fn end() -> Value {
+    json!({"name": "end", "type": "final", "input": "'x'"})
+}
+
+/// `first` waits until the others have begun, and goes on with its second state.
+fn branches(join: &str, until: &str, others: &[Value]) -> Recorded {
+    let wait = format!("until {until}; do sleep 0.01; done");
+    let first = json!({"name": "first", "states": [
+        shell("start", &wait, "then"), shell("then", "echo x >> go.log", "end"), end()]});
+    let states = json!([
+        {"name": "start", "transition": [{"target": "both"}]},
+        {"name": "both", "type": "parallel", "join": join, "output": {"as": "both"},
+            "branches": ([&[first], others].concat()), "transition": [{"target": "stop"}]},
+        {"name": "stop"}
+    ]);
+    let workflow = json!({
+        "workflow_name": "beside", "description": "a test",
+        "contexts": [{"name": "main", "starting_messages": []}],
+        "agents": [{"agent_role": "critic", "context": "main", "role": "assistant"}],
+        "states": states
+    });
+    Recorded { workflows: vec![workflow], replies: json!({"critic": [{"text": "well."}]}) }
+}
+
+/// A command and a model that answer when the second state of `first` has begun.
+fn all() -> Recorded {
+    let push = "echo push >> side.log; until [ -e go.log ]; do sleep 0.01; done";
+    let words = json!({"name": "start", "agent": "critic", "input": {"text": "well?"},
+        "transition": [{"target": "end"}]});
+    let others = [
+        json!({"name": "command", "states": [shell("start", push, "end"), end()]}),
+        json!({"name": "words", "states": [words, end()]}),
+    ];
+    branches("all", "[ -s side.log ] && [ -e asked.log ]", &others)
+}
+
+/// A command that is stopped in the middle, as the first branch is enough.
+fn any() -> Recorded {
+    let push = "echo push >> side.log; sleep 60";
+    let others = [json!({"name": "command", "states": [shell("start", push, "end"), end()]})];
+    branches("any", "[ -s side.log ]", &others)
+}
+
+async fn record(recorded: Recorded) -> (Stage, RunId, u32) {
+    let mut stage = Stage::new(&recorded.replies);
+    fs::write(stage.project().join("hold.log"), "").unwrap();
+    let run = stage.record(program(&recorded.workflows)).await;
+    let steps = stage.handle.steps(&run).unwrap();
+    let inside = steps.iter().find(|step| step.state == "both.first/then").unwrap();
+    assert_eq!((inside.within.as_deref(), inside.forked), (Some("both"), Some(2)));
+    (stage, run, inside.step)
+}
+
+impl Stage {
+    fn pushes(&self) -> usize {
+        fs::read_to_string(self.project().join("side.log")).unwrap().lines().count()
+    }
+
+    fn asked(&self) -> usize {
+        self.models_saw.take().len()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_other_branches_completed_is_not_done_again() {
+    let (mut stage, run, step) = record(all()).await;
+    let original = stage.handle.run(run.as_str()).unwrap();
+    assert_eq!((stage.pushes(), stage.asked()), (1, 1));
+    let snapshots = stage.handle.ports().snapshots.clone();
+    let (fork, _) = stage.handle.fork(&run, step, Changes::default(), &*snapshots).unwrap();
+    // back, once more before it went on, and once more from where it went on to
+    for again in [1, 2, 1] {
+        for _ in 0..again {
+            stage.handle.rewind(&run, step, Changes::default(), &*snapshots).unwrap();
+        }
+        stage.go_on(&run).await;
+        assert_eq!((stage.pushes(), stage.asked()), (1, 0));
+        let record = stage.handle.run(run.as_str()).unwrap();
+        assert_eq!(
+            tools(record.events.iter().map(|(_, event)| event)),
+            tools(original.events.iter().map(|(_, event)| event))
+        );
+        // what was paid is counted once
+        assert_eq!(record.summary.progress.usage, original.summary.progress.usage);
+        assert_eq!(record.summary.progress.output, original.summary.progress.output);
+        assert!(matches!(stage.handle.verify(&run), Ok(Verdict::Same { .. })));
+    }
+    stage.go_on(&fork).await;
+    assert_eq!((stage.pushes(), stage.asked()), (1, 0));
+    let record = stage.handle.run(fork.as_str()).unwrap();
+    assert_eq!(record.summary.progress.usage, original.summary.progress.usage);
+    assert!(matches!(stage.handle.verify(&fork), Ok(Verdict::Same { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_never_answered_is_asked_about() {
+    let (mut stage, run, step) = record(any()).await;
+    let snapshots = stage.handle.ports().snapshots.clone();
+    let (fork, _) = stage.handle.fork(&run, step, Changes::default(), &*snapshots).unwrap();
+    stage.handle.rewind(&run, step, Changes::default(), &*snapshots).unwrap();
+    for run in [run, fork] {
+        stage.handle.resume(&run, Going { present: true, ..Going::default() }).await.unwrap();
+        stage.ended(&run).await;
+        let events = stage.handle.run(run.as_str()).unwrap().events;
+        let asked = |event: &RunEvent| {
+            matches!(event, RunEvent::PersonAsked { question: Question::Uncertain { state, .. }, .. }
+                if state == "both.command/start")
+        };
+        assert!(events.iter().any(|(_, event)| asked(event)), "{events:#?}");
+        assert_eq!(stage.pushes(), 1);
+        assert_eq!(stage.handle.summary(run.as_str()).unwrap().progress.status, RunStatus::Completed);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_files_a_run_goes_back_to_before_all_branches() {
+    let (stage, run, step) = record(all()).await;
+    let snapshots = stage.handle.ports().snapshots.clone();
+    let before = stage.handle.run(run.as_str()).unwrap().events;
+    let place = stage.handle.step(&run, step).unwrap();
+    let files = || Changes { files: place.files.clone(), ..Changes::default() };
+    let refused = stage.handle.rewind(&run, step, files(), &*snapshots).unwrap_err();
+    assert!(
+        refused.message.contains("in a branch of `both`") && refused.message.contains("step 2"),
+        "{refused}"
+    );
+    stage.handle.fork(&run, step, files(), &*snapshots).unwrap_err();
+    assert_eq!(stage.handle.run(run.as_str()).unwrap().events, before);
+    let whole = stage.handle.step_with_files(&run, step).unwrap();
+    assert_eq!((whole.step, &whole.files), (2, &place.files));
+    stage.handle.rewind(&run, whole.step, files(), &*snapshots).unwrap();
+    assert_eq!(stage.handle.steps(&run).unwrap().len(), 2);
+}

@@ -1,0 +1,244 @@
+//! Files that come back in part only, or not at all: nothing goes on over them unnoticed.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::json;
+use synthdev::domain::ids::{RunId, SnapshotId};
+use synthdev::domain::journal::{RunStatus, RunSummary};
+use synthdev::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest, Sweep};
+use synthdev::engine::event::RunEvent;
+use synthdev::ports::snapshot::{Begin, SnapshotError, SnapshotPort};
+use synthdev::runtime::handle::{Handle, Options, Ports};
+use synthdev::runtime::resume::Going;
+use synthdev::runtime::travel::{Changes, Verdict};
+
+use super::recorded;
+use super::stage::{Stage, program};
+use super::{Original, events, same};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    /// Nothing was changed.
+    Early,
+    /// One file was changed, then the disk is full.
+    Midway,
+    /// All of them came back, then the process died.
+    Late,
+    None,
+}
+
+struct Faulty {
+    inner: Arc<dyn SnapshotPort>,
+    project: PathBuf,
+    fault: Fault,
+    /// Happens before the files are looked at.
+    meanwhile: Box<dyn Fn() + Send + Sync>,
+}
+
+impl SnapshotPort for Faulty {
+    fn take(&self, request: &SnapshotRequest) -> Result<SnapshotInfo, SnapshotError> {
+        self.inner.take(request)
+    }
+
+    fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+        self.inner.list()
+    }
+
+    fn find(&self, id: &str) -> Result<SnapshotInfo, SnapshotError> {
+        self.inner.find(id)
+    }
+
+    fn changes(
+        &self,
+        id: &SnapshotId,
+        other: Option<&SnapshotId>,
+    ) -> Result<Vec<ChangedFile>, SnapshotError> {
+        self.inner.changes(id, other)
+    }
+
+    fn diff(&self, id: &SnapshotId, other: Option<&SnapshotId>) -> Result<String, SnapshotError> {
+        self.inner.diff(id, other)
+    }
+
+    fn bring_back(&self, id: &SnapshotId, begin: Begin<'_>) -> Result<Restored, SnapshotError> {
+        let full = Err(SnapshotError { message: "the disk is full".into(), hint: None });
+        (self.meanwhile)();
+        match self.fault {
+            Fault::None => return self.inner.bring_back(id, begin),
+            Fault::Early => return full,
+            Fault::Midway => {
+                let safety = self.inner.take(&SnapshotRequest::default())?.id;
+                begin(Some(&safety))?;
+                fs::remove_file(self.project.join("draft.txt")).unwrap();
+            }
+            Fault::Late => {
+                self.inner.bring_back(id, begin)?;
+            }
+        }
+        full
+    }
+
+    fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError> {
+        self.inner.delete(id)
+    }
+
+    fn sweep(&self, sweep: &Sweep) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+        self.inner.sweep(sweep)
+    }
+}
+
+struct Scene {
+    stage: Stage,
+    original: Original,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let recorded = recorded::linear();
+        let mut stage = Stage::new(&recorded.replies);
+        let original = Original::record(&mut stage, &recorded).await;
+        Self { stage, original }
+    }
+
+    fn faulty(&self, fault: Fault) -> Faulty {
+        let inner = self.stage.handle.ports().snapshots.clone();
+        Faulty { inner, project: self.stage.project(), fault, meanwhile: Box::new(|| ()) }
+    }
+
+    /// The same runtime with files that cannot come back.
+    fn broken(&self) -> Handle {
+        let ports = self.stage.handle.ports().clone();
+        let ports = Ports { snapshots: Arc::new(self.faulty(Fault::Early)), ..ports };
+        self.stage.handle.rewired(ports, Options::default())
+    }
+
+    fn changes(&self, step: usize) -> Changes {
+        Changes { files: self.original.steps[step - 1].files.clone(), ..Changes::default() }
+    }
+
+    fn all(&self) -> (Vec<RunSummary>, Vec<serde_json::Value>) {
+        (self.stage.handle.runs(0).unwrap(), events(&self.stage, &self.original.run))
+    }
+
+    fn status(&self, run: &RunId) -> RunStatus {
+        self.stage.handle.summary(run.as_str()).unwrap().progress.status
+    }
+
+    /// It goes on as the first time, over the files of then.
+    async fn goes_on(&mut self, run: &RunId) {
+        self.stage.go_on(run).await;
+        same(&events(&self.stage, run), &self.original.events, "events");
+        assert_eq!(&self.stage.tree(), self.original.trees.last().unwrap());
+        assert!(matches!(self.stage.handle.verify(run), Ok(Verdict::Same { .. })));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_that_do_not_come_back_leave_everything_as_it_was() {
+    let scene = Scene::new().await;
+    let (handle, run) = (&scene.stage.handle, &scene.original.run);
+    let (before, tree) = (scene.all(), scene.stage.tree());
+    let full = scene.faulty(Fault::Early);
+    let refused = handle.rewind(run, 3, scene.changes(3), &full).unwrap_err();
+    assert_eq!(refused.message, "the disk is full");
+    handle.fork(run, 3, scene.changes(3), &full).unwrap_err();
+    handle.undo(run, &scene.changes(1).files.unwrap(), &full).unwrap_err();
+    // nor is anything brought back for what cannot be
+    let midway = scene.faulty(Fault::Midway);
+    handle.rewind(run, 99, scene.changes(3), &midway).unwrap_err();
+    let nothing = program(&[json!({"workflow_name": "empty", "states": [
+        {"name": "start", "transition": [{"target": "stop"}]}, {"name": "stop"}]})]);
+    handle.fork(run, 3, Changes { program: Some(nothing), ..scene.changes(3) }, &midway).unwrap_err();
+    assert_eq!((scene.all(), scene.stage.tree()), (before, tree));
+    assert_eq!(scene.status(run), RunStatus::Completed);
+    handle.rewind(run, 3, scene.changes(3), &*handle.ports().snapshots).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rewind_that_stopped_midway_is_finished_before_the_run_goes_on() {
+    let mut scene = Scene::new().await;
+    let run = scene.original.run.clone();
+    for fault in [Fault::Midway, Fault::Late] {
+        let error = scene.stage.handle.rewind(&run, 3, scene.changes(3), &scene.faulty(fault)).unwrap_err();
+        assert!(error.message.contains("only a part of the files is back"), "{error}");
+        assert!(error.hint.unwrap().contains(&format!("synthdev resume {run}")));
+        assert_eq!(scene.status(&run), RunStatus::Paused);
+        // while they cannot come back it does not go on, and no other run begins with them
+        let (before, tree) = (scene.all(), scene.stage.tree());
+        let refused = scene.broken().resume(&run, Going::default()).await.unwrap_err();
+        assert!(refused.to_string().contains("cannot be brought back now: the disk is full"), "{refused}");
+        assert!(refused.hint().unwrap().contains("--keep-files"));
+        let refused = scene.stage.handle.fork(&run, 2, Changes::default(), &scene.faulty(fault)).unwrap_err();
+        assert!(refused.message.contains("of two moments"), "{refused}");
+        assert_eq!((scene.all(), scene.stage.tree()), (before, tree));
+        let mut told = scene.stage.handle.subscribe(false);
+        scene.goes_on(&run).await;
+        let first = told.recv().await.unwrap().event;
+        assert!(matches!(&first, RunEvent::Warning { code, .. } if code == "files"), "{first:?}");
+    }
+    // it is settled: going on again brings nothing back
+    let settled = scene.stage.handle.fork(&run, 3, Changes::default(), &scene.faulty(Fault::Early));
+    settled.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fork_that_stopped_midway_is_a_run_that_finishes_it() {
+    let mut scene = Scene::new().await;
+    let run = scene.original.run.clone();
+    let before = scene.all();
+    scene.stage.handle.fork(&run, 3, scene.changes(3), &scene.faulty(Fault::Midway)).unwrap_err();
+    let after = scene.all();
+    assert_eq!((after.0.len(), &after.1), (before.0.len() + 1, &before.1));
+    let fork = after.0.iter().find(|one| one.id != run).unwrap().id.clone();
+    assert_eq!((scene.status(&fork), scene.status(&run)), (RunStatus::Paused, RunStatus::Completed));
+    scene.broken().resume(&fork, Going::default()).await.unwrap_err();
+    scene.goes_on(&fork).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_person_may_keep_files_that_are_of_two_moments() {
+    let scene = Scene::new().await;
+    let (handle, run) = (&scene.stage.handle, &scene.original.run);
+    handle.rewind(run, 3, scene.changes(3), &scene.faulty(Fault::Midway)).unwrap_err();
+    handle.rewind(run, 4, Changes::default(), &scene.faulty(Fault::Early)).unwrap_err();
+    handle.rewind(run, 3, Changes::default(), &scene.faulty(Fault::Early)).unwrap();
+    handle.fork(run, 3, Changes::default(), &scene.faulty(Fault::Early)).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_undo_that_stopped_midway_is_known() {
+    let mut scene = Scene::new().await;
+    let run = scene.original.run.clone();
+    let (first, tree) = (scene.changes(1).files.unwrap(), scene.original.trees[0].clone());
+    for fault in [Fault::Midway, Fault::Late] {
+        let handle = &scene.stage.handle;
+        handle.undo(&run, &first, &scene.faulty(fault)).unwrap_err();
+        assert_eq!(scene.status(&run), RunStatus::Completed);
+        let refused = handle.fork(&run, 2, Changes::default(), &scene.faulty(fault)).unwrap_err();
+        assert!(refused.hint.unwrap().contains(&format!("runs undo {run}")));
+        handle.undo(&run, &first, &*handle.ports().snapshots).unwrap();
+        assert_eq!((scene.status(&run), &scene.stage.tree()), (RunStatus::Completed, &tree));
+        // it can still go back with all its files, which settles it as well
+        handle.undo(&run, &first, &scene.faulty(Fault::Early)).unwrap_err();
+        handle.rewind(&run, 3, scene.changes(3), &*handle.ports().snapshots).unwrap();
+        scene.goes_on(&run).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_went_on_meanwhile_is_left_alone() {
+    let scene = Scene::new().await;
+    let (handle, run) = (scene.stage.handle.clone(), scene.original.run.clone());
+    handle.rewind(&run, 4, scene.changes(4), &*handle.ports().snapshots).unwrap();
+    let tree = scene.stage.tree();
+    // somebody gives the run up while the present is stored
+    let (other, given_up) = (handle.clone(), run.clone());
+    let mut slow = scene.faulty(Fault::None);
+    slow.meanwhile = Box::new(move || other.cancel(&given_up).unwrap());
+    let refused = handle.rewind(&run, 2, scene.changes(2), &slow).unwrap_err();
+    assert!(refused.message.contains("has gone on meanwhile"), "{refused}");
+    assert_eq!((scene.status(&run), scene.stage.tree()), (RunStatus::Cancelled, tree));
+    assert_eq!(handle.steps(&run).unwrap().len(), 4);
+}
