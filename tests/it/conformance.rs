@@ -36,12 +36,13 @@ use synthdev::domain::context::Author;
 use synthdev::domain::diagnostic::{Diagnostic, Severity};
 use synthdev::domain::message::ChatMessage;
 use synthdev::domain::model::{DeltaKind, ModelChoice, ModelRequest};
+use synthdev::domain::protocol::Protocol;
 use synthdev::domain::workflow::Program;
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::spec::RunSpec;
 use synthdev::ports::model::{DeltaSink, ModelPort};
 
-use super::support::model_server::{Behaviour, ModelServer};
+use super::support::model_server::{Behaviour, ModelServer, messages};
 use super::support::stage::{Stage, Texts, spec};
 
 #[derive(Deserialize)]
@@ -128,14 +129,23 @@ impl DeltaSink for Deaf {
     fn delta(&self, _: DeltaKind, _: &str) {}
 }
 
-/// Why a strict server refuses requests.
+/// Why strict servers refuse requests, whatever their protocol.
 async fn refusals(requests: &[ModelRequest]) -> Vec<String> {
-    let server = ModelServer::start(requests.iter().map(|_| Behaviour::text("Fine.")).collect()).await;
+    let fine = |answer: fn(&str) -> Behaviour| requests.iter().map(|_| answer("Fine.")).collect();
+    let chat = ModelServer::start(fine(Behaviour::text)).await;
+    let messages = ModelServer::start_messages(fine(messages::text)).await;
+    let mut found = refusals_of(&chat, Protocol::Chat, requests).await;
+    found.extend(refusals_of(&messages, Protocol::Anthropic, requests).await);
+    found
+}
+
+async fn refusals_of(server: &ModelServer, protocol: Protocol, requests: &[ModelRequest]) -> Vec<String> {
     let providers = Providers::new(BTreeMap::new(), Patience::default());
     for request in requests {
         let choice = ModelChoice {
             provider: "mock".to_owned(),
             base_url: server.base_url.clone(),
+            protocol,
             model: "mock-1".to_owned(),
             ..request.choice.clone()
         };

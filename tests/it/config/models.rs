@@ -1,6 +1,8 @@
 //! CFG-2, CFG-8, MODEL-4, MODEL-6: from a level to a model.
 
 use synthdev::config::models::wish::Wish;
+use synthdev::domain::model::ModelChoice;
+use synthdev::domain::protocol::Protocol;
 
 use super::*;
 
@@ -9,7 +11,7 @@ type Pairs = [(&'static str, &'static str)];
 /// Level, environment, expected provider, URL, model, key.
 type Inherited = (&'static str, Vec<(&'static str, &'static str)>, [&'static str; 4]);
 
-fn choose(level: &str, pairs: &[(&str, &str)]) -> Result<synthdev::domain::model::ModelChoice, String> {
+fn choose(level: &str, pairs: &[(&str, &str)]) -> Result<ModelChoice, String> {
     load(with_environment(pairs)).choice(level).map_err(|found| compact(&found))
 }
 
@@ -315,6 +317,71 @@ fn cfg_8_later_catalogues_change_single_fields() {
         "models.json:1:93: error[C06]: `temprature` is no parameter (did you mean `temperature`?)",
     ];
     assert_eq!(lines(load(sources).diagnostics()), expected);
+}
+
+#[test]
+fn a_provider_says_its_protocol_and_parameters_fit_it() {
+    type Expected = (Protocol, Option<u64>, Option<f64>, &'static str);
+    let rows: [(&str, &Pairs, Expected); 6] = [
+        ("gpt-4.1", &[("SYNTHDEV_TEMPERATURE", "1.5")], (Protocol::Chat, None, Some(1.5), "gpt-4.1")),
+        ("claude-opus-4-1", &[], (Protocol::Anthropic, Some(32_000), None, "claude-opus-4-1")),
+        (
+            "claude-3-5-haiku-20241022",
+            &[("SYNTHDEV_TEMPERATURE", "1.5"), ("SYNTHDEV_TOP_P", "0.5")],
+            (
+                Protocol::Anthropic,
+                Some(8_192),
+                Some(1.0),
+                "top_p (not beside temperature), a temperature above 1 (1 is)",
+            ),
+        ),
+        (
+            "claude-opus-4-5",
+            &[("SYNTHDEV_TEMPERATURE", "0.5"), ("SYNTHDEV_REASONING_EFFORT", "low")],
+            (Protocol::Anthropic, Some(32_000), None, "not sent: temperature (not beside reasoning_effort)"),
+        ),
+        // one of tomorrow: the newest take no sampling parameters
+        (
+            "claude-next",
+            &[("SYNTHDEV_TEMPERATURE", "0.5"), ("SYNTHDEV_MAX_OUTPUT_TOKENS", "77")],
+            (Protocol::Anthropic, Some(77), None, "not sent: temperature"),
+        ),
+        (
+            "claude-opus-4-1",
+            &[("SYNTHDEV_BASE_URL", "http://127.0.0.1:1"), ("SYNTHDEV_PROVIDER", "anthropic")],
+            (Protocol::Anthropic, Some(32_000), None, "SYNTHDEV_PROVIDER (environment)"),
+        ),
+    ];
+    for (model, more, (protocol, tokens, temperature, provenance)) in rows {
+        let base = [("SYNTHDEV_BASE_MODEL", model), ("SYNTHDEV_API_KEY", "k")];
+        let found = choose("base", &[base.as_slice(), more].concat()).unwrap();
+        let parameters = (found.parameters.max_output_tokens, found.parameters.temperature);
+        assert_eq!((found.protocol, parameters), (protocol, (tokens, temperature)), "{model}");
+        assert!(found.provenance.ends_with(provenance), "{model}: {}", found.provenance);
+    }
+}
+
+#[test]
+fn a_file_of_ones_own_can_name_a_protocol() {
+    let pairs = [("SYNTHDEV_BASE_MODEL", "m"), ("SYNTHDEV_PROVIDER", "mine")];
+    let own = |protocol: &str| {
+        let text = r#"{"providers": {"mine": {"base_url": "http://127.0.0.1:1", "protocol": "PROTOCOL"}}}"#;
+        let mut sources = with_environment(&pairs);
+        sources.models.push(user("models.json", &text.replace("PROTOCOL", protocol)));
+        load(sources)
+    };
+    for (name, protocol) in [("chat", Protocol::Chat), ("anthropic", Protocol::Anthropic)] {
+        assert_eq!(own(name).choice("base").unwrap().protocol, protocol);
+    }
+    let expected =
+        ["models.json:1:72: error[C06]: `antropic` is no protocol (did you mean `anthropic`?)".to_owned()];
+    assert_eq!(lines(own("antropic").diagnostics()), expected);
+
+    // A run of before there were protocols, and one of a chat server today, are written the same.
+    let choice = own("chat").choice("base").unwrap();
+    let written = serde_json::to_value(&choice).unwrap();
+    assert_eq!(written.get("protocol"), None);
+    assert_eq!(serde_json::from_value::<ModelChoice>(written).unwrap(), choice);
 }
 
 #[test]

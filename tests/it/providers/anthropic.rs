@@ -1,5 +1,6 @@
 //! Anthropic's messages through real sockets: what the strict server accepts, and what odd ones send (MODEL-2).
 
+mod properties;
 mod refusals;
 
 use std::time::Duration;
