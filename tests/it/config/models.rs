@@ -374,7 +374,7 @@ fn a_file_of_ones_own_can_name_a_protocol() {
         assert_eq!(own(name).choice("base").unwrap().protocol, protocol);
     }
     let expected =
-        ["models.json:1:72: error[C06]: `antropic` is no protocol (did you mean `anthropic`?)".to_owned()];
+        ["models.json:1:71: error[C06]: `antropic` is no protocol (did you mean `anthropic`?)".to_owned()];
     assert_eq!(lines(own("antropic").diagnostics()), expected);
 
     // A run of before there were protocols, and one of a chat server today, are written the same.
