@@ -78,6 +78,7 @@ fn calls_are_put_together_however_they_come() {
             vec![call(0, "a"), piece(0, "{}"), call(0, "b"), piece(0, "[]")],
             vec![("a", "{}"), ("b", "[]")],
         ),
+        ("its pieces first", vec![piece(0, "{}"), call(0, "a")], vec![("a", "{}")]),
         ("no ids", vec![call(0, ""), call(1, "")], vec![("call_3_0", "{}"), ("call_3_1", "{}")]),
         ("whole at the start", vec![whole], vec![("c", "{\"q\":1}")]),
         ("cut off", vec![call(0, "a"), piece(0, "{\"p\": \"ab")], vec![("a", "{\"p\": \"ab")]),
