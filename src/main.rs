@@ -2,15 +2,14 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
-use synthdev::cli::args::Cli;
+use synthdev::cli::args;
 use synthdev::cli::refusal::{self, Told};
 use synthdev::cli::{exit, words};
 
 fn main() -> ExitCode {
     let json = refusal::wants_json(std::env::args_os().skip(1));
-    let cli = match Cli::try_parse() {
+    let cli = match args::parse() {
         Ok(cli) => cli,
         Err(error) => {
             if json && !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {

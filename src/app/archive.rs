@@ -28,7 +28,8 @@ pub(super) fn list(world: &World, args: &ListArgs) -> Result<u8> {
     let query = query(world, args, now)?;
     let runs = handle.ports().store.list(&query).map_err(of_store)?;
     let narrowed = query != RunQuery::newest(query.limit);
-    let shown = list::Shown { json: args.json, tree: args.tree, narrowed };
+    let head = std::io::stdout().is_terminal();
+    let shown = list::Shown { json: args.json, tree: args.tree, narrowed, head };
     // ten thousand lines are not ten thousand writes
     let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     list::list(&runs, shown, now, &mut out)?;

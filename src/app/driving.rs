@@ -47,7 +47,9 @@ pub(super) fn stay_if<T>(
             ControlFlow::Break(other) => Ok(ControlFlow::Break(other)),
             ControlFlow::Continue(run) => {
                 let followed = headless::follow(&wired.handle, run, events, show, interrupts, &leftovers);
-                followed.await.map(ControlFlow::Continue)
+                let mut report = followed.await?;
+                report.files_changed = show.progress && files_changed(wired, &report);
+                Ok(ControlFlow::Continue(report))
             }
         }
     });
@@ -91,6 +93,13 @@ fn interrupts() -> headless::Interrupts {
         while tokio::signal::ctrl_c().await.is_ok() && to.send(Interrupt::Person).is_ok() {}
     });
     from
+}
+
+/// Whether an undo would do anything. Where that cannot be told it is offered.
+fn files_changed(wired: &Wired, report: &FinalReport) -> bool {
+    let store = &wired.handle.ports().snapshots;
+    let before = report.snapshot.as_ref().filter(|_| report.worktree.is_none());
+    before.is_some_and(|before| store.changes(before, None).map_or(true, |files| !files.is_empty()))
 }
 
 fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {

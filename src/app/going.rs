@@ -84,6 +84,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
             Ok(going) => going,
             Err(open) => return waits(&run, &open, show),
         };
+        headless::taken_up(&summary.progress.pauses, show);
         stay(&wired, show, async |handle| {
             handle.resume(&run, going).await.map_err(|error| told(error.into()))?;
             Ok(run)

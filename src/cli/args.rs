@@ -118,6 +118,7 @@ pub enum Command {
         run: String,
         /// The number of the step, as `runs show` prints it
         step: u32,
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
@@ -139,16 +140,19 @@ pub enum Command {
     New(NewCommand),
     /// List workflows
     Workflows {
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
     /// List roles
     Roles {
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
     /// List tools, with what needs approval
     Tools {
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
@@ -164,7 +168,10 @@ pub enum Command {
     /// Every limit there is, its default, and where it is set
     Limits,
     /// Print a completion script for your shell
-    Completions { shell: Shell },
+    Completions {
+        /// For which shell
+        shell: Shell,
+    },
 }
 
 #[derive(Args, Debug, Default)]
@@ -328,22 +335,33 @@ pub enum SnapshotCommand {
     },
     /// Newest first
     List {
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
     /// What it holds, and what differs now
-    Show { id: String },
+    Show {
+        /// Its id, or a beginning of it
+        id: String,
+    },
     /// Differences from the snapshot to now
-    Diff { id: String },
+    Diff {
+        /// Its id, or a beginning of it
+        id: String,
+    },
     /// Make the files as they were; the present is stored first
     Restore {
+        /// Its id, or a beginning of it
         id: String,
         /// Do not ask
         #[arg(long)]
         yes: bool,
     },
     /// Forget it
-    Delete { id: String },
+    Delete {
+        /// Its id, or a beginning of it
+        id: String,
+    },
 }
 
 #[derive(Subcommand, Debug)]
@@ -364,6 +382,39 @@ pub enum Shell {
     #[value(name = "powershell")]
     PowerShell,
     Zsh,
+}
+
+/// Where flags for settings stand in the help.
+const SETTINGS: &str = "Settings for this start";
+/// Commands that ask models: their help lists the settings, too.
+const WITH_SETTINGS: [&str; 3] = ["run", "resume", "retry"];
+
+/// What was typed. Flags for settings are taken everywhere, and listed where they are looked for.
+///
+/// # Errors
+/// It cannot be understood, or help was asked for.
+pub fn parse() -> Result<Cli, clap::Error> {
+    use clap::FromArgMatches;
+    let matches = command().try_get_matches()?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
+}
+
+/// The command line as it is parsed and told.
+pub fn command() -> clap::Command {
+    use clap::CommandFactory;
+    let mut root = Cli::command();
+    // from here on every command has flags of its own for settings
+    root.build();
+    tidied(root, true)
+}
+
+fn tidied(command: clap::Command, root: bool) -> clap::Command {
+    let listed = WITH_SETTINGS.contains(&command.get_name());
+    let command = command.mut_args(|flag| match flag.get_help_heading() {
+        Some(SETTINGS) if !root && !listed => flag.hide(true),
+        _ => flag,
+    });
+    command.mut_subcommands(|below| tidied(below, false))
 }
 
 /// The completion script of `shell`. Not written as it is made: the generator panics where nobody reads.
@@ -387,6 +438,42 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn every_argument_of_every_command_is_explained() {
+        fn walk(command: &clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            assert!(command.get_about().is_some(), "{path} has no text");
+            for argument in command.get_arguments() {
+                let text = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                assert!(!text.trim().is_empty(), "`{}` of{path} has no text", argument.get_id());
+            }
+            command.get_subcommands().for_each(|below| walk(below, &path));
+        }
+        walk(&command(), "");
+    }
+
+    #[test]
+    fn settings_are_listed_where_they_are_looked_for() {
+        let told = |path: &[&str]| {
+            let typed = ["synthdev"].iter().chain(path);
+            let help = command().try_get_matches_from(typed).unwrap_err().to_string();
+            help.contains(SETTINGS)
+        };
+        for (path, listed) in [
+            (&["--help"][..], true),
+            (&["run", "--help"], true),
+            (&["run", "-h"], true),
+            (&["runs", "retry", "--help"], true),
+            (&["runs", "gc", "--help"], false),
+            (&["runs", "--help"], false),
+            (&["why", "--help"], false),
+        ] {
+            assert_eq!(told(path), listed, "{path:?}");
+        }
+        let given = ["synthdev", "runs", "du", "--model", "m"];
+        assert!(command().try_get_matches_from(given).is_ok(), "they are taken everywhere");
+    }
 
     #[test]
     fn every_argument_of_every_command_is_consistent() {

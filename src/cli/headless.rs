@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::data;
 use super::exit;
 use super::moments;
-use super::words::{Clean, cost, name, names, one_line, tell, tokens};
+use super::words::{Clean, cost, name, names, one_line, tell, tokens, wish};
 use crate::domain::cost::Usage;
 use crate::domain::failure::{Failure, TAKEN_OVER};
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
@@ -20,6 +20,10 @@ use crate::engine::event::{Published, RunEvent};
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
+
+/// Columns of what people read, and how many of them a message gets at least.
+const WIDTH: usize = 80;
+const LEAST: usize = 24;
 
 /// What is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,6 +55,9 @@ pub struct FinalReport {
     /// Where it worked, if apart from the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
+    /// There is something that an undo would bring back.
+    #[serde(skip)]
+    pub files_changed: bool,
 }
 
 impl Default for FinalReport {
@@ -68,6 +75,7 @@ impl Default for FinalReport {
             error: None,
             pauses: Vec::new(),
             worktree: None,
+            files_changed: false,
         }
     }
 }
@@ -188,6 +196,13 @@ fn pauses(handle: &Handle, run: &RunId) -> Vec<PauseReport> {
     open.into_iter().map(with_token).collect()
 }
 
+/// States that are entered no second time when a run goes on: said first, as others are when they are entered.
+pub fn taken_up(open: &[OpenPause], show: Show) {
+    for pause in open.iter().filter(|pause| show.progress && pause.reason == PauseReason::Error) {
+        tell(format_args!("● {} (again)", name(&pause.state)));
+    }
+}
+
 fn print_event(published: &Published) -> io::Result<()> {
     let mut out = io::stdout().lock();
     data::line(published, &mut out)
@@ -294,7 +309,8 @@ fn print_end(report: &FinalReport, show: Show) -> io::Result<()> {
 pub fn ending(report: &FinalReport) -> String {
     let mut lines = Vec::new();
     if report.run_id.is_some() {
-        lines.push(format!("{}: {}", report.status.as_str(), names(&report.path, " > ")));
+        let status = report.status.as_str();
+        lines.push(format!("{status}: {}", short_path(&report.path, WIDTH - status.len() - 2)));
         lines.push(format!("{}, cost {}", tokens(&report.usage), cost(report.cost_usd)));
     }
     if let Some(error) = &report.error {
@@ -308,8 +324,8 @@ pub fn ending(report: &FinalReport) -> String {
         lines.push(format!("its files are in {} on branch {}", name(&tree.path), name(&tree.branch)));
         lines.push(format!("bring them here: synthdev runs merge {run}"));
         lines.push(format!("throw them away: synthdev runs discard {run}"));
-    } else if let Some(snapshot) = &report.snapshot {
-        lines.push(format!("undo the file changes: synthdev snapshot restore {snapshot}"));
+    } else if let Some(run) = report.run_id.as_ref().filter(|_| report.files_changed) {
+        lines.push(format!("undo the file changes: synthdev runs undo {run}"));
     }
     lines.join("\n")
 }
@@ -330,27 +346,54 @@ fn trouble(error: &Failure, report: &FinalReport) -> Vec<String> {
     lines
 }
 
-/// How a run that waits, or was left, is taken up again.
+/// How a run that waits, or was left, is taken up again: for each pause what it waits for, and the whole command.
 fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
     let mut lines = Vec::new();
+    let several = report.pauses.len() > 1;
     for PauseReport { pause, resume_token, .. } in &report.pauses {
-        let what = if pause.message.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", one_line(&pause.message, 160))
-        };
-        lines.push(format!("waits in {} for {}{what}", name(&pause.state), pause.reason.as_str()));
+        let waits = format!("waits {} in {}", wish(pause), name(&pause.state));
+        let room = WIDTH.saturating_sub(waits.chars().count() + 2).max(LEAST);
+        let what = one_line(&pause.message, room);
+        lines.push(if what.is_empty() { waits } else { format!("{waits}: {what}") });
+        let answer = example(pause).filter(|_| several);
+        let answer = answer.map(|answer| answer_with(run, Some(&pause.state), &answer));
+        lines.extend(answer.map(|command| format!("  answer: {command}")));
         lines.extend(resume_token.as_ref().map(|token| format!("  token (30 minutes): {token}")));
     }
-    let answer = report.pauses.iter().find_map(|report| example(&report.pause));
-    let state = if report.pauses.len() > 1 { " --state STATE" } else { "" };
+    let answers: Vec<String> = report.pauses.iter().filter_map(|report| example(&report.pause)).collect();
     let elsewhere = report.error.as_ref().is_some_and(|error| error.code == TAKEN_OVER);
-    let resumable = report.status == RunStatus::Interrupted && !elsewhere || !report.pauses.is_empty();
-    if resumable {
-        let answer = answer.map_or_else(String::new, |answer| format!("{state} --results '{answer}'"));
-        lines.push(format!("go on: synthdev resume {run}{answer}"));
+    match (answers.as_slice(), report.pauses.len()) {
+        ([], 0) if report.status != RunStatus::Interrupted || elsewhere => {}
+        ([only], 1) => lines.push(format!("go on: {}", answer_with(run, None, only))),
+        // each has a command of its own
+        (answers, open) if open > 1 && answers.len() == open => {}
+        _ => lines.push(format!("go on: synthdev resume {run}")),
     }
     lines
+}
+
+/// The command that answers a pause; its state is quoted where a shell would read more into it.
+fn answer_with(run: &RunId, state: Option<&str>, answer: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    let state = state.map(name).map(|state| {
+        let quoted = if state.chars().all(plain) { state } else { format!("'{state}'") };
+        format!(" --state {quoted}")
+    });
+    format!("synthdev resume {run}{} --results '{answer}'", state.unwrap_or_default())
+}
+
+/// The path of a run in one line: of a long one the beginning and the end.
+fn short_path(path: &[String], room: usize) -> String {
+    let mut shown = names(path, " > ");
+    for side in (1..=path.len().saturating_sub(1) / 2).rev() {
+        if shown.chars().count() <= room {
+            break;
+        }
+        let (first, last) = (&path[..side], &path[path.len() - side..]);
+        let hidden = path.len() - 2 * side;
+        shown = format!("{} > … {hidden} more > {}", names(first, " > "), names(last, " > "));
+    }
+    shown
 }
 
 /// What an answer looks like; `None`: none is needed.
@@ -377,4 +420,79 @@ pub fn example(pause: &OpenPause) -> Option<String> {
             return None;
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::CallId;
+
+    fn pause(state: &str, reason: PauseReason, kind: Option<&str>) -> PauseReport {
+        let pause = OpenPause {
+            call: CallId(1),
+            state: state.to_owned(),
+            reason,
+            message: "the workflow wants to use `shell` ".repeat(9),
+            kind: kind.map(str::to_owned),
+            choices: Vec::new(),
+            required_outputs: Vec::new(),
+            schema: None,
+            default: None,
+            since: Timestamp(0),
+        };
+        PauseReport { pause, resume_token: None, expires_at: None, expires_in_seconds: None }
+    }
+
+    #[test]
+    fn every_pause_has_its_own_command() {
+        let error = || pause("fan.left/start", PauseReason::Error, None);
+        let approval = |state: &str| pause(state, PauseReason::Approval, None);
+        let ask = || pause("ok", PauseReason::Input, Some("approval"));
+        let allow = r#"--results '{"decision": "allow"}'"#;
+        for (pauses, expected) in [
+            (vec![ask()], vec!["waits for approval in ok: ", "go on: synthdev resume r1 --results 'true'"]),
+            (vec![error()], vec!["waits to be tried again in fan.left/start: ", "go on: synthdev resume r1"]),
+            (
+                vec![error(), approval("fan.right/start")],
+                vec![
+                    "waits to be tried again in fan.left/start: ",
+                    "waits for approval in fan.right/start: ",
+                    &format!("  answer: synthdev resume r1 --state fan.right/start {allow}"),
+                    "go on: synthdev resume r1",
+                ],
+            ),
+            (
+                vec![approval("each[0]/a"), ask()],
+                vec![
+                    "waits for approval in each[0]/a: ",
+                    &format!("  answer: synthdev resume r1 --state 'each[0]/a' {allow}"),
+                    "waits for approval in ok: ",
+                    "  answer: synthdev resume r1 --state ok --results 'true'",
+                ],
+            ),
+        ] {
+            let report = FinalReport { pauses, ..FinalReport::default() };
+            let lines = go_on(&RunId::from("r1"), &report);
+            assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+            for (line, part) in lines.iter().zip(expected) {
+                let message = part.ends_with(": ");
+                assert!(if message { line.starts_with(part) } else { line == part }, "{line} is not {part}");
+                assert!(!message || line.chars().count() <= WIDTH, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_path_is_shortened_in_its_middle() {
+        let path = |count: usize| (1..=count).map(|at| format!("state{at}")).collect::<Vec<_>>();
+        for (count, room, expected) in [
+            (0, 10, ""),
+            (2, 10, "state1 > state2"),
+            (3, 30, "state1 > state2 > state3"),
+            (3, 20, "state1 > … 1 more > state3"),
+            (30, 60, "state1 > state2 > … 26 more > state29 > state30"),
+        ] {
+            assert_eq!(short_path(&path(count), room), expected);
+        }
+    }
 }

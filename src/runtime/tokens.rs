@@ -48,7 +48,7 @@ pub enum TokenError {
     Expired(Timestamp, RunId),
     #[error("this token no longer fits: the run went on, or its definition changed")]
     Stale,
-    #[error("{problem}; {left} tries are left")]
+    #[error("{problem}; {left} {} left", if *left == 1 { "try is" } else { "tries are" })]
     Unfit { problem: String, left: u32 },
     #[error("this token was used with {TRIES} answers that do not fit: it is worth nothing now")]
     Spent,

@@ -321,8 +321,9 @@ impl Form {
             [one] if !text.starts_with('{') => Ok(json!({one: text})),
             names => match serde_json::from_str(text) {
                 Ok(Value::Object(map)) => Ok(Value::Object(map)),
-                Ok(_) => Err(format!("a JSON object is wanted: {}", template(names))),
-                Err(error) => Err(format!("this is no JSON ({error}); wanted is {}", template(names))),
+                // what is wanted first: the line may be cut
+                Ok(_) => Err(format!("wanted is {}, not another kind of JSON", template(names))),
+                Err(error) => Err(format!("wanted is {}; this is no JSON: {error}", template(names))),
             },
         }
     }

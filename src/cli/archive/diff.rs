@@ -38,8 +38,14 @@ pub fn diff(both: &Comparison, json: bool, out: &mut dyn Write) -> io::Result<()
     }
     writeln!(out, "output")?;
     let text = |side: &Side| Value::from(side.output.as_ref().map_or_else(String::new, plain_text));
-    let (first, second) = (text(&both.first), text(&both.second));
-    indented(&values(&first, &second), out)
+    let shown = values(&text(&both.first), &text(&both.second));
+    let none = |side: &Side| side.output.is_none();
+    if !none(&both.first) && !none(&both.second) {
+        return indented(&shown, out);
+    }
+    // that there is none is no text of its own
+    let side = |side: &Side| side.output.as_ref().map_or_else(|| "none".to_owned(), plain_text);
+    indented(&format!("- {}\n+ {}", side(&both.first), side(&both.second)), out)
 }
 
 fn facts(both: &Comparison, out: &mut dyn Write) -> io::Result<()> {

@@ -20,6 +20,8 @@ pub struct Shown {
     pub tree: bool,
     /// Not all runs were asked for.
     pub narrowed: bool,
+    /// Columns are named: somebody looks. What is read by programs has a run in its first line.
+    pub head: bool,
 }
 
 const WIDTH: usize = 80;
@@ -45,21 +47,48 @@ pub fn list(runs: &[RunSummary], shown: Shown, now: Timestamp, out: &mut dyn Wri
         };
     }
     let order = if shown.tree { ordered(runs) } else { (0..runs.len()).map(|at| (at, 0)).collect() };
-    for (at, depth) in order {
-        line(&runs[at], depth, shown.tree, now, out)?;
+    let branches = branches(&order);
+    let most = branches.iter().map(|branch| branch.chars().count()).max().unwrap_or(0);
+    if shown.head {
+        let (run, age, status, cost) = ("run", "age", "status", "cost");
+        let gap = " ".repeat(most);
+        writeln!(out, "{run:<12}{gap}  {age:>4}  {status:<11}  {cost:>8}  {:<NAME$}  input", "workflow")?;
+    }
+    for ((at, _), branch) in order.iter().zip(&branches) {
+        line(&runs[*at], (branch, most), shown.tree, now, out)?;
     }
     Ok(())
 }
 
-fn line(run: &RunSummary, depth: usize, tree: bool, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
-    let progress = &run.progress;
-    let indent = match depth.min(DEEPEST) {
-        0 => String::new(),
-        depth => format!("{}└ ", "  ".repeat(depth - 1)),
+/// What stands before each run of a tree: `├ ` and `└ `, below `│ ` where the parent has more to come.
+fn branches(order: &[(usize, usize)]) -> Vec<String> {
+    let depth = |at: usize| order.get(at).map_or(0, |(_, depth)| (*depth).min(DEEPEST));
+    // whether another one follows at a depth, before the tree goes above it
+    let more = |at: usize, level: usize| {
+        let next = (at + 1..order.len()).find(|next| depth(*next) <= level);
+        next.is_some_and(|next| depth(next) == level)
     };
+    let branch = |at: usize| {
+        let own = depth(at);
+        let above = (1..own).map(|level| if more(at, level) { "│ " } else { "  " });
+        let last = (own > 0).then(|| if more(at, own) { "├ " } else { "└ " });
+        above.chain(last).collect::<String>()
+    };
+    (0..order.len()).map(branch).collect()
+}
+
+/// `most` columns are kept for branches, so that the others stand below each other.
+fn line(
+    run: &RunSummary,
+    (indent, most): (&str, usize),
+    tree: bool,
+    now: Timestamp,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let progress = &run.progress;
+    let (id, id_room) = (format!("{indent}{}", run.id), 12 + most);
     let first = format!(
-        "{indent}{:<12}  {:>4}  {:<11}  {:>8}  {}  ",
-        run.id,
+        "{id:<id_room$}  {:>4}  {:<11}  {:>8}  {}  ",
         age(run.started, now),
         progress.status.as_str(),
         money(progress.cost_usd),
@@ -67,7 +96,7 @@ fn line(run: &RunSummary, depth: usize, tree: bool, now: Timestamp, out: &mut dy
     );
     let room = WIDTH.saturating_sub(UnicodeWidthStr::width(first.as_str())).max(8);
     writeln!(out, "{}", format!("{first}{}", cut(&run.input, room)).trim_end())?;
-    let below = indent.chars().count() + 14;
+    let below = id_room + 2;
     let mut more = |text: &str| writeln!(out, "{}{}", " ".repeat(below), cut(text, WIDTH - below));
     if let Some(origin) = run.origin.as_ref().filter(|_| tree) {
         more(&came_from(origin, &run.id))?;
@@ -159,4 +188,53 @@ fn nested(runs: &[RunSummary]) -> io::Result<Value> {
     }
     close(&mut open, 0);
     Ok(Value::Array(tops))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siblings_and_their_parents_are_joined() {
+        for (depths, expected) in [
+            (&[0, 0][..], &["", ""][..]),
+            (&[0, 1, 1, 0], &["", "├ ", "└ ", ""]),
+            (&[0, 1, 2, 2, 1, 2, 0], &["", "├ ", "│ ├ ", "│ └ ", "└ ", "  └ ", ""]),
+        ] {
+            let order: Vec<(usize, usize)> = depths.iter().copied().enumerate().collect();
+            assert_eq!(branches(&order), expected, "{depths:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_columns_stand_above_them() {
+        let summary = |id: &str, origin: Option<Origin>| RunSummary {
+            id: RunId::from(id),
+            workflow: "coder".into(),
+            definition_hash: String::new(),
+            input: "a task".into(),
+            project: String::new(),
+            started: Timestamp(0),
+            origin,
+            worktree: None,
+            progress: crate::domain::journal::RunProgress::begun(Timestamp(0)),
+        };
+        let of = |run: &str| Some(Origin { run: RunId::from(run), kind: OriginKind::Fork, step: None });
+        let runs = [summary("aaaaaaaaaaaa", None), summary("bbbbbbbbbbbb", of("aaaaaaaaaaaa"))];
+        for tree in [false, true] {
+            let mut out = Vec::new();
+            let shown = Shown { tree, head: true, ..Shown::default() };
+            list(&runs, shown, Timestamp(0), &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let mut lines = text.lines();
+            let head = lines.next().unwrap();
+            let column =
+                |line: &str, word: &str| line.find(word).map(|at| line[..at].chars().count()).unwrap();
+            for line in lines.filter(|line| line.contains("now")) {
+                for (title, value) in [("status", "running"), ("workflow", "coder"), ("input", "a task")] {
+                    assert_eq!(column(head, title), column(line, value), "{title}\n{text}");
+                }
+            }
+        }
+    }
 }

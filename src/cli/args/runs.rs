@@ -52,7 +52,9 @@ pub enum RunsCommand {
     },
     /// The steps of a run: every state it entered, with the files that were stored
     Steps {
+        /// Its id, or a beginning of it
         run: String,
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
@@ -66,21 +68,26 @@ pub enum RunsCommand {
         /// Only runs of this workflow
         #[arg(long, value_name = "NAME")]
         workflow: Option<String>,
-        /// How many; 0 for all
+        /// How many places are shown; 0 for all
         #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = number)]
         limit: usize,
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
     /// What is different between two runs
     Diff {
+        /// Id of one run, or a beginning of it
         first: String,
+        /// Id of the other one
         second: String,
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
     /// A new run that begins before a step of another one; `resume` sets it going
     Fork {
+        /// Its id, or a beginning of it
         run: String,
         /// The step before which it begins
         #[arg(long, value_name = "STEP")]
@@ -97,11 +104,13 @@ pub enum RunsCommand {
         /// Do not ask
         #[arg(long)]
         yes: bool,
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
     /// Take a run itself back to before a step: conversations, data and files together
     Rewind {
+        /// Its id, or a beginning of it
         run: String,
         /// The step that is entered again
         #[arg(long, value_name = "STEP")]
@@ -115,6 +124,7 @@ pub enum RunsCommand {
     },
     /// Make the project's files as they were before a run; can itself be undone
     Undo {
+        /// Its id, or a beginning of it
         run: String,
         /// Do not ask
         #[arg(long)]
@@ -122,16 +132,22 @@ pub enum RunsCommand {
     },
     /// Feed a run's journal again: it must lead to the same events
     Replay {
+        /// Its id, or a beginning of it
         run: String,
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
     /// End a run that waits or was interrupted, for good
-    Cancel { run: String },
+    Cancel {
+        /// Its id, or a beginning of it
+        run: String,
+    },
     /// Try the state again in which a run failed
     Retry(ResumeArgs),
     /// Bring what an isolated run changed since its last merge into the project
     Merge {
+        /// Its id, or a beginning of it
         run: String,
         /// Only show what would change
         #[arg(long)]
@@ -140,8 +156,9 @@ pub enum RunsCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Throw away the worktree and branch of an isolated run; says first what would be lost
+    /// Throw away the worktree and branch of an isolated run
     Discard {
+        /// Its id, or a beginning of it
         run: String,
         /// Even if commits on its branch are nowhere else; asks nothing
         #[arg(long)]
@@ -152,15 +169,20 @@ pub enum RunsCommand {
     },
     /// Write a run into one file that can be imported elsewhere, or read by people
     Export {
+        /// Its id, or a beginning of it
         run: String,
         /// Where to; without it stdout
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
+        /// For programs or for people
         #[arg(long, value_name = "FORMAT", default_value = "bundle")]
         format: ExportFormat,
     },
     /// Take in a run that was exported elsewhere
-    Import { file: PathBuf },
+    Import {
+        /// The file that `runs export` wrote
+        file: PathBuf,
+    },
     /// Remove old runs; shows what it would remove unless --yes
     Gc {
         /// Runs that ended longer ago
@@ -172,20 +194,25 @@ pub enum RunsCommand {
         /// Really remove them
         #[arg(long)]
         yes: bool,
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
     /// What the history takes on the disk
     Du {
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Save what can be read of a damaged history into a new one; exits with 1 if anything was lost
+    /// Save what can be read of a damaged history into a new one
+    ///
+    /// Exits with 1 if anything was lost.
     Salvage {
         /// Put the new one in the place of the damaged one, which is kept under another name; finishes a replacement
         /// that was cut off
         #[arg(long)]
         replace: bool,
+        /// The answer as JSON
         #[arg(long)]
         json: bool,
     },
@@ -232,6 +259,7 @@ pub struct ListArgs {
     /// Children and forks below the run that they came from
     #[arg(long)]
     pub tree: bool,
+    /// The answer as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -1,10 +1,12 @@
 //! Past runs in lines: lists, what waits, steps, words that were found.
 
+use std::fmt::Write as _;
+
 use super::table;
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 use crate::tui::backend::{FoundLine, Steps};
-use crate::tui::text::{dollars, fit, one_line, thousands};
+use crate::tui::text::{dollars, fit, one_line, thousands, width};
 
 /// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that went back tells nothing.
 pub fn ago(then: Timestamp, now: Timestamp) -> String {
@@ -17,6 +19,10 @@ pub fn ago(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// Columns of a report on the narrowest usual terminal, and how many of them an input gets at least.
+const COLUMNS: usize = 76;
+const LEAST: usize = 8;
+
 /// The newest runs of `/runs`.
 pub fn runs(list: &[RunSummary], now: Timestamp) -> String {
     if list.is_empty() {
@@ -28,15 +34,25 @@ pub fn runs(list: &[RunSummary], now: Timestamp) -> String {
             vec![
                 run.id.to_string(),
                 run.progress.status.as_str().to_owned(),
-                fit(&one_line(&run.workflow), 24).into_owned(),
-                ago(run.started, now),
-                format!("{} tokens", thousands(run.progress.usage.total())),
-                dollars(run.progress.cost_usd),
-                fit(&one_line(&run.input), 60).into_owned(),
+                fit(&one_line(&run.workflow), 16).into_owned(),
+                ago(run.started, now).trim_end_matches(" ago").to_owned(),
+                thousands(run.progress.usage.total()),
+                run.progress.cost_usd.map_or_else(|| "?".to_owned(), |usd| dollars(Some(usd))),
             ]
         })
         .collect();
-    table(&rows)
+    let beside = table(&rows);
+    let used = beside.lines().map(width).max().unwrap_or(0) + 2;
+    let room = COLUMNS.saturating_sub(used).max(LEAST);
+    let mut text = String::new();
+    for (line, run) in beside.lines().zip(list) {
+        let gap = " ".repeat(used - width(line));
+        let input = one_line(&run.input);
+        let _ = writeln!(text, "{}", format!("{line}{gap}{}", fit(&input, room)).trim_end());
+    }
+    let unknown =
+        if list.iter().any(|run| run.progress.cost_usd.is_none()) { " (? no price is known)" } else { "" };
+    text + &format!("run, status, workflow, age, tokens, cost{unknown}, input")
 }
 
 /// One line a run: id, workflow, how long ago it stopped, where it stands.

@@ -83,7 +83,9 @@ pub fn write(model: &mut Model) -> Option<Vec<Cmd>> {
     match form.read(&text) {
         Ok(value) => Some(reply(model, Answer::Value { value })),
         Err(problem) => {
-            model.composer.paste(&text);
+            if !text.trim().is_empty() {
+                model.hint = Some("Up brings back what you typed".to_owned());
+            }
             if let Some(dialog) = model.dialogs.front_mut() {
                 dialog.problem = Some(one_line(&problem));
             }

@@ -148,10 +148,10 @@ fn stdout_holds_the_output_and_stderr_the_story() {
     world.talk(&json!([{"text": "One\nand two \u{1b}[31m."}]));
     let ran = world.run_talk(&[]).code(0);
     assert_eq!(ran.out, "One\nand two ␛[31m.\n");
-    for word in ["● say (coder)", "completed: start > say > stop", "tokens", "runs show", "snapshot restore"]
-    {
+    for word in ["● say (coder)", "completed: start > say > stop", "tokens", "runs show"] {
         assert!(ran.err.contains(word), "no `{word}` in\n{}", ran.err);
     }
+    assert!(!ran.err.contains("undo"), "no file was changed: {}", ran.err);
 }
 
 #[test]

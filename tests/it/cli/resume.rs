@@ -143,7 +143,7 @@ fn tokens_end() {
     let report = paused(&world, &asking(&json!({"kind": "approval"})));
     let (run, token) = (text(&report, "run_id"), text(&report["pauses"][0], "resume_token"));
     // tried too often
-    for left in ["4 tries", "3 tries", "2 tries", "1 tries", "worth nothing"] {
+    for left in ["4 tries", "3 tries", "2 tries", "1 try is left", "worth nothing"] {
         assert!(resume(&world, token, &["--results", "maybe"]).code(2).err.contains(left), "{left}");
     }
     assert!(resume(&world, token, &["--results", "true"]).code(2).err.contains("worth nothing"));

@@ -1,10 +1,13 @@
 //! What the fields of a state say, as text in which names stand for positions: for comparing definitions.
 
 use crate::domain::ids::{ScriptIx, StateIx};
-use crate::domain::workflow::{Input, OnError, Program, State, Wait, Work, Workflow};
+use crate::domain::workflow::{Input, OnError, Program, State, Step, Wait, Work, Workflow};
 
 /// A field and what it says; transitions are compared one by one elsewhere.
 pub(super) type Aspects = Vec<(&'static str, String)>;
+
+/// What several inputs say, one a line.
+type Said<'a> = &'a dyn Fn(&[(String, Input)]) -> String;
 
 pub(super) fn of_state(program: &Program, workflow: &Workflow, state: &State) -> Aspects {
     let catch = state.recovery.catch.iter().map(|rule| {
@@ -76,14 +79,7 @@ fn of_work(program: &Program, workflow: &Workflow, work: &Work) -> Aspects {
             ("max_concurrency", format!("{:?}", spec.max_concurrency)),
             ("tolerated_failures", format!("{} {}", spec.tolerated_failures, spec.tolerated_percent)),
         ],
-        Work::Step(step) => {
-            let given = step.arguments.iter().map(|(path, given)| (path.join("."), given.clone()));
-            vec![
-                ("tool", step.tool.clone()),
-                ("arguments", all(&given.collect::<Vec<_>>())),
-                ("expect", format!("{:?}", step.expect)),
-            ]
-        }
+        Work::Step(step) => of_step(step, &all),
         Work::Pause(pause) => vec![
             ("kind", format!("{:?}", pause.kind)),
             ("message", input(workflow, &pause.message)),
@@ -99,6 +95,28 @@ fn of_work(program: &Program, workflow: &Workflow, work: &Work) -> Aspects {
         Work::Fail { error, cause } => vec![("error", error.clone()), ("cause", input(workflow, cause))],
     }
 }
+
+/// By the keys of the file: some states have their arguments as keys of their own.
+fn of_step(step: &Step, all: Said<'_>) -> Aspects {
+    let (keys, expect): (&[&'static str], _) = match step.tool.as_str() {
+        "shell" => (&SHELL_KEYS, "expect_exit"),
+        "http_request" => (&HTTP_KEYS, "expect_status"),
+        _ => (&[], "expect"),
+    };
+    let of = |key: Option<&str>| {
+        let own = |path: &[String]| path.first().and_then(|first| keys.iter().find(|key| *key == first));
+        let given = step.arguments.iter().filter(|(path, _)| own(path).copied() == key);
+        all(&given.map(|(path, given)| (path.join("."), given.clone())).collect::<Vec<_>>())
+    };
+    let mut aspects = vec![("tool", step.tool.clone())];
+    aspects.extend(keys.iter().map(|key| (*key, of(Some(key)))));
+    aspects.extend([("arguments", of(None)), (expect, format!("{:?}", step.expect))]);
+    aspects
+}
+
+/// Arguments that are keys of a state of their own in the file.
+const SHELL_KEYS: [&str; 5] = ["command", "args", "cwd", "env", "timeout_seconds"];
+const HTTP_KEYS: [&str; 6] = ["method", "url", "headers", "query", "body", "timeout_seconds"];
 
 /// What a script says in the file.
 pub(super) fn source(workflow: &Workflow, at: Option<ScriptIx>) -> Option<&str> {
