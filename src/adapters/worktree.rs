@@ -157,7 +157,7 @@ impl WorktreePort for GitWorktrees {
     fn unmerged(&self, worktree: &Worktree) -> Result<Option<Vec<ChangedFile>>, SnapshotError> {
         let store = self.repository()?;
         let linked = Linked::locate(worktree, &store, self.snapshots.data())?;
-        if linked.is_gone(&store) {
+        if tips::is_gone(&linked, &store) {
             return Ok(None);
         }
         let failed = |error: git2::Error| fault::git_read(store.location(), &error);

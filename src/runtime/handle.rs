@@ -128,6 +128,7 @@ impl Handle {
         }
         let last = Arc::new(Mutex::new(Some(machine.progress())));
         shared.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone(), outbox.clone());
+        let mine = outbox.clone();
         let driver = Driver {
             run: run.clone(),
             shared: Arc::clone(&shared),
@@ -148,7 +149,11 @@ impl Handle {
                 let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
                 shared.end_broken(&run, last);
             }
-            shared.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
+            let mut runs = shared.runs.lock().unwrap_or_else(PoisonError::into_inner);
+            // it may have been taken up again here meanwhile
+            if runs.get(&run).is_some_and(|outbox| outbox.same_channel(&mine)) {
+                runs.remove(&run);
+            }
         });
     }
 

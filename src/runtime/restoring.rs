@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::handle::Handle;
-use super::reopen::Story;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{Row, RowKind, RunSummary};
 use crate::domain::lock::Hold;
@@ -201,9 +200,8 @@ impl Handle {
 ///
 /// # Errors
 /// They are.
-pub(super) fn judge(story: &Story) -> Result<(), StoreError> {
-    let Some(files) = &story.restoring else { return Ok(()) };
-    let run = &story.header.id;
+pub(super) fn judge(run: &RunId, restoring: Option<&Restoring>) -> Result<(), StoreError> {
+    let Some(files) = restoring else { return Ok(()) };
     let finish = if files.undo {
         format!("synthdev runs undo {run}")
     } else {

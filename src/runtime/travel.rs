@@ -133,7 +133,7 @@ impl Handle {
         let to = changes.files.clone();
         judge_files(&place, to.is_some())?;
         if to.is_none() {
-            restoring::judge(&story)?;
+            restoring::judge(run, story.restoring.as_ref())?;
         }
         let taken = answered_later(&story, &place, &tape);
         let carried = carried::at(&story, place.kept, &tape);

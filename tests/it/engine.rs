@@ -8,6 +8,7 @@ mod golden;
 mod growth;
 mod questions;
 mod refusals;
+mod unrecorded;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,11 +1,11 @@
 //! Who drives a run: one process at a time (ERR-12).
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use super::process::Census;
 use super::read;
 use super::refusal::{Outcome, Refusal};
-use super::write::{Desk, Me, Writer, begin, mark_behind, next_seq};
+use super::write::{Desk, Me, Writer, begin, holds, mark_behind, next_seq};
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunStatus, RunSummary};
 
@@ -71,13 +71,6 @@ pub(super) fn driver_of(
             Ok(Driver { key: row.get(0)?, claim: row.get(1)?, pid: row.get(2)?, process: row.get(3)? })
         })?;
     Ok(Some((driver, summary)))
-}
-
-/// Whether nobody has claimed the run since the desk was taken, and it is still there.
-pub(super) fn holds(connection: &Connection, desk: &Desk) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT 1 FROM progress WHERE run = ?1 AND claim = ?2")?
-        .exists([desk.key, desk.claim])
 }
 
 /// A new claim for this process; the status stays as it is.

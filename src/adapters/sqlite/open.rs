@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{failure, log, salvage, schema, sync};
+use super::{failure, log, schema, sync};
 use crate::adapters::disk;
 use crate::ports::run_store::StoreError;
 
@@ -49,12 +49,39 @@ pub(super) fn is_absent(path: &Path) -> bool {
 
 /// Neither the file, nor a log that was left without it, nor the pieces of a replacement that was cut off.
 pub(super) fn is_untouched(path: &Path) -> bool {
-    is_absent(path) && sync::log_bytes(path) == 0 && !salvage::is_unfinished(path)
+    is_absent(path) && sync::log_bytes(path) == 0 && !is_unfinished(path)
+}
+
+/// The note of a replacement that is under way: see `salvage::replace`.
+pub(super) fn note_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-replacing");
+    PathBuf::from(name)
+}
+
+/// Whether a replacement of this history was cut off.
+pub(super) fn is_unfinished(path: &Path) -> bool {
+    std::fs::symlink_metadata(note_of(path)).is_ok()
+}
+
+/// # Errors
+/// One was: says how it is finished.
+pub(super) fn refuse_unfinished(path: &Path) -> Result<(), StoreError> {
+    if !is_unfinished(path) {
+        return Ok(());
+    }
+    Err(StoreError {
+        message: format!(
+            "the run history {} was being replaced by what was salvaged, and that was cut off",
+            path.display()
+        ),
+        hint: Some("nothing was lost; `synthdev runs salvage --replace` finishes it".to_owned()),
+    })
 }
 
 /// Opens the store, creating it and its directory if there is none.
 pub(super) fn open(path: &Path) -> Result<Connection, NotOpened> {
-    salvage::refuse_unfinished(path)?;
+    refuse_unfinished(path)?;
     if is_absent(path) {
         refuse_lone_log(path, "is missing")?;
         create(path)?;

@@ -22,7 +22,6 @@ use super::{failure, open, sync};
 use crate::ports::run_store::StoreError;
 
 pub use replace::{finish, replace};
-pub(super) use replace::{is_unfinished, refuse_unfinished};
 
 use found::Found;
 use pages::Pages;
@@ -47,7 +46,7 @@ pub struct Salvaged {
 /// written, or the new file did not turn out sound. Then nothing is left at `to`.
 pub fn salvage(path: &Path, to: &Path) -> Result<Salvaged, StoreError> {
     unused(path)?;
-    refuse_unfinished(path)?;
+    open::refuse_unfinished(path)?;
     if open::is_absent(path) && sync::log_bytes(path) == 0 {
         return Err(StoreError {
             message: format!("there is no run history {}", path.display()),

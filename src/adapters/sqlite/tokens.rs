@@ -1,6 +1,6 @@
 //! Resume tokens by their hash (rules B3 to B8): issued, tried, used once.
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use super::claim::{driver_of, take_over};
 use super::refusal::{Outcome, Refusal};
@@ -104,12 +104,6 @@ impl Writer {
         self.desks.insert(token.run, desk);
         Ok(Ok(Redeemed::Accepted))
     }
-}
-
-/// Used ones stay: a repeated answer is still answered (B7).
-pub(super) fn end(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
-    transaction.prepare_cached("DELETE FROM tokens WHERE used IS NULL AND run = ?1")?.execute([key])?;
-    Ok(())
 }
 
 pub(super) fn by_hash(connection: &Connection, hash: &str) -> rusqlite::Result<Option<TokenRecord>> {

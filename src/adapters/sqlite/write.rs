@@ -5,11 +5,10 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::claim;
 use super::presence::Presence;
 use super::queue::Queue;
 use super::refusal::{self, Outcome, Refusal};
-use super::{blob, process, tokens};
+use super::{blob, process};
 use crate::domain::ids::RunId;
 use crate::domain::journal::{Row, RunHeader, RunProgress};
 
@@ -109,7 +108,7 @@ impl Writer {
             return refusal::of_former_driver(&transaction, run).map(Err);
         }
         if end_tokens {
-            tokens::end(&transaction, desk.key)?;
+            end_tokens_of(&transaction, desk.key)?;
         }
         transaction.commit()?;
         desk.unsure = false;
@@ -207,9 +206,22 @@ pub(super) fn put(
     }
     match progress {
         Some(progress) => update_progress(transaction, desk, progress, me),
-        None if rows.is_empty() => claim::holds(transaction, desk),
+        None if rows.is_empty() => holds(transaction, desk),
         None => Ok(true),
     }
+}
+
+/// Whether nobody has claimed the run since the desk was taken, and it is still there.
+pub(super) fn holds(connection: &Connection, desk: &Desk) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM progress WHERE run = ?1 AND claim = ?2")?
+        .exists([desk.key, desk.claim])
+}
+
+/// Used ones stay: a repeated answer is still answered (B7).
+fn end_tokens_of(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
+    transaction.prepare_cached("DELETE FROM tokens WHERE used IS NULL AND run = ?1")?.execute([key])?;
+    Ok(())
 }
 
 /// The run may have rows from `next` on that are not in the index.

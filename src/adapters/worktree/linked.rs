@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository, RepositoryOpenFlags};
 
-use super::tips;
 use crate::adapters::git::GitSnapshots;
 use crate::adapters::git::fault::{Outcome, fault};
 use crate::adapters::git::here::Here;
@@ -68,13 +67,6 @@ impl Linked {
     /// Where the run works.
     pub fn project(&self) -> PathBuf {
         if self.prefix.as_os_str().is_empty() { self.top.clone() } else { self.top.join(&self.prefix) }
-    }
-
-    /// Whether nothing is left of it: neither directory, record nor branch.
-    pub fn is_gone(&self, store: &Store) -> bool {
-        fs::symlink_metadata(&self.top).is_err()
-            && self.metadata(store).is_none()
-            && tips::tip(&store.repo, self).is_none()
     }
 
     /// Opens the worktree.

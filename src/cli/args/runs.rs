@@ -156,7 +156,7 @@ pub enum RunsCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Throw away the worktree and branch of an isolated run; says first what would be lost
+    /// Throw away the worktree and branch of an isolated run
     Discard {
         /// Its id, or a beginning of it
         run: String,
@@ -204,7 +204,9 @@ pub enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Save what can be read of a damaged history into a new one; exits with 1 if anything was lost
+    /// Save what can be read of a damaged history into a new one
+    ///
+    /// Exits with 1 if anything was lost.
     Salvage {
         /// Put the new one in the place of the damaged one, which is kept under another name; finishes a replacement
         /// that was cut off

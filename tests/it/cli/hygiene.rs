@@ -170,15 +170,16 @@ fn long(world: &World) {
     world.write_json("replies.json", &json!({"replies": {"coder": replies}}));
 }
 
-/// The run ends well, says once that it is no longer recorded, and what was recorded until then can be listed, shown
-/// and taken up.
+/// The run stands still where it cannot be recorded, and says once why and what to do: nothing is paid for that is not
+/// recorded. What was recorded until then can be listed, shown and taken up.
 fn check_full(world: &World, ran: &Ran, why: &str) {
-    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
-    assert_eq!(ran.err.matches("no longer recorded").count(), 1, "{}", ran.err);
-    assert!(ran.err.contains(why), "{}", ran.err);
+    assert_eq!(ran.code, Some(1), "{}\n{}", ran.out, ran.err);
+    assert_eq!(ran.err.matches("warning: this run cannot be recorded").count(), 1, "{}", ran.err);
+    assert!(ran.err.contains(why) && ran.err.contains("error[unrecorded]"), "{}", ran.err);
     let runs = runs(world);
     assert_eq!((runs.len(), &runs[0]["status"]), (1, &json!("interrupted")), "{runs:?}");
     let id = runs[0]["id"].as_str().unwrap();
+    assert!(ran.err.contains(&format!("go on: synthdev resume {id}")), "{}", ran.err);
     let shown = world.run(&["runs", "show", id]).code(0);
     assert!(shown.out.contains("s0"), "{}", shown.out);
     let going = world.run(&["resume", id, "--replies", "replies.json", "--json"]).code(0).json();
@@ -189,7 +190,7 @@ const START: [&str; 6] = ["run", "--workflow-file", "talk.json", "--replies", "r
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_ends_the_record_and_not_the_run() {
+fn a_full_disk_holds_the_run_until_it_can_be_recorded() {
     let world = World::new();
     long(&world);
     let line = "trap '' XFSZ; ulimit -f 400; exec \"$@\"";
@@ -200,7 +201,7 @@ fn a_full_disk_ends_the_record_and_not_the_run() {
 /// On a disk of its own; where none can be made, the limit on files above stands for it.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_file_system_ends_the_record_and_not_the_run() {
+fn a_full_file_system_holds_the_run_until_it_can_be_recorded() {
     let world = World::new();
     long(&world);
     fs::create_dir_all(world.data()).unwrap();
@@ -278,6 +279,18 @@ fn a_run_that_goes_on_elsewhere_is_left_to_it() {
         assert_eq!(ran.code, Some(2), "{arguments:?}: {}{}", ran.out, ran.err);
         assert_eq!(lines.len(), 1, "one line: {}", ran.err);
         assert!(lines[0].contains(&format!("is running in process {}", other.id())), "{}", ran.err);
+    }
+    // from where the other one's process cannot be seen
+    let apart = under(
+        &world,
+        "exec unshare --pid --fork --mount-proc \"$@\"",
+        &["resume", &id, "--replies", "replies.json", "--share"],
+    );
+    if apart.err.contains("unshare:") {
+        eprintln!("skipped: no process ids of its own can be had here: {}", apart.err);
+    } else {
+        assert_eq!(apart.code, Some(2), "{}{}", apart.out, apart.err);
+        assert!(apart.err.contains("is running in process"), "{}", apart.err);
     }
     let salvage = world.run(&["runs", "salvage", "--replace"]).code(2);
     assert!(salvage.err.contains(&format!("process {} has the run history", other.id())), "{}", salvage.err);

@@ -91,8 +91,47 @@ fn a_token_answers_one_pause_once() {
     let done = resume(&world, &token, &["--results", given, "--json"]).code(0);
     assert_eq!(done.json()["output"], "p2");
     assert!(done.err.contains("ignored: extra"), "B9: {}", done.err);
-    refused(&token, given, "answered before, with the same results");
+    // B7: the same, whatever its order and whatever was not asked for
+    for same in [given, "{\"size\": 2, \"other\": [1], \"plan\": \"p\"}"] {
+        let again = resume(&world, &token, &["--results", same, "--json"]).code(0);
+        let said = again.json();
+        let (answered, rest) = (&said["outputs"], (&said["duplicate"], &said["status"], &said["output"]));
+        assert_eq!(
+            (answered, rest),
+            (&json!(["plan", "size"]), (&json!(true), &json!("completed"), &json!("p2")))
+        );
+        assert_eq!((&said["run"], &said["state"]), (&report["run_id"], &json!("ask")), "what was recorded");
+        assert!(again.err.contains("answered before, with the same results"), "{}", again.err);
+        let plain = resume(&world, &token, &["--results", same]).code(0);
+        assert_eq!(plain.out, "p2\n", "what came of it");
+    }
     refused(&token, "{\"plan\": \"q\", \"size\": 2}", "the first ones count");
+}
+
+/// Whoever comes second is told of the answer that was first, wherever the other one is just then.
+#[test]
+fn of_two_that_use_a_token_at_once_the_second_hears_of_the_first() {
+    let world = World::new();
+    for (first, second, equal) in [("\"a\"", "\"a\"", true), ("\"a\"", "\"b\"", false)].repeat(3) {
+        let report = paused(&world, &asking(&json!({"kind": "text"})));
+        let token = text(&report["pauses"][0], "resume_token");
+        let go = |results| {
+            world
+                .command(&["resume", token, "--replies", "replies.json", "--json", "--results", results])
+                .spawn()
+        };
+        let both = [go(first).unwrap(), go(second).unwrap()].map(|child| child.wait_with_output().unwrap());
+        let told = both.each_ref().map(|done| String::from_utf8_lossy(&done.stderr).into_owned());
+        let (mut codes, mut repeated) = (both.each_ref().map(|done| done.status.code().unwrap()), 0);
+        codes.sort_unstable();
+        for done in &both {
+            let said: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
+            repeated += usize::from(said["duplicate"] == true);
+        }
+        let expected = if equal { ([0, 0], 1) } else { ([0, 2], 0) };
+        assert_eq!((codes, repeated), expected, "{told:?}");
+        assert_eq!(told.iter().any(|err| err.contains("the first ones count")), !equal, "{told:?}");
+    }
 }
 
 #[test]
@@ -115,6 +154,7 @@ fn tokens_end() {
     database(&world, "UPDATE tokens SET expires = 1");
     let late = resume(&world, text(&second["pauses"][0], "resume_token"), &["--results", "true"]).code(2);
     assert!(late.err.contains("token_expired") && late.err.contains("still waits"), "{}", late.err);
+    assert!(late.err.contains("expired at 1970-01-01 00:00:00 UTC"), "{}", late.err);
     resume(&world, text(&second, "run_id"), &["--results", "true"]).code(0);
 }
 
@@ -232,6 +272,30 @@ fn a_changed_workflow_is_explained_before_it_is_accepted() {
     let done = resume(&world, run, &upgrade).code(0);
     assert!(done.err.contains("the definition is different now"), "{}", done.err);
     assert_eq!(done.json()["output"], "new: hello");
+}
+
+/// What is asked now decides what is an answer, by id and by token.
+#[test]
+fn an_answer_is_judged_under_the_definition_that_the_run_goes_on_with() {
+    let world = World::new();
+    let flow = asking(&json!({"kind": "choice", "choices": ["aa", "bb"]}));
+    let mut changed = flow.clone();
+    changed["states"][1]["choices"] = json!(["cc", "dd"]);
+    for by in ["run_id", "resume_token"] {
+        let report = paused(&world, &flow);
+        world.write_json("new.json", &changed);
+        let name = report[by].as_str().unwrap_or_else(|| text(&report["pauses"][0], by));
+        let answer = |results| {
+            resume(
+                &world,
+                name,
+                &["--upgrade", "--workflow-file", "new.json", "--results", results, "--json"],
+            )
+        };
+        let old = answer("\"aa\"").code(2);
+        assert!(old.err.contains("`aa` is none of `cc`, `dd`"), "{by}: {}", old.err);
+        assert_eq!(answer("\"cc\"").code(0).json()["output"], "\"cc\"", "{by}");
+    }
 }
 
 #[test]

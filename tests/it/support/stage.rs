@@ -104,6 +104,11 @@ impl Stage {
         self.project.path().join(name)
     }
 
+    /// The database of its runs.
+    pub fn history(&self) -> PathBuf {
+        self.data.path().join("runs.sqlite")
+    }
+
     /// From now on no snapshot can be stored: a file lies where their directory belongs.
     pub fn break_snapshots(&self) {
         std::fs::write(self.data.path().join("snapshots"), "in the way").unwrap();

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{beside, unused};
-use crate::adapters::sqlite::{failure, open, sync};
+use crate::adapters::sqlite::open::{self, is_unfinished, note_of, refuse_unfinished};
+use crate::adapters::sqlite::{failure, sync};
 use crate::ports::run_store::StoreError;
 
-const ENDING: &str = "-replacing";
 /// A note is two paths.
 const LONGEST: u64 = 64 * 1024;
 
@@ -60,26 +60,6 @@ pub fn finish(path: &Path) -> Result<Option<PathBuf>, StoreError> {
     let note = read(&place).map_err(|error| failure::io(&place, "read", &error))?;
     carry_out(path, &note)?;
     Ok(Some(path.with_file_name(note.away)))
-}
-
-/// Whether a replacement of this history was cut off.
-pub(in crate::adapters::sqlite) fn is_unfinished(path: &Path) -> bool {
-    !open::is_absent(&note_of(path))
-}
-
-/// # Errors
-/// One was: says how it is finished.
-pub(in crate::adapters::sqlite) fn refuse_unfinished(path: &Path) -> Result<(), StoreError> {
-    if !is_unfinished(path) {
-        return Ok(());
-    }
-    Err(StoreError {
-        message: format!(
-            "the run history {} was being replaced by what was salvaged, and that was cut off",
-            path.display()
-        ),
-        hint: Some("nothing was lost; `synthdev runs salvage --replace` finishes it".to_owned()),
-    })
 }
 
 /// Each step may be done already.
@@ -133,10 +113,6 @@ fn sync_names(path: &Path) -> Result<(), StoreError> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let synced = File::open(directory).and_then(|directory| directory.sync_all());
     synced.map_err(|error| failure::io(directory, "sync", &error))
-}
-
-fn note_of(path: &Path) -> PathBuf {
-    beside(path, ENDING)
 }
 
 /// As a whole or not at all.

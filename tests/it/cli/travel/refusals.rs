@@ -223,3 +223,15 @@ fn a_replay_that_comes_out_otherwise_shows_how() {
     let told = past.run(&["runs", "replay", &past.run]).code(2).err;
     assert!(told.contains("cannot be read"), "{told}");
 }
+
+#[test]
+fn a_run_that_had_ended_is_not_taken_for_an_interrupted_one() {
+    let past = Past::new();
+    // a process took it to bring it back, and died before it wrote so
+    let taken = "UPDATE progress SET status = 'running', process = 'gone'";
+    assert_eq!(past.sql().execute(taken, []).unwrap(), 1);
+    assert_eq!(past.status(&past.run), "interrupted");
+    let over = past.resume(&past.run).code(2);
+    assert!(over.err.contains("is completed: there is nothing to go on with"), "{}", over.err);
+    assert_eq!(past.status(&past.run), "completed");
+}

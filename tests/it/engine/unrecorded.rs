@@ -1,0 +1,148 @@
+//! A store that takes nothing down, and a run that another process takes over: what has consequences does not begin
+//! (§1.7, ERR-10, ERR-12).
+
+use rusqlite::Connection;
+use synthdev::adapters::sqlite::SqliteStore;
+use synthdev::domain::approval::Decision;
+use synthdev::domain::journal::RunStatus;
+use synthdev::ports::run_store::RunStore;
+use synthdev::runtime::resume::Going;
+use synthdev::runtime::travel::Verdict;
+
+use super::*;
+
+const NOTHING: &str = "CREATE TRIGGER no BEFORE INSERT ON rows BEGIN SELECT raise(ABORT, 'no room'); END";
+const NO_BEGIN: &str = "CREATE TRIGGER no BEFORE INSERT ON rows WHEN new.kind = 'begun'
+    BEGIN SELECT raise(ABORT, 'no room'); END";
+
+fn sql(stage: &Stage, text: &str) {
+    Connection::open(stage.history()).unwrap().execute_batch(text).unwrap();
+}
+
+/// A run that asks whether it may write `one.txt`.
+async fn about_to_write() -> (Stage, RunId, CallId) {
+    let replies = json!({"writer": [write("one.txt"), {"text": "done"}]});
+    let mut stage = Stage::new(&texts(&json!({}), replies));
+    let run = stage.start(asking(case(&stage)));
+    let call = stage
+        .until(|event| match event {
+            RunEvent::ApprovalAsked { call, .. } => Some(*call),
+            _ => None,
+        })
+        .await;
+    (stage, run, call)
+}
+
+fn allow(stage: &Stage, run: &RunId, call: CallId) {
+    stage.handle.send(run, Command::Approve { call, decision: Decision::Allow });
+}
+
+fn warnings(stage: &Stage) -> Vec<String> {
+    let told = stage.seen().into_iter().filter_map(|event| match event {
+        RunEvent::Warning { code, text } if code == "journal" => Some(text),
+        _ => None,
+    });
+    told.collect()
+}
+
+fn status(stage: &Stage, run: &RunId) -> RunStatus {
+    stage.handle.summary(run.as_str()).unwrap().progress.status
+}
+
+#[tokio::test]
+async fn a_driver_that_lost_its_claim_begins_nothing_and_lets_go() {
+    let (mut stage, run, call) = about_to_write().await;
+    // as a driver would be taken for dead that cannot be seen
+    sql(&stage, "UPDATE progress SET process = 'an earlier boot 1'");
+    let other = SqliteStore::at(stage.history());
+    other.claim(&run).unwrap();
+    let rows = other.load(&run).unwrap().1.len();
+    allow(&stage, &run, call);
+    let end = stage.end().await;
+    assert_eq!(ending(&end), ("interrupted", "start".into(), "taken_over".into()));
+    let RunEvent::Finished { error: Some(error), .. } = end else { panic!("{end:?}") };
+    assert!(error.detail.contains("is now driven by process") && error.hint.is_some(), "{error:?}");
+    assert!(!stage.path("one.txt").exists());
+    assert_eq!((stage.heard.requests().len(), other.load(&run).unwrap().1.len()), (1, rows));
+    assert_eq!(status(&stage, &run), RunStatus::Running, "the other one drives it");
+}
+
+/// Both the row before the approval is taken down, and the one right before the tool.
+#[tokio::test]
+async fn what_cannot_be_recorded_is_not_done_and_the_run_stands_still() {
+    for trigger in [NOTHING, NO_BEGIN] {
+        let (mut stage, run, call) = about_to_write().await;
+        sql(&stage, trigger);
+        allow(&stage, &run, call);
+        let end = stage.end().await;
+        assert_eq!(ending(&end), ("interrupted", "start".into(), "unrecorded".into()), "{trigger}");
+        let RunEvent::Finished { error: Some(error), .. } = end else { panic!("{end:?}") };
+        assert!(error.detail.contains("no room"), "{error:?}");
+        assert!(error.hint.unwrap().contains(&format!("synthdev resume {run}")));
+        assert!(!stage.path("one.txt").exists(), "{trigger}");
+        let told = warnings(&stage);
+        assert!(told.len() == 1 && told[0].contains("cannot be recorded"), "{told:?}");
+        assert_eq!(status(&stage, &run), RunStatus::Interrupted);
+
+        sql(&stage, "DROP TRIGGER no");
+        let approvals = Some(ApprovalPolicy::default().approving_all());
+        let decisions = if trigger == NOTHING { vec![(call, Decision::Allow)] } else { Vec::new() };
+        let going = Going { approvals, decisions, ..Going::default() };
+        stage.handle.resume(&run, going).await.unwrap();
+        assert_eq!(
+            ending(&stage.end().await),
+            ("completed", "start > stop".into(), String::new()),
+            "{trigger}"
+        );
+        assert!(stage.path("one.txt").exists());
+        assert_eq!(stage.heard.requests().len(), 2, "nothing was asked twice");
+        assert!(matches!(stage.handle.verify(&run).unwrap(), Verdict::Same { .. }));
+    }
+}
+
+#[tokio::test]
+async fn trouble_that_passes_only_delays_the_run() {
+    for trigger in [NOTHING, NO_BEGIN] {
+        let (mut stage, run, call) = about_to_write().await;
+        sql(&stage, trigger);
+        allow(&stage, &run, call);
+        stage.until(|event| matches!(event, RunEvent::Warning { .. }).then_some(())).await;
+        assert!(!stage.path("one.txt").exists(), "{trigger}");
+        sql(&stage, "DROP TRIGGER no");
+        assert_eq!(
+            ending(&stage.end().await),
+            ("completed", "start > stop".into(), String::new()),
+            "{trigger}"
+        );
+        let told = warnings(&stage);
+        assert!(told.len() == 2 && told[1].contains("is recorded again"), "{told:?}");
+        assert!(matches!(stage.handle.verify(&run).unwrap(), Verdict::Same { .. }));
+        assert_eq!(status(&stage, &run), RunStatus::Completed);
+    }
+}
+
+#[tokio::test]
+async fn scripts_go_on_and_an_end_that_is_not_recorded_says_so() {
+    let ask = json!({"name": "start", "type": "pause", "kind": "text", "message": {"text": "?"},
+                     "output": {"as": "said"}, "transition": [{"target": "work"}]});
+    let states = json!([ask,
+        {"name": "work", "action": {"script": "() => { this.common_data.said += '!'; }"},
+         "transition": [{"target": "stop"}]},
+        {"name": "stop", "input": "common_data.said"}]);
+    let mut stage = Stage::new(&texts(&json!({"agents": [], "states": states}), Value::Null));
+    let run = stage.start(asking(case(&stage)));
+    let (call, _) = question(&mut stage).await;
+    sql(&stage, NOTHING);
+    answer(&stage, &run, call, Answer::Text { text: "yes".into() });
+    let end = stage.end().await;
+    assert_eq!(ending(&end), ("completed", "start > work > stop".into(), String::new()));
+    let told = warnings(&stage);
+    assert!(told.len() == 2 && told[1].contains("shows it as interrupted"), "{told:?}");
+    assert_eq!(status(&stage, &run), RunStatus::Interrupted);
+
+    sql(&stage, "DROP TRIGGER no");
+    let answers = vec![(call, Answer::Text { text: "now".into() })];
+    stage.handle.resume(&run, Going { answers, ..Going::default() }).await.unwrap();
+    let RunEvent::Finished { output, .. } = stage.end().await else { panic!("no end") };
+    assert_eq!(output, Some(json!("now!")));
+}
