@@ -2,6 +2,7 @@
 
 mod history;
 mod isolated;
+mod told;
 mod travel;
 
 use std::collections::BTreeMap;

@@ -191,7 +191,7 @@ fn repeated(handle: &Handle, repetition: &Repetition, show: Show) -> Result<u8> 
         said["duplicate"] = true.into();
         said["status"] = status.as_str().into();
         said["output"] = output.unwrap_or_default();
-        println!("{said}");
+        data::line(&said, &mut io::stdout().lock())?;
     } else if let Some(output) = output.filter(|_| !show.events) {
         writeln!(Clean(&mut io::stdout().lock()), "{}", plain_text(&output))?;
     }
@@ -261,7 +261,7 @@ fn states(open: &[OpenPause]) -> String {
 fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
     if show.json {
         let told = json!({"run_id": run, "status": "paused", "pauses": open});
-        data::line(&told, &mut std::io::stdout().lock())?;
+        data::line(&told, &mut io::stdout().lock())?;
         return Ok(exit::PAUSED);
     }
     tell(format_args!(

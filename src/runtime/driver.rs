@@ -82,8 +82,9 @@ impl Driver {
             .filter(|(effect, _)| effect.call().is_some_and(|call| self.machine.awaits(call)))
             .collect();
         let recorded = self.journal.again(at, again.iter().map(|(effect, attempt)| (effect, *attempt)));
-        self.note(recorded);
-        self.begin(again.into_iter().map(|(effect, _)| effect), &mut tasks);
+        let held_back = self.note(recorded);
+        let again = again.into_iter().map(|(effect, _)| effect);
+        self.begin(held_back.into_iter().chain(again), &mut tasks);
         let ending = self.drive(&mut tasks, &partial).await;
         drop(tasks);
         self.end(&ending)
@@ -161,8 +162,11 @@ impl Driver {
     /// The store may be writable by now.
     fn try_again(&mut self) -> Vec<Effect> {
         let recorded = self.journal.flush();
-        self.note(recorded);
-        if self.journal.is_behind() { Vec::new() } else { self.held_back() }
+        let mut effects = self.note(recorded);
+        if !self.journal.is_behind() {
+            effects.extend(self.held_back());
+        }
+        effects
     }
 
     /// What had to wait, and is still wanted.
@@ -201,6 +205,7 @@ impl Driver {
     }
 
     /// What came of writing the journal; gives back what had to wait for it.
+    #[must_use = "it is to begin"]
     fn note(&mut self, recorded: Result<Recorded, StoreError>) -> Vec<Effect> {
         match recorded {
             Ok(Recorded::Held) => Vec::new(),

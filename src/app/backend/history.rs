@@ -1,25 +1,17 @@
 //! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
 
 use super::isolated::{self, Elsewhere};
+pub(super) use super::told::{of_store, told};
 use crate::app::wiring::Wired;
 use crate::app::{foreign, going};
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
-use crate::ports::run_store::StoreError;
 use crate::runtime::handle::Handle;
 use crate::runtime::resume::{Going, ResumeError};
 use crate::runtime::search::{Found, WordsKind};
 use crate::tui::backend::{FoundLine, RunFilter};
 use crate::tui::past::Past;
 use crate::tui::update::past::fold;
-
-pub(super) fn told(message: &str, hint: Option<&str>) -> String {
-    hint.map_or_else(|| message.to_owned(), |hint| format!("{message}\nhint: {hint}"))
-}
-
-pub(super) fn of_store(error: &StoreError) -> String {
-    told(&error.message, error.hint.as_deref())
-}
 
 pub(super) fn list(handle: &Handle, here: &str, filter: RunFilter) -> Result<Vec<RunSummary>, String> {
     let RunFilter { here: only_here, statuses, words, limit } = filter;

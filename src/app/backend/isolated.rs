@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::history::{of_store, told};
+use super::told::{of_store, told};
 use crate::app::wiring::{self, Wired};
 use crate::app::{isolation, world::World};
 use crate::config::catalog::Catalog;

@@ -14,6 +14,8 @@ fn commands(world: &World, path: &[String], found: &mut Vec<(Vec<String>, String
     let names: Vec<String> = listed
         .lines()
         .take_while(|line| line.starts_with("  "))
+        // a text that goes on in the next line
+        .filter(|line| !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
         .filter(|name| name != "help")
         .collect();

@@ -22,7 +22,7 @@ fn sql(stage: &Stage, text: &str) {
 /// A run that asks whether it may write `one.txt`.
 async fn about_to_write() -> (Stage, RunId, CallId) {
     let replies = json!({"writer": [write("one.txt"), {"text": "done"}]});
-    let mut stage = Stage::new(&texts(&json!({}), replies));
+    let mut stage = Stage::new(&texts(&json!({"snapshot": "off"}), replies));
     let run = stage.start(asking(case(&stage)));
     let call = stage
         .until(|event| match event {

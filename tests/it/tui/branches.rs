@@ -90,6 +90,23 @@ fn what_several_say_at_once_does_not_mix() {
 }
 
 #[test]
+fn a_tool_of_a_branch_that_was_stopped_runs_no_more() {
+    let mut desk = three();
+    let tool = RunEvent::ToolStarted {
+        call: CallId(40),
+        agent: "coder".into(),
+        tool: "execute_terminal".into(),
+        arguments: json!({"command": "sleep 60"}),
+    };
+    let failed = Failure::new("tool.failed", "A step failed", "exit 1");
+    desk.run("r1", tool).run("r1", ends("beta", 1, Some(failed)));
+    assert!(desk.screen(80, 40).contains("sleep 60 — running"), "another branch may be its own");
+    desk.run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 0, failed: 1, stopped: 2 });
+    let screen = desk.screen(80, 40);
+    assert!(screen.contains("sleep 60 — interrupted") && !screen.contains("running"), "{screen}");
+}
+
+#[test]
 fn the_status_line_counts_what_runs() {
     let mut desk = three();
     let status = |desk: &mut Desk| desk.screen(100, 24).lines().last().unwrap().to_owned();

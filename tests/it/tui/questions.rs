@@ -120,8 +120,10 @@ fn what_is_written_is_read_as_what_is_wanted() {
                 assert!(screen.contains(problem), "{typed}: {screen}");
                 assert_eq!(desk.model.dialogs.len(), 1);
                 assert!(desk.model.composer.is_empty(), "the next answer is one of its own");
-                desk.key(KeyCode::Up);
-                assert_eq!(desk.model.composer.text().trim(), typed.trim(), "and this one can be had back");
+                if !typed.is_empty() {
+                    desk.key(KeyCode::Up);
+                    assert_eq!(desk.model.composer.text(), typed, "and this one can be had back");
+                }
             }
         }
     }

@@ -52,7 +52,7 @@ pub fn over(model: &mut Model, run: &RunId, owner: &str, branch: Option<&str>) {
         view.branches.iter().filter(|line| ended(line)).map(BranchLine::prefix).collect();
     let gone = |state: &str| prefixes.iter().any(|prefix| state.starts_with(prefix.as_str()));
     view.branches.retain(|line| !ended(line) && !gone(&line.owner));
-    if view.branches.is_empty() {
+    if view.branches.is_empty() && !prefixes.is_empty() {
         // events of tools name no branch: what still runs is of one that was stopped
         let tools: Vec<usize> = view.tools.drain().map(|(_, at)| at).collect();
         tools.into_iter().for_each(|at| ending::interrupt_tool(model, at));
