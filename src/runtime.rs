@@ -7,6 +7,7 @@ pub mod command;
 pub mod compare;
 mod digest;
 mod driver;
+pub mod glance;
 pub mod handle;
 pub mod history;
 mod journal;

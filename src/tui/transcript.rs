@@ -76,6 +76,26 @@ impl Transcript {
         self.scroll = Scroll::Follow;
     }
 
+    /// Puts other items in the place of some. What stands at the top of the screen stays there, counted from their end.
+    pub fn replace(&mut self, range: Range<usize>, items: Vec<Item>) {
+        let behind = self.entries.split_off(range.end.min(self.entries.len()));
+        self.entries.truncate(range.start);
+        for item in items {
+            self.push(item);
+        }
+        let end = self.entries.len();
+        self.entries.extend(behind);
+        if let Scroll::At { item, .. } = &mut self.scroll
+            && *item >= range.start
+        {
+            *item = match item.checked_sub(range.end) {
+                Some(behind) => end + behind,
+                None => end.saturating_sub(range.end - *item).max(range.start),
+            };
+        }
+        self.window.clear();
+    }
+
     /// The last items, and how many come before them.
     pub fn into_last(mut self, most: usize) -> (usize, Vec<Item>) {
         let before = self.entries.len().saturating_sub(most);
