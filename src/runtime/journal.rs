@@ -119,9 +119,7 @@ impl Journal {
     fn write(&mut self, progress: Option<RunProgress>) -> Result<Recorded, StoreError> {
         let progress = progress.or_else(|| self.unwritten.take());
         let written = match &self.glance {
-            Some(glance) => {
-                self.store.append_with_glance(&self.run, &self.held, progress.as_ref(), glance)
-            }
+            Some(glance) => self.store.append_with_glance(&self.run, &self.held, progress.as_ref(), glance),
             None => self.store.append(&self.run, &self.held, progress.as_ref()),
         };
         self.behind = written.is_err();

@@ -73,7 +73,8 @@ fn read(ring: &Ring) -> Option<Glance> {
 
 #[test]
 fn the_last_events_are_kept_and_the_others_counted() {
-    for (heard, kept) in [(0, None), (1, None), (EVENTS, None), (EVENTS + 1, Some(EVENTS)), (5_000, Some(EVENTS))]
+    for (heard, kept) in
+        [(0, None), (1, None), (EVENTS, None), (EVENTS + 1, Some(EVENTS)), (5_000, Some(EVENTS))]
     {
         let events: Vec<RunEvent> = (0..heard).map(|at| said(&at.to_string())).collect();
         let glance = read(&at_each_second(events.clone()));

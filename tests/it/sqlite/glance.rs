@@ -62,7 +62,6 @@ fn one_that_makes_no_sense_is_none() {
     for sql in [
         "UPDATE glances SET body = x'00ff'",
         "UPDATE glances SET body = CAST(x'c3' AS TEXT)",
-        "UPDATE glances SET body = 7",
         "UPDATE glances SET seq = 1",
         "UPDATE glances SET seq = 'two'",
         "DELETE FROM glances",
@@ -70,8 +69,7 @@ fn one_that_makes_no_sense_is_none() {
         let place = Place::new();
         let (store, run) = standing(&place);
         tamper(&place.path, sql);
-        let found = seen(&store, &run);
-        assert!(found.is_none() || sql.ends_with('7') && found.as_deref() == Some("7"), "{sql}: {found:?}");
+        assert_eq!(seen(&store, &run), None, "{sql}");
         store.append(&run, &[row(None, "3")], None).unwrap();
         assert_eq!(store.load(&run).unwrap().1.len(), 3, "the store goes on after {sql}");
     }
@@ -98,7 +96,7 @@ fn salvage_leaves_it_out() {
     drop(store);
     let to = place.path.with_file_name("salvaged.sqlite");
     let saved = salvage::salvage(&place.path, &to).unwrap();
-    assert_eq!((saved.runs, saved.rows, saved.lost), (1, 2, Vec::<String>::new()));
+    assert_eq!((saved.runs, saved.rows), (1, 2));
     let store = SqliteStore::at(to);
     assert_eq!((seen(&store, &run), store.load(&run).unwrap().1.len()), (None, 2));
 }

@@ -222,7 +222,11 @@ fn a_kill_leaves_one_version_or_the_other() {
         assert!(version == 1 || version == PRESENT, "{version}");
         assert_eq!(question(&place.path, "SELECT count(*) FROM sqlite_schema WHERE name = 'progress_2'"), 0);
         let claims = "SELECT count(*) FROM pragma_table_info('progress') WHERE name = 'claim'";
-        assert_eq!(question(&place.path, claims), i64::from(version > 1), "tables and number belong together");
+        assert_eq!(
+            question(&place.path, claims),
+            i64::from(version > 1),
+            "tables and number belong together"
+        );
         assert!(content(&place.path) == before, "after {wait} ms, version {version}");
         assert_eq!(
             place.store().list(&RunQuery::default()).unwrap().len(),
