@@ -109,6 +109,17 @@ impl Transcript {
         Some((*item, rows.start, above))
     }
 
+    /// Forgets the first items; positions of the others are so much less.
+    pub fn forget(&mut self, first: usize) {
+        self.entries.drain(..first);
+        self.window.clear();
+        self.scroll = match self.scroll {
+            Scroll::At { item, row } if item >= first => Scroll::At { item: item - first, row },
+            Scroll::At { .. } => Scroll::At { item: 0, row: 0 },
+            Scroll::Follow => Scroll::Follow,
+        };
+    }
+
     /// The last items, and how many come before them.
     pub fn into_last(mut self, most: usize) -> (usize, Vec<Item>) {
         let before = self.entries.len().saturating_sub(most);

@@ -11,7 +11,7 @@ use crate::runtime::resume::{Going, ResumeError};
 use crate::runtime::search::{Found, WordsKind};
 use crate::tui::backend::{FoundLine, RunFilter};
 use crate::tui::past::Past;
-use crate::tui::update::past::{at_a_glance, fold};
+use crate::tui::update::past::{Folding, at_a_glance};
 
 pub(super) fn list(handle: &Handle, here: &str, filter: RunFilter) -> Result<Vec<RunSummary>, String> {
     let RunFilter { here: only_here, statuses, words, limit } = filter;
@@ -23,8 +23,10 @@ pub(super) fn list(handle: &Handle, here: &str, filter: RunFilter) -> Result<Vec
 /// What had happened in a run that can be taken up here.
 pub(super) fn past(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Result<Past, String> {
     let summary = to_take_up(wired, here, run, demo)?;
-    let record = wired.handle.run(summary.id.as_str()).map_err(|error| of_store(&error))?;
-    Ok(placed(fold(&summary.id, record.events, record.ledger), &summary))
+    let id = &summary.id;
+    let told = wired.handle.retell(id.as_str(), || Folding::new(id), Folding::event);
+    let (record, folding) = told.map_err(|error| of_store(&error))?;
+    Ok(placed(folding.end(record.ledger), &summary))
 }
 
 /// The end of that, if it was stored. Why it cannot be taken up is told by `past`.

@@ -11,25 +11,65 @@ use crate::tui::past::{Past, SHOWN};
 use crate::tui::run_view::RunView;
 use crate::tui::text::one_line;
 
-/// Folds all of a run's events. `ledger` is what the run has cost, with what it paid before it went back.
-/// Takes as long as the run is: not for the screen's own task.
+/// A run's events become a past, one by one. No more is kept than the screen shows, however many there are.
+#[derive(Debug)]
+pub struct Folding {
+    run: RunId,
+    scratch: Model,
+    /// Entries that were forgotten.
+    left_out: usize,
+}
+
+/// Entries that are kept while events come: a tool may still end that began long before.
+const KEPT: usize = 2 * SHOWN;
+
+impl Folding {
+    pub fn new(run: &RunId) -> Self {
+        Self { run: run.clone(), scratch: Model::default(), left_out: 0 }
+    }
+
+    pub fn event(&mut self, at: Timestamp, event: RunEvent) {
+        self.scratch.now = self.scratch.now.max(at);
+        runs::event(&mut self.scratch, &self.run, at, event);
+        if self.scratch.transcript.len() >= 2 * KEPT {
+            self.forget();
+        }
+    }
+
+    /// `ledger` is what the run has cost, with what it paid before it went back.
+    pub fn end(self, ledger: CostLedger) -> Past {
+        let nothing = || RunView::new(self.run, "", false);
+        let Past { mut view, items, left_out } = folded(self.scratch, nothing);
+        let sums = ledger.grouped(|entry| &entry.agent);
+        for line in &mut view.agents {
+            line.usage = Usage::default();
+            let own = sums.iter().filter(|(agent, ..)| one_line(agent) == line.name);
+            own.for_each(|(_, usage, _)| line.usage.add(usage));
+        }
+        view.paid_here = CostLedger::default();
+        view.ledger = ledger;
+        Past { view, items, left_out: left_out + self.left_out }
+    }
+
+    fn forget(&mut self) {
+        let first = self.scratch.transcript.len() - KEPT;
+        self.scratch.transcript.forget(first);
+        self.left_out += first;
+        for view in &mut self.scratch.runs {
+            view.moved(|at| at.checked_sub(first));
+            // only the sums are looked at before the end
+            let sums = CostEntry { usage: view.ledger.usage(), cost_usd: view.ledger.cost_usd(), ..nobody() };
+            view.ledger = CostLedger { entries: vec![sums].into() };
+            view.paid_here = CostLedger::default();
+        }
+    }
+}
+
+/// Folds all of a run's events.
 pub fn fold(run: &RunId, events: Vec<(Timestamp, RunEvent)>, ledger: CostLedger) -> Past {
-    let mut scratch = Model::default();
-    for (at, event) in events {
-        scratch.now = scratch.now.max(at);
-        runs::event(&mut scratch, run, at, event);
-    }
-    let Past { mut view, items, left_out } = folded(scratch, || RunView::new(run.clone(), "", false));
-    for line in &mut view.agents {
-        let own = ledger.entries.iter().filter(|entry| one_line(&entry.agent) == line.name);
-        line.usage = own.fold(Usage::default(), |mut sum, entry| {
-            sum.add(&entry.usage);
-            sum
-        });
-    }
-    view.paid_here = CostLedger::default();
-    view.ledger = ledger;
-    Past { view, items, left_out }
+    let mut folding = Folding::new(run);
+    events.into_iter().for_each(|(at, event)| folding.event(at, event));
+    folding.end(ledger)
 }
 
 /// The end of a run from what was stored when it stood still last: as long as that is, whatever the run's length.
