@@ -68,12 +68,7 @@ impl Ring {
     /// As if it had heard all events of a run from its start.
     pub fn of(events: impl IntoIterator<Item = (Timestamp, RunEvent)>) -> Self {
         let mut ring = Self::default();
-        for (at, mut event) in events {
-            if let RunEvent::Finished { path, .. } = &mut event {
-                path.clear();
-            }
-            ring.push(at, event);
-        }
+        events.into_iter().for_each(|(at, event)| ring.push(at, event));
         ring
     }
 
@@ -86,10 +81,8 @@ impl Ring {
     pub fn glance(&self) -> Option<String> {
         let mut texts = Vec::new();
         let mut room = BYTES;
-        for (at, event) in self.events.iter().rev() {
-            let mut value = serde_json::to_value((at, event)).ok()?;
-            shorten(&mut value);
-            let text = value.to_string();
+        for event in self.events.iter().rev() {
+            let text = serde_json::to_string(event).ok()?;
             // the comma, and what stands around all of it
             let Some(left) = room.checked_sub(text.len() + 1) else { break };
             room = left;
@@ -107,7 +100,8 @@ impl Ring {
         (text.len() <= BYTES).then_some(text)
     }
 
-    fn push(&mut self, at: Timestamp, event: RunEvent) {
+    fn push(&mut self, at: Timestamp, mut event: RunEvent) {
+        shorten_event(&mut event);
         if self.events.len() >= EVENTS
             && let Some((at, event)) = self.events.pop_front()
         {
@@ -184,15 +178,44 @@ fn without_path(event: &RunEvent) -> RunEvent {
     }
 }
 
+/// What can be long is cut: two hundred results of tools would otherwise be held as well as written.
+fn shorten_event(event: &mut RunEvent) {
+    match event {
+        RunEvent::Finished { path, .. } => *path = Vec::new(),
+        RunEvent::MessageAdded { text, .. }
+        | RunEvent::ContextSummarized { text, .. }
+        | RunEvent::ScriptLog { text, .. }
+        | RunEvent::ToolFinished { content: text, .. } => cut(text),
+        RunEvent::Replied { text, reasoning, tool_calls, .. } => {
+            cut(text);
+            cut(reasoning);
+            tool_calls.iter_mut().for_each(|call| cut(&mut call.arguments));
+        }
+        RunEvent::ToolStarted { arguments: value, .. }
+        | RunEvent::ApprovalAsked { arguments: value, .. }
+        | RunEvent::Decided { arguments: value, .. }
+        | RunEvent::Stored { value, .. } => shorten(value),
+        RunEvent::RunStarted { inputs: values, .. }
+        | RunEvent::ChildStarted { inputs: values, .. }
+        | RunEvent::DataChanged { set: values, .. } => values.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
 fn shorten(value: &mut Value) {
     match value {
-        Value::String(text) if text.len() > TEXT => {
-            text.truncate(text.floor_char_boundary(TEXT));
-            text.push('…');
-        }
+        Value::String(text) => cut(text),
         Value::Array(items) => items.iter_mut().for_each(shorten),
         Value::Object(fields) => fields.values_mut().for_each(shorten),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn cut(text: &mut String) {
+    if text.len() > TEXT {
+        text.truncate(text.floor_char_boundary(TEXT));
+        text.push('…');
+        text.shrink_to_fit();
     }
 }
 
