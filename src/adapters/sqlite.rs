@@ -33,7 +33,7 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 
-use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
     Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus, RunSummary,
     SearchQuery, Space, TokenRecord,
@@ -181,8 +181,9 @@ impl RunStore for SqliteStore {
         run: &RunId,
         rows: &[Row],
         progress: Option<&RunProgress>,
+        void: &[CallId],
     ) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress, Also::EndTokens))?;
+        self.write("write to", run, |writer| writer.append(run, rows, progress, Also::EndTokens(void)))?;
         self.index_waiting();
         Ok(())
     }

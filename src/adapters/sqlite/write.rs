@@ -9,7 +9,7 @@ use super::presence::Presence;
 use super::queue::Queue;
 use super::refusal::{self, Outcome, Refusal};
 use super::{blob, glance, process};
-use crate::domain::ids::RunId;
+use crate::domain::ids::{CallId, RunId};
 use crate::domain::journal::{Row, RunHeader, RunProgress};
 
 /// Longer bodies are stored once by content hash (architecture §7).
@@ -53,8 +53,8 @@ pub(super) struct Desk {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Also<'a> {
     Nothing,
-    /// The run's unused tokens are gone.
-    EndTokens,
+    /// The run's unused tokens are gone, and those that answered one of these calls.
+    EndTokens(&'a [CallId]),
     /// It stands still: what a reader sees of it first.
     Glance(&'a str),
 }
@@ -119,7 +119,7 @@ impl Writer {
         }
         match also {
             Also::Nothing => {}
-            Also::EndTokens => end_tokens_of(&transaction, desk.key)?,
+            Also::EndTokens(void) => end_tokens_of(&transaction, desk.key, void)?,
             Also::Glance(body) => glance::keep(&transaction, desk.key, body)?,
         }
         transaction.commit()?;
@@ -230,9 +230,13 @@ pub(super) fn holds(connection: &Connection, desk: &Desk) -> rusqlite::Result<bo
         .exists([desk.key, desk.claim])
 }
 
-/// Used ones stay: a repeated answer is still answered (B7).
-fn end_tokens_of(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
+/// Used ones stay: a repeated answer is still answered (B7), as long as the run has not gone back behind it.
+fn end_tokens_of(transaction: &Transaction<'_>, key: i64, void: &[CallId]) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM tokens WHERE used IS NULL AND run = ?1")?.execute([key])?;
+    let mut one = transaction.prepare_cached("DELETE FROM tokens WHERE run = ?1 AND call = ?2")?;
+    for call in void {
+        one.execute([key, call.0.cast_signed()])?;
+    }
     Ok(())
 }
 

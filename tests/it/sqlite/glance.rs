@@ -42,7 +42,7 @@ fn it_comes_and_goes_with_the_rows() {
     store.append_with_glance(&run, &[], None, "as it stands now").unwrap();
     assert_eq!(seen(&other, &run).as_deref(), Some("as it stands now"));
     assert_eq!(question(&place.path, "SELECT count(*) FROM glances"), 1, "one a run");
-    store.append_and_end_tokens(&run, &[row(None, "4")], None).unwrap();
+    store.append_and_end_tokens(&run, &[row(None, "4")], None, &[]).unwrap();
     assert_eq!(seen(&other, &run), None);
 }
 
