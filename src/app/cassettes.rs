@@ -19,11 +19,14 @@ use crate::adapters::providers::cassette::{
 use crate::cli::args::RunArgs;
 use crate::cli::headless::{FinalReport, Show};
 use crate::cli::words::tell;
-use crate::config::catalog::Catalog;
+use crate::config::catalog::{Catalog, Sources};
+use crate::config::models::read::PARAMETERS;
+use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
 use crate::domain::agent::AgentSpec;
 use crate::domain::journal::RunStatus;
 use crate::domain::model::{ModelChoice, ModelParameters};
+use crate::domain::place::Layer;
 use crate::domain::workflow::{Program, Workflow};
 use crate::ports::model::ModelPort;
 use crate::runtime::redact::Redactor;
@@ -82,20 +85,30 @@ pub(super) fn prepare(
         return Ok((program, Tape::Play(Arc::new(player))));
     }
     let Some(path) = &args.record else { return Ok((program, Tape::None)) };
-    let plain = if args.replies.is_some() {
-        program.clone()
-    } else {
-        let mut gathered = sources::gather(world, world.unasked("--record"), world.trust)?;
-        gathered.sources.workflows.extend(more.cloned());
-        let plain = Catalog::load(gathered.sources, wiring::specs(&world.project)).check(&workflow);
-        plain.map_err(|_| anyhow!("the workflow `{workflow}` has changed just now: start again"))?.0
-    };
+    let mut gathered = sources::gather(world, Overrides::default(), world.trust)?;
+    gathered.sources.workflows.extend(more.cloned());
+    let plain = plain(world, gathered.sources).check(&workflow);
+    let (plain, _) =
+        plain.map_err(|_| anyhow!("the workflow `{workflow}` has changed just now: start again"))?;
     let tape = Tape::Record {
         file: path.display().to_string(),
         header: header(&plain, &program),
         roles: roles(&program),
     };
     Ok((program, tape))
+}
+
+/// A catalogue in which no level has a model of its own: the same on every machine.
+pub(super) fn plain(world: &World, mut sources: Sources) -> Catalog {
+    const SCRIPTED: &str = "scripted";
+    sources.command_line = world.scripted("a recording");
+    for level in ["base", "smart", "fast"] {
+        sources.command_line.set(&format!("levels.{level}.model"), SCRIPTED, "a recording");
+    }
+    // the script takes no parameters; here everything counts that roles and settings ask for
+    let models = json!({"providers": {SCRIPTED: {"accepts": PARAMETERS}}});
+    sources.models.push(SourceFile::new(Layer::CommandLine, "a recording", models.to_string()));
+    Catalog::load(sources, wiring::specs(&world.project))
 }
 
 fn again(args: &RunArgs, workflow: &str) -> String {

@@ -34,12 +34,16 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     let played = cassettes::asked_for(&args)?;
     let overrides = match (&script, &played) {
         (Some(_), _) => world.scripted("--replies"),
-        (None, Some(_)) => world.unasked("--replay"),
+        (None, Some(_)) => world.scripted("--replay"),
         (None, None) => world.overrides.clone(),
     };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
-    let (catalog, _) = load(world, overrides, file.clone())?;
+    let (catalog, gathered) = load(world, overrides, file.clone())?;
     findings::sound(&catalog)?;
+    let catalog = match &played {
+        Some(_) => cassettes::plain(world, gathered.sources),
+        None => catalog,
+    };
     let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
     let program = match catalog.check(&name) {
         Ok((program, _)) => program,

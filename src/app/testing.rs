@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use tokio::sync::Semaphore;
 
+use super::cassettes;
 use super::findings;
 use super::runs::runtime_of;
 use super::scenes::Scene;
@@ -22,8 +23,8 @@ use crate::adapters::javascript::Host;
 use crate::cli::args::TestArgs;
 use crate::cli::simulate::report::{Judged, TestResult, Tested, tested};
 use crate::cli::words::tell;
+use crate::config::catalog::Catalog;
 use crate::config::catalog::programs::Checked;
-use crate::config::catalog::{Catalog, Sources};
 use crate::config::render::data;
 use crate::config::source::SourceFile;
 use crate::config::suggest;
@@ -66,11 +67,8 @@ pub(super) fn test(world: &World, args: &TestArgs) -> Result<u8> {
     tell_of(&gathered);
     gathered.sources.workflows.extend(wanted.workflows);
     let specs = wiring::specs(&world.project);
-    let catalog = Catalog::load(gathered.sources.clone(), specs.clone());
-    let plain = || {
-        let command_line = world.unasked("test");
-        Catalog::load(Sources { command_line, ..gathered.sources }, specs)
-    };
+    let catalog = Catalog::load(gathered.sources.clone(), specs);
+    let plain = || cassettes::plain(world, gathered.sources);
     findings::sound(&catalog)?;
     let mut files = wanted.tests;
     if targets.is_empty() || !wanted.names.is_empty() {

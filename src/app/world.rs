@@ -60,15 +60,6 @@ impl World {
         })
     }
 
-    /// As `scripted`, whatever model is configured: what agents ask for is what roles and settings say.
-    pub(super) fn unasked(&self, flag: &str) -> Overrides {
-        let mut overrides = self.scripted(flag);
-        for level in ["base", "smart", "fast"] {
-            overrides.set(&format!("levels.{level}.model"), "scripted", flag);
-        }
-        overrides
-    }
-
     /// Every level answers from the scripted replies.
     pub(super) fn scripted(&self, flag: &str) -> Overrides {
         let mut overrides = self.overrides.clone();

@@ -29,11 +29,11 @@ fn plain(value: &mut Value, text: &dyn Fn(&str) -> String) {
         Value::String(own) => *own = text(own),
         Value::Array(items) => items.iter_mut().for_each(|item| plain(item, text)),
         Value::Object(members) => {
-            for key in ["run", "at", "id", "snapshot", "created", "duration_ms"] {
+            for key in ["run", "at", "id", "snapshot", "created", "duration_ms", "definition"] {
                 members.remove(key);
             }
-            // pieces come as they were sent or all at once
-            if members.get("type").is_some_and(|kind| kind == "delta") {
+            // pieces come as they were sent or all at once, snapshots whenever they are ready
+            if members.get("event").is_some_and(|kind| kind == "delta" || kind == "snapshot_taken") {
                 members.clear();
             }
             members.values_mut().for_each(|member| plain(member, text));
@@ -42,7 +42,7 @@ fn plain(value: &mut Value, text: &dyn Fn(&str) -> String) {
     }
 }
 
-fn told(lines: Vec<Value>) -> Vec<Value> {
+fn ordered(lines: Vec<Value>) -> Vec<Value> {
     lines.into_iter().filter(|line| !line.as_object().is_some_and(|line| line.is_empty())).collect()
 }
 
@@ -67,7 +67,7 @@ async fn plays_again(words: Words, provider: Option<&str>) {
     second.set("SYNTHDEV_BASE_URL", &dead_url());
     second.write("it.jsonl", &first.read("it.jsonl"));
     let played = second.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0);
-    let (before, after) = (told(events(&recorded, &first)), told(events(&played, &second)));
+    let (before, after) = (ordered(events(&recorded, &first)), ordered(events(&played, &second)));
     assert!(before.len() > 40, "{} events", before.len());
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(before, after);
@@ -202,7 +202,7 @@ async fn a_failed_call_and_its_retry_are_played() {
     let recorded = world.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0);
     drop(server);
     let played = world.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0);
-    assert_eq!(told(events(&played, &world)), told(events(&recorded, &world)));
+    assert_eq!(ordered(events(&played, &world)), ordered(events(&recorded, &world)));
     assert!(played.out.contains("model_retry") && played.out.contains("busy"), "{}", played.out);
 }
 
@@ -310,4 +310,44 @@ fn what_is_wrong_with_a_named_recording_is_said_at_its_place() {
     world.write_json("talk.test.json", &json!({"replies": {"coder": [{"text": "x"}]}, "input": "x"}));
     let none = world.run(&["test", "--record", "talk.json"]);
     assert!(none.code == Some(2) && none.err.contains("no test names a cassette"), "{}", none.err);
+}
+
+const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workflows");
+
+/// The recording beside a shipped workflow is what its agents ask today; `UPDATE_CASSETTE=1` writes it anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_shipped_recording_is_what_is_asked_today() {
+    const NAME: &str = "coder_reviewer.cassette.jsonl";
+    let review =
+        |id: &str, arguments: Value| Behaviour::calls(&[(id, "review_work", &arguments.to_string())]);
+    let write = json!({"file_path": "hi.txt", "content": "hi"}).to_string();
+    let server = ModelServer::start(vec![
+        Behaviour::calls(&[("call_1", "write_file", &write)]),
+        Behaviour::text("The greeting is in hi.txt."),
+        review(
+            "call_2",
+            json!({"improvement_needed": true, "continue_message": "It greets nobody by name."}),
+        ),
+        Behaviour::text("Now it greets by name."),
+        review("call_3", json!({"improvement_needed": false, "work_summary": "hi.txt greets by name"})),
+    ])
+    .await;
+    let mut world = World::new();
+    for name in ["coder_reviewer.json", "coder_reviewer.test.json"] {
+        world.write(name, &std::fs::read_to_string(format!("{SHIPPED}/{name}")).unwrap());
+    }
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+    world.run(&["test", "--record", "coder_reviewer.test.json"]).code(0);
+    let times = Regex::new(r#""(duration_ms|program)":(\d+|"[^"]*")"#).unwrap();
+    let steady = |text: &str| times.replace_all(text, r#""$1":0"#).into_owned();
+    let now = world.read(NAME);
+    if std::env::var("UPDATE_CASSETTE").is_ok() {
+        std::fs::write(format!("{SHIPPED}/{NAME}"), &now).unwrap();
+    }
+    let shipped = std::fs::read_to_string(format!("{SHIPPED}/{NAME}")).unwrap();
+    for (now, shipped) in steady(&now).lines().zip(steady(&shipped).lines()) {
+        assert_eq!(now, shipped, "UPDATE_CASSETTE=1 cargo test --test it shipped_recording writes it anew");
+    }
+    assert_eq!(now.lines().count(), shipped.lines().count());
 }
