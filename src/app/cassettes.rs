@@ -51,7 +51,7 @@ impl Deck {
 pub(super) enum Tape {
     None,
     Record { file: String, header: Header, roles: Roles },
-    Play(Arc<Player>),
+    Play { cassette: Cassette, playing: Playing, roles: Roles },
 }
 
 /// The recording that `--replay` names.
@@ -67,7 +67,6 @@ pub(super) fn asked_for(args: &RunArgs) -> Result<Option<Cassette>> {
 /// The program as it is run, and what answers it.
 pub(super) fn prepare(
     world: &World,
-    catalog: &Catalog,
     (args, more): (&RunArgs, Option<&SourceFile>),
     played: Option<Cassette>,
     program: Program,
@@ -80,9 +79,9 @@ pub(super) fn prepare(
             bail!("{file} is a recording of the workflow `{recorded}`, not of `{workflow}`");
         }
         let record = format!("synthdev run {} … --record {file}", again(args, &workflow));
-        let here = here(catalog, &[&world.project]);
-        let (program, player) = play(cassette, file, record, &program, here);
-        return Ok((program, Tape::Play(Arc::new(player))));
+        let (program, playing) = playing(&cassette.header, file, record, &program);
+        let roles = roles(&program);
+        return Ok((program, Tape::Play { cassette, playing, roles }));
     }
     let Some(path) = &args.record else { return Ok((program, Tape::None)) };
     let mut gathered = sources::gather(world, Overrides::default(), world.trust)?;
@@ -119,11 +118,14 @@ fn again(args: &RunArgs, workflow: &str) -> String {
 }
 
 impl Tape {
-    /// Puts it between the run and its models. `project`: where the run works.
+    /// Puts it between the run and its models. `project`: where the run works, then other directories of its project.
     pub(super) fn around(self, wired: Wired, catalog: &Catalog, project: &[&Path]) -> Result<Wired> {
         match self {
             Self::None => Ok(wired),
-            Self::Play(player) => Ok(wired.asking(Deck::Player(player))),
+            Self::Play { cassette, playing, roles } => {
+                let player = Player::new(cassette, playing, roles, here(catalog, project));
+                Ok(wired.asking(Deck::Player(Arc::new(player))))
+            }
             Self::Record { file, header, roles } => {
                 let here = here(catalog, project);
                 let inner = wired.handle.ports().models.clone();
@@ -141,7 +143,7 @@ pub(super) fn ended(deck: Option<&Deck>, report: &mut FinalReport, show: Show) {
         Some(Deck::Recorder(recorder)) => match recorder.finish() {
             Ok(calls) => {
                 if show.progress {
-                    tell(format_args!("recorded {calls} model calls"));
+                    tell(format_args!("recorded {calls} model calls in {}", recorder.name()));
                 }
                 Vec::new()
             }
@@ -164,18 +166,16 @@ pub(super) fn unused(player: &Player) -> Vec<String> {
     if player.misses().is_empty() { player.unused() } else { Vec::new() }
 }
 
-/// A player, and the program with the models that were recorded. `program`: from a catalogue without models.
-pub(super) fn play(
-    cassette: Cassette,
+/// The program with the models that were recorded, and what is told of the recording. `program`: from a catalogue
+/// without models.
+pub(super) fn playing(
+    header: &Header,
     name: String,
     record: String,
     program: &Program,
-    here: Here,
-) -> (Program, Player) {
-    let changed = cassette.header.definition != program.hash;
-    let restored = restored(program, &cassette.header, &name);
-    let player = Player::new(cassette, Playing { name, record, changed }, roles(program), here);
-    (restored, player)
+) -> (Program, Playing) {
+    let changed = header.definition != program.hash;
+    (restored(program, header, &name), Playing { name, record, changed })
 }
 
 /// `plain`: the same program from a catalogue without models.

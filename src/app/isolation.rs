@@ -44,7 +44,7 @@ pub(super) fn run(
         tell(format_args!("isolated in {} on branch {}", name(&tree.path), name(&tree.branch)));
     }
     let inside = wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script);
-    let inside = match tape.around(inside, catalog, &[&world.project, Path::new(&tree.path)]) {
+    let inside = match tape.around(inside, catalog, &[Path::new(&tree.path), &world.project]) {
         Ok(inside) => inside,
         Err(error) => {
             drop(trees.discard(&tree, false));

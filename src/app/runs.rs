@@ -54,7 +54,7 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
         Err(error) if error.missing => return Ok(headless::conclude(&input_required(&name, error), show)?),
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     };
-    let (program, tape) = cassettes::prepare(world, &catalog, (&args, file.as_ref()), played, program)?;
+    let (program, tape) = cassettes::prepare(world, (&args, file.as_ref()), played, program)?;
     let spec = spec(&catalog, program, values, args.yes, false);
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);

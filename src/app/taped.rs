@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::cassettes::{header, here, play, roles};
+use super::cassettes::{self, header, here, roles};
 use super::scenes::Words;
 use super::sources;
 use super::wiring;
 use super::world::World;
-use crate::adapters::providers::cassette::{BadCassette, Cassette, Recorder};
+use crate::adapters::providers::cassette::{BadCassette, Cassette, Player, Recorder};
 use crate::config::beside;
 use crate::config::catalog::Catalog;
 use crate::config::fields::At;
@@ -57,7 +57,6 @@ impl Studio<'_> {
         let program = checked(&self.plain, workflow)?;
         let target = if file.layer == Layer::CommandLine { file.name.as_str() } else { workflow };
         let again = format!("synthdev test --record {target}");
-        let here = here(&self.plain, &[&self.world.project]);
         let Some(place) = self.place(file, &name) else {
             if self.record {
                 return Err(Refusal::Skipped("a shipped test is recorded from its own file".to_owned()));
@@ -65,8 +64,7 @@ impl Studio<'_> {
             let shipped = name.strip_prefix("built-in:workflows/").and_then(sources::shipped_recording);
             let text = shipped.ok_or_else(|| problem(format!("there is no {name}"), None))?;
             let cassette = Cassette::read(text, &name).map_err(of_file)?;
-            let (program, player) = play(cassette, name, again, &program, here);
-            return Ok((program, Words::Played(player.instantly())));
+            return Ok(self.played(cassette, name, again, &program));
         };
         if !self.record {
             if !place.exists() {
@@ -76,18 +74,24 @@ impl Studio<'_> {
                 ));
             }
             let cassette = Cassette::open(&place).map_err(of_file)?;
-            let (program, player) = play(cassette, path.value.clone(), again, &program, here);
-            return Ok((program, Words::Played(player.instantly())));
+            return Ok(self.played(cassette, path.value.clone(), again, &program));
         }
         if !self.made.insert(place.clone()) {
             return Err(problem("another test is recorded in this file, too".to_owned(), None));
         }
         let asking = checked(self.catalog, workflow)?;
         let models = wiring::wire(&self.world.project, &self.world.dirs.data, self.catalog, None).providers;
-        let here = super::cassettes::here(self.catalog, &[&self.world.project]);
+        let here = here(self.catalog, &[&self.world.project]);
         let header = header(&program, &asking);
         let recorder = Recorder::create(&place, &header, roles(&asking), here, models as Arc<_>);
         Ok((asking, Words::Recorded(recorder.map_err(of_file)?.waiting())))
+    }
+
+    fn played(&self, cassette: Cassette, name: String, again: String, program: &Program) -> (Program, Words) {
+        let (program, playing) = cassettes::playing(&cassette.header, name, again, program);
+        let here = here(&self.plain, &[&self.world.project]);
+        let player = Player::new(cassette, playing, roles(&program), here);
+        (program, Words::Played(player.instantly()))
     }
 
     /// `None`: among what is shipped.

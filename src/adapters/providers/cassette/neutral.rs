@@ -54,18 +54,21 @@ pub struct Offer {
 /// Where and when this program works, and what it must not write down.
 #[derive(Clone)]
 pub struct Here {
-    /// Directories of the project, the longest first.
+    /// Where the run works.
+    home: String,
+    /// This and other ways in which the project's directory is written, the longest first.
     places: Vec<String>,
     dates: Vec<String>,
     clean: Arc<Clean>,
 }
 
 impl Here {
-    /// `places`: every way in which the project's directory is written; `dates`: of today, as agents are told.
+    /// `places`: where the run works, then other directories of the project; `dates`: of today, as agents are told.
     pub fn new(mut places: Vec<String>, dates: Vec<String>, clean: Arc<Clean>) -> Self {
+        let home = places.first().cloned().unwrap_or_default();
         places.retain(|place| place.len() > 1);
         places.sort_by_key(|place| std::cmp::Reverse(place.len()));
-        Self { places, dates, clean }
+        Self { home, places, dates, clean }
     }
 
     /// A request as it is stored and compared.
@@ -73,13 +76,13 @@ impl Here {
         let message = |message: &ChatMessage| Arc::new(self.message(message));
         let tools = request.tools.iter().map(|tool| Offer {
             name: tool.name.clone(),
-            description: self.text(&tool.description),
+            description: tool.description.clone(),
             parameters: tool.parameters.clone(),
             decides: false,
         });
         let decisions = request.parsing_tools.iter().map(|tool| Offer {
             name: tool.name.clone(),
-            description: self.text(&tool.description),
+            description: tool.description.clone(),
             parameters: tool.parameters.clone(),
             decides: true,
         });
@@ -89,7 +92,7 @@ impl Here {
             level: request.choice.level.clone(),
             parameters: request.choice.parameters.clone(),
             messages: request.messages.iter().map(message).collect(),
-            tools: tools.chain(decisions).collect(),
+            tools: tools.chain(decisions).map(|tool| self.outward(tool)).collect(),
             tool_choice: request.tool_choice.clone(),
         }
     }
@@ -101,12 +104,10 @@ impl Here {
 
     /// A stored answer as it is given here.
     pub fn inward<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        let Some(place) = self.places.last() else { return value };
-        through(value, |stored| each_text(stored, &|text| text.replace(PROJECT, place)))
+        through(value, |stored| each_text(stored, &|text| text.replace(PROJECT, &self.home)))
     }
 
-    /// A text of ours without keys and places.
-    pub fn text(&self, text: &str) -> String {
+    fn text(&self, text: &str) -> String {
         let clean = (self.clean)(Value::from(text));
         self.placeless(clean.as_str().unwrap_or_default())
     }
@@ -187,6 +188,15 @@ mod tests {
         ] {
             assert_eq!(here.message(&ChatMessage::text(role, text)).content, neutral, "{text}");
         }
+    }
+
+    #[test]
+    fn a_worktree_of_the_project_is_the_project() {
+        let places = ["/p/tree", "/p"].map(str::to_owned).to_vec();
+        let here = Here::new(places, Vec::new(), Arc::new(|value| value));
+        let stored = here.outward("in /p/tree/a, not /p/a".to_owned());
+        assert_eq!(stored, "in ⟨project⟩/a, not ⟨project⟩/a");
+        assert_eq!(here.inward(stored), "in /p/tree/a, not /p/tree/a");
     }
 
     #[test]

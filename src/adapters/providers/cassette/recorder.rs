@@ -67,7 +67,7 @@ impl Recorder {
         let part = PathBuf::from(part);
         let cannot =
             |error: &dyn std::fmt::Display| BadCassette(format!("{name} cannot be recorded: {error}"));
-        let line = header_line(header).map_err(|error| cannot(&error))?;
+        let line = header_line(&here.outward(header.clone())).map_err(|error| cannot(&error))?;
         let opened = OpenOptions::new().create(true).write(true).truncate(true).open(&part);
         let mut file = opened.map_err(|error| cannot(&error))?;
         file.write_all(line.as_bytes()).map_err(|error| cannot(&error))?;
@@ -80,6 +80,11 @@ impl Recorder {
     #[must_use]
     pub fn waiting(self) -> Self {
         Self { waits: true, ..self }
+    }
+
+    /// The file as it was named.
+    pub fn name(&self) -> String {
+        self.tape().path.display().to_string()
     }
 
     /// Puts the file in its place; the number of calls in it.
@@ -117,7 +122,7 @@ impl Recorder {
     fn write(&self, request: &ModelRequest, call: u64, outcome: Outcome, partial: Partial) {
         let recorded = Recorded {
             call,
-            state: request.state.clone(),
+            state: self.here.outward(request.state.clone()),
             asked: self.here.asked(request, &self.roles),
             outcome: self.here.outward(outcome),
             partial: self.here.outward(partial),
