@@ -8,8 +8,9 @@
 
 mod archive;
 mod backend;
-pub mod cassettes;
+mod cassettes;
 mod checks;
+pub mod deck;
 mod demo;
 mod driving;
 mod findings;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Map, Value, json};
 
+use super::deck::Deck;
 use super::sources;
 use super::wiring::{self, Wired};
 use super::world::World;
@@ -28,24 +29,7 @@ use crate::domain::journal::RunStatus;
 use crate::domain::model::{ModelChoice, ModelParameters};
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Program, Workflow};
-use crate::ports::model::ModelPort;
 use crate::runtime::redact::Redactor;
-
-/// What stands between a run and its models.
-#[derive(Clone)]
-pub enum Deck {
-    Recorder(Arc<Recorder>),
-    Player(Arc<Player>),
-}
-
-impl Deck {
-    pub(super) fn port(&self) -> Arc<dyn ModelPort> {
-        match self {
-            Self::Recorder(recorder) => recorder.clone(),
-            Self::Player(player) => player.clone(),
-        }
-    }
-}
 
 /// What `--record` and `--replay` asked for; nothing is opened before the run is.
 pub(super) enum Tape {
@@ -149,9 +133,13 @@ pub(super) fn ended(deck: Option<&Deck>, report: &mut FinalReport, show: Show) {
             }
             Err(bad) => vec![bad.to_string()],
         },
-        // else its error says so
-        Some(Deck::Player(player)) if report.status == RunStatus::Completed => player.misses(),
-        Some(Deck::Player(_)) => Vec::new(),
+        Some(Deck::Player(player)) => {
+            if show.progress {
+                tell("played from a recording: no model was asked, the cost is what was paid then");
+            }
+            // else its error says so
+            if report.status == RunStatus::Completed { player.misses() } else { Vec::new() }
+        }
     };
     for text in lines {
         if show.progress {

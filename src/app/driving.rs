@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::cassettes::{self, Deck};
+use super::cassettes;
+use super::deck::Deck;
 use super::reading::of_store;
 use super::wiring::Wired;
 use crate::adapters::providers::scripted::ScriptedModel;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::cassettes::Deck;
+use super::deck::Deck;
 use crate::adapters::git::GitSnapshots;
 use crate::adapters::javascript::Host;
 use crate::adapters::project_lock::FileLock;

@@ -308,6 +308,8 @@ fn what_is_wrong_with_a_named_recording_is_said_at_its_place() {
     let simulated = world.run(&["simulate", "talk.json", "talk.test.json"]).code(2).err;
     assert!(simulated.contains("hint: synthdev test talk.test.json"), "{simulated}");
     world.write_json("talk.test.json", &json!({"replies": {"coder": [{"text": "x"}]}, "input": "x"}));
+    let unknown = world.run(&["test", "--record", "tolk"]).code(2).err;
+    assert!(unknown.contains("there is no workflow `tolk`"), "{unknown}");
     let none = world.run(&["test", "--record", "talk.json"]);
     assert!(none.code == Some(2) && none.err.contains("no test names a cassette"), "{}", none.err);
 }
