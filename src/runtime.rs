@@ -14,7 +14,7 @@ mod journal;
 mod look;
 mod mail;
 mod perform;
-mod redact;
+pub mod redact;
 mod reopen;
 mod restoring;
 pub mod resume;

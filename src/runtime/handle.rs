@@ -27,6 +27,7 @@ use crate::engine::input::Input;
 use crate::engine::machine::Machine;
 use crate::engine::spec::RunSpec;
 use crate::ports::lock::{Guard, LockError, ProjectLock};
+use crate::ports::model::ModelPort;
 use crate::ports::run_store::StoreError;
 
 #[derive(Clone)]
@@ -61,9 +62,18 @@ impl Handle {
         self.with_lock(None)
     }
 
+    /// Asks other models: a recording, or one that is recorded.
+    #[must_use]
+    pub fn with_models(&self, models: Arc<dyn ModelPort>) -> Self {
+        self.with_ports(Ports { models, ..self.shared.ports.clone() })
+    }
+
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {
-        let Shared { ports, options, redactor, bus, runs } = &*self.shared;
-        let ports = Ports { lock, ..ports.clone() };
+        self.with_ports(Ports { lock, ..self.shared.ports.clone() })
+    }
+
+    fn with_ports(&self, ports: Ports) -> Self {
+        let Shared { options, redactor, bus, runs, .. } = &*self.shared;
         let (options, redactor) = (options.clone(), redactor.clone());
         let (bus, runs) = (Arc::clone(bus), Arc::clone(runs));
         Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs }) }
