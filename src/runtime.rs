@@ -27,4 +27,5 @@ mod tasks;
 pub mod tokens;
 pub mod travel;
 mod withheld;
+mod window;
 mod words;

@@ -33,6 +33,9 @@ pub fn line(event: &RunEvent) -> Option<String> {
         RunEvent::BudgetWarning { what, spent, soft, .. } => {
             format!("warning: {spent} {} spent, {soft} is the soft budget", name(what))
         }
+        RunEvent::BudgetRaised { scope, what, hard } => {
+            format!("budget of {} raised to {hard} {}", name(scope), name(what))
+        }
         RunEvent::Waiting { .. } => "waiting".to_owned(),
         RunEvent::Queued { text } => format!("queued: {}", one_line(text, 120)),
         _ => return None,

@@ -21,6 +21,7 @@ use synthdev::domain::model::DeltaKind;
 use synthdev::domain::place::Layer;
 use synthdev::domain::snapshot::Skipped;
 use synthdev::domain::tool::{ToolPreview, ToolRisk};
+use synthdev::domain::workflow::Budget;
 use synthdev::engine::effect::Question;
 use synthdev::engine::event::{Published, RunEvent};
 use synthdev::engine::input::Answer;
@@ -168,12 +169,13 @@ fn chat_started() -> RunEvent {
         definition: String::new(),
         inputs: serde_json::Map::new(),
         chat: true,
+        budget: Budget::default(),
     }
 }
 
 fn workflow_started(name: &str, input: &str) -> RunEvent {
     let inputs = serde_json::Map::from_iter([("task".to_owned(), json!(input))]);
-    RunEvent::RunStarted { workflow: name.into(), definition: String::new(), inputs, chat: false }
+    RunEvent::RunStarted { workflow: name.into(), definition: String::new(), inputs, chat: false, budget: Budget::default() }
 }
 
 fn snapshot_taken() -> RunEvent {
@@ -215,7 +217,7 @@ fn said(author: Author, text: &str) -> RunEvent {
 
 fn called(call: u64, agent: &str, side: Side) -> RunEvent {
     RunEvent::ModelCalled {
-        state: String::new(),
+        role: String::new(), state: String::new(),
         call: CallId(call),
         agent: agent.into(),
         side,
@@ -238,7 +240,7 @@ fn replied(call: u64, agent: &str, side: Side, text: &str, reasoning: &str) -> R
         reasoning: reasoning.into(),
         tool_calls: vec![],
         model: "m-base".into(),
-        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40 },
+        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40, ..Usage::default() },
         cost_usd: Some(0.0123),
         duration_ms: 900,
     }
@@ -538,7 +540,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
         .run(
             "r1",
             RunEvent::SummaryCalled {
-                call: CallId(5),
+                role: String::new(), call: CallId(5),
                 agent: "coder".into(),
                 context: "talk".into(),
                 model: "m-1".into(),
@@ -558,7 +560,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
             entries: 7,
             text: "the record".into(),
             model: "m-1".into(),
-            usage: Usage { prompt: 900, completion: 90, cached: 0, reasoning: 0 },
+            usage: Usage { prompt: 900, completion: 90, ..Usage::default() },
             cost_usd: Some(0.25),
             duration_ms: 3,
         },
@@ -888,7 +890,7 @@ fn reports() {
     desk.frames("lists");
     let mut desk = Desk::new();
     desk.chat().run("c1", replied(2, "coder", Side::Assistant, "ok", ""));
-    let price = Price { input: 2.0, output: 10.0, cached: Some(0.5) };
+    let price = Price { input: 2.0, output: 10.0, cached: Some(0.5), ..Price::default() };
     desk.msg(Msg::Reply(Reply::Prices(vec![("m-base".into(), Some(price))])));
     desk.frames("cost");
 }

@@ -4,6 +4,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+mod budget;
+
 use super::marks::put;
 use crate::tui::model::Model;
 use crate::tui::run_view::RunView;
@@ -90,6 +92,7 @@ fn run_lines(model: &Model, run: &RunView, columns: usize) -> Vec<Line<'static>>
         0,
     )));
     lines.push(Line::raw(dollars(run.ledger.cost_usd())));
+    lines.extend(budget::lines(run, columns, theme));
     if let Some(snapshot) = &run.snapshot {
         lines.push(Line::default());
         lines.push(Line::styled("snapshot", theme.dim()));
