@@ -49,11 +49,17 @@ fn published(event: RunEvent) -> Msg {
 fn stream(tokens: usize, terminal: &mut Terminal<TestBackend>) {
     let mut model = long_model(10);
     let inputs = serde_json::Map::new();
-    let started =
-        RunEvent::RunStarted { workflow: "w".into(), definition: String::new(), inputs, chat: true, budget: Default::default() };
+    let started = RunEvent::RunStarted {
+        workflow: "w".into(),
+        definition: String::new(),
+        inputs,
+        chat: true,
+        budget: Default::default(),
+    };
     update(&mut model, published(started));
     let called = RunEvent::ModelCalled {
-        role: String::new(), state: String::new(),
+        role: String::new(),
+        state: String::new(),
         call: CallId(1),
         agent: "coder".into(),
         side: Side::Assistant,

@@ -26,6 +26,6 @@ mod steps;
 mod tasks;
 pub mod tokens;
 pub mod travel;
-mod withheld;
 mod window;
+mod withheld;
 mod words;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::context::Side;
-use super::limits::Budget;
 use super::ids::ContextIx;
+use super::limits::Budget;
 use super::message::ChatMessage;
 use super::model::ModelChoice;
 use super::tool::{ParsingTool, ToolSpec};

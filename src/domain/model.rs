@@ -53,7 +53,8 @@ impl ModelChoice {
 
     /// Whether a server might answer at greater length than [`Self::answer_tokens`] unless it is told.
     pub fn may_say_more(&self) -> bool {
-        self.parameters.max_output_tokens.is_none() && self.max_output.is_some_and(|most| most > ANSWER_TOKENS)
+        self.parameters.max_output_tokens.is_none()
+            && self.max_output.is_some_and(|most| most > ANSWER_TOKENS)
     }
 }
 
@@ -216,7 +217,7 @@ impl ModelError {
             Self::TooLong { .. } => {
                 "let the conversation be cut earlier (\"max_length\" or \"max_tokens\" of the context) or choose a \
                  model with a larger window"
-            },
+            }
             Self::Refused { .. } => "rephrase the task or use another model",
             Self::Protocol { .. } => {
                 "check the provider, its base URL and the model: `synthdev config show --origin`; the URL of an \

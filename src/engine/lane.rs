@@ -72,7 +72,10 @@ pub enum Scope {
     Run,
     /// By the position of its purse.
     Agent(usize),
-    State { lane: u64, frame: usize },
+    State {
+        lane: u64,
+        frame: usize,
+    },
 }
 
 /// What follows a script or a timer.

@@ -43,7 +43,6 @@ use super::frame::Frame;
 use super::input::Input;
 use super::lane::{Asked, Lane, Phase, Then};
 use super::purse::{Estimate, Purse};
-use budgets::AgentPurse;
 use super::spared::{Asks, Spared};
 use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
@@ -53,6 +52,7 @@ use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::domain::script::{ScriptJob, ScriptTask};
 use crate::domain::workflow::{State, Workflow};
+use budgets::AgentPurse;
 
 /// What one input led to.
 #[derive(Clone, Debug, Default)]

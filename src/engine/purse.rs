@@ -102,9 +102,12 @@ impl Need {
             return None;
         }
         let each = Self { prompt: 0, ..*self }.with(1).of(kind);
-        let longest = if each > 0.0 { (left / each * (1.0 - 1e-12)).floor() as u64 } else { self.answer };
-        // what fits is never rounded away
-        Some(if self.with(self.answer).of(kind) <= room { self.answer } else { longest.min(self.answer) })
+        if self.with(self.answer).of(kind) <= room || each <= 0.0 {
+            return Some(self.answer);
+        }
+        let longest = (left / each).floor() as u64;
+        // what was divided may come out a digit too large
+        Some(if self.with(longest).of(kind) <= room { longest } else { longest.saturating_sub(1) })
     }
 
     /// The shortest answer that is worth asking for, in a budget with that hard end.

@@ -142,7 +142,11 @@ impl RunView {
     }
 
     /// A hard end of the run's budget was moved.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "amounts are positive and small")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "amounts are positive and small"
+    )]
     pub fn raise(&mut self, what: &str, hard: f64) {
         match what {
             "cost_usd" => self.budget.cost_usd.hard = Some(hard),

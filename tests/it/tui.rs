@@ -175,7 +175,13 @@ fn chat_started() -> RunEvent {
 
 fn workflow_started(name: &str, input: &str) -> RunEvent {
     let inputs = serde_json::Map::from_iter([("task".to_owned(), json!(input))]);
-    RunEvent::RunStarted { workflow: name.into(), definition: String::new(), inputs, chat: false, budget: Budget::default() }
+    RunEvent::RunStarted {
+        workflow: name.into(),
+        definition: String::new(),
+        inputs,
+        chat: false,
+        budget: Budget::default(),
+    }
 }
 
 fn snapshot_taken() -> RunEvent {
@@ -217,7 +223,8 @@ fn said(author: Author, text: &str) -> RunEvent {
 
 fn called(call: u64, agent: &str, side: Side) -> RunEvent {
     RunEvent::ModelCalled {
-        role: String::new(), state: String::new(),
+        role: String::new(),
+        state: String::new(),
         call: CallId(call),
         agent: agent.into(),
         side,
@@ -540,7 +547,8 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
         .run(
             "r1",
             RunEvent::SummaryCalled {
-                role: String::new(), call: CallId(5),
+                role: String::new(),
+                call: CallId(5),
                 agent: "coder".into(),
                 context: "talk".into(),
                 model: "m-1".into(),

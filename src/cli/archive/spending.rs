@@ -60,7 +60,10 @@ pub fn cost(spent: &Spent, by: Option<By>, json: bool, out: &mut dyn Write) -> i
     for unknown in sums(&spent.entries, By::Model).iter().filter(|sum| sum.unpriced > 0) {
         let calls = counted(usize::try_from(unknown.unpriced).unwrap_or(usize::MAX), "call");
         let model = name(&unknown.name);
-        writeln!(out, "no price is known for {model}: {calls} not counted in dollars; add it to models.json")?;
+        writeln!(
+            out,
+            "no price is known for {model}: {calls} not counted in dollars; add it to models.json"
+        )?;
     }
     Ok(())
 }

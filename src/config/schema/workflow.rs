@@ -185,7 +185,11 @@ const LIMITS_FIELDS: &[Field] = &[
 const BUDGET_FIELDS: &[Field] = &[
     field("tokens", END, "Prompt and completion tokens together."),
     field("cost_usd", END, "US dollars, by the prices of the catalogue of models."),
-    field("duration", TIME_END, "Seconds, or ISO 8601 (\"PT30M\"), since the run or the visit began, or the agent was first asked."),
+    field(
+        "duration",
+        TIME_END,
+        "Seconds, or ISO 8601 (\"PT30M\"), since the run or the visit began, or the agent was first asked.",
+    ),
 ];
 
 const CAP_FIELDS: &[Field] = &[

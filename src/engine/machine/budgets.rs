@@ -183,9 +183,12 @@ impl Machine {
             return;
         }
         let what = if model.is_empty() {
-            "a model without a known price was called: the budget in dollars does not count it; add its price".to_owned()
+            "a model without a known price was called: the budget in dollars does not count it; add its price"
+                .to_owned()
         } else {
-            format!("no price is known for {model}: the budget in dollars does not count its calls; add the price")
+            format!(
+                "no price is known for {model}: the budget in dollars does not count its calls; add the price"
+            )
         };
         self.warn("price_unknown", format!("{what} to models.json, or set a budget of tokens"));
     }

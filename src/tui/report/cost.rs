@@ -54,7 +54,9 @@ fn rows(sums: &[Sum]) -> String {
 /// What is known, and that something is not.
 fn money(sum: &Sum) -> String {
     match sum.cost_usd() {
-        None if sum.unpriced < sum.calls => format!("{} and calls without a price", dollars(Some(sum.known_usd))),
+        None if sum.unpriced < sum.calls => {
+            format!("{} and calls without a price", dollars(Some(sum.known_usd)))
+        }
         cost => dollars(cost),
     }
 }

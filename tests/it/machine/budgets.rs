@@ -201,10 +201,10 @@ fn on_limit_has_a_tenth_to_end_well() {
 
 #[test]
 fn a_person_grants_the_same_again() {
-    let (costs, go, stop) =
-        (Act::Costs(100_000), Act::Answers(Answer::Continue), Act::Answers(Answer::Stop));
+    let (costs, go, stop) = (Act::Costs(100_000), Act::Answers(Answer::Continue), Act::Answers(Answer::Stop));
     let acts = vec![costs.clone(), go, costs, stop];
-    let told = ["budget run tokens 100000", "ask budget.tokens", "enter start 2", "model", "ask budget.tokens"];
+    let told =
+        ["budget run tokens 100000", "ask budget.tokens", "enter start 2", "model", "ask budget.tokens"];
     let expected = [&ROUNDS[..2], &told, &["end paused budget_exceeded"]].concat();
     check("tokens", vec![looping(tokens(None, 100_000), None)], true, acts, &expected);
 }
@@ -253,4 +253,3 @@ fn fan(branches: usize, budget: Budget, answer: u64) -> Workflow {
         ModelParameters { max_output_tokens: Some(answer), ..ModelParameters::default() };
     one
 }
-

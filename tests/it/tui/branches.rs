@@ -29,7 +29,8 @@ fn ends(branch: &str, index: usize, error: Option<Failure>) -> RunEvent {
 
 fn called_in(call: u64, state: &str, agent: &str) -> RunEvent {
     RunEvent::ModelCalled {
-        role: String::new(), call: CallId(call),
+        role: String::new(),
+        call: CallId(call),
         state: state.into(),
         agent: agent.into(),
         side: Side::Assistant,

@@ -17,7 +17,8 @@ pub(super) fn lines(run: &RunView, columns: usize, theme: Theme) -> Vec<Line<'st
     let used = run.ledger.usage().total();
     // calls without a price are not counted by the budget either
     let usd: f64 = run.ledger.entries.iter().filter_map(|entry| entry.cost_usd).sum();
-    let money = cost_usd.hard.map(|end| (format!("{} of {}", dollars(Some(usd)), dollars(Some(end))), usd / end));
+    let money =
+        cost_usd.hard.map(|end| (format!("{} of {}", dollars(Some(usd)), dollars(Some(end))), usd / end));
     let counted = tokens.hard.map(|end| {
         (format!("{} of {} tok", short_number(used), short_number(end)), used as f64 / end as f64)
     });

@@ -15,8 +15,8 @@ fn program(luck: &mut Luck) -> Workflow {
     let branches = luck.between(1, 5);
     let length = luck.between(1, 4);
     let name = |at: usize| format!("b{at}");
-    let first = |branch: usize| 1 + branch * length;
-    let end = 1 + branches * length;
+    let first = |branch: usize| 1 + branch * (length + 1);
+    let end = 1 + branches * (length + 1);
     let spec = Parallel {
         branches: (0..branches).map(|at| Branch { name: name(at), start: StateIx(first(at)) }).collect(),
         join: Join::All,
@@ -32,13 +32,12 @@ fn program(luck: &mut Luck) -> Workflow {
     let mut states = vec![State { budget: budget(luck, 30, 8), ..state("start", Work::Parallel(spec), end) }];
     for branch in 0..branches {
         for step in 0..length {
-            let last = step + 1 == length;
-            let mut one = state(&format!("start.{}/s{step}", name(branch)), speaks(branch), first(branch) + step + 1);
-            if last {
-                one.transitions.clear();
-            }
+            let name = format!("start.{}/s{step}", name(branch));
+            let one = state(&name, speaks(branch), first(branch) + step + 1);
             states.push(State { budget: budget(luck, 15, 1), ..one });
         }
+        let name = format!("start.{}/stop", name(branch));
+        states.push(State { name, terminal: true, ..State::default() });
     }
     states.push(state("after", speaks(0), end + 1));
     let mut whole = Workflow { budget: budget(luck, 80, 10), ..workflow(states) };
@@ -50,7 +49,8 @@ fn program(luck: &mut Luck) -> Workflow {
                 cached: luck.chance(50).then_some(1.5),
                 written: luck.chance(50).then(|| luck.between(1, 80) as f64),
             };
-            let mut agent = AgentSpec { id: format!("a{at}"), budget: budget(luck, 25, 3), ..whole.agents[0].clone() };
+            let mut agent =
+                AgentSpec { id: format!("a{at}"), budget: budget(luck, 25, 3), ..whole.agents[0].clone() };
             agent.choice.model = format!("m{}", luck.below(3));
             agent.choice.price = luck.chance(85).then_some(price);
             agent.choice.max_output = Some(luck.between(300, 90_000) as u64);
@@ -127,7 +127,11 @@ impl Judge {
                 raised.or(hard).unwrap_or(f64::INFINITY)
             };
             let tokens = end("tokens", budget.tokens.hard.map(|tokens| tokens as f64));
-            assert!(account.tokens as f64 <= tokens, "seed {seed}: {owner} used {} of {tokens}", account.tokens);
+            assert!(
+                account.tokens as f64 <= tokens,
+                "seed {seed}: {owner} used {} of {tokens}",
+                account.tokens
+            );
             let usd = end("cost_usd", budget.cost_usd.hard);
             assert!(account.usd <= usd + 1e-9, "seed {seed}: {owner} used ${} of ${usd}", account.usd);
         }
@@ -216,5 +220,8 @@ fn a_thousand_runs_never_pass_a_budget_and_end_the_same_when_it_is_raised() {
             granted.finish();
         }
     }
-    assert!(paused > 250 && raised > 250 && beside > 300 && nearly > 150, "{paused} {raised} {beside} {nearly}");
+    assert!(
+        paused > 250 && raised > 250 && beside > 300 && nearly > 150,
+        "{paused} {raised} {beside} {nearly}"
+    );
 }
