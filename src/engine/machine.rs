@@ -42,7 +42,7 @@ use super::event::RunEvent;
 use super::frame::Frame;
 use super::input::Input;
 use super::lane::{Asked, Lane, Phase, Then};
-use super::purse::{Estimate, Purse};
+use super::purse::{AgentPurse, Estimate, Purse};
 use super::spared::{Asks, Spared};
 use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
@@ -52,7 +52,6 @@ use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::domain::script::{ScriptJob, ScriptTask};
 use crate::domain::workflow::{State, Workflow};
-use budgets::AgentPurse;
 
 /// What one input led to.
 #[derive(Clone, Debug, Default)]

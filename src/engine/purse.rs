@@ -148,6 +148,14 @@ pub struct Purse {
     warned: [bool; 3],
 }
 
+/// What an agent spent, wherever it was asked. Names survive a change of the definition.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgentPurse {
+    pub workflow: String,
+    pub agent: String,
+    pub purse: Purse,
+}
+
 impl Purse {
     pub fn open(now: Timestamp) -> Self {
         Self { began: now, ..Self::default() }

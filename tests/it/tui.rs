@@ -904,6 +904,33 @@ fn reports() {
 }
 
 #[test]
+fn a_budget_burns_down_in_the_panel() {
+    let mut desk = Desk::new();
+    let budget: Budget =
+        serde_json::from_value(json!({"tokens": {"hard": 2_000}, "cost_usd": {"hard": 0.05}})).unwrap();
+    desk.workflow();
+    let started = RunEvent::RunStarted {
+        workflow: "w".into(),
+        definition: String::new(),
+        inputs: serde_json::Map::new(),
+        chat: false,
+        budget,
+    };
+    desk.run("r1", started).run("r1", replied(2, "coder", Side::Assistant, "ok", ""));
+    desk.frames("budget");
+    let wide = desk.screen(120, 40);
+    for words in ["$0.01 of $0.05", " 25%", "1.5k of 2.0k tok", " 77%"] {
+        assert!(wide.contains(words), "no `{words}` in\n{wide}");
+    }
+    desk.run("r1", RunEvent::BudgetRaised { scope: "run".into(), what: "tokens".into(), hard: 4_000.0 });
+    let wide = desk.screen(120, 40);
+    assert!(wide.contains("1.5k of 4.0k tok") && wide.contains("it ends at 4,000 tokens now"), "{wide}");
+    // the budget of a state is another one
+    desk.run("r1", RunEvent::BudgetRaised { scope: "code".into(), what: "tokens".into(), hard: 9.0 });
+    assert!(desk.screen(120, 40).contains("of 4.0k tok"));
+}
+
+#[test]
 fn pastes_stay_whole() {
     let mut desk = Desk::new();
     desk.msg(Msg::Paste("à\nb\n日本".into())).key(KeyCode::Enter);

@@ -308,3 +308,14 @@ fn long_workflows_are_no_trouble() {
     let states: Vec<&str> = states.iter().map(String::as_str).collect();
     assert_eq!(calls(vec![workflow("w", &states)]), (None, Some(200)));
 }
+
+#[test]
+fn an_agent_s_budget_ends_its_calls_earlier() {
+    let mut w = workflow("w", &["start ! - end", "end ! - stop", "stop . -"]);
+    let before = of(vec![w.clone()]).spending;
+    w.agents[0].budget.cost_usd = Cap { soft: None, hard: Some(0.000_001) };
+    let after = of(vec![w]).spending;
+    let usd = |spending: &Spending| spending.cost_usd.and_then(|usd| usd.default).unwrap();
+    assert!(usd(&after) < usd(&before), "{after:?} {before:?}");
+    assert_eq!(after.calls, before.calls, "dollars say nothing of the number of calls");
+}

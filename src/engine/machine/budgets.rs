@@ -17,8 +17,6 @@ use crate::engine::lane::Scope;
 use crate::engine::purse::{Estimate, Kind, Need};
 use crate::engine::spec::FORESEES_SINCE;
 
-pub(super) use scopes::AgentPurse;
-
 /// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
 const ANSWER_TOKENS: u64 = 4_096;
 /// An answer that a budget makes shorter than this is told of.

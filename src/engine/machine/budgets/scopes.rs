@@ -4,15 +4,7 @@ use crate::domain::agent::AgentSpec;
 use crate::domain::workflow::{Budget, Workflow};
 use crate::engine::lane::{Lane, Phase, Scope};
 use crate::engine::machine::Machine;
-use crate::engine::purse::{Kind, Purse};
-
-/// What an agent spent, wherever it was asked. Names survive a change of the definition.
-#[derive(Clone, PartialEq, Debug)]
-pub struct AgentPurse {
-    workflow: String,
-    agent: String,
-    purse: Purse,
-}
+use crate::engine::purse::{AgentPurse, Kind, Purse};
 
 impl Machine {
     /// The budgets that a lane's work counts for, the innermost first.

@@ -29,7 +29,7 @@ fn program(luck: &mut Luck) -> Workflow {
         function: AgentFunction::SendUserMessage,
         input: Given::Text("do it".to_owned()),
     };
-    let mut states = vec![State { budget: budget(luck, 30, 8), ..state("start", Work::Parallel(spec), end) }];
+    let mut states = vec![State { budget: budget(luck, 35, 5), ..state("start", Work::Parallel(spec), end) }];
     for branch in 0..branches {
         for step in 0..length {
             let name = format!("start.{}/s{step}", name(branch));
@@ -40,7 +40,7 @@ fn program(luck: &mut Luck) -> Workflow {
         states.push(State { name, terminal: true, ..State::default() });
     }
     states.push(state("after", speaks(0), end + 1));
-    let mut whole = Workflow { budget: budget(luck, 80, 10), ..workflow(states) };
+    let mut whole = Workflow { budget: budget(luck, 85, 6), ..workflow(states) };
     whole.agents = (0..branches)
         .map(|at| {
             let price = Price {
