@@ -54,7 +54,7 @@ fn stream(tokens: usize, terminal: &mut Terminal<TestBackend>) {
         definition: String::new(),
         inputs,
         chat: true,
-        budget: Default::default(),
+        budget: None,
     };
     update(&mut model, published(started));
     let called = RunEvent::ModelCalled {

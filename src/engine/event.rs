@@ -39,8 +39,8 @@ pub enum RunEvent {
         inputs: Map<String, Value>,
         chat: bool,
         /// What the whole run may spend.
-        #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
-        budget: Budget,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<Box<Budget>>,
     },
     Warning {
         code: String,
@@ -170,7 +170,7 @@ pub enum RunEvent {
         key: String,
         value: Value,
     },
-    /// A soft budget or a tenth of time is left; told once each.
+    /// A soft end is reached, or four fifths of a hard one; told once each.
     BudgetWarning {
         scope: String,
         what: String,

@@ -169,7 +169,7 @@ fn chat_started() -> RunEvent {
         definition: String::new(),
         inputs: serde_json::Map::new(),
         chat: true,
-        budget: Budget::default(),
+        budget: None,
     }
 }
 
@@ -180,7 +180,7 @@ fn workflow_started(name: &str, input: &str) -> RunEvent {
         definition: String::new(),
         inputs,
         chat: false,
-        budget: Budget::default(),
+        budget: None,
     }
 }
 
@@ -914,7 +914,7 @@ fn a_budget_burns_down_in_the_panel() {
         definition: String::new(),
         inputs: serde_json::Map::new(),
         chat: false,
-        budget,
+        budget: Some(Box::new(budget)),
     };
     desk.run("r1", started).run("r1", replied(2, "coder", Side::Assistant, "ok", ""));
     desk.frames("budget");

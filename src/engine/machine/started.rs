@@ -2,7 +2,7 @@
 
 use super::{Frame, Machine, Phase, Purse, RunEvent};
 use crate::domain::ids::WorkflowIx;
-use crate::domain::workflow::{Budget, SnapshotPolicy, plain_text};
+use crate::domain::workflow::{SnapshotPolicy, plain_text};
 
 impl Machine {
     pub(super) fn on_started(&mut self, seed: u64) {
@@ -17,7 +17,7 @@ impl Machine {
             definition: self.spec.program.hash.clone(),
             inputs: inputs.clone(),
             chat: root.conversational,
-            budget: if self.foresees() { root.budget } else { Budget::default() },
+            budget: (self.foresees() && !root.budget.is_unbounded()).then(|| Box::new(root.budget)),
         });
         self.snapshot_before();
         self.frame_ids = 1;

@@ -24,7 +24,7 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
     if let RunEvent::RunStarted { workflow, inputs, chat, budget, .. } = event {
         let commands = started(model, run, at, &workflow, &inputs, chat);
         if let Some(view) = model.run_mut(run) {
-            view.budget = budget;
+            view.budget = budget.map(|budget| *budget).unwrap_or_default();
         }
         return commands;
     }

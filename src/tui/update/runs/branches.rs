@@ -80,7 +80,7 @@ fn remedies(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
         RunEvent::BudgetWarning { scope, what, spent, soft, hard } => {
             let end = hard.map(|hard| format!(", it ends at {}", amount(&what, hard))).unwrap_or_default();
             let (spent, soft) = (amount(&what, spent), amount(&what, soft));
-            Item::warning(&format!("budget of {scope}: {spent} used, the warning was set to {soft}{end}"))
+            Item::warning(&format!("budget of {scope}: {spent} used, it warns at {soft}{end}"))
         }
         RunEvent::BudgetRaised { scope, what, hard } => {
             if let Some(view) = model.run_mut(run).filter(|_| scope == "run") {
