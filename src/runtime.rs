@@ -27,5 +27,6 @@ mod steps;
 mod tasks;
 pub mod tokens;
 pub mod travel;
+mod window;
 mod withheld;
 mod words;

@@ -100,7 +100,7 @@ fn reply(shape: Shape, request: &ModelRequest, count: usize) -> ModelReply {
         reasoning: String::new(),
         tool_calls: tools.then_some(call).into_iter().collect(),
         sealed: Vec::new(),
-        usage: Usage { prompt: 12_000, completion: 60, cached: 11_000, reasoning: 0 },
+        usage: Usage { prompt: 12_000, completion: 60, cached: 11_000, ..Usage::default() },
         usage_estimated: false,
         model: Some(request.choice.model.clone()),
         finish: if tools { FinishReason::ToolCalls } else { FinishReason::Stop },

@@ -82,8 +82,9 @@ fn ledger(calls: usize) -> CostLedger {
         agent: "coder".into(),
         state: "code".into(),
         model: "m-base".into(),
-        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40 },
+        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40, ..Usage::default() },
         cost_usd: Some(0.0123),
+        ..CostEntry::default()
     };
     CostLedger { entries: vec![entry; calls].into() }
 }
