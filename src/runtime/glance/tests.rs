@@ -12,6 +12,7 @@ fn started() -> RunEvent {
         definition: String::new(),
         inputs: Map::new(),
         chat: false,
+        budget: None,
     }
 }
 
@@ -34,7 +35,7 @@ fn replied(agent: &str, model: &str, cost_usd: Option<f64>) -> RunEvent {
         reasoning: String::new(),
         tool_calls: Vec::new(),
         model: model.to_owned(),
-        usage: Usage { prompt: 100, completion: 10, cached: 0, reasoning: 0 },
+        usage: Usage { prompt: 100, completion: 10, ..Usage::default() },
         cost_usd,
         duration_ms: 1,
     }

@@ -58,7 +58,11 @@ impl Folding {
         for view in &mut self.scratch.runs {
             view.moved(|at| at.checked_sub(first));
             // only the sums are looked at before the end
-            let sums = CostEntry { usage: view.ledger.usage(), cost_usd: view.ledger.cost_usd(), ..nobody() };
+            let sums = CostEntry {
+                usage: view.ledger.usage(),
+                cost_usd: view.ledger.cost_usd(),
+                ..CostEntry::default()
+            };
             view.ledger = CostLedger { entries: vec![sums].into() };
             view.paid_here = CostLedger::default();
         }
@@ -103,10 +107,11 @@ pub fn at_a_glance(summary: &RunSummary, glance: Glance) -> Past {
             prompt: all.usage.prompt.saturating_sub(told.prompt),
             completion: all.usage.completion.saturating_sub(told.completion),
             cached: all.usage.cached.saturating_sub(told.cached),
+            written: all.usage.written.saturating_sub(told.written),
             reasoning: all.usage.reasoning.saturating_sub(told.reasoning),
         };
         let cost_usd = all.cost_usd.zip(view.ledger.cost_usd()).map(|(all, told)| all - told);
-        view.ledger.entries.push(CostEntry { usage, cost_usd, ..nobody() });
+        view.ledger.entries.push(CostEntry { usage, cost_usd, ..CostEntry::default() });
     }
     view.paid_here = CostLedger::default();
     past
@@ -120,7 +125,8 @@ fn begun(summary: &RunSummary, before: Before) -> RunView {
         line.model = one_line(&sum.model);
         line.usage = sum.usage;
         let (agent, model) = (line.name.clone(), line.model.clone());
-        let entry = CostEntry { agent, model, usage: sum.usage, cost_usd: sum.cost_usd, ..nobody() };
+        let entry =
+            CostEntry { agent, model, usage: sum.usage, cost_usd: sum.cost_usd, ..CostEntry::default() };
         view.ledger.entries.push(entry);
     }
     view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));
@@ -128,16 +134,6 @@ fn begun(summary: &RunSummary, before: Before) -> RunView {
     // it has been somewhere: its next state is not its first
     view.path.extend(summary.progress.path.first().map(|state| one_line(state)));
     view
-}
-
-fn nobody() -> CostEntry {
-    CostEntry {
-        agent: String::new(),
-        state: String::new(),
-        model: String::new(),
-        usage: Usage::default(),
-        cost_usd: None,
-    }
 }
 
 /// What came of the events: the facts, and the last entries.
