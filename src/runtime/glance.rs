@@ -9,10 +9,9 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::handle::Handle;
 use crate::domain::context::Side;
 use crate::domain::cost::Usage;
-use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::ids::{SnapshotId, Timestamp};
 use crate::engine::event::RunEvent;
 
 /// Events that are kept.
@@ -111,6 +110,13 @@ impl Ring {
     }
 }
 
+impl Glance {
+    /// `None` for a text that makes no sense.
+    pub fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
 impl Before {
     fn take(&mut self, at: Timestamp, event: &RunEvent) {
         self.events += 1;
@@ -151,14 +157,6 @@ impl Before {
         if sum.model != model {
             model.clone_into(&mut sum.model);
         }
-    }
-}
-
-impl Handle {
-    /// What was stored of a run when it stood still last, if it is still true.
-    pub fn glance(&self, run: &RunId) -> Option<Glance> {
-        let text = self.ports().store.glance(run).ok().flatten()?;
-        serde_json::from_str(&text).ok()
     }
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::thread;
 
+use super::glance::Glance;
 use super::handle::Handle;
 use super::look::{self, Looked};
 use super::reopen::{self, Story};
 pub use super::restoring::Restoring;
 use crate::domain::cost::CostLedger;
-use crate::domain::ids::{CallId, Timestamp};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RunQuery, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
@@ -46,6 +47,12 @@ impl Handle {
     /// Unknown or ambiguous id.
     pub fn summary(&self, id: &str) -> Result<RunSummary, StoreError> {
         self.ports().store.find(id)
+    }
+
+    /// What was stored of a run when it stood still last, if it is still true.
+    pub fn glance(&self, run: &RunId) -> Option<Glance> {
+        let text = self.ports().store.glance(run).ok().flatten()?;
+        Glance::read(&text)
     }
 
     /// Rebuilds one run from its journal; accepts a unique prefix of the id.
