@@ -26,6 +26,7 @@ pub mod scripted;
 pub mod secret;
 pub mod snapshot;
 pub mod span;
+pub mod spending;
 pub mod tool;
 pub mod trail;
 pub mod work;

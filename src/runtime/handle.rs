@@ -8,6 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::command::Command;
 use super::driver::{Driver, Opening};
+use super::glance::Ring;
 use super::journal::{self, Journal};
 use super::mail::Mail;
 use super::redact::Redactor;
@@ -118,7 +119,8 @@ impl Handle {
         let mut rows = Vec::new();
         journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
-        self.launch(run.clone(), machine, guard, Opening { output, at, again: Vec::new() }, Vec::new());
+        let opening = Opening { ring: Ring::default(), output, at, again: Vec::new() };
+        self.launch(run.clone(), machine, guard, opening, Vec::new());
         Ok(run)
     }
 
@@ -128,7 +130,7 @@ impl Handle {
         run: RunId,
         machine: Machine,
         guard: Option<Guard>,
-        opening: Opening,
+        mut opening: Opening,
         mail: Vec<Input>,
     ) {
         let shared = Arc::clone(&self.shared);
@@ -144,6 +146,7 @@ impl Handle {
             shared: Arc::clone(&shared),
             machine,
             journal: Journal::new(run.clone(), Arc::clone(&shared.ports.store)),
+            ring: std::mem::take(&mut opening.ring),
             inbox,
             outbox,
             withheld: Withheld::default(),

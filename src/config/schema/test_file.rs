@@ -117,6 +117,7 @@ fn prices() -> Table {
             field("input", AMOUNT, "Tokens sent."),
             field("output", AMOUNT, "Tokens answered."),
             field("cached", AMOUNT, "Tokens found in the server's cache."),
+            field("written", AMOUNT, "Tokens put into the server's cache. Default: as `input`."),
         ],
     )
 }
