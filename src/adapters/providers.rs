@@ -1,13 +1,15 @@
 //! Models: the one `ModelPort` of the program, which sends each request to where its `choice` points.
 //!
 //! `scripted` is answered from a file (`scripted.rs`); every other provider speaks the protocol of its choice at its
-//! base URL: chat completions (`openai.rs`) or Anthropic's messages (`anthropic.rs`). All share one way to a server
-//! (`http.rs`), one reader of bodies (`stream.rs`) and one list of errors (`errors.rs`).
+//! base URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages
+//! (`anthropic.rs`). All share one way to a server (`http.rs`), one reader of bodies (`stream.rs`) and one list of
+//! errors (`errors.rs`).
 //! Refuses: retries (the runtime's), keys in any text (CFG-20).
 
 mod address;
 mod answer;
 pub mod anthropic;
+mod call_ids;
 mod calls;
 mod client;
 mod conversation;
@@ -17,8 +19,11 @@ mod keys;
 mod offered;
 pub mod openai;
 mod patience;
+mod reported;
+pub mod responses;
 mod retry_after;
 pub mod scripted;
+mod sealed;
 mod spoken;
 mod sse;
 mod stream;
@@ -79,6 +84,7 @@ impl Providers {
         let begun = Instant::now();
         let answer = match request.choice.protocol {
             Protocol::Chat => openai::call(&self.http, request, key, sink).await,
+            Protocol::Responses => responses::call(&self.http, request, key, sink).await,
             Protocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
         };
         let mut reply = answer.map_err(|error| match key {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::domain::model::ModelError;
 
+use super::errors;
 use super::spoken::Spoken;
 
 /// One answer of some protocol, put together piece by piece.
@@ -35,4 +36,31 @@ pub trait Answer: Default + Send {
 
     /// The last event of the protocol has arrived.
     fn is_over(&self) -> bool;
+}
+
+/// The data of one event.
+///
+/// # Errors
+/// It is no JSON.
+pub fn parsed(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
+    serde_json::from_str(data).map_err(|_| {
+        let text = errors::one_line(data);
+        match name {
+            "error" => errors::of_object(&Value::String(text), shown),
+            _ => ModelError::Protocol {
+                detail: format!("{shown} sent something in its stream that is not JSON: {text}"),
+            },
+        }
+    })
+}
+
+/// The server answers in another protocol than the one it was asked in.
+pub fn speaks_chat<A: Answer>(shown: &str) -> ModelError {
+    ModelError::Protocol {
+        detail: format!(
+            "{shown} answered with chat completions, not with {}: set `\"protocol\": \"chat\"` for its provider in \
+             models.json",
+            A::KIND
+        ),
+    }
 }

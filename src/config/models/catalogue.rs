@@ -35,6 +35,8 @@ pub struct Provider {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Model {
     pub name: String,
+    /// Its provider's where nothing is said.
+    pub protocol: Option<Protocol>,
     /// Tokens.
     pub context_size: Option<u64>,
     /// Tokens.
@@ -73,6 +75,11 @@ impl Provider {
         self.models.iter().find(|model| model.name == name)
     }
 
+    /// How one of its models is spoken to: as the model says, else as the provider does, else chat completions.
+    pub fn protocol(&self, model: Option<&Model>) -> Protocol {
+        model.and_then(|model| model.protocol).or(self.protocol).unwrap_or_default()
+    }
+
     /// `None` if input or output price is unknown.
     pub fn price(&self, model: Option<&Model>) -> Option<Price> {
         let of_model = model.map(|model| model.prices).unwrap_or_default();
@@ -100,6 +107,7 @@ impl Provider {
 
 impl Model {
     fn merge(&mut self, later: Self) {
+        take(&mut self.protocol, later.protocol);
         take(&mut self.context_size, later.context_size);
         take(&mut self.max_output, later.max_output);
         take(&mut self.reasoning, later.reasoning);

@@ -5,12 +5,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::adapters::providers::answer::Answer;
+use crate::adapters::providers::answer::{Answer, parsed};
 use crate::adapters::providers::errors;
+use crate::adapters::providers::reported::Reported;
 use crate::adapters::providers::spoken::Spoken;
 use crate::domain::model::{FinishReason, ModelError, ModelReply};
-
-use super::usage::Reported;
 
 #[derive(Default, Debug)]
 pub struct Completion {
@@ -76,16 +75,7 @@ impl Answer for Completion {
         if self.chunks > 0 && name.is_empty() && self.quick(data) {
             return Ok(());
         }
-        let Ok(value) = serde_json::from_str::<Value>(data) else {
-            let text = errors::one_line(data);
-            return Err(match name {
-                "error" => errors::of_object(&Value::String(text), shown),
-                _ => ModelError::Protocol {
-                    detail: format!("{shown} sent something in its stream that is not JSON: {text}"),
-                },
-            });
-        };
-        self.value(name, &value, shown)
+        self.value(name, &parsed(name, data, shown)?, shown)
     }
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
@@ -156,18 +146,8 @@ impl Completion {
             return Err(ModelError::Overloaded { retry_after_ms: None, detail });
         }
         self.spoken.checked(finish)?;
-        let (usage, usage_estimated) = self.usage.complete(prompt_bytes, self.spoken.bytes());
-        Ok(ModelReply {
-            text: self.spoken.text,
-            reasoning: self.spoken.reasoning,
-            tool_calls: self.spoken.calls.finish(turn)?,
-            sealed: Vec::new(),
-            usage,
-            usage_estimated,
-            model: self.model,
-            finish,
-            duration_ms: 0,
-        })
+        let counted = self.usage.complete(prompt_bytes, self.spoken.bytes());
+        Ok(ModelReply { model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
     }
 
     fn quick(&mut self, data: &str) -> bool {
