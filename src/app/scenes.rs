@@ -20,15 +20,16 @@ use crate::domain::ids::Timestamp;
 use crate::domain::scripted::ScriptedAnswer;
 use crate::domain::workflow::{Program, SnapshotPolicy, Workflow};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
+use crate::ports::model::ModelPort;
 use crate::runtime::simulation::{Played, Props, play};
 
 /// Steps that workflows take through tools that no agent has.
 const STEPS: [&str; 3] = ["shell", "http_request", "mcp"];
 
 /// A scripted run that can be played.
-pub(super) struct Scene {
+pub struct Scene {
     spec: RunSpec,
-    model: ScriptedModel,
+    model: Arc<ScriptedModel>,
     tools: ScriptedTools,
     answers: Vec<ScriptedAnswer>,
     now: Timestamp,
@@ -40,7 +41,7 @@ impl Scene {
     ///
     /// # Errors
     /// Everything in the file that does not fit the workflow.
-    pub(super) fn new(
+    pub fn new(
         catalog: &Catalog,
         file: &SourceFile,
         scenario: &Scenario,
@@ -66,7 +67,7 @@ impl Scene {
                 approvals: ApprovalPolicy::default().approving_all(),
                 interactive: true,
             },
-            model: model.instantly(),
+            model: Arc::new(model.instantly()),
             tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: scenario.answers.clone(),
             now: scenario.now,
@@ -74,11 +75,22 @@ impl Scene {
         })
     }
 
-    pub(super) async fn play(self, scripts: &Host) -> Judged {
+    /// Plays it to its end and judges it.
+    pub async fn play(self, scripts: &Host) -> Judged {
+        self.play_through(scripts, |model| model).await
+    }
+
+    /// The same with something between the run and the scripted model.
+    pub async fn play_through(
+        self,
+        scripts: &Host,
+        around: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>,
+    ) -> Judged {
+        let models = around(self.model.clone());
         let root = self.spec.program.workflows.first().cloned();
         let missing = || self.tools.missing();
         let props = Props {
-            models: &self.model,
+            models: models.as_ref(),
             tools: &self.tools,
             scripts,
             missing: &missing,

@@ -9,7 +9,10 @@
 //! assert_eq!(server.requests().len(), 2);
 //! ```
 
+pub mod dialect;
 pub mod messages;
+pub mod responses;
+mod schema;
 mod strict;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,6 +23,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+pub use dialect::Dialect;
 pub use strict::check as strict_check;
 
 /// What one request is answered with.
@@ -55,6 +59,12 @@ impl Behaviour {
     /// Tool calls as (id, name, arguments), their arguments split over chunks of three characters.
     pub fn calls(calls: &[(&str, &str, &str)]) -> Self {
         let mut deltas = vec![json!({"role": "assistant", "content": null})];
+        deltas.extend(Self::call_chunks(calls));
+        Self::chunks(&deltas, "tool_calls")
+    }
+
+    fn call_chunks(calls: &[(&str, &str, &str)]) -> Vec<Value> {
+        let mut deltas = Vec::new();
         for (index, (id, name, arguments)) in calls.iter().enumerate() {
             let head = json!({"index": index, "id": id, "type": "function",
                 "function": {"name": name, "arguments": ""}});
@@ -65,7 +75,7 @@ impl Behaviour {
                 deltas.push(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}));
             }
         }
-        Self::chunks(&deltas, "tool_calls")
+        deltas
     }
 
     /// Deltas by the book, then usage and `[DONE]`.
@@ -145,42 +155,6 @@ impl Behaviour {
     }
 }
 
-/// Which protocol a server speaks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Dialect {
-    #[default]
-    Completions,
-    Messages,
-}
-
-impl Dialect {
-    fn path(self) -> &'static str {
-        match self {
-            Self::Completions => "/v1/chat/completions",
-            Self::Messages => "/v1/messages",
-        }
-    }
-
-    /// Why a strict provider refuses a request.
-    fn check(self, headers: &BTreeMap<String, String>, body: &Value) -> Result<(), String> {
-        match self {
-            Self::Completions => strict::check(body),
-            Self::Messages => messages::check_headers(headers).and_then(|()| messages::check(body)),
-        }
-    }
-
-    fn refusal(self, why: &str) -> Value {
-        match self {
-            Self::Completions => {
-                json!({"error": {"message": why, "type": "invalid_request_error", "code": null}})
-            }
-            Self::Messages => {
-                json!({"type": "error", "error": {"type": "invalid_request_error", "message": why}})
-            }
-        }
-    }
-}
-
 /// One request as it came.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -228,20 +202,23 @@ impl ModelServer {
 
     /// The same in Anthropic's protocol.
     pub async fn start_messages(script: Vec<Behaviour>) -> Self {
-        let dialect = Dialect::Messages;
+        Self::speak(Dialect::Messages, script).await
+    }
+
+    /// The same in any protocol.
+    pub async fn speak(dialect: Dialect, script: Vec<Behaviour>) -> Self {
         Self::serve(Shared { dialect, script: script.into(), ..Shared::default() }).await
     }
 
-    /// Each model's requests by its own list, in Anthropic's protocol.
-    pub async fn start_messages_per_model(scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
+    /// Each model's requests by its own list, in any protocol; more lists may come later (`answer`).
+    pub async fn speak_per_model(dialect: Dialect, scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
         let per_model = scripts.into_iter().map(|(model, list)| (model.to_owned(), list.into())).collect();
-        Self::serve(Shared { dialect: Dialect::Messages, per_model, ..Shared::default() }).await
+        Self::serve(Shared { dialect, per_model, ..Shared::default() }).await
     }
 
     /// Answers each model's requests in the order of its own list: for agents that speak at the same time.
     pub async fn start_per_model(scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
-        let per_model = scripts.into_iter().map(|(model, list)| (model.to_owned(), list.into())).collect();
-        Self::serve(Shared { per_model, ..Shared::default() }).await
+        Self::speak_per_model(Dialect::Completions, scripts).await
     }
 
     /// Answers whatever is asked, as the desk says.
@@ -266,6 +243,12 @@ impl ModelServer {
             }
         });
         Self { base_url, shared, gone }
+    }
+
+    /// The next request for this model is answered so.
+    pub fn answer(&self, model: &str, behaviour: Behaviour) {
+        let mut shared = self.shared.lock().unwrap();
+        shared.per_model.entry(model.to_owned()).or_default().push_back(behaviour);
     }
 
     /// Every request so far, refused ones included.
@@ -323,7 +306,7 @@ fn next(shared: &mut Shared, request: Recorded) -> Behaviour {
     let rejected = request.rejected.clone();
     shared.requests.push(request);
     if let Some(why) = rejected {
-        return Behaviour::status(400, &shared.dialect.refusal(&why).to_string());
+        return Behaviour::status(400, &shared.dialect.error("invalid_request_error", &why));
     }
     let list = shared.per_model.get_mut(&model).unwrap_or(&mut shared.script);
     let end =

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::schema;
+
 const TOP: [&str; 15] = [
     "model",
     "messages",
@@ -64,9 +66,11 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
         only(function, &["name", "description", "parameters", "strict"], "a function")?;
         let name = function_name(function)?;
         ensure(function.get("description").is_none_or(Value::is_string), "a description must be a text")?;
-        let schema = object(function.get("parameters").unwrap_or(&Value::Null), "parameters")?;
-        ensure(schema.get("type") == Some(&"object".into()), "a schema's type must be object")?;
-        ensure(schema.get("properties").is_some_and(Value::is_object), "object schema missing properties")?;
+        let strict = function.get("strict").and_then(Value::as_bool).unwrap_or(false);
+        let parameters = function.get("parameters").unwrap_or(&Value::Null);
+        schema::check(parameters, strict)
+            .map_err(|why| format!("invalid schema for function `{name}`: {why}"))?;
+        ensure(parameters["properties"].is_object(), "object schema missing properties")?;
         ensure(names.insert(name.clone()), &format!("two tools are named {name}"))?;
     }
     Ok(names)
@@ -170,7 +174,8 @@ fn calls(members: &Map<String, Value>, place: &str) -> Result<Vec<String>, Strin
     Ok(ids)
 }
 
-fn function_name(function: &Map<String, Value>) -> Result<String, String> {
+/// The name of a function that is offered or called.
+pub fn function_name(function: &Map<String, Value>) -> Result<String, String> {
     let name = text(function, "name", "a function")?;
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     ensure(plain && name.len() <= 64, &format!("invalid function name `{name}`"))?;

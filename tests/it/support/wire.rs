@@ -1,0 +1,99 @@
+//! A scripted model behind a real wire: what the script answers is spoken by a strict server in one of the protocols,
+//! asked for and read by the real adapter. A run must not notice.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::future::BoxFuture;
+use synthdev::adapters::providers::{Patience, Providers};
+use synthdev::domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest};
+use synthdev::ports::model::{DeltaSink, ModelPort};
+
+use super::model_server::{Dialect, ModelServer};
+
+/// A strict server and the way to it.
+pub struct Wire {
+    dialect: Dialect,
+    server: ModelServer,
+    providers: Providers,
+    asked: AtomicUsize,
+}
+
+struct Behind {
+    wire: Arc<Wire>,
+    script: Arc<dyn ModelPort>,
+}
+
+impl Wire {
+    pub async fn new(dialect: Dialect) -> Arc<Self> {
+        let server = ModelServer::speak(dialect, Vec::new()).await;
+        let providers = Providers::new(BTreeMap::new(), Patience::default());
+        Arc::new(Self { dialect, server, providers, asked: AtomicUsize::new(0) })
+    }
+
+    /// The script's answers, but over this wire. Its errors are its own.
+    pub fn before(self: &Arc<Self>, script: Arc<dyn ModelPort>) -> Arc<dyn ModelPort> {
+        Arc::new(Behind { wire: Arc::clone(self), script })
+    }
+
+    /// Every request that the server did not take, and why.
+    pub fn refusals(&self) -> Vec<String> {
+        let refused = self.server.requests().into_iter();
+        refused.filter_map(|one| one.rejected.map(|why| format!("{why}: {}", one.body))).collect()
+    }
+
+    /// How many requests came.
+    pub fn requests(&self) -> usize {
+        self.server.requests().len()
+    }
+
+    async fn send(
+        &self,
+        request: &ModelRequest,
+        scripted: ModelReply,
+        sink: &dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
+        // Branches ask at the same time: each request has an answer of its own waiting for it.
+        let model = format!("mock-{}", self.asked.fetch_add(1, Ordering::Relaxed));
+        self.server.answer(&model, self.dialect.reply(&scripted));
+        let mut choice = ModelChoice {
+            provider: "mock".to_owned(),
+            base_url: self.server.base_url.clone(),
+            protocol: self.dialect.protocol(),
+            model,
+            key: None,
+            ..request.choice.clone()
+        };
+        choice.parameters.reconcile(choice.protocol);
+        let reply = self.providers.call(&ModelRequest { choice, ..request.clone() }, sink).await?;
+        assert_eq!(
+            (&reply.text, &reply.reasoning, &reply.tool_calls),
+            (&scripted.text, &scripted.reasoning, &scripted.tool_calls),
+            "{:?}",
+            self.dialect
+        );
+        // What it cost and how long it took stays the script's.
+        let ModelReply { usage, usage_estimated, model, duration_ms, .. } = scripted;
+        Ok(ModelReply { usage, usage_estimated, model, duration_ms, ..reply })
+    }
+}
+
+impl ModelPort for Behind {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(async move {
+            let scripted = self.script.call(request, &Deaf).await?;
+            self.wire.send(request, scripted, sink).await
+        })
+    }
+}
+
+struct Deaf;
+
+impl DeltaSink for Deaf {
+    fn delta(&self, _: DeltaKind, _: &str) {}
+}
