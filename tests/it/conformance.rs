@@ -106,8 +106,8 @@ fn play(text: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut failed = Vec::new();
     for case in &cases {
-        for dialect in Dialect::ALL {
-            let problems = runtime.block_on(played(case, dialect));
+        let plays = futures_util::future::join_all(Dialect::ALL.map(|dialect| played(case, dialect)));
+        for (dialect, problems) in Dialect::ALL.into_iter().zip(runtime.block_on(plays)) {
             if !problems.is_empty() {
                 let problems = problems.join("\n    ");
                 failed.push(format!("{} — {} ({dialect:?})\n    {problems}", case.rule, case.about));

@@ -15,6 +15,8 @@ use super::super::support::stage::{Texts, sources};
 use super::super::support::wire::Wire;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workflows");
+/// Roles of the examples; `core.json` is on every stage.
+const ROLES: &str = include_str!("../../../roles/examples.json");
 
 /// The workflows' texts, and the files of their tests.
 fn shipped() -> (Vec<String>, Vec<SourceFile>) {
@@ -39,7 +41,7 @@ async fn shipped_workflows_go_the_same_way_in_every_protocol() {
     let (workflows, files) = shipped();
     let project = tempfile::tempdir().unwrap();
     let catalog =
-        Catalog::load(sources(&Texts { workflows, ..Texts::default() }), wiring::specs(project.path()));
+        Catalog::load(sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }), wiring::specs(project.path()));
     let scripts = Host::default();
     let mut played = 0;
     for file in &files {
