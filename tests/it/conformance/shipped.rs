@@ -40,8 +40,10 @@ fn shipped() -> (Vec<String>, Vec<SourceFile>) {
 async fn shipped_workflows_go_the_same_way_in_every_protocol() {
     let (workflows, files) = shipped();
     let project = tempfile::tempdir().unwrap();
-    let catalog =
-        Catalog::load(sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }), wiring::specs(project.path()));
+    let catalog = Catalog::load(
+        sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }),
+        wiring::specs(project.path()),
+    );
     let scripts = Host::default();
     let mut played = 0;
     for file in &files {

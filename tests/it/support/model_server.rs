@@ -42,6 +42,8 @@ enum Step {
     Stall,
     /// Closes the connection in the middle.
     Cut,
+    /// Breaks the connection: what is on its way is lost too.
+    Reset,
 }
 
 impl Behaviour {
@@ -142,6 +144,24 @@ impl Behaviour {
         self
     }
 
+    /// The connection is reset after what was sent so far.
+    #[must_use]
+    pub fn reset(mut self) -> Self {
+        self.steps.push(Step::Reset);
+        self
+    }
+
+    /// Answers in the name of another model than `mock-1`.
+    #[must_use]
+    pub fn serving(mut self, model: &str) -> Self {
+        for step in &mut self.steps {
+            if let Step::Send(bytes) = step {
+                *bytes = String::from_utf8_lossy(bytes).replace("mock-1", model).into_bytes();
+            }
+        }
+        self
+    }
+
     /// Silence after what was sent so far, until the client goes away.
     #[must_use]
     pub fn stall(mut self) -> Self {
@@ -151,7 +171,16 @@ impl Behaviour {
 
     /// Silence from the start: not even a status.
     pub fn silence() -> Self {
-        Self { status: 0, content_type: "", headers: Vec::new(), steps: vec![Step::Stall] }
+        Self::wordless(Step::Stall)
+    }
+
+    /// The connection is reset before anything was answered.
+    pub fn reset_at_once() -> Self {
+        Self::wordless(Step::Reset)
+    }
+
+    fn wordless(step: Step) -> Self {
+        Self { status: 0, content_type: "", headers: Vec::new(), steps: vec![step] }
     }
 }
 
@@ -249,6 +278,18 @@ impl ModelServer {
     pub fn answer(&self, model: &str, behaviour: Behaviour) {
         let mut shared = self.shared.lock().unwrap();
         shared.per_model.entry(model.to_owned()).or_default().push_back(behaviour);
+    }
+
+    /// What it was told to answer for this model and was not asked for is forgotten.
+    pub fn forget(&self, model: &str) {
+        self.shared.lock().unwrap().per_model.remove(model);
+    }
+
+    /// Waits until this many requests have come.
+    pub async fn asked(&self, count: usize) {
+        while self.requests().len() < count {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
     }
 
     /// Every request so far, refused ones included.
@@ -386,6 +427,10 @@ async fn answer(socket: &mut TcpStream, behaviour: Behaviour, gone: &watch::Send
                 return false;
             }
             Step::Cut => return false,
+            Step::Reset => {
+                socket.set_zero_linger().unwrap();
+                return false;
+            }
         }
     }
     socket.write_all(b"0\r\n\r\n").await.is_ok()

@@ -2,8 +2,8 @@
 //! asked for and read by the real adapter. A run must not notice.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use synthdev::adapters::providers::{Patience, Providers};
@@ -14,11 +14,18 @@ use super::model_server::{Dialect, ModelServer};
 
 /// A strict server and the way to it.
 pub struct Wire {
+    pub server: ModelServer,
     dialect: Dialect,
-    server: ModelServer,
     providers: Providers,
     asked: AtomicUsize,
+    /// Where to ask instead of at the server.
+    pub elsewhere: Mutex<Option<String>>,
+    /// What came of asking the server itself.
+    pub heard: Mutex<Vec<Result<ModelReply, ModelError>>>,
 }
+
+/// No script: the server is asked as its behaviour is set.
+struct Straight(Arc<Wire>);
 
 struct Behind {
     wire: Arc<Wire>,
@@ -27,9 +34,23 @@ struct Behind {
 
 impl Wire {
     pub async fn new(dialect: Dialect) -> Arc<Self> {
-        let server = ModelServer::speak(dialect, Vec::new()).await;
-        let providers = Providers::new(BTreeMap::new(), Patience::default());
-        Arc::new(Self { dialect, server, providers, asked: AtomicUsize::new(0) })
+        Self::patient(dialect, Patience::default()).await
+    }
+
+    pub async fn patient(dialect: Dialect, patience: Patience) -> Arc<Self> {
+        Arc::new(Self {
+            server: ModelServer::speak(dialect, Vec::new()).await,
+            dialect,
+            providers: Providers::new(BTreeMap::new(), patience),
+            asked: AtomicUsize::new(0),
+            elsewhere: Mutex::default(),
+            heard: Mutex::default(),
+        })
+    }
+
+    /// The server's own answers: those that it was told to give for `mock-1`.
+    pub fn straight(self: &Arc<Self>) -> Arc<dyn ModelPort> {
+        Arc::new(Straight(Arc::clone(self)))
     }
 
     /// The script's answers, but over this wire. Its errors are its own.
@@ -48,6 +69,25 @@ impl Wire {
         self.server.requests().len()
     }
 
+    async fn ask(
+        &self,
+        request: &ModelRequest,
+        model: String,
+        sink: &dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
+        let elsewhere = self.elsewhere.lock().unwrap().clone();
+        let mut choice = ModelChoice {
+            provider: "mock".to_owned(),
+            base_url: elsewhere.unwrap_or_else(|| self.server.base_url.clone()),
+            protocol: self.dialect.protocol(),
+            model,
+            key: None,
+            ..request.choice.clone()
+        };
+        choice.parameters.reconcile(choice.protocol);
+        self.providers.call(&ModelRequest { choice, ..request.clone() }, sink).await
+    }
+
     async fn send(
         &self,
         request: &ModelRequest,
@@ -57,16 +97,7 @@ impl Wire {
         // Branches ask at the same time: each request has an answer of its own waiting for it.
         let model = format!("mock-{}", self.asked.fetch_add(1, Ordering::Relaxed));
         self.server.answer(&model, self.dialect.reply(&scripted));
-        let mut choice = ModelChoice {
-            provider: "mock".to_owned(),
-            base_url: self.server.base_url.clone(),
-            protocol: self.dialect.protocol(),
-            model,
-            key: None,
-            ..request.choice.clone()
-        };
-        choice.parameters.reconcile(choice.protocol);
-        let reply = self.providers.call(&ModelRequest { choice, ..request.clone() }, sink).await?;
+        let reply = self.ask(request, model, sink).await?;
         assert_eq!(
             (&reply.text, &reply.reasoning, &reply.tool_calls),
             (&scripted.text, &scripted.reasoning, &scripted.tool_calls),
@@ -88,6 +119,20 @@ impl ModelPort for Behind {
         Box::pin(async move {
             let scripted = self.script.call(request, &Deaf).await?;
             self.wire.send(request, scripted, sink).await
+        })
+    }
+}
+
+impl ModelPort for Straight {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(async move {
+            let answer = self.0.ask(request, "mock-1".to_owned(), sink).await;
+            self.0.heard.lock().unwrap().push(answer.clone());
+            answer
         })
     }
 }

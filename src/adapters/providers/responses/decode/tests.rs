@@ -39,7 +39,15 @@ fn end() -> Value {
 }
 
 /// Text, reasoning, arguments of all calls, finish.
-fn check(title: &str, events: &[Value], expected: (&str, &str, &[&str], FinishReason)) {
+type Expected<'a> = (&'a str, &'a str, &'a [&'a str], FinishReason);
+
+fn check_all(rows: &[(&str, Vec<Value>, Expected<'_>)]) {
+    for (title, events, expected) in rows {
+        check(title, &[events.as_slice(), &[end()]].concat(), *expected);
+    }
+}
+
+fn check(title: &str, events: &[Value], expected: Expected<'_>) {
     let reply = read(events).unwrap_or_else(|error| panic!("{title}: {error}"));
     let calls: Vec<&str> = reply.tool_calls.iter().map(|call| call.arguments.as_str()).collect();
     assert_eq!(
@@ -50,11 +58,10 @@ fn check(title: &str, events: &[Value], expected: (&str, &str, &[&str], FinishRe
 }
 
 #[test]
-fn pieces_and_wholes_make_one_answer() {
+fn pieces_and_wholes_find_their_place() {
     use FinishReason::{Stop, ToolCalls};
     let late =
         json!({"type": "response.function_call_arguments.done", "output_index": 0, "arguments": "{\"p\":1}"});
-    let both = json!({"type": "response.completed", "response": {"output": [message("A"), call("a", "{}")]}});
     let rows = [
         (
             "whole items only",
@@ -92,10 +99,19 @@ fn pieces_and_wholes_make_one_answer() {
             ],
             ("", "", &["{}", "{\"b\":2}"], ToolCalls),
         ),
+    ];
+    check_all(&rows);
+}
+
+#[test]
+fn items_make_one_answer() {
+    use FinishReason::{Stop, ToolCalls};
+    let both = json!({"type": "response.completed", "response": {"output": [message("A"), call("a", "{}")]}});
+    let rows = [
         (
             "two messages",
             vec![done(0, message("A")), piece("output_text", 1, "B"), piece("output_text", 1, "C")],
-            ("A\n\nBC", "", &[], Stop),
+            ("A\n\nBC", "", &[][..], Stop),
         ),
         (
             "thoughts",
@@ -118,10 +134,7 @@ fn pieces_and_wholes_make_one_answer() {
         ),
         ("only the end", vec![both], ("A", "", &["{}"], ToolCalls)),
     ];
-    for (title, mut events, expected) in rows {
-        events.push(end());
-        check(title, &events, expected);
-    }
+    check_all(&rows);
 }
 
 #[test]
