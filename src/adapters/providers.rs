@@ -51,13 +51,14 @@ pub const SCRIPTED: &str = "scripted";
 #[derive(Debug)]
 pub struct Providers {
     http: Http,
+    learnt: responses::Learnt,
     scripted: Option<ScriptedModel>,
 }
 
 impl Providers {
     /// `keys`: the key ring; a `ModelChoice` holds only the name of its key (CFG-20).
     pub fn new(keys: BTreeMap<String, Secret>, patience: Patience) -> Self {
-        Self { http: Http::new(keys, patience), scripted: None }
+        Self { http: Http::new(keys, patience), learnt: responses::Learnt::default(), scripted: None }
     }
 
     /// Keys are sent to these base URLs' servers only: a recorded run may name others (CFG-20).
@@ -84,7 +85,7 @@ impl Providers {
         let begun = Instant::now();
         let answer = match request.choice.protocol {
             Protocol::Chat => openai::call(&self.http, request, key, sink).await,
-            Protocol::Responses => responses::call(&self.http, request, key, sink).await,
+            Protocol::Responses => responses::call((&self.http, &self.learnt), request, key, sink).await,
             Protocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
         };
         let mut reply = answer.map_err(|error| match key {

@@ -16,7 +16,23 @@ pub trait Answer: Default + Send {
     ///
     /// # Errors
     /// An error that the server reports; data that is no JSON.
-    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError>;
+    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
+        let data = data.trim();
+        if data.is_empty() || self.quick(name, data) {
+            return Ok(());
+        }
+        if data == "[DONE]" {
+            self.done();
+            return Ok(());
+        }
+        self.value(name, &parsed(name, data, shown)?, shown)
+    }
+
+    /// Takes what almost every event is, a piece of text; whether it was one.
+    fn quick(&mut self, name: &str, data: &str) -> bool;
+
+    /// `[DONE]` has arrived, which ends a stream where the protocol has it.
+    fn done(&mut self);
 
     /// Takes one event that has been parsed, or a whole answer.
     ///
@@ -42,7 +58,7 @@ pub trait Answer: Default + Send {
 ///
 /// # Errors
 /// It is no JSON.
-pub fn parsed(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
+fn parsed(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
     serde_json::from_str(data).map_err(|_| {
         let text = errors::one_line(data);
         match name {

@@ -37,7 +37,7 @@ fn sealed() -> impl Strategy<Value = Sealed> {
     let blocks = vec![
         json!({"type": "redacted_thinking", "data": "x"}),
         thinking_block("Hm", "sig-1"),
-        json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "enc-1"}),
+        json!({"type": "reasoning", "summary": [], "encrypted_content": "enc-1"}),
     ];
     (0..4_usize, prop::sample::select(blocks)).prop_map(|(after, block)| Sealed { after, block })
 }

@@ -3,6 +3,7 @@
 mod refusals;
 
 use serde_json::{Value, json};
+use synthdev::domain::message::Sealed;
 use synthdev::domain::model::FinishReason;
 use synthdev::ports::model::ModelPort;
 
@@ -144,4 +145,46 @@ async fn keys_and_connections_are_as_the_protocol_wants_them() {
     assert_eq!(keys, [bearer.clone(), bearer, None]);
     assert!(requests.iter().all(|one| one.path == "/v1/responses"));
     assert_eq!(server.connections(), 1, "MODEL-18");
+}
+
+/// Summaries are for verified organisations, sealed thoughts for whoever sealed them: without them it still goes on.
+#[tokio::test]
+async fn what_a_server_refuses_to_give_is_left_out_from_then_on() {
+    let refuse = |text: &str| Behaviour::status(400, &Dialect::Responses.error("unsupported_value", text));
+    let script = vec![
+        refuse(
+            "Your organization must be verified to generate reasoning summaries. Please go to your settings.",
+        ),
+        refuse("The encrypted content enc-... could not be verified. Reason: it could not be decrypted."),
+        responses::text("One"),
+        responses::text("Two"),
+    ];
+    let server = ModelServer::speak(Dialect::Responses, script).await;
+    let providers = patient();
+    let mut asked = asking(Dialect::Responses, &server.base_url);
+    asked.choice.parameters.reasoning_effort = Some("low".to_owned());
+    let mut before = super::calls(&[("c", "read", "{}")]);
+    before.sealed = vec![Sealed {
+        after: 0,
+        block: json!({"type": "reasoning", "summary": [], "encrypted_content": "enc-1"}),
+    }];
+    asked.messages.push(before);
+    for text in ["One", "Two"] {
+        assert_eq!(providers.call(&asked, &Heard::default()).await.unwrap().text, text);
+    }
+    let requests = server.requests();
+    let told = |at: usize| {
+        let body = &requests[at].body;
+        assert_eq!(requests[at].rejected, None);
+        (
+            body["reasoning"].clone(),
+            body.get("include").is_some(),
+            body["input"].to_string().contains("enc-1"),
+        )
+    };
+    let (effort, summed) = (json!({"effort": "low"}), json!({"effort": "low", "summary": "auto"}));
+    assert_eq!(told(0), (summed, true, true));
+    assert_eq!(told(1), (effort.clone(), true, true));
+    assert_eq!(told(2), (effort.clone(), false, false));
+    assert_eq!((told(3), requests.len()), ((effort, false, false), 4));
 }

@@ -24,12 +24,10 @@ pub struct Wire {
     pub heard: Mutex<Vec<Result<ModelReply, ModelError>>>,
 }
 
-/// No script: the server is asked as its behaviour is set.
-struct Straight(Arc<Wire>);
-
 struct Behind {
     wire: Arc<Wire>,
-    script: Arc<dyn ModelPort>,
+    /// `None`: the server is asked as its behaviour is set.
+    script: Option<Arc<dyn ModelPort>>,
 }
 
 impl Wire {
@@ -50,12 +48,12 @@ impl Wire {
 
     /// The server's own answers: those that it was told to give for `mock-1`.
     pub fn straight(self: &Arc<Self>) -> Arc<dyn ModelPort> {
-        Arc::new(Straight(Arc::clone(self)))
+        Arc::new(Behind { wire: Arc::clone(self), script: None })
     }
 
     /// The script's answers, but over this wire. Its errors are its own.
     pub fn before(self: &Arc<Self>, script: Arc<dyn ModelPort>) -> Arc<dyn ModelPort> {
-        Arc::new(Behind { wire: Arc::clone(self), script })
+        Arc::new(Behind { wire: Arc::clone(self), script: Some(script) })
     }
 
     /// Every request that the server did not take, and why.
@@ -117,21 +115,12 @@ impl ModelPort for Behind {
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let scripted = self.script.call(request, &Deaf).await?;
-            self.wire.send(request, scripted, sink).await
-        })
-    }
-}
-
-impl ModelPort for Straight {
-    fn call<'a>(
-        &'a self,
-        request: &'a ModelRequest,
-        sink: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        Box::pin(async move {
-            let answer = self.0.ask(request, "mock-1".to_owned(), sink).await;
-            self.0.heard.lock().unwrap().push(answer.clone());
+            if let Some(script) = &self.script {
+                let scripted = script.call(request, &Deaf).await?;
+                return self.wire.send(request, scripted, sink).await;
+            }
+            let answer = self.wire.ask(request, "mock-1".to_owned(), sink).await;
+            self.wire.heard.lock().unwrap().push(answer.clone());
             answer
         })
     }

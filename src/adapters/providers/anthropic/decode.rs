@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::adapters::providers::answer::{Answer, parsed, speaks_chat};
+use crate::adapters::providers::answer::{Answer, speaks_chat};
 use crate::adapters::providers::errors;
 use crate::adapters::providers::spoken::Spoken;
 use crate::domain::message::Sealed;
@@ -70,13 +70,17 @@ struct QuickDelta<'a> {
 impl Answer for Message {
     const KIND: &'static str = "a message of Anthropic's protocol";
 
-    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
-        let data = data.trim();
-        if data.is_empty() || data == "[DONE]" || self.quick(data) {
-            return Ok(());
+    fn quick(&mut self, _: &str, data: &str) -> bool {
+        let Ok(Quick { kind, index, delta }) = serde_json::from_str(data) else { return false };
+        if kind != "content_block_delta" || delta.kind != "text_delta" || self.kind_of(index) != Block::Text {
+            return false;
         }
-        self.value(name, &parsed(name, data, shown)?, shown)
+        self.spoken.say(&delta.text);
+        true
     }
+
+    /// Not of this protocol; some servers send it all the same.
+    fn done(&mut self) {}
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
@@ -140,15 +144,6 @@ impl Message {
         let thoughts = if self.spoken.calls.is_empty() { Vec::new() } else { self.thoughts };
         let sealed = thoughts.into_iter().filter_map(Thought::seal).collect();
         Ok(ModelReply { sealed, model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
-    }
-
-    fn quick(&mut self, data: &str) -> bool {
-        let Ok(Quick { kind, index, delta }) = serde_json::from_str(data) else { return false };
-        if kind != "content_block_delta" || delta.kind != "text_delta" || self.kind_of(index) != Block::Text {
-            return false;
-        }
-        self.spoken.say(&delta.text);
-        true
     }
 
     /// A message, of which the start of a stream holds the beginning.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::adapters::providers::answer::{Answer, parsed};
+use crate::adapters::providers::answer::Answer;
 use crate::adapters::providers::errors;
 use crate::adapters::providers::reported::Reported;
 use crate::adapters::providers::spoken::Spoken;
@@ -62,20 +62,29 @@ struct QuickDelta {
 impl Answer for Completion {
     const KIND: &'static str = "a chat completion";
 
-    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
-        let data = data.trim();
-        if data.is_empty() {
-            return Ok(());
-        }
-        if data == "[DONE]" {
-            self.done = true;
-            return Ok(());
-        }
+    fn quick(&mut self, name: &str, data: &str) -> bool {
         // The first chunk goes the long way: it names the model.
-        if self.chunks > 0 && name.is_empty() && self.quick(data) {
-            return Ok(());
+        if self.chunks == 0 || !name.is_empty() {
+            return false;
         }
-        self.value(name, &parsed(name, data, shown)?, shown)
+        let Ok(Quick { choices: [choice], usage: None, error: None }) = serde_json::from_str(data) else {
+            return false;
+        };
+        let QuickChoice { delta, finish_reason: None, usage: None, error: None } = choice else {
+            return false;
+        };
+        let QuickDelta { content, tool_calls: None, reasoning_content: None, reasoning: None, refusal: None } =
+            delta
+        else {
+            return false;
+        };
+        self.spoken.text.push_str(&content);
+        self.chunks += 1;
+        true
+    }
+
+    fn done(&mut self) {
+        self.done = true;
     }
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
@@ -148,23 +157,6 @@ impl Completion {
         self.spoken.checked(finish)?;
         let counted = self.usage.complete(prompt_bytes, self.spoken.bytes());
         Ok(ModelReply { model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
-    }
-
-    fn quick(&mut self, data: &str) -> bool {
-        let Ok(Quick { choices: [choice], usage: None, error: None }) = serde_json::from_str(data) else {
-            return false;
-        };
-        let QuickChoice { delta, finish_reason: None, usage: None, error: None } = choice else {
-            return false;
-        };
-        let QuickDelta { content, tool_calls: None, reasoning_content: None, reasoning: None, refusal: None } =
-            delta
-        else {
-            return false;
-        };
-        self.spoken.text.push_str(&content);
-        self.chunks += 1;
-        true
     }
 
     fn choice(&mut self, choice: &Value, shown: &str) -> Result<(), ModelError> {

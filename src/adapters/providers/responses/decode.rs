@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::adapters::providers::answer::{Answer, parsed, speaks_chat};
+use crate::adapters::providers::answer::{Answer, speaks_chat};
 use crate::adapters::providers::errors;
 use crate::adapters::providers::reported::Reported;
 use crate::adapters::providers::spoken::Spoken;
@@ -65,16 +65,17 @@ struct Quick<'a> {
 impl Answer for Response {
     const KIND: &'static str = "a response of OpenAI's Responses";
 
-    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
-        let data = data.trim();
-        if data.is_empty() || self.quick(data) {
-            return Ok(());
+    fn quick(&mut self, _: &str, data: &str) -> bool {
+        let Ok(Quick { kind, output_index, delta }) = serde_json::from_str(data) else { return false };
+        if kind != "response.output_text.delta" {
+            return false;
         }
-        if data == "[DONE]" {
-            self.over = self.begun;
-            return Ok(());
-        }
-        self.value(name, &parsed(name, data, shown)?, shown)
+        self.say(output_index, &delta);
+        true
+    }
+
+    fn done(&mut self) {
+        self.over = self.begun;
     }
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
@@ -164,15 +165,6 @@ impl Response {
         // Only beside calls do thoughts have to go back.
         let sealed = if self.spoken.calls.is_empty() { Vec::new() } else { self.sealed };
         Ok(ModelReply { sealed, model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
-    }
-
-    fn quick(&mut self, data: &str) -> bool {
-        let Ok(Quick { kind, output_index, delta }) = serde_json::from_str(data) else { return false };
-        if kind != "response.output_text.delta" {
-            return false;
-        }
-        self.say(output_index, &delta);
-        true
     }
 
     /// What a response says of itself beside its items.
@@ -284,15 +276,13 @@ fn texts(parts: &Value, key: &str) -> String {
     parts.filter_map(|part| part.get(key)?.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A thought as it goes back; one that the server did not seal would have to be kept there.
+/// A thought as it goes back: without its id, which the server would look up among what it keeps. One that came
+/// unsealed can only be looked up.
 fn seal(after: usize, item: &Value) -> Option<Sealed> {
     let content = item.get("encrypted_content").and_then(Value::as_str).filter(|text| !text.is_empty())?;
-    let summary =
-        item.get("summary").filter(|summary| summary.is_array()).cloned().unwrap_or_else(|| json!([]));
-    let mut block = json!({ "type": "reasoning", "summary": summary, "encrypted_content": content });
-    if let Some(id) = item.get("id").filter(|id| id.is_string()) {
-        block["id"] = id.clone();
-    }
+    let summary = item.get("summary").filter(|summary| summary.is_array()).cloned();
+    let summary = summary.unwrap_or_else(|| json!([]));
+    let block = json!({ "type": "reasoning", "summary": summary, "encrypted_content": content });
     Some(Sealed { after, block })
 }
 

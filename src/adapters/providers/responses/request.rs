@@ -8,6 +8,7 @@ use crate::adapters::providers::sealed;
 use crate::domain::model::{ModelChoice, ModelParameters, ModelRequest};
 
 use super::input::{Input, arrange};
+use super::limits::Limits;
 use super::strict::is_strict;
 
 /// The shortest limit of an answer that is taken.
@@ -15,10 +16,15 @@ const LEAST_ANSWER: u64 = 16;
 /// What of other answers goes back.
 const SEALED: [&str; 1] = ["reasoning"];
 
-/// The body of a request.
+/// The body of a request, with everything that is good to have.
 pub fn build(request: &ModelRequest) -> Value {
+    build_within(request, Limits::default())
+}
+
+/// The body of a request to a server that refuses some of it.
+pub fn build_within(request: &ModelRequest, limits: Limits) -> Value {
     let choice = &request.choice;
-    let reasons = choice.parameters.thinks() || reasons_by_itself(&choice.model);
+    let reasons = !limits.unsealed && (choice.parameters.thinks() || reasons_by_itself(&choice.model));
     let mut messages = normalise(&request.messages);
     // Other models refuse sealed thoughts.
     sealed::keep(&mut messages, if reasons { &SEALED } else { &[] });
@@ -40,7 +46,7 @@ pub fn build(request: &ModelRequest) -> Value {
         };
         body.insert("tool_choice".to_owned(), binding);
     }
-    parameters(&mut body, choice);
+    parameters(&mut body, choice, limits);
     if reasons {
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
@@ -63,26 +69,27 @@ fn tool(tool: &Offered<'_>) -> Value {
     Value::Object(members)
 }
 
-fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice) {
+fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: Limits) {
     let ModelParameters { temperature, top_p, max_output_tokens, reasoning_effort, .. } = &choice.parameters;
     let effort = reasoning_effort.as_deref().map(str::trim).filter(|effort| !effort.is_empty());
+    let summed = choice.parameters.thinks() && !limits.unsummed;
     let rows: [(&str, Option<Value>); 4] = [
         ("temperature", temperature.map(Value::from)),
         ("top_p", top_p.map(Value::from)),
         ("max_output_tokens", max_output_tokens.map(|most| most.max(LEAST_ANSWER).into())),
-        ("reasoning", effort.map(|effort| reasoning(effort, choice.parameters.thinks()))),
+        ("reasoning", effort.map(|effort| reasoning(effort, summed))),
     ];
     body.extend(rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
 }
 
 /// Whoever sets an effort wants to see what it is spent on.
-fn reasoning(effort: &str, thinks: bool) -> Value {
+fn reasoning(effort: &str, summed: bool) -> Value {
     let effort = match effort.to_ascii_lowercase().as_str() {
         "off" => "none".to_owned(),
         "max" => "xhigh".to_owned(),
         other => other.to_owned(),
     };
-    if thinks { json!({ "effort": effort, "summary": "auto" }) } else { json!({ "effort": effort }) }
+    if summed { json!({ "effort": effort, "summary": "auto" }) } else { json!({ "effort": effort }) }
 }
 
 /// Whether a model reasons without being told to, by its name; the others refuse to be asked for sealed thoughts.

@@ -21,7 +21,7 @@ fn output() -> Value {
 }
 
 fn thought(sealed: &str) -> Value {
-    json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed})
+    json!({"type": "reasoning", "summary": [], "encrypted_content": sealed})
 }
 
 fn tool(strict: Value, schema: Value) -> Value {
@@ -113,6 +113,7 @@ fn items_are_checked() {
         ("input", json!([user(), thought("enc-1")]), "without its required following item"),
         ("input", json!([user(), thought("enc-1"), user()]), "without its required following item"),
         ("input", json!([user(), thought("x"), said()]), "could not be verified"),
+        ("input", json!([user(), with("id", json!("rs_1"), thought("enc-1")), said()]), "not found"),
         ("input", json!([user(), with("status", Value::Null, thought("enc-1")), said()]), "unrecognized"),
     ];
     refused(&rows);

@@ -77,16 +77,26 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
 }
 
 fn tool_choice(body: &Map<String, Value>, tools: &HashSet<String>) -> Checked {
-    let Some(choice) = body.get("tool_choice") else { return Ok(()) };
-    ensure(!tools.is_empty(), "tool_choice is only allowed when tools are given")?;
-    if let Value::String(mode) = choice {
-        return ensure(matches!(mode.as_str(), "auto" | "none" | "required"), "unknown tool_choice");
-    }
-    let choice = object(choice, "tool_choice")?;
+    let Some(choice) = function_choice(body, tools)? else { return Ok(()) };
     only(choice, &["type", "function"], "tool_choice")?;
-    ensure(choice.get("type") == Some(&"function".into()), "tool_choice.type must be function")?;
     let name = choice.get("function").and_then(|function| function["name"].as_str()).unwrap_or_default();
     ensure(tools.contains(name), &format!("tool_choice names `{name}`, which is not offered"))
+}
+
+/// The choice of one function; `None` where there is none, or a mode.
+pub fn function_choice<'a>(
+    body: &'a Map<String, Value>,
+    tools: &HashSet<String>,
+) -> Result<Option<&'a Map<String, Value>>, String> {
+    let Some(choice) = body.get("tool_choice") else { return Ok(None) };
+    ensure(!tools.is_empty(), "tool_choice is only allowed when tools are given")?;
+    if let Value::String(mode) = choice {
+        ensure(matches!(mode.as_str(), "auto" | "none" | "required"), "unknown tool_choice")?;
+        return Ok(None);
+    }
+    let choice = object(choice, "tool_choice")?;
+    ensure(choice.get("type") == Some(&"function".into()), "tool_choice.type must be function")?;
+    Ok(Some(choice))
 }
 
 fn conversation(messages: &[Value]) -> Checked {

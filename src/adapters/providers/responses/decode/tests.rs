@@ -197,7 +197,7 @@ fn sealed_thoughts_stay_where_they_stood() {
     ];
     let reply = read(&events).unwrap();
     let block = |name: &str| {
-        json!({"type": "reasoning", "id": "rs_1", "encrypted_content": name,
+        json!({"type": "reasoning", "encrypted_content": name,
             "summary": [{"type": "summary_text", "text": "x"}]})
     };
     let expected = [Sealed { after: 0, block: block("one") }, Sealed { after: 1, block: block("two") }];

@@ -100,7 +100,7 @@ fn reasoning_is_asked_for_and_kept_as_each_model_takes_it() {
         ("olmo", None, Value::Null, false),
         ("mine", Some("high"), summed("high"), true),
     ];
-    let block = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"});
+    let block = json!({"type": "reasoning", "summary": [], "encrypted_content": "x"});
     let foreign = json!({"type": "thinking", "thinking": "Hm", "signature": "s"});
     for (model, effort, reasoning, kept) in rows {
         let effort = effort.map(str::to_owned);

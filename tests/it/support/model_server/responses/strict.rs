@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::support::model_server::schema;
-use crate::support::model_server::strict::{ensure, function_name, object, only, text};
+use crate::support::model_server::strict::{ensure, function_choice, function_name, object, only, text};
 
 const TOP: [&str; 15] = [
     "model",
@@ -92,14 +92,8 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
 }
 
 fn tool_choice(body: &Map<String, Value>, tools: &HashSet<String>) -> Checked {
-    let Some(choice) = body.get("tool_choice") else { return Ok(()) };
-    ensure(!tools.is_empty(), "tool_choice is only allowed when tools are given")?;
-    if let Value::String(mode) = choice {
-        return ensure(matches!(mode.as_str(), "auto" | "none" | "required"), "unknown tool_choice");
-    }
-    let choice = object(choice, "tool_choice")?;
+    let Some(choice) = function_choice(body, tools)? else { return Ok(()) };
     only(choice, &["type", "name"], "tool_choice")?;
-    ensure(choice.get("type") == Some(&"function".into()), "tool_choice.type must be function")?;
     let name = text(choice, "name", "tool_choice")?;
     ensure(tools.contains(&name), &format!("tool_choice names `{name}`, which is not offered"))
 }
@@ -158,7 +152,8 @@ fn message(members: &Map<String, Value>, place: &str) -> Checked {
 }
 
 fn sealed(members: &Map<String, Value>, place: &str) -> Checked {
-    only(members, &["type", "id", "summary", "encrypted_content"], place)?;
+    ensure(!members.contains_key("id"), &format!("{place}: item not found: nothing is kept here"))?;
+    only(members, &["type", "summary", "encrypted_content"], place)?;
     ensure(
         members.get("summary").is_some_and(Value::is_array),
         &format!("{place}: summary: a list is needed"),
