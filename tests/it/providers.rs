@@ -381,7 +381,8 @@ async fn tools_and_parameters_are_sent_as_a_strict_server_wants_them() {
 fn the_strict_server_refuses_what_strict_servers_refuse() {
     let good = json!({"model": "m", "stream": true, "stream_options": {"include_usage": true},
         "messages": [{"role": "user", "content": "U"}],
-        "tools": [{"type": "function", "function": {"name": "r", "parameters": {"type": "object", "properties": {}}}}],
+        "tools": [{"type": "function", "function": {"name": "r", "strict": false,
+            "parameters": {"type": "object", "properties": {}}}}],
         "tool_choice": "auto"});
     assert_eq!(strict_check(&good), Ok(()));
     let user = json!({"role": "user", "content": "U"});
@@ -406,6 +407,13 @@ fn the_strict_server_refuses_what_strict_servers_refuse() {
         ("/tools", json!([]), "non-empty"),
         ("/tools", schema(json!({"type": "string"})), "must be object"),
         ("/tools", schema(json!({"type": "object"})), "missing properties"),
+        ("/tools", schema(json!({"type": "object", "properties": {}, "oneOf": []})), "top level"),
+        (
+            "/tools",
+            schema(json!({"type": "object", "properties": {"a": {"type": "array"}}})),
+            "missing items",
+        ),
+        ("/tools/0/function/strict", json!(true), "additionalProperties must be false"),
         ("/tools/0/function/name", json!("a b"), "function name"),
         ("/stream_options", json!({"include_usage": "yes"}), "boolean"),
         ("/stream", json!(false), "needs stream"),

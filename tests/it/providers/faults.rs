@@ -380,11 +380,16 @@ async fn no_silence_is_borne_for_ever() {
                 hi(dialect).stall(),
                 failed("model.timeout", 2, "0.5 s after 2 characters", went),
             ),
+            row(
+                "in an error",
+                Behaviour::status(500, "oops").stall(),
+                failed("model.overloaded", 2, "500: oops", "the provider has trouble"),
+            ),
         ];
         for fault in rows {
             line.check(fault).await;
         }
-        line.wire.server.closed(6).await;
+        line.wire.server.closed(8).await;
     });
     futures_util::future::join_all(all).await;
 }
