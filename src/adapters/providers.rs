@@ -11,6 +11,7 @@ mod answer;
 pub mod anthropic;
 mod call_ids;
 mod calls;
+pub mod cassette;
 mod client;
 mod conversation;
 mod errors;

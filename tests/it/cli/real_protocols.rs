@@ -29,7 +29,7 @@ fn system(request: &Recorded) -> &str {
 }
 
 /// A world that asks this server in its protocol.
-fn world(server: &ModelServer, dialect: Dialect) -> World {
+pub fn asking_in(dialect: Dialect, server: &ModelServer) -> World {
     let mut world = asking(server);
     match dialect {
         Dialect::Completions => {}
@@ -58,7 +58,7 @@ async fn three_review_rounds_take_the_same_path_in_every_protocol() {
     ];
     for (dialect, conversation) in rows {
         let server = ModelServer::speak_per_model(dialect, script(dialect)).await;
-        let world = world(&server, dialect);
+        let world = asking_in(dialect, &server);
         let report =
             world.run(&["run", "coder_reviewer", "count to three", "--yes", "--json"]).code(0).json();
         let path = ["start", "code", "review", "code", "review", "code", "review", "stop"];
@@ -128,7 +128,7 @@ async fn sealed_thoughts_stay_with_their_calls_for_the_whole_run() {
         let reviewer = vec![judged("d1", true), judged("d2", false)];
         let scripts = vec![("base-model", coder), ("smart-model", reviewer)];
         let server = ModelServer::speak_per_model(dialect, scripts).await;
-        let mut world = world(&server, dialect);
+        let mut world = asking_in(dialect, &server);
         world.configure("models.json", &catalogue(dialect));
         world.set("SYNTHDEV_REASONING_EFFORT", "low");
         let report = world.run(&["run", "coder_reviewer", "write", "--yes", "--json"]).code(0).json();

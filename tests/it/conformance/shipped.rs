@@ -52,7 +52,7 @@ async fn shipped_workflows_go_the_same_way_in_every_protocol() {
         let (tests, found) = test_file::read(file);
         assert!(!tests.is_empty() && found.is_empty(), "{name}: {found:#?}");
         for test in &tests {
-            let scene = || Scene::new(&catalog, file, test, &program, None).unwrap();
+            let scene = || Scene::new(&catalog, file, test, &program, None, None).unwrap();
             let plain = scene().play(&scripts).await;
             assert!(plain.problems.is_empty(), "{name}: {}: {:?}", test.name, plain.problems);
             for dialect in Dialect::ALL {

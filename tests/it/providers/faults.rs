@@ -174,7 +174,7 @@ fn refusals(dialect: Dialect) -> Vec<Fault> {
             unknown,
             failed("model.protocol", 1, "no such model; set another one", "the model"),
         ),
-        row("too long", long, failed("context_overflow", 1, "210000", "lower the context's max_length")),
+        row("too long", long, failed("context_overflow", 1, "210000", "let the conversation be cut earlier")),
         row(
             "500",
             error(500, "api_error", "oops"),
