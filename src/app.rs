@@ -28,7 +28,7 @@ mod past;
 mod reading;
 mod runs;
 mod salvage;
-mod scenes;
+pub mod scenes;
 mod schema;
 mod simulate;
 mod sources;

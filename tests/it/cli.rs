@@ -16,7 +16,7 @@ mod isolation;
 mod new;
 mod printable;
 mod real_http;
-mod real_messages;
+mod real_protocols;
 mod redaction;
 mod resume;
 mod schema;

@@ -4,3 +4,4 @@
 pub mod model_server;
 pub mod requests;
 pub mod stage;
+pub mod wire;

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::real_http::{KEY, Words, asking, script};
+use super::real_http::{KEY, asking, script};
+use super::real_protocols::asking_in;
 use super::world::{Ran, World, talk, workflow};
-use crate::support::model_server::{Behaviour, Desk, ModelServer, Recorded, dead_url, messages};
-
-const COMPLETIONS: Words = Words { text: Behaviour::text, calls: Behaviour::calls };
-const MESSAGES: Words = Words { text: messages::text, calls: messages::calls };
+use crate::support::model_server::{Behaviour, Desk, Dialect, ModelServer, Recorded, dead_url};
 
 /// Events without what differs from run to run.
 fn events(ran: &Ran, world: &World) -> Vec<Value> {
@@ -47,15 +45,9 @@ fn ordered(lines: Vec<Value>) -> Vec<Value> {
 }
 
 /// Recorded with a server, played in another place without any.
-async fn plays_again(words: Words, provider: Option<&str>) {
-    let server = match provider {
-        Some(_) => ModelServer::start_messages_per_model(script(words)).await,
-        None => ModelServer::start_per_model(script(words)).await,
-    };
-    let mut first = asking(&server);
-    if let Some(provider) = provider {
-        first.set("SYNTHDEV_PROVIDER", provider);
-    }
+async fn plays_again(dialect: Dialect) {
+    let server = ModelServer::speak_per_model(dialect, script(dialect)).await;
+    let first = asking_in(dialect, &server);
     let run = ["run", "coder_reviewer", "count to three", "--yes", "--events"];
     let recorded = first.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0);
     let asked = server.requests().len();
@@ -84,12 +76,17 @@ async fn plays_again(words: Words, provider: Option<&str>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_over_chat_completions_is_played_without_server_key_and_place() {
-    plays_again(COMPLETIONS, None).await;
+    plays_again(Dialect::Completions).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_over_anthropics_messages_is_played_without_server_key_and_place() {
-    plays_again(MESSAGES, Some("anthropic")).await;
+    plays_again(Dialect::Messages).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_over_responses_is_played_without_server_key_and_place() {
+    plays_again(Dialect::Responses).await;
 }
 
 /// Answers each branch by what it is asked.
