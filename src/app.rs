@@ -9,6 +9,7 @@
 mod archive;
 mod backend;
 mod checks;
+mod cut_off;
 mod demo;
 mod driving;
 mod findings;

@@ -6,7 +6,7 @@ use std::thread;
 use super::handle::Handle;
 use super::look::{self, Looked};
 use super::reopen::{self, Story};
-pub use super::restoring::Restoring;
+pub use super::restoring::{Restoring, of_two_moments};
 use crate::domain::cost::CostLedger;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::journal::{RunQuery, RunSummary};

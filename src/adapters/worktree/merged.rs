@@ -1,14 +1,17 @@
 //! What was merged of a worktree so far, and from where its next merge starts. Moves no ref but our mark.
 //!
 //! A merge brings what the run did since the last one, so the files that were merged last are the base of the next:
-//! with the files of the start, what was brought before would conflict with itself. Where the project went back to what
-//! it was before a merge (that merge was undone), the run's work is not in it any more, and counts again.
+//! with the files of the start, what was brought before would conflict with itself. What counts is the project as it is
+//! now: where it has again what stood there before a merge, before the run or in the last commit before that, or nothing
+//! at all, the run's work is not in it any more, whoever took it out, and is brought again.
 
-use git2::{Commit, Oid, Repository, Tree};
+use std::collections::BTreeSet;
+
+use git2::{Commit, ObjectType, Oid, Repository, Tree};
 
 use super::base;
 use super::linked::Linked;
-use super::tips::{self, MERGED};
+use super::tips::MERGED;
 use crate::adapters::git::between;
 use crate::adapters::git::fault::{self, Outcome};
 use crate::adapters::git::record;
@@ -37,6 +40,8 @@ struct Step {
 /// All merges of a worktree so far.
 pub struct Past {
     start: Stored,
+    /// The last commit before the run.
+    committed: Stored,
     /// Newest first.
     steps: Vec<Step>,
 }
@@ -54,7 +59,12 @@ impl Past {
             steps.push(step(repo, linked, &commit, &start)?);
             next = commit.parent(1).ok();
         }
-        Ok(Self { start, steps })
+        let before = repo.find_commit(linked.base).and_then(|base| base.parent(0)).ok();
+        let committed = match before.filter(|_| !steps.is_empty()) {
+            Some(commit) => tree::read(repo, &base::below(repo, commit.tree_id(), &linked.prefix)?)?,
+            None => Stored::new(),
+        };
+        Ok(Self { start, committed, steps })
     }
 
     /// Every path that matters for a comparison with the project.
@@ -78,8 +88,31 @@ impl Past {
                 }
             }
         }
+        // however they came there: a merge may have found them in the project
+        let moved = renamed(ours, &newest.after);
+        for (path, _) in between::changes(&self.start, &newest.theirs) {
+            let (now, brought) = (ours.get(&path), newest.theirs.get(&path));
+            let elsewhere = now.is_none() && brought.is_some_and(|(_, blob)| moved.contains(blob));
+            if now == brought || elsewhere {
+                continue;
+            }
+            if now == self.start.get(&path) {
+                put(&mut base, &path, &self.start);
+            } else if now.is_some_and(|now| self.committed.get(&path) == Some(now)) {
+                put(&mut base, &path, &self.committed);
+            } else if now.is_none() {
+                base.remove(&path);
+            }
+        }
         base
     }
+}
+
+/// What stands in the project under names that it did not have after the last merge.
+fn renamed(ours: &Stored, after: &Stored) -> BTreeSet<Oid> {
+    let empty = Oid::hash_object(ObjectType::Blob, b"").unwrap_or(Oid::ZERO_SHA1);
+    let new = ours.iter().filter(|(path, (_, blob))| !after.contains_key(*path) && *blob != empty);
+    new.map(|(_, (_, blob))| *blob).collect()
 }
 
 /// Says what is merged now; `tip` is the commit with the worktree's files.
@@ -102,16 +135,6 @@ pub fn say(repo: &Repository, linked: &Linked, tip: Oid, merge: &Merge, at: Time
         repo.reference(&format!("{MERGED}{}", linked.name), commit, true, "").map(drop)
     };
     written().map_err(|error| fault::git_write(repo.path(), &error))
-}
-
-/// The files that the worktree would leave if it were gone: those on its branch.
-///
-/// # Errors
-/// An object is missing or damaged.
-pub fn on_branch(repo: &Repository, linked: &Linked) -> Result<Option<Stored>, git2::Error> {
-    let Some(tip) = tips::tip(repo, linked) else { return Ok(None) };
-    let files = base::below(repo, repo.find_commit(tip)?.tree_id(), &linked.prefix)?;
-    tree::read(repo, &files).map(Some)
 }
 
 fn mark<'repo>(repo: &'repo Repository, linked: &Linked) -> Option<Commit<'repo>> {

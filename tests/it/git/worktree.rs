@@ -317,7 +317,7 @@ fn ignored_files_in_a_directory_that_must_go_stop_the_merge() {
 fn a_second_merge_begins_where_the_first_one_ended() {
     let project = small();
     let (made, port) = (create(&project, "r"), port(&project));
-    let left = || port.unmerged(&made).unwrap().map(named);
+    let left = || port.unmerged(&made).unwrap().map(|left| named(left.files));
     assert_eq!(left(), Some(vec![]));
     write(&made, "a.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
     write(&made, "new.txt", "1\n");
@@ -361,7 +361,7 @@ fn a_second_merge_begins_where_the_first_one_ended() {
 fn a_merge_that_was_undone_counts_as_none() {
     let project = small();
     let (made, port) = (create(&project, "r"), port(&project));
-    let left = || port.unmerged(&made).unwrap().map(named);
+    let left = || port.unmerged(&made).unwrap().map(|left| named(left.files));
     write(&made, "a.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
     write(&made, "c.txt", "c\n");
     project.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nmine\n");
@@ -390,10 +390,10 @@ fn what_is_only_on_the_branch_could_be_lost_too() {
     project.write("b.txt", "mine\n");
     assert!(matches!(port.merge(&made), Err(MergeError::Conflicts(_))), "it was committed to the branch");
     fs::remove_dir_all(&made.path).unwrap();
-    let lost = port.unmerged(&made).unwrap().map(named);
+    let lost = port.unmerged(&made).unwrap().map(|left| named(left.files));
     assert_eq!(lost, Some(vec![row("b.txt", FileChange::Modified)]));
     project.write("b.txt", "run\n");
-    assert_eq!(port.unmerged(&made).unwrap(), Some(vec![]), "brought by hand");
+    assert_eq!(port.unmerged(&made).unwrap().unwrap().files, [], "brought by hand");
 }
 
 #[test]
