@@ -143,7 +143,8 @@ impl GitWorktrees {
         let run = base.note.run.clone().unwrap_or_else(|| RunId(linked.name.clone()));
         let goal = Goal::Merge { run, branch: linked.branch.clone() };
         if fs::symlink_metadata(&linked.top).is_err() {
-            let left = left::newest(linked, store)?.ok_or_else(|| linked.gone())?;
+            let left = left::newest(linked, store)?.filter(|left| left.kept != Kept::Nothing);
+            let left = left.ok_or_else(|| linked.gone())?;
             let theirs = store.repo.find_tree(left.tree).map_err(failed)?;
             return Ok((Side { linked, tip: left.tip, start, theirs, goal }, Vec::new()));
         }

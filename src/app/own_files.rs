@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::cli::snapshots::Own;
-use crate::domain::ids::Timestamp;
-use crate::domain::journal::RunSummary;
+use crate::domain::ids::{SnapshotId, Timestamp};
+use crate::domain::journal::{Origin, RunSummary};
 use crate::domain::tool::{ToolRisk, ToolSpec};
 use crate::engine::event::RunEvent;
 use crate::ports::snapshot::SnapshotPort;
@@ -24,8 +24,32 @@ pub(super) fn of(handle: &Handle, store: &dyn SnapshotPort, run: &RunSummary) ->
     Some(Own { files, unclear: unclear(&record.events, handle.ports().tools.specs()) })
 }
 
+/// The snapshot of the files of here before the run.
+///
+/// # Errors
+/// Why there is none, in words.
+pub(super) fn undone_to(
+    handle: &Handle,
+    store: &dyn SnapshotPort,
+    run: &RunSummary,
+) -> Result<SnapshotId, String> {
+    let (id, taken) = (&run.id, run.progress.snapshot.clone());
+    let missing = taken.as_ref().and_then(|taken| store.find(taken.as_str()).err());
+    match (taken, missing) {
+        (Some(taken), None) => Ok(taken),
+        (None, _) if has_not_begun(handle, run) => {
+            Err(format!("there is nothing to undo: run {id} has not begun yet"))
+        }
+        _ if run.origin.as_ref().is_some_and(Origin::is_foreign) => Err(format!(
+            "there is nothing to undo: run {id} came from a file, and of the files here nothing was stored for it"
+        )),
+        (None, _) => Err(format!("run {id} cannot be undone: no snapshot was taken before it")),
+        (Some(_), Some(error)) => Err(format!("run {id} cannot be undone: {}", error.message)),
+    }
+}
+
 /// Whether it stands before its first step here: a fork, or a run that was recorded and never started.
-pub(super) fn has_not_begun(handle: &Handle, run: &RunSummary) -> bool {
+fn has_not_begun(handle: &Handle, run: &RunSummary) -> bool {
     let Ok(record) = handle.run(run.id.as_str()) else { return false };
     let last = record.events.iter().rev().find(|(_, event)| {
         matches!(event, RunEvent::Returned { .. } | RunEvent::Resumed { .. } | RunEvent::RunStarted { .. })

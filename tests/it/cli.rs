@@ -4,6 +4,7 @@ mod archive;
 mod checking;
 mod contract;
 mod crash;
+mod cut_off;
 mod demo;
 mod edges;
 mod events;

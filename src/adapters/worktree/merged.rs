@@ -13,6 +13,7 @@ use super::base;
 use super::linked::Linked;
 use super::tips::MERGED;
 use crate::adapters::git::between;
+use crate::adapters::git::entry::RelPath;
 use crate::adapters::git::fault::{self, Outcome};
 use crate::adapters::git::record;
 use crate::adapters::git::tree::{self, Stored};
@@ -80,38 +81,39 @@ impl Past {
     pub fn base(&self, ours: &Stored) -> Stored {
         let Some(newest) = self.steps.first() else { return self.start.clone() };
         let mut base = newest.theirs.clone();
+        let renamed = renamed(ours, &self.start, &newest.theirs);
+        let brought = |path: &RelPath| {
+            let (now, brought) = (ours.get(path), newest.theirs.get(path));
+            now == brought || now.is_none() && brought.is_some_and(|(_, blob)| renamed.contains(blob))
+        };
         // the oldest merge that was undone decides: all that came after it is gone with it
         for step in &self.steps {
             for (path, _) in between::changes(&step.before, &step.after) {
-                if ours.get(&path) == step.before.get(&path) {
+                if ours.get(&path) == step.before.get(&path) && !brought(&path) {
                     put(&mut base, &path, &step.base);
                 }
             }
         }
-        // however they came there: a merge may have found them in the project
-        let moved = renamed(ours, &newest.after);
+        // however it came there: a merge may have found it in the project
         for (path, _) in between::changes(&self.start, &newest.theirs) {
-            let (now, brought) = (ours.get(&path), newest.theirs.get(&path));
-            let elsewhere = now.is_none() && brought.is_some_and(|(_, blob)| moved.contains(blob));
-            if now == brought || elsewhere {
-                continue;
-            }
-            if now == self.start.get(&path) {
-                put(&mut base, &path, &self.start);
-            } else if now.is_some_and(|now| self.committed.get(&path) == Some(now)) {
-                put(&mut base, &path, &self.committed);
-            } else if now.is_none() {
-                base.remove(&path);
+            match ours.get(&path) {
+                _ if brought(&path) => {}
+                now if now == self.start.get(&path) => put(&mut base, &path, &self.start),
+                None => drop(base.remove(&path)),
+                now if now == self.committed.get(&path) => put(&mut base, &path, &self.committed),
+                Some(_) => {}
             }
         }
         base
     }
 }
 
-/// What stands in the project under names that it did not have after the last merge.
-fn renamed(ours: &Stored, after: &Stored) -> BTreeSet<Oid> {
+/// What stands in the project under names that neither it had before the run, nor the run gave.
+fn renamed(ours: &Stored, start: &Stored, theirs: &Stored) -> BTreeSet<Oid> {
     let empty = Oid::hash_object(ObjectType::Blob, b"").unwrap_or(Oid::ZERO_SHA1);
-    let new = ours.iter().filter(|(path, (_, blob))| !after.contains_key(*path) && *blob != empty);
+    let new = ours.iter().filter(|(path, (_, blob))| {
+        *blob != empty && !start.contains_key(*path) && !theirs.contains_key(*path)
+    });
     new.map(|(_, (_, blob))| *blob).collect()
 }
 

@@ -7,7 +7,7 @@ use crate::app::{isolation, own_files};
 use crate::cli::snapshots;
 use crate::config::suggest::did_you_mean;
 use crate::domain::ids::SnapshotId;
-use crate::domain::journal::{Origin, RunQuery, RunSummary};
+use crate::domain::journal::{RunQuery, RunSummary};
 use crate::domain::snapshot::ChangedFile;
 use crate::ports::snapshot::SnapshotError;
 use crate::runtime::handle::{Handle, WAIT_OR_SHARE};
@@ -190,16 +190,7 @@ fn undoable(handle: &Handle, home: &str, run: Option<&str>) -> Result<(RunSummar
         let (message, hint) = isolation::why_not_undone(&summary, tree, Some(taken));
         return Err(told(&message, Some(&here(&hint))));
     }
-    let Some(snapshot) = summary.progress.snapshot.clone() else {
-        return Err(if own_files::has_not_begun(handle, &summary) {
-            format!("there is nothing to undo: run {id} has not begun yet")
-        } else {
-            format!("run {id} has no snapshot: it was allowed to change nothing")
-        });
-    };
-    if summary.origin.as_ref().is_some_and(Origin::is_foreign) && taken.find(snapshot.as_str()).is_err() {
-        return Err(format!("there is nothing to undo: run {id} came from a file and has not gone on here"));
-    }
+    let snapshot = own_files::undone_to(handle, taken, &summary)?;
     Ok((summary, snapshot))
 }
 

@@ -72,21 +72,7 @@ impl Files {
     pub(super) fn before((world, handle): (&World, &Handle), run: &RunSummary) -> Result<Self> {
         let store = at(world, run, &format!("runs undo {}", run.id))?;
         let foreign = run.origin.as_ref().is_some_and(Origin::is_foreign);
-        let Some(snapshot) = run.progress.snapshot.clone() else {
-            if own_files::has_not_begun(handle, run) {
-                bail!("there is nothing to undo: run {} has not begun yet", run.id);
-            }
-            bail!(
-                "run {} cannot be undone: no snapshot was taken before it\nhint: `synthdev snapshot list` shows what there is",
-                run.id
-            );
-        };
-        if let Err(error) = store.find(snapshot.as_str()) {
-            if foreign {
-                bail!("there is nothing to undo: run {} came from a file and has not gone on here", run.id);
-            }
-            bail!("run {} cannot be undone: {}", run.id, error.message);
-        }
+        let snapshot = own_files::undone_to(handle, &*store, run).map_err(|why| anyhow!(why))?;
         let what = if foreign {
             format!("before run {} began to work here", run.id)
         } else {
