@@ -29,3 +29,4 @@ pub mod tool;
 pub mod trail;
 pub mod work;
 pub mod workflow;
+pub mod writing;
