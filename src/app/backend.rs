@@ -167,7 +167,7 @@ impl Desk {
     }
 
     fn start(&self, spec: RunSpec) -> Result<RunId, String> {
-        let told = |error| travel::here(&history::of_store(&error));
+        let told = |error| told::here(&history::of_store(&error));
         self.wired().handle.start(spec).map_err(told)
     }
 
@@ -436,7 +436,7 @@ fn perform(handle: &Handle, command: SnapshotCommand) -> Result<String, Snapshot
     Ok(match command {
         SnapshotCommand::List => {
             let half = cut_off::told(handle).map(|half| format!("\n{half}")).unwrap_or_default();
-            travel::here(&format!("{}{half}", snapshots::list(&store.list()?)))
+            told::here(&format!("{}{half}", snapshots::list(&store.list()?)))
         }
         SnapshotCommand::Create { label } => {
             cut_off::keep(handle)?;
@@ -448,7 +448,7 @@ fn perform(handle: &Handle, command: SnapshotCommand) -> Result<String, Snapshot
         }
         SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
         SnapshotCommand::Restore { id } => {
-            travel::here(&snapshots::restored(&cut_off::restore(handle, &store.find(&id)?.id)?))
+            told::here(&snapshots::restored(&cut_off::restore(handle, &store.find(&id)?.id)?))
         }
         SnapshotCommand::Delete { id } => {
             let info = store.find(&id)?;

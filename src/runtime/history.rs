@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::thread;
 
+pub use super::cut_off::of_two_moments;
 use super::handle::Handle;
 use super::look::{self, Looked};
 use super::reopen::{self, Story};
-pub use super::restoring::{Restoring, of_two_moments};
+pub use super::restoring::Restoring;
 use crate::domain::cost::CostLedger;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::journal::{RunQuery, RunSummary};

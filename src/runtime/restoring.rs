@@ -6,11 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::handle::Handle;
-use super::reopen;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{Row, RowKind, RunSummary};
 use crate::domain::lock::Hold;
-use crate::domain::snapshot::{CutOff, Goal, Restored};
+use crate::domain::snapshot::Restored;
 use crate::engine::event::RunEvent;
 use crate::ports::lock::{Guard, LockError};
 use crate::ports::run_store::StoreError;
@@ -96,52 +95,6 @@ impl Handle {
             },
             LockError::Io { message, hint } => StoreError { message, hint },
         })
-    }
-
-    /// A change of this project's files as a whole that was cut off, and the command that finishes it.
-    pub fn cut_off(&self) -> Option<(CutOff, String)> {
-        let found = self.ports().snapshots.cut_off().ok()??;
-        let finish = match &found.goal {
-            Goal::Merge { run, .. } => format!("synthdev runs merge {run}"),
-            Goal::Snapshot(to) => self.finish_of(to, &found.safety),
-        };
-        Some((found, finish))
-    }
-
-    /// The run that goes back knows better than the snapshot what has to be done.
-    fn finish_of(&self, to: &SnapshotId, safety: &SnapshotId) -> String {
-        match self.returning(to, safety) {
-            Some((run, restoring)) => finish(&run, &restoring),
-            None => format!("synthdev snapshot restore {to}"),
-        }
-    }
-
-    /// The run whose files were on their way there.
-    fn returning(&self, to: &SnapshotId, safety: &SnapshotId) -> Option<(RunId, Restoring)> {
-        let run = self.ports().snapshots.find(to.as_str()).ok()?.run?;
-        let restoring = reopen::read(&*self.ports().store, &run).ok()?.restoring?;
-        (restoring.safety == *safety).then_some((run, restoring))
-    }
-
-    /// What was cut off is over, because a person has said otherwise what the files are to be.
-    ///
-    /// # Errors
-    /// The store cannot be written.
-    pub fn settle_cut_off(&self, found: &CutOff) -> Result<(), StoreError> {
-        let Goal::Snapshot(to) = &found.goal else { return Ok(()) };
-        let Some((run, _)) = self.returning(to, &found.safety) else { return Ok(()) };
-        self.ports().store.append(&run, &[settled(self.ports().clock.now())?], None)
-    }
-
-    /// No run begins, or goes on, over files that are of two moments.
-    ///
-    /// # Errors
-    /// They are.
-    pub fn judge_project(&self) -> Result<(), StoreError> {
-        match self.cut_off() {
-            Some((found, finish)) => Err(of_two_moments(&found, &finish)),
-            None => Ok(()),
-        }
     }
 
     /// Makes this process the run's driver, if nothing has happened since somebody looked. A process that dies before
@@ -261,24 +214,8 @@ pub(super) fn judge(run: &RunId, restoring: Option<&Restoring>) -> Result<(), St
 }
 
 /// The command that brings back the rest.
-fn finish(run: &RunId, files: &Restoring) -> String {
+pub(super) fn finish(run: &RunId, files: &Restoring) -> String {
     if files.undo { format!("synthdev runs undo {run}") } else { format!("synthdev resume {run}") }
-}
-
-/// Why nothing begins in a project.
-pub fn of_two_moments(found: &CutOff, finish: &str) -> StoreError {
-    let what = match &found.goal {
-        Goal::Snapshot(to) => format!("files of this project were on their way back to snapshot {to}"),
-        Goal::Merge { run, .. } => format!("run {run} was being merged into this project"),
-    };
-    StoreError {
-        message: format!("{what} when the program died: the files are of two moments"),
-        hint: Some(format!(
-            "finish it: {finish}; or go back to before it: synthdev snapshot restore {}; or keep the files as they \
-             are: synthdev snapshot create",
-            found.safety
-        )),
-    }
 }
 
 /// What a person is told; `finish` is the command that brings back the rest.

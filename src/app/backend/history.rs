@@ -1,8 +1,8 @@
 //! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
 
 use super::isolated::{self, Elsewhere};
+use super::told::here;
 pub(super) use super::told::{of_store, told};
-use super::travel::here;
 use crate::app::wiring::Wired;
 use crate::app::{foreign, going};
 use crate::domain::ids::RunId;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::history::{at_home, of_here, of_store, told};
+use super::told::here;
 use crate::app::{isolation, own_files};
 use crate::cli::snapshots;
 use crate::config::suggest::did_you_mean;
@@ -10,23 +11,12 @@ use crate::domain::ids::SnapshotId;
 use crate::domain::journal::{RunQuery, RunSummary};
 use crate::domain::snapshot::ChangedFile;
 use crate::ports::snapshot::SnapshotError;
-use crate::runtime::handle::{Handle, WAIT_OR_SHARE};
+use crate::runtime::handle::Handle;
 use crate::runtime::travel::{Changes, StepPlace};
 use crate::tui::backend::{Plan, Steps, Travel, Travelled};
 
 /// Runs that are looked through for the last one that could have changed files.
 const LOOKED_THROUGH: usize = 50;
-
-/// What is said for the command line as it is typed here.
-pub(super) fn here(text: &str) -> String {
-    const TYPED: [(&str, &str); 4] = [
-        ("synthdev snapshot ", "/snapshot "),
-        ("synthdev runs undo ", "/undo "),
-        ("synthdev resume ", "/resume "),
-        (WAIT_OR_SHARE, "wait for it, or end it where it runs; /runs running shows it"),
-    ];
-    TYPED.iter().fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
-}
 
 pub(super) fn steps(handle: &Handle, home: &str, run: Option<String>) -> Result<Steps, String> {
     let summary = found(handle, home, run.as_deref(), |_| true)?;
