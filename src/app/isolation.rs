@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
+use super::cut_off;
 use super::driving::stay;
 use super::loading::load;
 use super::reading::{of_snapshot, of_store, reader};
@@ -111,7 +112,8 @@ pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Re
                 .safety
                 .map_or_else(String::new, |id| format!("; undo: synthdev snapshot restore {id}"));
             tell(format_args!("{} merged{undo}", snapshots::counted(merged.files.len())));
-            tell(format_args!("the worktree stays until: synthdev runs discard {}", summary.id));
+            let stays = if left.kept == Kept::Tree { "the worktree stays" } else { "what was kept stays" };
+            tell(format_args!("{stays} until: synthdev runs discard {}", summary.id));
             Ok(exit::COMPLETED)
         }
         Err(error @ MergeError::Conflicts(_)) if left.kept == Kept::Tree => {
@@ -165,9 +167,12 @@ fn is_half(handle: &Handle, tree: &Worktree) -> bool {
 
 /// Says first what would be lost; at a terminal it asks, elsewhere `--yes` is needed.
 pub(super) fn discard(world: &World, id: &str, (force, yes): (bool, bool)) -> Result<u8> {
-    let Isolated { summary, tree, trees, .. } = isolated(world, id)?;
+    let Isolated { summary, tree, trees, handle } = isolated(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running\nhint: stop it first", summary.id);
+    }
+    if let Some(half) = cut_off::told(&handle).filter(|_| is_half(&handle, &tree)) {
+        bail!(half);
     }
     let (lost, is_there) = match trees.unmerged(&tree) {
         Ok(None) => {

@@ -13,7 +13,7 @@ use anyhow::{Result, bail};
 use self::files::{Files, elsewhere};
 use super::findings;
 use super::isolation;
-use super::reading::{of_store, reader};
+use super::reading::{of_snapshot, of_store, reader};
 use super::runs::{load, read_workflow};
 use super::world::World;
 use crate::cli::travel::Forked;
@@ -132,7 +132,11 @@ pub(super) fn rewind(world: &World, run: &str, to: u32, (keep_files, yes): (bool
     }
     let changes = Changes { files: files.as_ref().map(|files| files.snapshot.clone()), ..Changes::default() };
     let snapshots = files.as_ref().map_or(&handle.ports().snapshots, |files| &files.store);
+    let half = keep_files.then(|| files::on_their_way(world, &handle, &run)).flatten();
     let restored = handle.rewind(&run.id, place.step, changes, &**snapshots).map_err(of_store)?;
+    if let Some(half) = half {
+        half.accept().map_err(of_snapshot)?;
+    }
     restored.iter().for_each(files::tell);
     travel::rewound(&run.id, &place, elsewhere(world, &run), &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)

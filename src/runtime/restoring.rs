@@ -184,10 +184,11 @@ impl Handle {
         self.ports().store.append(run, &[settled(at)?], None).map_err(unsettled)?;
         let undo = restored.safety.map(|safety| format!("; undo this: synthdev snapshot restore {safety}"));
         let text = format!(
-            "the program had died while files were brought back to snapshot {}: {} more are back now{}. Before all \
+            "the program had died while files were brought back to snapshot {}: {} more {} back now{}. Before all \
              that, they were those of snapshot {}",
             files.to,
             restored.files.len(),
+            if restored.files.len() == 1 { "is" } else { "are" },
             undo.unwrap_or_default(),
             files.safety
         );

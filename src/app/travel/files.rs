@@ -169,6 +169,18 @@ pub(super) fn place(
     Ok((place, note))
 }
 
+/// The store of the run's files, if they were on their way back when the program died.
+pub(super) fn on_their_way(
+    world: &World,
+    handle: &Handle,
+    run: &RunSummary,
+) -> Option<Arc<dyn SnapshotPort>> {
+    let restoring = handle.run(run.id.as_str()).ok()?.restoring?;
+    let store = at(world, run, "").ok()?;
+    let found = store.cut_off().ok()??;
+    (found.safety == restoring.safety).then_some(store)
+}
+
 /// What was brought back, and how to undo that.
 pub(super) fn tell(restored: &Restored) {
     if restored.files.is_empty() && restored.safety.is_none() {

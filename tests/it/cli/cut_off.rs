@@ -119,6 +119,7 @@ fn a_merge_is_finished_and_undone_as_one() {
     }
     is_told(&world, &format!("synthdev runs merge {run_id}"));
     says(&world.run(&["runs", "show", &run_id]).code(0).out, &["a merge of this run was cut off"]);
+    says(&world.run(&["runs", "discard", &run_id, "--yes"]).code(2).err, &["of two moments"]);
     let done = world.run(&command).code(0);
     says(&done.err, &["was cut off: this brings the rest"]);
     assert!(content(&world).iter().all(|bytes| bytes == b"new\n"));
