@@ -10,6 +10,7 @@ mod archive;
 mod backend;
 mod cassettes;
 mod checks;
+mod cut_off;
 pub mod deck;
 mod demo;
 mod driving;

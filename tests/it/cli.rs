@@ -5,6 +5,7 @@ mod cassettes;
 mod checking;
 mod contract;
 mod crash;
+mod cut_off;
 mod demo;
 mod edges;
 mod events;
