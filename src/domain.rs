@@ -14,6 +14,7 @@ pub mod limits;
 pub mod lock;
 pub mod message;
 pub mod model;
+pub mod model_list;
 pub mod parameter;
 pub mod place;
 pub mod printable;

@@ -10,6 +10,7 @@ use crate::tui::composer::Composer;
 use crate::tui::dialog::Dialog;
 use crate::tui::msg::Cmd;
 use crate::tui::run_view::RunView;
+use crate::tui::setup::Setup;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::item::Item;
@@ -24,6 +25,10 @@ pub struct Model {
     pub popup: Option<Popup>,
     pub names: Names,
     pub dialogs: VecDeque<Dialog>,
+    /// A model is being set up: in front of everything else.
+    pub setup: Option<Setup>,
+    /// A last line for the terminal.
+    pub parting: Option<String>,
     pub runs: Vec<RunView>,
     /// The conversation that plain text goes to.
     pub chat: Option<RunId>,

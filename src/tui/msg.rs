@@ -13,6 +13,7 @@ use crate::tui::backend::{
 };
 use crate::tui::past::Past;
 use crate::tui::session::FirstAction;
+use crate::tui::setup::{Asked, Told};
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
@@ -102,6 +103,7 @@ pub enum Reply {
         result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
+    Setup(Told),
 }
 
 /// Why runs are listed.
@@ -154,6 +156,7 @@ pub enum Cmd {
     Travel(Travel),
     Snapshot(SnapshotCommand, Purpose),
     Trust(bool),
+    Setup(Box<Asked>),
     Status,
     Quit,
 }

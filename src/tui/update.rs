@@ -13,6 +13,7 @@ mod keys;
 pub mod past;
 mod replies;
 mod runs;
+mod setup;
 mod submit;
 
 /// Applies one message.

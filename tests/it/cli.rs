@@ -13,6 +13,7 @@ mod help;
 mod hygiene;
 mod isolation;
 mod new;
+mod onboarding;
 mod printable;
 mod real_http;
 mod real_messages;

@@ -3,6 +3,7 @@
 mod branches;
 mod history;
 mod questions;
+mod setup;
 
 use std::collections::BTreeMap;
 

@@ -131,6 +131,16 @@ impl Resolver<'_> {
         })
     }
 
+    /// Where a provider of the catalogue is reached, and the name of its key if there is one; `None` where nobody
+    /// says where it is.
+    pub fn reach(&self, provider: &Provider) -> Option<(String, Option<String>)> {
+        let name = provider.name.clone();
+        let pick = Pick { name, known: Some(provider), why: String::new(), elsewhere: true };
+        let url = self.base_url("base", &pick).ok()?;
+        let key = self.has_key(provider).then(|| provider_key(&provider.name));
+        Some((url, key))
+    }
+
     /// Provider and model: the level's, or the agent's. A level that is answered from a script stays so,
     /// whatever its agents would like to ask.
     fn agreed<'w>(&self, wish: &'w Wish, set: &'w str) -> Result<(Pick<'_>, &'w str), Box<Diagnostic>> {
@@ -363,7 +373,8 @@ fn no_provider_key(pick: &Pick<'_>, base_url: &str, usual: Option<&String>) -> B
     problem(format!("provider {name}: no key is set for {base_url}"), Some(hint))
 }
 
-fn provider_key(provider: &str) -> String {
+/// The name of a provider's key in the key ring.
+pub fn provider_key(provider: &str) -> String {
     format!("provider:{provider}")
 }
 
