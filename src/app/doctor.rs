@@ -70,7 +70,8 @@ async fn models(catalog: &Catalog, offline: bool) -> Vec<Line> {
             }
             Err(missing) => {
                 let fix = missing.hint.clone().unwrap_or_default();
-                let fix = format!("`synthdev configure`, or {fix}");
+                let named = fix.contains("synthdev configure");
+                let fix = if named { fix } else { format!("`synthdev configure` sets one up; or {fix}") };
                 lines.push(Line::problem(MODELS, missing.message.clone(), fix));
                 // the others lack the same
                 break;

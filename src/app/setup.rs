@@ -15,9 +15,10 @@ use crate::config::catalog::Catalog;
 use crate::config::models::catalogue::Models;
 use crate::config::models::resolve::{CUSTOM, provider_key};
 use crate::config::render::compact;
+use crate::config::settings::Setting;
 use crate::config::settings::layers::Overrides;
 use crate::config::setup::edit::edited;
-use crate::config::setup::{Change, Changes, KEYS_FILE, LevelSetup};
+use crate::config::setup::{Change, Changes, KEYS_FILE, LevelSetup, Now};
 use crate::config::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::message::{ChatMessage, ChatRole};
@@ -129,11 +130,24 @@ impl Candidate {
 pub(super) fn changes(catalog: &Catalog, setups: &[LevelSetup]) -> Changes {
     let mut all = Changes::default();
     for setup in setups {
-        let old = owned_key(catalog, &setup.level);
-        let old = old.as_ref().map(|(provider, key)| (provider.as_str(), key));
-        all = all.and(setup.changes(old));
+        let own = owned_key(catalog, &setup.level);
+        let own_key = own.as_ref().map(|(provider, key)| (provider.as_str(), key));
+        all = all.and(setup.changes(&Now { same_server: same_server(catalog, setup), own_key }));
     }
     all
+}
+
+/// Whether a level asks the chosen server already.
+pub(super) fn same_server(catalog: &Catalog, setup: &LevelSetup) -> bool {
+    let own = |field: &str| catalog.settings().own(&setup.level, field).and_then(Setting::as_str);
+    match (&setup.provider, &setup.base_url) {
+        (_, Some(url)) => own("base_url") == Some(url),
+        (Some(provider), None) => {
+            let now = catalog.choice(&setup.level).map(|choice| choice.provider);
+            own("base_url").is_none() && now.is_ok_and(|now| now == *provider)
+        }
+        (None, None) => true,
+    }
 }
 
 /// The key that the user's files give to the level itself, with the provider of the catalogue that it is for.
@@ -204,7 +218,11 @@ pub(super) fn named(choice: &ModelChoice) -> String {
 }
 
 fn broken(error: &ModelError) -> String {
-    format!("{error}\nhint: {}", error.hint())
+    let hint = match error {
+        ModelError::Auth { .. } => "give the key again, in one piece",
+        _ => error.hint(),
+    };
+    format!("{error}\nhint: {hint}")
 }
 
 fn told(missing: &Diagnostic) -> anyhow::Error {

@@ -418,8 +418,8 @@ pub enum ConfigCommand {
     },
     /// One setting: its value, where that comes from, what it shadows, what sets it
     Explain {
-        /// Its path (levels.base.model), or a name of the environment, or an option
-        #[arg(value_name = "KEY", allow_hyphen_values = true)]
+        /// Its path (levels.base.model), a name of the environment, or an option without its dashes
+        #[arg(value_name = "KEY")]
         key: String,
         /// The answer as JSON
         #[arg(long)]

@@ -113,6 +113,7 @@ pub fn hint(server: &Server, error: &ModelError) -> String {
         ModelError::Transport { .. } if server.local => {
             format!("start the server, or set another address with {}", configure(server))
         }
+        ModelError::Transport { .. } => "check the network and the address of the server".to_owned(),
         _ => error.hint().to_owned(),
     }
 }

@@ -72,7 +72,20 @@ impl Catalog {
         let (workflows, mut found) = index_workflows(&sources.workflows);
         diagnostics.append(&mut found);
         let keys = key_ring(&settings, &models, &environment);
-        Self { settings, environment, models, roles, keys, tools, workflows, files: sources, diagnostics }
+        let mut catalog = Self {
+            settings,
+            environment,
+            models,
+            roles,
+            keys,
+            tools,
+            workflows,
+            files: sources,
+            diagnostics,
+        };
+        let unknown = catalog.resolver().unknown_providers();
+        catalog.diagnostics.extend(unknown);
+        catalog
     }
 
     pub fn settings(&self) -> &Settings {

@@ -28,6 +28,16 @@ pub struct LevelSetup {
     pub as_base: bool,
 }
 
+/// What a level has before it is set up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Now<'a> {
+    /// It asks the server already that was chosen.
+    pub same_server: bool,
+    /// A key that stands at the level itself, with the provider of the catalogue that it is for. It moves to where the
+    /// keys of providers are when the level is given to somebody else.
+    pub own_key: Option<(&'a str, &'a Secret)>,
+}
+
 /// One value of a file: set, or with `None` taken out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
@@ -70,26 +80,28 @@ impl LevelSetup {
         Ok(())
     }
 
-    /// What this changes. `old`: a provider with the key that stands at the level now and is that provider's; it moves
-    /// to where providers' keys are when the level is given to somebody else.
-    pub fn changes(&self, old: Option<(&str, &Secret)>) -> Changes {
+    /// What this changes, as things are `now`.
+    pub fn changes(&self, now: &Now<'_>) -> Changes {
         let mut changes = Changes::default();
         let level = |field: &str| vec!["levels".to_owned(), self.level.clone(), field.to_owned()];
         let own_key = level("api_key");
         if self.as_base {
-            changes
-                .settings
-                .extend(["provider", "base_url", "model", "api_key"].map(|field| unset(level(field))));
+            let fields = ["provider", "base_url", "model", "api_key"];
+            changes.settings.extend(fields.map(|field| unset(level(field))));
             changes.keys.push(unset(own_key));
             return changes;
         }
         let known = self.provider.clone().filter(|name| name != CUSTOM);
-        if known.is_some() || self.base_url.is_some() {
+        let placed = known.is_some() || self.base_url.is_some();
+        if placed {
             changes.settings.push(set_or_not(level("provider"), known.clone()));
             changes.settings.push(set_or_not(level("base_url"), self.base_url.clone()));
+        }
+        // the key that stands at the level is for the server that it had
+        if self.key.is_some() || (placed && !now.same_server) {
             changes.settings.push(unset(own_key.clone()));
             changes.keys.push(unset(own_key.clone()));
-            if let Some((provider, key)) = old.filter(|(provider, _)| Some(*provider) != known.as_deref()) {
+            if let Some((provider, key)) = now.own_key.filter(|_| !now.same_server) {
                 changes.keys.push(set(provider_key(provider), key.expose()));
             }
         }
@@ -97,9 +109,8 @@ impl LevelSetup {
             // where the provider is known, another level that asks it finds the key as well
             let path = match (&known, &self.base_url) {
                 (Some(provider), None) => provider_key(provider),
-                _ => own_key.clone(),
+                _ => own_key,
             };
-            changes.settings.push(unset(own_key));
             changes.keys.push(set(path, key.expose()));
         }
         if let Some(model) = &self.model {
@@ -183,62 +194,46 @@ mod tests {
         let level = |level: &str| LevelSetup { level: level.to_owned(), ..LevelSetup::default() };
         let some = |text: &str| Some(text.to_owned());
         let old = Secret::new("sk-old");
+        let new = || Some(Secret::new("k"));
+        let had = Now { same_server: false, own_key: Some(("openai", &old)) };
+        let same = Now { same_server: true, ..had };
         let rows = [
             (
-                LevelSetup {
-                    provider: some("groq"),
-                    key: Some(Secret::new("k")),
-                    model: some("m"),
-                    ..level("base")
-                },
-                None,
-                vec![
-                    "levels.base.provider=\"groq\"",
-                    "levels.base.base_url=-",
-                    "levels.base.api_key=-",
-                    "levels.base.api_key=-",
-                    "levels.base.model=\"m\"",
-                ],
-                vec!["levels.base.api_key=-", "keys.groq=\"k\""],
+                LevelSetup { provider: some("groq"), key: new(), model: some("m"), ..level("base") },
+                Now::default(),
+                "base.provider=\"groq\" base.base_url=- base.api_key=- base.model=\"m\"",
+                "base.api_key=- keys.groq=\"k\"",
             ),
             (
-                LevelSetup { base_url: some("http://h/v1"), key: Some(Secret::new("k")), ..level("fast") },
-                Some(("openai", &old)),
-                vec![
-                    "levels.fast.provider=-",
-                    "levels.fast.base_url=\"http://h/v1\"",
-                    "levels.fast.api_key=-",
-                    "levels.fast.api_key=-",
-                ],
-                vec!["levels.fast.api_key=-", "keys.openai=\"sk-old\"", "levels.fast.api_key=\"k\""],
+                LevelSetup { base_url: some("http://h/v1"), key: new(), ..level("fast") },
+                had,
+                "fast.provider=- fast.base_url=\"http://h/v1\" fast.api_key=-",
+                "fast.api_key=- keys.openai=\"sk-old\" fast.api_key=\"k\"",
             ),
             (
-                LevelSetup { model: some(" m2 "), ..level("smart") },
-                Some(("openai", &old)),
-                vec!["levels.smart.model=\"m2\""],
-                vec![],
+                LevelSetup { base_url: some("http://h/v1"), ..level("base") },
+                same,
+                "base.provider=- base.base_url=\"http://h/v1\"",
+                "",
             ),
+            (
+                LevelSetup { provider: some("openai"), key: new(), ..level("base") },
+                same,
+                "base.provider=\"openai\" base.base_url=- base.api_key=-",
+                "base.api_key=- keys.openai=\"k\"",
+            ),
+            (LevelSetup { model: some(" m2 "), ..level("smart") }, had, "smart.model=\"m2\"", ""),
             (
                 LevelSetup { as_base: true, ..level("smart") },
-                None,
-                vec![
-                    "levels.smart.provider=-",
-                    "levels.smart.base_url=-",
-                    "levels.smart.model=-",
-                    "levels.smart.api_key=-",
-                ],
-                vec!["levels.smart.api_key=-"],
+                had,
+                "smart.provider=- smart.base_url=- smart.model=- smart.api_key=-",
+                "smart.api_key=-",
             ),
         ];
-        for (setup, old, settings, keys) in rows {
-            let changes = setup.changes(old);
-            assert_eq!(
-                (lines(&changes.settings), lines(&changes.keys)),
-                (
-                    settings.iter().map(ToString::to_string).collect(),
-                    keys.iter().map(ToString::to_string).collect()
-                )
-            );
+        for (setup, now, settings, keys) in rows {
+            let changes = setup.changes(&now);
+            let told = |list: &[Change]| lines(list).join(" ").replace("levels.", "");
+            assert_eq!((told(&changes.settings).as_str(), told(&changes.keys).as_str()), (settings, keys));
         }
     }
 

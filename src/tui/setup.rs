@@ -96,6 +96,8 @@ pub struct Setup {
     pub level: String,
     /// Nothing else is wanted: the program ends with the dialog.
     pub alone: bool,
+    /// It came unbidden, at a start without a model.
+    pub first: bool,
     pub step: Step,
     pub places: Vec<Place>,
     pub models: Vec<Offered>,
@@ -130,6 +132,7 @@ impl Setup {
         Self {
             level,
             alone,
+            first: false,
             step: Step::Place,
             places,
             models: Vec::new(),

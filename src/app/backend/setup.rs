@@ -14,8 +14,11 @@ use crate::config::catalog::Catalog;
 use crate::config::models::resolve::CUSTOM;
 use crate::config::models::servers::Server;
 use crate::config::setup::LevelSetup;
-use crate::domain::model::ModelChoice;
+use crate::domain::model::{ModelChoice, ModelError};
+use crate::tui::backend::Backend;
+use crate::tui::msg::Cmd;
 use crate::tui::setup::{Asked, Offered, Place, Told};
+use crate::tui::update::history::offer;
 
 /// A name for a model that is not chosen yet.
 const NONE_YET: &str = "-";
@@ -38,9 +41,10 @@ impl Desk {
                 ready(Told::Saved(Err(why.to_owned())))
             }
             Asked::Open { first: true, .. } if self.catalog().choice("base").is_ok() => ready(Told::Unneeded),
-            Asked::Open { level, alone, .. } => {
+            Asked::Open { level, first, alone } => {
                 let places = self.catalog().servers().iter().map(place).collect();
-                ready(Told::Opened { level, alone, places })
+                let opened = Told::Opened { level, first, alone, places };
+                if first { self.unless_offered(opened) } else { ready(opened) }
             }
             Asked::Discover => self.discover(),
             Asked::Offers(setup) => match self.server_of(&setup) {
@@ -59,6 +63,16 @@ impl Desk {
         }
     }
 
+    /// What the person can go on with comes first: it is told behind the dialog.
+    fn unless_offered(&self, opened: Told) -> BoxFuture<'static, Told> {
+        let Cmd::Runs(filter, _) = offer() else { return ready(opened) };
+        let runs = self.runs(filter);
+        Box::pin(async move {
+            let some = runs.await.is_ok_and(|runs| !runs.is_empty());
+            if some { Told::Unneeded } else { opened }
+        })
+    }
+
     fn candidate(&self, setups: &[LevelSetup]) -> Result<Candidate> {
         let catalog = self.catalog();
         setup::check(setups, catalog.models())?;
@@ -67,7 +81,10 @@ impl Desk {
 
     /// The server of a level whose model is not chosen yet.
     fn server_of(&self, setup: &LevelSetup) -> Result<(Candidate, ModelChoice)> {
-        let model = Some(setup.model.clone().unwrap_or_else(|| NONE_YET.to_owned()));
+        let catalog = self.catalog();
+        let now = catalog.choice(&setup.level).ok().filter(|_| setup::same_server(&catalog, setup));
+        let now = now.map_or_else(|| NONE_YET.to_owned(), |choice| choice.model);
+        let model = Some(setup.model.clone().unwrap_or(now));
         let setup = LevelSetup { model, ..setup.clone() };
         let candidate = self.candidate(std::slice::from_ref(&setup))?;
         let choice = candidate.choice(&setup)?;
@@ -152,11 +169,10 @@ fn offers(candidate: Candidate, choice: ModelChoice) -> BoxFuture<'static, Told>
             return Told::Offers { models: Vec::new(), problem: Some("this server is not known".to_owned()) };
         };
         let seen = Survey::new(&candidate.catalog).one(server, Ask::Usable).await;
+        let refused = matches!(seen.answer, Some(Err(ModelError::Auth { .. })));
         let offer = models::offer(seen, candidate.catalog.models());
-        let problem = offer.problem.map(|problem| match offer.hint {
-            Some(hint) => format!("{problem}\n→ {hint}"),
-            None => problem,
-        });
+        let hint = if refused { Some("← goes back to the key".to_owned()) } else { offer.hint };
+        let problem = offer.problem.map(|problem| format!("{problem}\n→ {}", hint.unwrap_or_default()));
         let rows = offer.models.iter().filter(|row| row.name != NONE_YET);
         let models = rows.map(|row| Offered { name: row.name.clone(), note: models::note(row) }).collect();
         Told::Offers { models, problem }

@@ -84,7 +84,7 @@ pub(in crate::app) fn sandbox(world: &World) -> Line {
     let found = machine::confinement(path(world));
     let has = match found.as_slice() {
         [] => "this system offers nothing to confine them".to_owned(),
-        names => format!("this system has {}, which is not used", names.join(", ")),
+        names => format!("this system has {}: not used yet", names.join(", ")),
     };
     Line::ok(
         "sandbox",

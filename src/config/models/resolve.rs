@@ -131,6 +131,12 @@ impl Resolver<'_> {
         })
     }
 
+    /// Levels whose provider is none, each at the place where it was set.
+    pub fn unknown_providers(&self) -> Vec<Diagnostic> {
+        let set = LEVELS.iter().filter_map(|level| self.settings.own(level, "provider"));
+        set.filter_map(|setting| self.named(setting).err()).map(|found| *found).collect()
+    }
+
     /// Where a provider of the catalogue is reached, and the name of its key if there is one; `None` where nobody
     /// says where it is.
     pub fn reach(&self, provider: &Provider) -> Option<(String, Option<String>)> {
@@ -333,8 +339,8 @@ impl Resolver<'_> {
 
     fn no_provider(&self, level: &str, model: &str) -> Box<Diagnostic> {
         if model.is_empty() {
-            let hint = "set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of \
-                        your own); `synthdev config show --origin` shows what is in force";
+            let hint = "`synthdev configure` sets one up; or set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and \
+                        SYNTHDEV_BASE_URL for a server of your own)";
             return problem(format!("no model is set for level {level}"), Some(hint.to_owned()));
         }
         let hint = "set SYNTHDEV_BASE_URL to the server's address, or SYNTHDEV_PROVIDER to a provider of the \

@@ -61,7 +61,8 @@ pub fn explain(
 ) -> Result<Explained, String> {
     let key = key.trim();
     let named = environment_names().find(|(name, _)| *name == key).map(|(_, rule)| rule);
-    let meant = named.or_else(|| rule_of_flag(key));
+    let meant = named.or_else(|| rule_of_flag(key)).or_else(|| rule_of_flag(&format!("--{key}")));
+    let meant = if rule_of(key).is_some() { None } else { meant };
     let path = meant.map_or(key, |rule| rule.path);
     let path = provider_of_name(models, path).unwrap_or_else(|| path.to_owned());
     let Some(rule) = rule_of(&path).filter(|_| !path.ends_with('*')) else {

@@ -100,7 +100,7 @@ mod tests {
             (
                 "{\"levels\": {\"fast\": {\"model\": \"m\"}}, \"x_a\": 1}",
                 vec![change("levels.fast.model", Value::Null)],
-                "{\"x_a\": 1}",
+                "{ \"x_a\": 1}",
             ),
             ("{\"a\": {}}", vec![change("a.b.c", Value::Null)], "{\"a\": {}}"),
         ];

@@ -24,6 +24,9 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     model.now = model.now.max(at);
     model.hint = None;
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if model.setup.as_ref().is_some_and(|dialog| setup::gives_way(dialog, key)) {
+        model.setup = None;
+    }
     if model.setup.is_some() {
         return in_setup(model, key, at);
     }

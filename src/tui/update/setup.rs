@@ -74,9 +74,10 @@ pub fn paste(setup: &mut Setup, text: &str) {
 pub fn told(model: &mut Model, told: Told) -> Vec<Cmd> {
     match told {
         Told::Unneeded => return Vec::new(),
-        Told::Opened { level, alone, places } => {
+        Told::Opened { first: true, .. } if is_begun(model) => return Vec::new(),
+        Told::Opened { level, first, alone, places } => {
             model.popup = None;
-            model.setup = Some(Setup::new(level, alone, places));
+            model.setup = Some(Setup { first, ..Setup::new(level, alone, places) });
             return Vec::new();
         }
         Told::Saved(Ok(text)) => return saved(model, &text),
@@ -98,6 +99,16 @@ pub fn told(model: &mut Model, told: Told) -> Vec<Cmd> {
     Vec::new()
 }
 
+/// Somebody who has begun with something is not asked unbidden.
+fn is_begun(model: &Model) -> bool {
+    !model.composer.is_empty() || !model.runs.is_empty() || !model.dialogs.is_empty()
+}
+
+/// The dialog came unbidden, and a command is typed into it: it gives way.
+pub fn gives_way(setup: &Setup, pressed: KeyEvent) -> bool {
+    setup.first && setup.step == Step::Place && setup.typed.is_empty() && pressed.code == KeyCode::Char('/')
+}
+
 fn discovered(setup: &mut Setup, places: Vec<Place>) {
     setup.searched = true;
     setup.selected = 0;
@@ -116,8 +127,10 @@ fn saved(model: &mut Model, text: &str) -> Vec<Cmd> {
     let alone = model.setup.take().is_some_and(|setup| setup.alone);
     model.say(Item::note(text));
     if alone {
+        // nothing runs here that would have to be ended
         model.parting = Some(text.to_owned());
-        return super::leave(model);
+        model.leaving = true;
+        return vec![Cmd::Quit];
     }
     let mut cmds = end_chat(model);
     cmds.push(Cmd::Status);

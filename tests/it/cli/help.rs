@@ -75,6 +75,7 @@ fn every_flag_of_the_settings_table_sets_its_setting() {
         let with: Vec<_> = RULES.iter().filter(|rule| rule.flags.len() > nth).collect();
         let value = |path: &str| match path.rsplit('.').next().unwrap() {
             "base_url" => "https://example.org/v1",
+            "provider" => "openai",
             "temperature" => "0.5",
             "max_tool_calls" => "7",
             "verbosity" => "4",

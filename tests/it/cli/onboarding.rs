@@ -164,7 +164,8 @@ fn config_explain_says_what_decides() {
         (&json!("\"m1\""), &json!("user:settings.json"), &json!(3))
     );
     assert_eq!(explain("SYNTHDEV_BASE_MODEL"), model);
-    assert_eq!(explain("--model"), model);
+    assert_eq!(explain("model"), model);
+    assert_eq!(explain("base-model"), model);
     assert_eq!(
         explain("levels.smart.model")["origin"]["text"],
         "from base: SYNTHDEV_BASE_MODEL (environment)"

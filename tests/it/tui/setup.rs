@@ -29,7 +29,7 @@ fn opened(level: &str) -> Desk {
     let mut desk = Desk::new();
     desk.line(&format!("/configure {level}"));
     assert_eq!(asked(&mut desk), [Asked::Open { level: level.to_owned(), first: false, alone: false }]);
-    told(&mut desk, Told::Opened { level: level.to_owned(), alone: false, places: places() });
+    told(&mut desk, Told::Opened { level: level.to_owned(), first: false, alone: false, places: places() });
     desk
 }
 
@@ -140,4 +140,16 @@ fn levels_that_are_none_are_refused() {
     desk.line("/configure slow");
     assert!(desk.screen(80, 24).contains("there is no level slow"));
     assert_eq!(desk.take(), []);
+}
+
+#[test]
+fn unbidden_it_gives_way() {
+    let first = || Told::Opened { level: "base".to_owned(), first: true, alone: false, places: places() };
+    let mut desk = Desk::new();
+    told(&mut desk, first());
+    desk.line("/tools");
+    assert_eq!((desk.take(), &desk.model.setup), (vec![Cmd::Tools("coder".into())], &None));
+    desk.typed("a sentence");
+    told(&mut desk, first());
+    assert_eq!(desk.model.setup, None, "somebody is writing");
 }
