@@ -54,6 +54,7 @@ pub enum Told {
     Unneeded,
     Opened {
         level: String,
+        first: bool,
         alone: bool,
         places: Vec<Place>,
     },
