@@ -27,6 +27,8 @@ pub struct Model {
     pub dialogs: VecDeque<Dialog>,
     /// A model is being set up: in front of everything else.
     pub setup: Option<Setup>,
+    /// How many such dialogs there were.
+    pub setups: u64,
     /// A last line for the terminal.
     pub parting: Option<String>,
     pub runs: Vec<RunView>,

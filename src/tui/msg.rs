@@ -103,7 +103,8 @@ pub enum Reply {
         result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
-    Setup(Told),
+    /// With the number of the dialog that asked.
+    Setup(u64, Told),
 }
 
 /// Why runs are listed.
@@ -156,7 +157,8 @@ pub enum Cmd {
     Travel(Travel),
     Snapshot(SnapshotCommand, Purpose),
     Trust(bool),
-    Setup(Box<Asked>),
+    /// With the number of the dialog; 0 for the question that opens one.
+    Setup(u64, Box<Asked>),
     Status,
     Quit,
 }

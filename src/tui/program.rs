@@ -40,7 +40,7 @@ pub async fn run(session: Session) -> io::Result<()> {
     let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
     let (mut model, first) =
         initial(facts, session.start, session.trust, &session.banner, Theme { plain: session.no_color });
-    let setup = session.setup.map(|asked| Cmd::Setup(Box::new(asked)));
+    let setup = session.setup.map(|asked| Cmd::Setup(0, Box::new(asked)));
     let mut first = first;
     if model.dialogs.is_empty() {
         first.extend(setup);
@@ -282,7 +282,7 @@ impl Program {
             | Cmd::Steps(_)
             | Cmd::Plan(_)
             | Cmd::Travel(_)
-            | Cmd::Setup(_)
+            | Cmd::Setup(..)
             | Cmd::Snapshot(..) => return None,
         })
     }
@@ -337,9 +337,9 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
             let text = backend.snapshot(command.clone());
             Box::pin(async move { Reply::Snapshot { command, purpose, text: text.await } })
         }
-        Cmd::Setup(asked) => {
+        Cmd::Setup(number, asked) => {
             let told = backend.set_up(*asked);
-            Box::pin(async move { Reply::Setup(told.await) })
+            Box::pin(async move { Reply::Setup(number, told.await) })
         }
         other => return Err(other),
     })

@@ -93,6 +93,8 @@ pub enum Choice {
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Setup {
+    /// Tells answers to this dialog from late ones to another.
+    pub number: u64,
     /// The level that is set up: base, smart or fast.
     pub level: String,
     /// Nothing else is wanted: the program ends with the dialog.
@@ -131,6 +133,7 @@ impl fmt::Debug for Setup {
 impl Setup {
     pub fn new(level: String, alone: bool, places: Vec<Place>) -> Self {
         Self {
+            number: 0,
             level,
             alone,
             first: false,

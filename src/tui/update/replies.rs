@@ -54,7 +54,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
         Reply::Status(facts) => status(model, facts),
-        Reply::Setup(told) => return setup::told(model, told),
+        Reply::Setup(number, told) => return setup::told(model, number, told),
         past @ (Reply::Runs { .. }
         | Reply::Found { .. }
         | Reply::Past { .. }

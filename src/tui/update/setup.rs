@@ -15,7 +15,7 @@ pub fn open(model: &mut Model, level: String) -> Vec<Cmd> {
     if refuse_while_busy(model, "set up a model") {
         return Vec::new();
     }
-    vec![wish(Asked::Open { level, first: false, alone: false })]
+    vec![Cmd::Setup(0, Box::new(Asked::Open { level, first: false, alone: false }))]
 }
 
 /// Closes it; nothing outside has changed. Whether the program ends with it.
@@ -71,23 +71,24 @@ pub fn paste(setup: &mut Setup, text: &str) {
 }
 
 /// An answer; one that comes after its dialog was closed is nobody's.
-pub fn told(model: &mut Model, told: Told) -> Vec<Cmd> {
+pub fn told(model: &mut Model, number: u64, told: Told) -> Vec<Cmd> {
     match told {
         Told::Unneeded => return Vec::new(),
         Told::Opened { first: true, .. } if is_begun(model) => return Vec::new(),
         Told::Opened { level, first, alone, places } => {
             model.popup = None;
-            model.setup = Some(Setup { first, ..Setup::new(level, alone, places) });
+            model.setups += 1;
+            model.setup = Some(Setup { number: model.setups, first, ..Setup::new(level, alone, places) });
             return Vec::new();
         }
-        Told::Saved(Ok(text)) => return saved(model, &text),
+        Told::Saved(Ok(text)) => return saved(model, number, &text),
         Told::Saved(Err(reason)) if model.setup.is_none() => {
             model.say(Item::error("no model was set up", &reason));
             return Vec::new();
         }
         Told::Discovered(_) | Told::Offers { .. } | Told::Tried(_) | Told::Saved(Err(_)) => {}
     }
-    let Some(setup) = model.setup.as_mut() else { return Vec::new() };
+    let Some(setup) = model.setup.as_mut().filter(|setup| setup.number == number) else { return Vec::new() };
     setup.waiting = None;
     match told {
         Told::Discovered(places) => discovered(setup, places),
@@ -101,7 +102,7 @@ pub fn told(model: &mut Model, told: Told) -> Vec<Cmd> {
 
 /// Somebody who has begun with something is not asked unbidden.
 fn is_begun(model: &Model) -> bool {
-    !model.composer.is_empty() || !model.runs.is_empty() || !model.dialogs.is_empty()
+    !model.composer.is_fresh() || !model.runs.is_empty() || !model.dialogs.is_empty()
 }
 
 /// The dialog came unbidden, and a command is typed into it: it gives way.
@@ -123,8 +124,8 @@ fn discovered(setup: &mut Setup, places: Vec<Place>) {
 }
 
 /// Saved and in force: the next text is answered by the new model.
-fn saved(model: &mut Model, text: &str) -> Vec<Cmd> {
-    let alone = model.setup.take().is_some_and(|setup| setup.alone);
+fn saved(model: &mut Model, number: u64, text: &str) -> Vec<Cmd> {
+    let alone = model.setup.take_if(|setup| setup.number == number).is_some_and(|setup| setup.alone);
     model.say(Item::note(text));
     if alone {
         // nothing runs here that would have to be ended
@@ -157,7 +158,7 @@ fn enter(setup: &mut Setup) -> Vec<Cmd> {
     match choice {
         Choice::Discover => {
             setup.waiting = Some("looking for model servers on this machine …");
-            vec![wish(Asked::Discover)]
+            vec![wish(setup, Asked::Discover)]
         }
         Choice::Place(at) => {
             let place = setup.places.get(at).cloned();
@@ -239,7 +240,7 @@ fn to(setup: &mut Setup, step: Step) -> Vec<Cmd> {
     match step {
         Step::Model => {
             setup.waiting = Some("asking the server for its models …");
-            vec![wish(Asked::Offers(setup.own()))]
+            vec![wish(setup, Asked::Offers(setup.own()))]
         }
         Step::Trial => attempt(setup),
         Step::Place | Step::Key | Step::Smart | Step::Fast => Vec::new(),
@@ -249,12 +250,12 @@ fn to(setup: &mut Setup, step: Step) -> Vec<Cmd> {
 fn attempt(setup: &mut Setup) -> Vec<Cmd> {
     setup.outcome = None;
     setup.waiting = Some("asking the model for a word …");
-    vec![wish(Asked::Try(setup.all()))]
+    vec![wish(setup, Asked::Try(setup.all()))]
 }
 
 fn save(setup: &mut Setup) -> Vec<Cmd> {
     setup.waiting = Some("saving …");
-    vec![wish(Asked::Save(setup.all()))]
+    vec![wish(setup, Asked::Save(setup.all()))]
 }
 
 fn back(setup: &mut Setup) {
@@ -268,6 +269,6 @@ fn back(setup: &mut Setup) {
     }
 }
 
-fn wish(asked: Asked) -> Cmd {
-    Cmd::Setup(Box::new(asked))
+fn wish(setup: &Setup, asked: Asked) -> Cmd {
+    Cmd::Setup(setup.number, Box::new(asked))
 }

@@ -22,7 +22,8 @@ fn places() -> Vec<Place> {
 }
 
 fn told(desk: &mut Desk, told: Told) {
-    desk.msg(Msg::Reply(Reply::Setup(told)));
+    let number = desk.model.setup.as_ref().map_or(0, |setup| setup.number);
+    desk.msg(Msg::Reply(Reply::Setup(number, told)));
 }
 
 fn opened(level: &str) -> Desk {
@@ -34,7 +35,7 @@ fn opened(level: &str) -> Desk {
 }
 
 fn asked(desk: &mut Desk) -> Vec<Asked> {
-    let only = |cmd| if let Cmd::Setup(asked) = cmd { Some(*asked) } else { None };
+    let only = |cmd| if let Cmd::Setup(_, asked) = cmd { Some(*asked) } else { None };
     desk.take().into_iter().filter_map(only).collect()
 }
 
@@ -110,6 +111,11 @@ fn escape_and_late_answers_change_nothing() {
     told(&mut desk, Told::Tried(Ok("late".to_owned())));
     assert_eq!((desk.screen(80, 24), desk.take()), (before, vec![]));
     assert_eq!(desk.model.setup, None);
+    // a late answer to the dialog before is none to this one
+    told(&mut desk, Told::Opened { level: "fast".to_owned(), first: false, alone: false, places: places() });
+    desk.typed("ollama").key(KeyCode::Enter);
+    desk.msg(Msg::Reply(Reply::Setup(1, Told::Offers { models: Vec::new(), problem: some("late") })));
+    assert!(desk.screen(80, 24).contains("asking the server for its models"));
 }
 
 #[test]
