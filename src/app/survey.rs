@@ -1,6 +1,5 @@
 //! Asking servers what they have: all at once, each with its deadline. Never done unless somebody asks for it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -9,7 +8,6 @@ use crate::adapters::providers::{Patience, Providers};
 use crate::cli::models::Seen;
 use crate::config::catalog::Catalog;
 use crate::config::models::servers::Server;
-use crate::config::secret::KeyRing;
 
 /// A server of this machine answers at once or is not there.
 const NEAR: Duration = Duration::from_millis(300);
@@ -35,13 +33,10 @@ pub(super) struct Survey {
 
 impl Survey {
     pub(super) fn new(catalog: &Catalog) -> Self {
-        Self::with(catalog.key_ring(), &catalog.key_homes())
-    }
-
-    fn with(keys: &KeyRing, homes: &BTreeMap<String, Vec<String>>) -> Self {
+        let homes = catalog.key_homes();
         let to = |connect| {
             let patience = Patience { connect, idle: DEADLINE };
-            Providers::new(keys.clone(), patience).with_homes(homes.clone())
+            Providers::new(catalog.key_ring().clone(), patience).with_homes(homes.clone())
         };
         Self { near: to(NEAR), far: to(DEADLINE) }
     }

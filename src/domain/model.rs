@@ -190,7 +190,9 @@ impl ModelError {
             Self::Timeout { .. } => {
                 "the server accepted the request and went silent; try again or use another model"
             }
-            Self::Auth { .. } => "set the key for this provider, for example SYNTHDEV_API_KEY",
+            Self::Auth { .. } => {
+                "set the key for this provider: `synthdev configure`, or for example SYNTHDEV_API_KEY"
+            }
             Self::TooLong { .. } => "lower the context's max_length or choose a model with a larger window",
             Self::Refused { .. } => "rephrase the task or use another model",
             Self::Protocol { .. } => {
