@@ -2,6 +2,7 @@
 
 mod history;
 mod isolated;
+mod setup;
 mod told;
 mod travel;
 
@@ -45,6 +46,7 @@ use crate::tui::backend::{
     Travel, Travelled, WorkflowLine,
 };
 use crate::tui::past::Past;
+use crate::tui::setup::{Asked, Told};
 use crate::tui::{FirstAction, Session, TrustQuestion};
 
 /// The first line of every session.
@@ -59,6 +61,8 @@ pub(super) struct Opening {
     /// A workflow with its input, started at once.
     pub(super) start: Option<(String, String)>,
     pub(super) banner: Vec<String>,
+    /// Only a model is set up.
+    pub(super) setup: bool,
 }
 
 pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
@@ -78,6 +82,13 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     banner.extend(problems(&catalog));
     let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
     logs::start(&world.dirs.data, catalog.settings().verbosity());
+    let setup = match (opening.setup, script.is_none() && opening.start.is_none()) {
+        (true, _) => Some(Asked::Open { level: "base".to_owned(), first: false, alone: true }),
+        (false, true) if catalog.choice("base").is_err() => {
+            Some(Asked::Open { level: "base".to_owned(), first: true, alone: false })
+        }
+        (false, _) => None,
+    };
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);
@@ -95,6 +106,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         events,
         start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
         trust: question,
+        setup,
         banner,
         no_color,
     };
@@ -365,13 +377,12 @@ impl Backend for Desk {
         let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
         let known = problems(&self.catalog());
         let new = problems(&catalog).into_iter().filter(|line| !known.contains(line)).collect();
-        let old = self.wired();
-        if old.providers.scripted().is_none() {
-            let wired = wiring::rewire(&old, &self.world.project, &self.world.dirs.data, &catalog);
-            *self.wired.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(wired);
-        }
-        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+        self.take_up(catalog);
         Ok(new)
+    }
+
+    fn set_up(&self, asked: Asked) -> BoxFuture<'static, Told> {
+        self.set_up(asked)
     }
 
     fn status_line(&self) -> StatusFacts {
@@ -396,8 +407,8 @@ impl Backend for Desk {
 }
 
 /// What to set before the start; said wherever a model is missing.
-const HOW_TO_SET: &str = "Set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or for a server of your own SYNTHDEV_BASE_URL \
-    (Ollama: http://127.0.0.1:11434/v1) and SYNTHDEV_BASE_MODEL, and start again.";
+const HOW_TO_SET: &str = "/configure sets up a model, and so does `synthdev configure`. Or set SYNTHDEV_API_KEY and \
+    SYNTHDEV_BASE_MODEL, for a server of your own SYNTHDEV_BASE_URL (Ollama: http://127.0.0.1:11434/v1), and start again.";
 
 /// Without a model the program says so and offers what works; it never pretends.
 fn no_model(missing: &str) -> String {

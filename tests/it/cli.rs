@@ -15,6 +15,7 @@ mod help;
 mod hygiene;
 mod isolation;
 mod new;
+mod onboarding;
 mod printable;
 mod real_http;
 mod real_protocols;
