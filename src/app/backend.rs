@@ -3,6 +3,7 @@
 mod history;
 mod isolated;
 mod setup;
+mod stored_files;
 mod told;
 mod travel;
 
@@ -15,7 +16,6 @@ use futures_util::future::BoxFuture;
 use serde_json::Map;
 
 use self::isolated::Elsewhere;
-use super::cut_off;
 use super::findings::rendered;
 use super::logs;
 use super::runs::{runtime, spec};
@@ -24,7 +24,7 @@ use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::disk;
 use crate::adapters::providers::scripted::ScriptedModel;
-use crate::cli::{exit, snapshots};
+use crate::cli::exit;
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
 use crate::config::roles::tools_for;
@@ -35,10 +35,8 @@ use crate::domain::cost::Price;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::snapshot::SnapshotRequest;
 use crate::domain::workflow::Program;
 use crate::engine::spec::RunSpec;
-use crate::ports::snapshot::SnapshotError;
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 use crate::tui::backend::{
@@ -354,7 +352,8 @@ impl Backend for Desk {
     fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>> {
         let handle = self.wired().handle.clone();
         away(move || {
-            perform(&handle, command).map_err(|error| history::told(&error.message, error.hint.as_deref()))
+            stored_files::perform(&handle, command)
+                .map_err(|error| history::told(&error.message, error.hint.as_deref()))
         })
     }
 
@@ -445,33 +444,6 @@ fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
             layer: file.layer,
             broken: Some(crate::config::render::compact(broken)),
         })
-    })
-}
-
-fn perform(handle: &Handle, command: SnapshotCommand) -> Result<String, SnapshotError> {
-    let store = &*handle.ports().snapshots;
-    Ok(match command {
-        SnapshotCommand::List => {
-            let half = cut_off::told(handle).map(|half| format!("\n{half}")).unwrap_or_default();
-            told::here(&format!("{}{half}", snapshots::list(&store.list()?)))
-        }
-        SnapshotCommand::Create { label } => {
-            cut_off::keep(handle)?;
-            snapshots::created(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
-        }
-        SnapshotCommand::Show { id } => {
-            let info = store.find(&id)?;
-            snapshots::show(&info, &store.changes(&info.id, None)?)
-        }
-        SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
-        SnapshotCommand::Restore { id } => {
-            told::here(&snapshots::restored(&cut_off::restore(handle, &store.find(&id)?.id)?))
-        }
-        SnapshotCommand::Delete { id } => {
-            let info = store.find(&id)?;
-            store.delete(&info.id)?;
-            format!("snapshot {} is forgotten", info.id)
-        }
     })
 }
 
