@@ -34,6 +34,12 @@ pub struct RunRecord {
 }
 
 impl Handle {
+    /// What was stored of a run when it stood still last, if it is still true.
+    pub fn glance(&self, run: &RunId) -> Option<Glance> {
+        let text = self.ports().store.glance(run).ok().flatten()?;
+        serde_json::from_str(&text).ok()
+    }
+
     /// Newest first; `limit` 0 means all.
     ///
     /// # Errors
