@@ -110,13 +110,6 @@ impl Ring {
     }
 }
 
-impl Glance {
-    /// `None` for a text that makes no sense.
-    pub fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
-    }
-}
-
 impl Before {
     fn take(&mut self, at: Timestamp, event: &RunEvent) {
         self.events += 1;

@@ -56,12 +56,6 @@ impl Handle {
         self.ports().store.find(id)
     }
 
-    /// What was stored of a run when it stood still last, if it is still true.
-    pub fn glance(&self, run: &RunId) -> Option<Glance> {
-        let text = self.ports().store.glance(run).ok().flatten()?;
-        Glance::read(&text)
-    }
-
     /// Rebuilds one run from its journal; accepts a unique prefix of the id.
     ///
     /// # Errors
