@@ -11,6 +11,7 @@ pub mod failure;
 pub mod ids;
 pub mod journal;
 pub mod limits;
+pub mod line_diff;
 pub mod lock;
 pub mod message;
 pub mod model;

@@ -223,7 +223,9 @@ impl ModelError {
                 "check the provider, its base URL and the model: `synthdev config show --origin`; the URL of an \
                  OpenAI-compatible server usually ends in /v1"
             }
-            Self::Drift { .. } => "the replies file does not match the run: correct it or the workflow",
+            Self::Drift { .. } => {
+                "the replies file or recording does not match the run: correct it or the workflow"
+            }
         }
     }
 }

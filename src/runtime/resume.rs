@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::driver::Opening;
+use super::glance::Ring;
 use super::handle::Handle;
 use super::journal;
 use super::reopen::{self, Story};
@@ -214,7 +215,7 @@ impl Handle {
             output.events.extend(events);
         }
         self.write(run, at, &rows, &machine, going.token)?;
-        let opening = Opening { output, at, again: crashed.again };
+        let opening = Opening { ring: Ring::of(standing.events), output, at, again: crashed.again };
         self.launch(run.clone(), machine, guard, opening, crashed.finished);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod claims;
 mod crash;
+mod glance;
 mod migration;
 mod narrowing;
 mod refusal;

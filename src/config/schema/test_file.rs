@@ -59,6 +59,11 @@ const TEST_FIELDS: &[Field] = &[
         "For each agent, by its name in the workflow: its answers in order.",
     ),
     field(
+        "cassette",
+        Text,
+        "Instead of `replies`: a recording of model calls, as a path beside this file. `synthdev test --record` makes it.",
+    ),
+    field(
         "tool_results",
         Map(&Either(&[List(&RESULTS), RESULTS])),
         "For each tool: its results in order; `*` stands for every other tool.",
