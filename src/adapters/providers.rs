@@ -17,6 +17,7 @@ mod conversation;
 mod errors;
 mod http;
 mod keys;
+mod listing;
 mod offered;
 pub mod openai;
 mod patience;
@@ -31,11 +32,12 @@ mod stream;
 mod tokens;
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
+use crate::domain::model_list::ListedModel;
 use crate::domain::protocol::Protocol;
 use crate::domain::secret::Secret;
 use crate::ports::model::{DeltaSink, ModelPort};
@@ -81,8 +83,26 @@ impl Providers {
         self.scripted.as_ref()
     }
 
+    /// What the server of a choice says it has; its model is not looked at. Costs nothing there.
+    ///
+    /// # Errors
+    /// No list arrived within `deadline`.
+    pub async fn list(
+        &self,
+        choice: &ModelChoice,
+        deadline: Duration,
+    ) -> Result<Vec<ListedModel>, ModelError> {
+        let key = self.http.key(choice)?;
+        let asked = tokio::time::timeout(deadline, listing::list(&self.http, choice, key)).await;
+        let answer = asked.unwrap_or_else(|_| {
+            let shown = address::Address::parse(&choice.base_url, &[])?.shown;
+            Err(errors::silent(&shown, deadline, ""))
+        });
+        answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)))
+    }
+
     async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
-        let key = self.http.key(request)?;
+        let key = self.http.key(&request.choice)?;
         let begun = Instant::now();
         let answer = match request.choice.protocol {
             Protocol::Chat => openai::call(&self.http, request, key, sink).await,

@@ -144,6 +144,58 @@ async fn no_key_is_in_a_recording_wherever_it_was_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_of_the_directory_is_said_of_another_one() {
+    let asks = |world: &World, more: &[&str]| -> Vec<String> {
+        let here = std::fs::canonicalize(world.project()).unwrap();
+        let prompt = format!("see {}/a.rs", here.display());
+        let run = ["run", "talk", &prompt, "--json"];
+        run.iter().chain(more).map(|argument| (*argument).to_owned()).collect()
+    };
+    let run = |world: &World, more: &[&str]| {
+        let arguments = asks(world, more);
+        world.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).code(0).json()
+    };
+    for place in ["--share", "--isolate"] {
+        let server = ModelServer::start(vec![Behaviour::text("Seen.")]).await;
+        let mut world = World::repository();
+        world.configure("workflows/talk.json", &talk().to_string());
+        world.set("SYNTHDEV_BASE_URL", &server.base_url);
+        world.set("SYNTHDEV_BASE_MODEL", "m");
+        run(&world, &[place, "--record", "it.jsonl"]);
+        drop(server);
+        let file = world.read("it.jsonl");
+        assert!(file.contains("see ⟨project⟩/a.rs"), "{file}");
+        assert!(!file.contains(&world.root().display().to_string()), "{file}");
+        let other = World::repository();
+        other.configure("workflows/talk.json", &talk().to_string());
+        other.write("it.jsonl", &file);
+        for place in ["--share", "--isolate"] {
+            assert_eq!(run(&other, &[place, "--replay", "it.jsonl"])["output"], "Seen.");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_gets_over_a_difference_says_so() {
+    let server = ModelServer::start(vec![Behaviour::text("Hello.")]).await;
+    let mut world = World::new();
+    let mut flow = talk();
+    flow["states"][1]["catch"] = json!([{"errors": ["model.*"], "target": "stop",
+        "before": "() => { this.common_data.result = 'caught'; }"}]);
+    world.write_json("talk.json", &flow);
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    world.run(&["run", "--workflow-file", "talk.json", "hello", "--record", "it.jsonl"]).code(0);
+    drop(server);
+    let run = ["run", "--workflow-file", "talk.json", "bye", "--replay", "it.jsonl", "--json"];
+    let warnings = world.run(&run).code(0).json()["warnings"].to_string();
+    assert!(
+        warnings.contains("cassette") && warnings.contains("asks what it.jsonl does not hold"),
+        "{warnings}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_asked_otherwise_is_shown_as_a_difference() {
     let server = ModelServer::start(vec![Behaviour::text("Hello.")]).await;
     let mut world = World::new();

@@ -117,7 +117,7 @@ fn what_is_missing_is_named_with_how_to_set_it() {
         (
             "base",
             &[],
-            "settings: error[C10]: no model is set for level base (set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of your own); `synthdev config show --origin` shows what is in force)",
+            "settings: error[C10]: no model is set for level base (`synthdev configure` sets one up; or set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of your own))",
         ),
         (
             "base",

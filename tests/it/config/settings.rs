@@ -81,6 +81,7 @@ fn cfg_3_every_environment_name_changes_its_setting() {
 fn sample(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap() {
         "base_url" => "https://example.org/v1",
+        "provider" => "openai",
         "read" | "write" | "execute" => "deny",
         "prompt_enhancement" => "true",
         "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" | "attempts"
