@@ -51,7 +51,8 @@ async fn shipped_workflows_go_the_same_way_in_every_protocol() {
         let (program, _) = catalog.check(name).unwrap_or_else(|found| panic!("{name}: {found:#?}"));
         let (tests, found) = test_file::read(file);
         assert!(!tests.is_empty() && found.is_empty(), "{name}: {found:#?}");
-        for test in &tests {
+        // recorded answers are no script's
+        for test in tests.iter().filter(|test| test.cassette.is_none()) {
             let scene = || Scene::new(&catalog, file, test, &program, None, None).unwrap();
             let plain = scene().play(&scripts).await;
             assert!(plain.problems.is_empty(), "{name}: {}: {:?}", test.name, plain.problems);
