@@ -8,8 +8,10 @@
 
 mod archive;
 mod backend;
+mod cassettes;
 mod checks;
 mod configure;
+pub mod deck;
 mod demo;
 mod doctor;
 mod driving;
@@ -35,6 +37,7 @@ mod setup;
 mod simulate;
 mod sources;
 mod survey;
+mod taped;
 mod testing;
 mod travel;
 mod trust;
@@ -79,7 +82,7 @@ pub fn run(mut cli: Cli) -> Result<u8> {
         Some(Command::Demo { headless }) => demo::run(&world, headless),
         Some(Command::Check(args)) => checks::check(&world, &args),
         Some(Command::Simulate(args)) => simulate::simulate(&world, args),
-        Some(Command::Test { targets, json, jobs }) => testing::test(&world, &targets, json, jobs),
+        Some(Command::Test(args)) => testing::test(&world, &args),
         Some(Command::Runs(command)) => past::runs(&world, *command),
         Some(Command::Resume(args)) => going::resume(&world, &args),
         Some(Command::Why { run, step, json }) => travel::why(&world, &run, step, json),

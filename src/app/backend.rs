@@ -15,6 +15,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Map;
 
 use self::isolated::Elsewhere;
+use self::told::{HOW_TO_SET, no_model};
 use super::findings::rendered;
 use super::logs;
 use super::runs::{runtime, spec};
@@ -322,6 +323,12 @@ impl Backend for Desk {
         away(move || history::past(&wired, &here, &run, demo.as_deref()))
     }
 
+    fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>> {
+        let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
+        let glance = away(move || Ok(history::glance(&wired, &here, &run, demo.as_deref())));
+        Box::pin(async move { glance.await.ok().flatten() })
+    }
+
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
         away(move || history::resume(&elsewhere, &run))
@@ -395,15 +402,6 @@ impl Backend for Desk {
             role,
         }
     }
-}
-
-/// What to set before the start; said wherever a model is missing.
-const HOW_TO_SET: &str = "/configure sets up a model, and so does `synthdev configure`. Or set SYNTHDEV_API_KEY and \
-    SYNTHDEV_BASE_MODEL, for a server of your own SYNTHDEV_BASE_URL (Ollama: http://127.0.0.1:11434/v1), and start again.";
-
-/// Without a model the program says so and offers what works; it never pretends.
-fn no_model(missing: &str) -> String {
-    format!("{missing}: nothing can be asked yet\n{HOW_TO_SET}\nTo see it work without one: `synthdev demo`.")
 }
 
 /// What is missing, if every error is about a model that is not set.

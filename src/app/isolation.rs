@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
+use super::cassettes::Tape;
 use super::driving::stay;
 use super::loading::load;
 use super::reading::{of_snapshot, of_store, reader};
@@ -28,7 +29,7 @@ pub(super) fn run(
     world: &World,
     catalog: &Catalog,
     spec: RunSpec,
-    script: Option<ScriptedModel>,
+    (script, tape): (Option<ScriptedModel>, Tape),
     show: Show,
 ) -> Result<FinalReport> {
     let data = &world.dirs.data;
@@ -43,6 +44,13 @@ pub(super) fn run(
         tell(format_args!("isolated in {} on branch {}", name(&tree.path), name(&tree.branch)));
     }
     let inside = wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script);
+    let inside = match tape.around(inside, catalog, &[Path::new(&tree.path), &world.project]) {
+        Ok(inside) => inside,
+        Err(error) => {
+            drop(trees.discard(&tree, false));
+            return Err(error);
+        }
+    };
     let begun = tree.clone();
     let report = stay(&inside, show, async |handle| handle.start_as(id, spec, Some(begun)).map_err(of_store));
     if report.is_err() {

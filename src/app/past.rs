@@ -20,6 +20,7 @@ pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
     match command {
         RunsCommand::List(args) => archive::list(world, &args),
         RunsCommand::Show { id, json } => show(world, &id, json),
+        RunsCommand::Cost(args) => archive::cost(world, &args),
         RunsCommand::Steps { run, json } => travel::steps(world, &run, json),
         RunsCommand::Search { words, run, workflow, limit, json } => {
             archive::search(world, &words.join(" "), (run, workflow), limit, json)

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Side;
 use super::ids::ContextIx;
+use super::limits::Budget;
 use super::message::ChatMessage;
 use super::model::ModelChoice;
 use super::tool::{ParsingTool, ToolSpec};
@@ -32,6 +33,9 @@ pub struct AgentSpec {
     pub input_visibility: Option<InputVisibility>,
     #[serde(default)]
     pub memory: Memory,
+    /// What its calls may use in one run, wherever it is asked.
+    #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
+    pub budget: Budget,
     pub reminder: Option<String>,
 }
 

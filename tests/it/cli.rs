@@ -1,6 +1,7 @@
 //! The binary from outside: arguments, streams, exit codes and files, each test in a world of its own.
 
 mod archive;
+mod cassettes;
 mod checking;
 mod contract;
 mod crash;
@@ -27,7 +28,9 @@ mod settings;
 mod shipped;
 mod simulate;
 mod snapshots;
+mod spending;
 mod steps;
 mod travel;
 mod trust;
+mod windows;
 pub(crate) mod world;

@@ -78,14 +78,16 @@ impl Machine {
     pub(super) fn charge(&mut self, agent: &AgentSpec, reply: &ModelReply) -> (String, Option<f64>) {
         let cost_usd = agent.choice.price.map(|price| price.cost_usd(&reply.usage));
         let model = reply.model.clone().unwrap_or_else(|| agent.choice.model.clone());
-        self.spend(&reply.usage, cost_usd);
+        self.spend(&agent.choice.model, &reply.usage, cost_usd);
         let state = self.state_name();
         self.ledger.entries.push(CostEntry {
             agent: agent.id.clone(),
+            role: agent.role.clone(),
             state,
             model: model.clone(),
             usage: reply.usage,
             cost_usd,
+            at: self.now,
         });
         (model, cost_usd)
     }

@@ -12,10 +12,7 @@ impl Machine {
     /// Asks for a summary of the part that has to make room. The next answer of the model is taken for it.
     pub(super) fn call_for_summary(&mut self, agent: &AgentSpec, context: &str, asked: SummaryRequest) {
         let state = self.state_name();
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
-            turn.summing = Summing::Asked(asked.covering);
-        }
-        let request = ModelRequest {
+        let mut request = ModelRequest {
             agent: agent.id.clone(),
             state,
             choice: agent.choice.clone(),
@@ -24,10 +21,17 @@ impl Machine {
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
         };
+        if !self.affords(agent, Some(&mut request)) {
+            return;
+        }
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
+            turn.summing = Summing::Asked(asked.covering);
+        }
         self.reserve(Some(&request));
         let call = self.next_call();
         self.emit(RunEvent::SummaryCalled {
             call,
+            role: self.role_told(agent),
             agent: agent.id.clone(),
             context: context.to_owned(),
             model: agent.choice.model.clone(),
@@ -35,6 +39,11 @@ impl Machine {
         });
         self.effect(Effect::CallModel { call, request: Box::new(request) });
         self.lane.phase = Phase::Model(call);
+    }
+
+    /// The role of who is asked, in events; runs of before it was told do without.
+    pub(super) fn role_told(&self, agent: &AgentSpec) -> String {
+        if self.foresees() { agent.role.clone() } else { String::new() }
     }
 
     /// The part that the pending model call sums up; `None` where it speaks for the agent.

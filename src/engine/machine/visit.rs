@@ -137,8 +137,7 @@ impl Machine {
             return self.call_for_summary(agent, &context.name, SummaryRequest { covering, messages });
         }
         let tool_choice = turn.choice.clone();
-        self.tell_trim(context, &agent.id, (outline.dropped, outline.shortened));
-        let request = messages.map(|messages| ModelRequest {
+        let mut request = messages.map(|messages| ModelRequest {
             agent: agent.id.clone(),
             state: state.clone(),
             choice: agent.choice.clone(),
@@ -147,11 +146,16 @@ impl Machine {
             parsing_tools: agent.parsing_tools.clone(),
             tool_choice,
         });
+        if !self.affords(agent, request.as_mut()) {
+            return;
+        }
+        self.tell_trim(context, &agent.id, (outline.dropped, outline.shortened));
         self.reserve(request.as_ref());
         let call = self.next_call();
         self.emit(RunEvent::ModelCalled {
             call,
             state,
+            role: self.role_told(agent),
             agent: agent.id.clone(),
             side: agent.side,
             model: agent.choice.model.clone(),

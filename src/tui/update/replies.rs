@@ -57,6 +57,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Setup(number, told) => return setup::told(model, number, told),
         past @ (Reply::Runs { .. }
         | Reply::Found { .. }
+        | Reply::Glance(_)
         | Reply::Past { .. }
         | Reply::Resumed { .. }
         | Reply::Steps(_)
