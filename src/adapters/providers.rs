@@ -1,13 +1,15 @@
 //! Models: the one `ModelPort` of the program, which sends each request to where its `choice` points.
 //!
 //! `scripted` is answered from a file (`scripted.rs`); every other provider speaks the protocol of its choice at its
-//! base URL: chat completions (`openai.rs`) or Anthropic's messages (`anthropic.rs`). All share one way to a server
-//! (`http.rs`), one reader of bodies (`stream.rs`) and one list of errors (`errors.rs`).
+//! base URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages
+//! (`anthropic.rs`). All share one way to a server (`http.rs`), one reader of bodies (`stream.rs`) and one list of
+//! errors (`errors.rs`).
 //! Refuses: retries (the runtime's), keys in any text (CFG-20).
 
 mod address;
 mod answer;
 pub mod anthropic;
+mod call_ids;
 mod calls;
 pub mod cassette;
 mod client;
@@ -19,8 +21,11 @@ mod listing;
 mod offered;
 pub mod openai;
 mod patience;
+mod reported;
+pub mod responses;
 mod retry_after;
 pub mod scripted;
+mod sealed;
 mod spoken;
 mod sse;
 mod stream;
@@ -49,13 +54,14 @@ pub const SCRIPTED: &str = "scripted";
 #[derive(Debug)]
 pub struct Providers {
     http: Http,
+    learnt: responses::Learnt,
     scripted: Option<ScriptedModel>,
 }
 
 impl Providers {
     /// `keys`: the key ring; a `ModelChoice` holds only the name of its key (CFG-20).
     pub fn new(keys: BTreeMap<String, Secret>, patience: Patience) -> Self {
-        Self { http: Http::new(keys, patience), scripted: None }
+        Self { http: Http::new(keys, patience), learnt: responses::Learnt::default(), scripted: None }
     }
 
     /// Keys are sent to these base URLs' servers only: a recorded run may name others (CFG-20).
@@ -100,6 +106,7 @@ impl Providers {
         let begun = Instant::now();
         let answer = match request.choice.protocol {
             Protocol::Chat => openai::call(&self.http, request, key, sink).await,
+            Protocol::Responses => responses::call((&self.http, &self.learnt), request, key, sink).await,
             Protocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
         };
         let mut reply = answer.map_err(|error| match key {

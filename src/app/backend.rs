@@ -16,6 +16,7 @@ use serde_json::Map;
 
 use self::isolated::Elsewhere;
 use self::told::{HOW_TO_SET, no_model};
+use super::cut_off;
 use super::findings::rendered;
 use super::logs;
 use super::runs::{runtime, spec};
@@ -38,8 +39,9 @@ use crate::domain::journal::RunSummary;
 use crate::domain::snapshot::SnapshotRequest;
 use crate::domain::workflow::Program;
 use crate::engine::spec::RunSpec;
-use crate::ports::snapshot::{SnapshotError, SnapshotPort};
+use crate::ports::snapshot::SnapshotError;
 use crate::runtime::command::Command;
+use crate::runtime::handle::Handle;
 use crate::tui::backend::{
     Backend, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps, ToolLine,
     Travel, Travelled, WorkflowLine,
@@ -81,13 +83,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     banner.extend(problems(&catalog));
     let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
     logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let setup = match (opening.setup, script.is_none() && opening.start.is_none()) {
-        (true, _) => Some(Asked::Open { level: "base".to_owned(), first: false, alone: true }),
-        (false, true) if catalog.choice("base").is_err() => {
-            Some(Asked::Open { level: "base".to_owned(), first: true, alone: false })
-        }
-        (false, _) => None,
-    };
+    let plays = script.is_some() || opening.start.is_some();
+    let setup = setup::first(&catalog, opening.setup, plays);
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);
@@ -123,7 +120,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-async fn settled(handle: &crate::runtime::handle::Handle) {
+async fn settled(handle: &Handle) {
     while !handle.running().is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
@@ -178,7 +175,8 @@ impl Desk {
     }
 
     fn start(&self, spec: RunSpec) -> Result<RunId, String> {
-        self.wired().handle.start(spec).map_err(|error| history::told(&error.message, error.hint.as_deref()))
+        let told = |error| told::here(&history::of_store(&error));
+        self.wired().handle.start(spec).map_err(told)
     }
 
     /// Why something cannot start. A missing model is told once, not for every agent that needs it.
@@ -350,9 +348,9 @@ impl Backend for Desk {
     }
 
     fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>> {
-        let store = Arc::clone(&self.wired().handle.ports().snapshots);
+        let handle = self.wired().handle.clone();
         away(move || {
-            perform(&*store, command).map_err(|error| history::told(&error.message, error.hint.as_deref()))
+            perform(&handle, command).map_err(|error| history::told(&error.message, error.hint.as_deref()))
         })
     }
 
@@ -437,10 +435,15 @@ fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
     })
 }
 
-fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String, SnapshotError> {
+fn perform(handle: &Handle, command: SnapshotCommand) -> Result<String, SnapshotError> {
+    let store = &*handle.ports().snapshots;
     Ok(match command {
-        SnapshotCommand::List => travel::here(&snapshots::list(&store.list()?)),
+        SnapshotCommand::List => {
+            let half = cut_off::told(handle).map(|half| format!("\n{half}")).unwrap_or_default();
+            told::here(&format!("{}{half}", snapshots::list(&store.list()?)))
+        }
         SnapshotCommand::Create { label } => {
+            cut_off::keep(handle)?;
             snapshots::created(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
         }
         SnapshotCommand::Show { id } => {
@@ -449,7 +452,7 @@ fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String,
         }
         SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
         SnapshotCommand::Restore { id } => {
-            travel::here(&snapshots::restored(&store.restore(&store.find(&id)?.id)?))
+            told::here(&snapshots::restored(&cut_off::restore(handle, &store.find(&id)?.id)?))
         }
         SnapshotCommand::Delete { id } => {
             let info = store.find(&id)?;

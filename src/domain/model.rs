@@ -214,7 +214,7 @@ impl ModelError {
                 "the server accepted the request and went silent; try again or use another model"
             }
             Self::Auth { .. } => {
-                "set the key for this provider: `synthdev configure`, or for example SYNTHDEV_API_KEY"
+                "set a key that this provider takes (`synthdev configure`, or SYNTHDEV_API_KEY); an account without credit needs some"
             }
             Self::TooLong { .. } => {
                 "let the conversation be cut earlier (\"max_length\" or \"max_tokens\" of the context) or choose a \

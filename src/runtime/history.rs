@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::thread;
 
+pub use super::cut_off::of_two_moments;
 use super::handle::Handle;
 use super::look::{self, Looked};
 use super::reopen::{self, Story};

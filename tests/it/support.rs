@@ -6,3 +6,4 @@ pub mod list_server;
 pub mod model_server;
 pub mod requests;
 pub mod stage;
+pub mod wire;

@@ -64,3 +64,11 @@ pub fn header(key: &Secret) -> Result<HeaderValue, ModelError> {
     value.set_sensitive(true);
     Ok(value)
 }
+
+/// A key as most servers want it: `Bearer …`.
+///
+/// # Errors
+/// As [`header`].
+pub fn bearer(key: &Secret) -> Result<HeaderValue, ModelError> {
+    header(&Secret::new(format!("Bearer {}", key.expose().trim())))
+}

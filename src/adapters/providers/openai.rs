@@ -7,7 +7,6 @@
 
 mod decode;
 mod request;
-mod usage;
 
 use async_openai::config::{Config, OpenAIConfig};
 use reqwest::header::{AUTHORIZATION, HeaderMap};

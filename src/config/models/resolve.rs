@@ -101,7 +101,7 @@ impl Resolver<'_> {
         let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(model_name)));
         let base_url = if scripted { String::new() } else { self.base_url(level, &pick)? };
         let key = self.key(level, &pick, &base_url)?;
-        let protocol = pick.known.and_then(|provider| provider.protocol).unwrap_or_default();
+        let protocol = pick.known.map(|provider| provider.protocol(listed)).unwrap_or_default();
         let (mut parameters, mut dropped) = self.parameters(wish, pick.known, known);
         dropped.extend(parameters.reconcile(protocol).into_iter().map(str::to_owned));
         if parameters.max_output_tokens.is_none() {
