@@ -16,6 +16,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Map;
 
 use self::isolated::Elsewhere;
+use self::told::{HOW_TO_SET, no_model};
 use super::findings::rendered;
 use super::logs;
 use super::runs::{runtime, spec};
@@ -80,13 +81,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     banner.extend(problems(&catalog));
     let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
     logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let setup = match (opening.setup, script.is_none() && opening.start.is_none()) {
-        (true, _) => Some(Asked::Open { level: "base".to_owned(), first: false, alone: true }),
-        (false, true) if catalog.choice("base").is_err() => {
-            Some(Asked::Open { level: "base".to_owned(), first: true, alone: false })
-        }
-        (false, _) => None,
-    };
+    let plays = script.is_some() || opening.start.is_some();
+    let setup = setup::first(&catalog, opening.setup, plays);
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);
@@ -403,15 +399,6 @@ impl Backend for Desk {
             role,
         }
     }
-}
-
-/// What to set before the start; said wherever a model is missing.
-const HOW_TO_SET: &str = "/configure sets up a model, and so does `synthdev configure`. Or set SYNTHDEV_API_KEY and \
-    SYNTHDEV_BASE_MODEL, for a server of your own SYNTHDEV_BASE_URL (Ollama: http://127.0.0.1:11434/v1), and start again.";
-
-/// Without a model the program says so and offers what works; it never pretends.
-fn no_model(missing: &str) -> String {
-    format!("{missing}: nothing can be asked yet\n{HOW_TO_SET}\nTo see it work without one: `synthdev demo`.")
 }
 
 /// What is missing, if every error is about a model that is not set.
