@@ -8,6 +8,7 @@
 
 mod archive;
 mod backend;
+mod briefing;
 mod checks;
 mod demo;
 mod driving;

@@ -42,6 +42,7 @@ impl Shape {
             program: Program { workflows: vec![Arc::new(workflow)], hash: "0".repeat(64) },
             inputs: Map::new(),
             approvals: ApprovalPolicy::default(),
+            brief: Default::default(),
             interactive: self != Self::Workflow,
         })
     }
@@ -137,5 +138,6 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         input_visibility: None,
         memory: Memory::None,
         reminder: None,
+        without: Default::default(),
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow, bail};
 use super::driving::stay;
 use super::loading::load;
 use super::reading::{of_snapshot, of_store, reader};
-use super::wiring;
+use super::{briefing, wiring};
 use super::world::World;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::adapters::worktree::GitWorktrees;
@@ -36,6 +36,7 @@ pub(super) fn run(
     let id = wiring::wire(&world.project, data, catalog, None).handle.draw_run_id();
     let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
     let tree = trees.create(&id, &workflow).map_err(of_snapshot)?;
+    let spec = RunSpec { brief: briefing::brief(catalog, Path::new(&tree.path)), ..spec };
     for line in missing(&trees, &tree).map_err(of_snapshot)? {
         tell(format_args!("warning: {line}"));
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
+use super::briefing;
 use super::findings;
 use super::isolation;
 use super::wiring::{self};
@@ -44,7 +45,7 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
         Err(error) if error.missing => return Ok(headless::conclude(&input_required(&name, error), show)?),
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     };
-    let spec = spec(&catalog, program, values, args.yes, false);
+    let spec = spec((&catalog, &world.project), program, values, args.yes, false);
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
     let report = if args.isolate || isolated {
@@ -57,8 +58,9 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     Ok(headless::conclude(&report, show)?)
 }
 
+/// A run that starts now, in this directory.
 pub(super) fn spec(
-    catalog: &Catalog,
+    (catalog, directory): (&Catalog, &Path),
     program: Program,
     inputs: Map<String, Value>,
     yes: bool,
@@ -66,7 +68,8 @@ pub(super) fn spec(
 ) -> RunSpec {
     let approvals = catalog.settings().approvals();
     let approvals = if yes { approvals.approving_all() } else { approvals };
-    RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive }
+    let (machine_version, brief) = (MACHINE_VERSION, briefing::brief(catalog, directory));
+    RunSpec { machine_version, program, inputs, approvals, brief, interactive }
 }
 
 pub(super) fn read_script(path: &Path) -> Result<ScriptedModel> {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::brief::Without;
 use super::context::Side;
 use super::ids::ContextIx;
 use super::message::ChatMessage;
@@ -32,7 +33,11 @@ pub struct AgentSpec {
     pub input_visibility: Option<InputVisibility>,
     #[serde(default)]
     pub memory: Memory,
+    /// Said to it after every round of tools (TOOL-19).
     pub reminder: Option<String>,
+    /// What of the run's brief it is not told.
+    #[serde(default, skip_serializing_if = "Without::nothing")]
+    pub without: Without,
 }
 
 impl AgentSpec {

@@ -18,6 +18,7 @@ mod recover;
 mod replied;
 mod resumed;
 mod returned;
+mod sighted;
 mod snapshot_progress;
 mod snapshots;
 mod split;

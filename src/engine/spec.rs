@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::approval::ApprovalPolicy;
+use crate::domain::brief::Brief;
 use crate::domain::workflow::Program;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 3;
+pub const MACHINE_VERSION: u32 = 4;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
@@ -16,6 +17,9 @@ pub struct RunSpec {
     /// Checked and converted input values by parameter name (A45).
     pub inputs: Map<String, Value>,
     pub approvals: ApprovalPolicy,
+    /// What agents are told beside their roles, as it was when the run started (CFG-15).
+    #[serde(default, skip_serializing_if = "Brief::is_empty")]
+    pub brief: Brief,
     /// A person can be asked (REPL). Otherwise a limit ends the run and a question fails it.
     pub interactive: bool,
 }

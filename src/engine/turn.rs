@@ -30,7 +30,10 @@ pub struct Turn {
     pub nudged: bool,
     pub choice: ToolChoice,
     pub open: Option<OpenReply>,
-    pub trimmed_told: bool,
+    /// So many entries, from the first, are no longer shown.
+    pub begin: usize,
+    /// So many texts were told to have lost their middle.
+    pub shortened: usize,
     pub summing: Summing,
     /// Stands for the first entries in the agent's views; what the visit leaves behind is whole.
     pub record: Option<Summary>,
@@ -56,6 +59,8 @@ pub struct Covering {
     pub covers: usize,
     /// How many of them are left out of views for it.
     pub replaced: usize,
+    /// Characters that the summary may take of a view.
+    pub length: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -289,6 +289,7 @@ fn spec(workflows: Vec<Workflow>, interactive: bool) -> RunSpec {
             execute: Permission::Ask,
             ..ApprovalPolicy::default()
         },
+        brief: Default::default(),
         interactive,
     }
 }

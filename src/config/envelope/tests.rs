@@ -37,6 +37,7 @@ fn agent() -> AgentSpec {
         input_visibility: None,
         memory: Memory::default(),
         reminder: None,
+        without: Default::default(),
     }
 }
 

@@ -136,5 +136,6 @@ fn agent_spec(form: &WorkflowForm, agent: &AgentForm, cast: &Cast) -> Option<Age
         input_visibility: agent.input_visibility,
         memory: agent.memory,
         reminder: cast.role.reminder.clone(),
+        without: cast.role.without,
     })
 }

@@ -29,6 +29,7 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
         input_visibility: None,
         memory: Memory::None,
         reminder: role.reminder,
+        without: role.without,
     };
     let state = |name: &str, work, transitions: Vec<Transition>| State {
         name: name.to_owned(),

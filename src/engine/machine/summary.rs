@@ -55,7 +55,7 @@ impl Machine {
         let (model, cost_usd) = self.charge(agent, reply);
         let Some(workflow) = self.workflow() else { return };
         let Some(context) = workflow.contexts.get(agent.context.0) else { return };
-        let text = summary::within(&reply.text, context);
+        let text = summary::within(&reply.text, covering);
         self.emit(RunEvent::ContextSummarized {
             call,
             agent: agent.id.clone(),

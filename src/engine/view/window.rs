@@ -1,47 +1,34 @@
-//! Which part of a long log a view begins with: found by sums, so that the rest is not looked at.
+//! How much of a conversation has a place in the model's own window, beside the prompt, the tools and an answer: what
+//! cannot be taken is not sent.
 
-use super::group::{Said, Scene, range, summary, visit};
-use super::measure::size;
-use super::project;
-use crate::domain::context::{ToolVisibility, Trim};
-use crate::engine::sight::{Sight, Size};
+use super::group::Scene;
+use crate::domain::context::CHARACTERS_A_TOKEN;
+use crate::engine::sight::Sight;
 
-/// The newest part of the log that has a place beside what is never left out.
-pub(super) struct Window {
-    /// Place of the first item that may be left out and is not.
-    pub(super) from: usize,
-    /// Items that are left out.
-    pub(super) left_out: usize,
-    /// What the log and the visit come to in messages; `None` where more has to be left out, or cut.
-    pub(super) messages: Option<usize>,
+/// As the limit is called to people.
+pub(super) const NAME: &str = "the model's window";
+/// Where nothing says how long an answer may be, this part of the window is for it.
+const ANSWER: u64 = 5;
+
+/// Characters; `None` where the window is not known.
+pub(super) fn room(scene: &Scene<'_>) -> Option<usize> {
+    let choice = &scene.agent.choice;
+    let window = choice.context_size?;
+    let most = window / 2;
+    let answer = choice.parameters.max_output_tokens.unwrap_or(window / ANSWER).min(most);
+    let tokens = usize::try_from(window - answer).unwrap_or(usize::MAX);
+    let whole = tokens.saturating_mul(CHARACTERS_A_TOKEN);
+    let known = scene.thread.sights.get(&scene.turn.agent).and_then(Sight::around);
+    Some(whole.saturating_sub(known.unwrap_or_else(|| around(scene))))
 }
 
-impl Window {
-    pub(super) fn of(scene: &Scene<'_>, said: &Said, sight: &Sight) -> Self {
-        let range = range(scene, sight);
-        let visit = size(&visit(scene, said), scene.context.tool_visibility);
-        let fixed = range.kept().plus(recorded(scene)).plus(visit);
-        let (limit, _) = scene.context.limit();
-        let all = range.rest(0);
-        let fits = |rest: Size| fixed.length + rest.length <= limit;
-        if fits(all) || scene.context.trim == Trim::Error {
-            let messages = fits(all).then_some(fixed.messages + all.messages);
-            return Self { from: 0, left_out: 0, messages };
-        }
-        // the newest is never left out
-        let most = if visit.groups > 0 { sight.len() } else { sight.len().saturating_sub(1) };
-        let from = range.fitting(limit.checked_sub(fixed.length), most);
-        let rest = range.rest(from);
-        let messages = fits(rest).then_some(fixed.messages + rest.messages);
-        Self { from, left_out: all.groups - rest.groups, messages }
-    }
-}
-
-/// The summary of the log.
-fn recorded(scene: &Scene<'_>) -> Size {
-    summary(scene.thread).map_or_else(Size::default, |summary| Size {
-        groups: 1,
-        length: summary.entry.length(),
-        messages: project::messages(&summary.entry, false, ToolVisibility::None),
-    })
+/// Characters of a request that are not the conversation.
+pub(super) fn around(scene: &Scene<'_>) -> usize {
+    let agent = scene.agent;
+    let prompt: usize = agent.system_prompt.len() + scene.brief.parts(agent.without).map(str::len).sum::<usize>();
+    let examples: usize = agent.examples.iter().map(|message| message.content.len()).sum();
+    let tools = agent.tools.iter().map(|tool| (&tool.description, &tool.parameters));
+    let decisions = agent.parsing_tools.iter().map(|tool| (&tool.description, &tool.parameters));
+    let tools: usize = tools.chain(decisions).map(|(text, form)| text.len() + form.to_string().len()).sum();
+    prompt + examples + tools
 }

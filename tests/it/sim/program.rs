@@ -41,6 +41,7 @@ pub fn spec(luck: &mut Luck) -> RunSpec {
             execute: luck.pick(&rules),
             ..ApprovalPolicy::default()
         },
+        brief: Default::default(),
         interactive: chat || luck.chance(60),
     }
 }
@@ -173,6 +174,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         ]),
         memory: luck.pick(&[Memory::None, Memory::Private]),
         reminder: None,
+        without: Default::default(),
     }
 }
 

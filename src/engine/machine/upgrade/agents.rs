@@ -36,6 +36,7 @@ pub(super) fn differences(was: (&Workflow, &AgentSpec), now: (&Workflow, &AgentS
         ("`input_visibility`", was.input_visibility != now.input_visibility),
         ("`memory`", was.memory != now.memory),
         ("reminder", was.reminder != now.reminder),
+        ("`environment` or `guidance`", was.without != now.without),
     ];
     notes.extend(
         fields
