@@ -12,6 +12,7 @@ pub mod lists;
 pub mod moments;
 pub mod past;
 pub mod refusal;
+pub mod review;
 pub mod simulate;
 pub mod snapshots;
 pub mod travel;

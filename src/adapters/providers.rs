@@ -28,6 +28,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::domain::protocol::Protocol;
@@ -91,6 +92,16 @@ impl Providers {
 }
 
 impl ModelPort for Providers {
+    fn body(&self, request: &ModelRequest) -> Option<Value> {
+        if request.choice.provider == SCRIPTED {
+            return None;
+        }
+        match request.choice.protocol {
+            Protocol::Chat => openai::build(request).ok(),
+            Protocol::Anthropic => Some(anthropic::build(request)),
+        }
+    }
+
     fn call<'a>(
         &'a self,
         request: &'a ModelRequest,

@@ -315,6 +315,11 @@ impl Backend for Desk {
         away(move || history::resume(&elsewhere, &run))
     }
 
+    fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>> {
+        let handle = self.wired().handle.clone();
+        away(move || history::review(&handle, &run, agent))
+    }
+
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>> {
         let (handle, here) = (self.wired().handle.clone(), self.project());
         away(move || travel::steps(&handle, &here, run))

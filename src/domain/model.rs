@@ -1,6 +1,7 @@
 //! A model call: what is asked, what comes back, what can go wrong.
 
 mod parameters;
+mod served;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,7 @@ use super::protocol::Protocol;
 use super::tool::{ParsingTool, ToolSpec};
 
 pub use parameters::ModelParameters;
+pub use served::is_same_model;
 
 /// Which model speaks, decided once while loading, with where that was decided (MODEL-4).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

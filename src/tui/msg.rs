@@ -88,6 +88,8 @@ pub enum Reply {
         run: RunId,
         result: Result<(), String>,
     },
+    /// A request with its answer, as a text.
+    Reviewed(Result<String, String>),
     Steps(Result<Steps, String>),
     Planned(Result<Plan, String>),
     Travelled(Result<Travelled, String>),
@@ -148,6 +150,11 @@ pub enum Cmd {
     /// What had happened in a run that is to be taken up.
     Past(String),
     Resume(RunId),
+    /// The last request of a run, or of one of its agents.
+    Review {
+        run: RunId,
+        agent: Option<String>,
+    },
     Steps(Option<String>),
     /// The person is asked about what would happen.
     Plan(Travel),

@@ -46,9 +46,15 @@ pub enum RunsCommand {
     Show {
         /// Its id, or a beginning of it
         id: String,
-        /// Every event as a JSON line
+        /// Every event as a JSON line; with --request, what was asked and answered
         #[arg(long)]
         json: bool,
+        /// The last request to a model of this step, or of the run, as it was sent, and the answer
+        #[arg(long, value_name = "STEP|last", value_parser = step)]
+        request: Option<RequestOf>,
+        /// Of this agent (with --request)
+        #[arg(long, value_name = "AGENT", requires = "request")]
+        agent: Option<String>,
     },
     /// The steps of a run: every state it entered, with the files that were stored
     Steps {
@@ -262,6 +268,18 @@ pub struct ListArgs {
     /// The answer as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Which request is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RequestOf {
+    Last,
+    Step(u32),
+}
+
+fn step(typed: &str) -> Result<RequestOf, String> {
+    let wanted = || "a number of a step is wanted, or the word last".to_owned();
+    if typed == "last" { Ok(RequestOf::Last) } else { typed.parse().map(RequestOf::Step).map_err(|_| wanted()) }
 }
 
 fn number(typed: &str) -> Result<usize, String> {

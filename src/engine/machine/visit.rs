@@ -118,7 +118,7 @@ impl Machine {
         let Some((context, thread)) = places else { return };
         let seats = Seats { workflow: &workflow, agent, context, brief: &spec.brief };
         let moved = match seats.settle(thread, turn) {
-            Settled::Sums(asked) => return self.call_for_summary(agent, &context.name, asked),
+            Settled::Sums(asked) => return self.call_for_summary(agent, context, asked),
             Settled::Moved(text) => Some(text),
             Settled::Stands => None,
         };

@@ -131,6 +131,7 @@ fn context(luck: &mut Luck, name: usize) -> ContextSpec {
         max_length: luck.pick(&[20, 90, 90, 400, 400, 50_000]),
         max_tokens: luck.pick(&[None, None, None, Some(30)]),
         trim: luck.pick(&[Trim::DropOldest, Trim::DropOldest, Trim::Summarize, Trim::Summarize, Trim::Error]),
+        summary: None,
         pin_first: luck.pick(&[0, 0, 1, 3]),
         tool_visibility: luck.pick(&[ToolVisibility::Summary, ToolVisibility::None, ToolVisibility::Full]),
     }
