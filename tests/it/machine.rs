@@ -6,6 +6,7 @@ mod errors;
 mod limits;
 mod loops;
 mod pauses;
+mod prefix;
 mod retries;
 mod steps;
 mod times;

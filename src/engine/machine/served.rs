@@ -6,7 +6,8 @@ use crate::domain::model::{ModelChoice, ModelReply, is_same_model};
 impl Machine {
     pub(super) fn tell_substitution(&mut self, choice: &ModelChoice, reply: &ModelReply) {
         let Some(served) = reply.model.as_deref() else { return };
-        if is_same_model(&choice.model, served) {
+        // scripted words come from no server
+        if choice.base_url.is_empty() || is_same_model(&choice.model, served) {
             return;
         }
         let pair = (choice.model.clone(), served.to_owned());
