@@ -52,6 +52,7 @@
 //! | step lists and handlers | `config/workflow_file/{steps,handlers}.rs`: rewritten as states |
 //! | drawings, schemas, the cost envelope | `config/graph/`, `config/schema/`, `config/envelope.rs` |
 //! | what an agent is shown of a conversation | `engine/view.rs` |
+//! | what agents are told beside their roles | `config/brief.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/replied.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |

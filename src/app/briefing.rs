@@ -51,7 +51,8 @@ fn files(directory: &Path, wanted: usize) -> (Vec<String>, bool) {
         return (Vec::new(), false);
     }
     let walk = WalkBuilder::new(directory).sort_by_file_name(Ord::cmp).build();
-    let found = walk.filter_map(Result::ok).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let found =
+        walk.filter_map(Result::ok).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     let inside = |path: &Path| {
         let path = path.strip_prefix(directory).ok()?.to_str()?.replace('\\', "/");
         Some(name(&path))

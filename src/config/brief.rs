@@ -164,12 +164,7 @@ mod tests {
     }
 
     fn facts() -> Facts {
-        Facts {
-            os: "linux".into(),
-            directory: "/p".into(),
-            date: "2026-01-31".into(),
-            ..Facts::default()
-        }
+        Facts { os: "linux".into(), directory: "/p".into(), date: "2026-01-31".into(), ..Facts::default() }
     }
 
     #[test]

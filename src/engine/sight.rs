@@ -15,6 +15,8 @@ pub struct Sight {
     heard: usize,
     /// What stands before this place is no longer shown, unless it is always.
     begin: usize,
+    /// See [`Sight::owed`].
+    owed: usize,
     /// Characters of a request that are not the conversation; known once somebody had to know.
     around: Option<usize>,
 }
@@ -111,7 +113,17 @@ impl Sight {
 
     /// The agent's views begin here from now on.
     pub fn begin_at(&mut self, place: usize) {
-        self.begin = place;
+        (self.begin, self.owed) = (place, 0);
+    }
+
+    /// Where the next view has to begin at least.
+    pub fn owed(&self) -> usize {
+        self.owed.min(self.items.len().saturating_sub(1))
+    }
+
+    /// What a visit did not show any more, its end brings not back: `count` items from the end that is known now.
+    pub fn owe(&mut self, count: usize) {
+        self.owed = self.items.len() + count;
     }
 
     pub fn around(&self) -> Option<usize> {

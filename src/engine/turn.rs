@@ -153,7 +153,14 @@ impl Turn {
     /// What the visit leaves behind. `private`: the agent's own words stay its own (A23). `remembers`: what is
     /// private is kept for the agent's later views.
     pub fn store(mut self, thread: &mut Thread, private: bool, remembers: bool) {
-        if let Some(directive) = self.directive().filter(|_| remembers) {
+        let directive = self.directive().filter(|_| remembers);
+        if self.begin > 0
+            && (!private || remembers)
+            && let Some(sight) = thread.sights.get_mut(&self.agent)
+        {
+            sight.owe(self.begin + usize::from(directive.is_some() || self.stores_input));
+        }
+        if let Some(directive) = directive {
             thread.push_aside(self.agent, false, directive);
         }
         if let Some(input) = self.take_input() {

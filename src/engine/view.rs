@@ -9,20 +9,19 @@ mod fit;
 mod group;
 mod measure;
 mod project;
+mod scene;
 pub mod summary;
-mod window;
 
 use crate::domain::message::ChatMessage;
 
 pub use begin::{Begin, Lost, begin, held, lost};
 pub use fit::Overflow;
-pub use group::Scene;
-
-use std::borrow::Cow;
+pub use scene::Scene;
 
 use begin::Window;
 use fit::{Fit, fit};
 use group::{Group, Said, groups};
+use measure::sight;
 use project::{opening, opening_messages, project};
 
 use super::sight::Sight;
@@ -83,15 +82,6 @@ pub fn outline(scene: &Scene<'_>) -> Result<Outline, Overflow> {
     }
     let view = compute(scene)?;
     Ok(Outline { messages: view.messages.len(), dropped: view.dropped, shortened: view.shortened })
-}
-
-/// What the thread knows already, if it is of now.
-fn sight<'a>(scene: &Scene<'a>) -> Cow<'a, Sight> {
-    let thread = scene.thread;
-    let known = thread.sights.get(&scene.turn.agent);
-    let present =
-        |sight: &&Sight| sight.entries() == thread.log.entries.len() && sight.heard() == thread.asides.len();
-    known.filter(present).map_or_else(|| Cow::Owned(look(Sight::default(), scene)), Cow::Borrowed)
 }
 
 fn shortened(fit: &Fit, groups: &[Group<'_>]) -> usize {

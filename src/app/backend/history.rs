@@ -97,7 +97,8 @@ fn over(run: &RunId, why: &str) -> String {
 
 /// The last request of a run with its answer.
 pub(super) fn review(handle: &Handle, run: &RunId, agent: Option<String>) -> Result<String, String> {
-    let found = handle.review(run.as_str(), &Which { step: None, agent }).map_err(|error| of_store(&error))?;
+    let found =
+        handle.review(run.as_str(), &Which { step: None, agent }).map_err(|error| of_store(&error))?;
     Ok(crate::cli::review::text(&found).trim_end().to_owned())
 }
 

@@ -279,7 +279,11 @@ pub enum RequestOf {
 
 fn step(typed: &str) -> Result<RequestOf, String> {
     let wanted = || "a number of a step is wanted, or the word last".to_owned();
-    if typed == "last" { Ok(RequestOf::Last) } else { typed.parse().map(RequestOf::Step).map_err(|_| wanted()) }
+    if typed == "last" {
+        Ok(RequestOf::Last)
+    } else {
+        typed.parse().map(RequestOf::Step).map_err(|_| wanted())
+    }
 }
 
 fn number(typed: &str) -> Result<usize, String> {

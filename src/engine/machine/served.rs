@@ -13,7 +13,8 @@ impl Machine {
         let pair = (choice.model.clone(), served.to_owned());
         if self.substituted.insert(pair) {
             let (asked, provider) = (&choice.model, &choice.provider);
-            let text = format!("{provider} was asked for the model `{asked}` and says that `{served}` answered");
+            let text =
+                format!("{provider} was asked for the model `{asked}` and says that `{served}` answered");
             self.warn("model_substituted", text);
         }
     }

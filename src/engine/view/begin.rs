@@ -3,9 +3,10 @@
 //!
 //! A view keeps its beginning until it would pass the limit again: requests that begin alike are cached by providers.
 
-use super::group::{Group, Said, Scene, range, summary, visit};
+use super::group::{Group, Said, range, summary, visit};
+use super::measure::{sight, size};
 use super::project::said;
-use super::sight;
+use super::scene::Scene;
 use crate::domain::context::{Entry, ToolVisibility, Trim};
 use crate::engine::sight::{Sight, Size, Spot};
 use crate::engine::turn::Part;
@@ -52,13 +53,14 @@ pub fn begin(scene: &Scene<'_>) -> Begin {
     let range = range(scene, &sight);
     let visit = visit(scene, &spoken);
     let fixed = range.kept().plus(recorded(scene)).length + length(&visit);
-    if scene.context.trim == Trim::Error || fixed + range.rest(held.log).length <= limit {
-        return held;
+    let start = held.log.max(sight.owed());
+    if scene.context.trim == Trim::Error || fixed + range.rest(start).length <= limit {
+        return Begin { log: start, ..held };
     }
     let low = if limit < CACHED { limit } else { limit / 100 * KEPT };
     // the newest is never left out
     let most = if visit.is_empty() { sight.len().saturating_sub(1) } else { sight.len() };
-    let log = range.fitting(low.checked_sub(fixed), most).max(held.log);
+    let log = range.fitting(low.checked_sub(fixed), most).max(start);
     let mut total = fixed + range.rest(log).length;
     let mut begin = Begin { log, ..held };
     for group in visit.iter().rev().skip(1).rev().filter(|group| !group.keep) {
@@ -129,7 +131,7 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn of(scene: &Scene<'_>, said: &Said, sight: &Sight) -> Self {
         let range = range(scene, sight);
-        let visit = super::measure::size(&visit(scene, said), scene);
+        let visit = size(&visit(scene, said), scene);
         let rest = range.rest(sight.begin());
         let all = range.kept().plus(recorded(scene)).plus(visit).plus(rest);
         let (limit, _) = scene.limit();

@@ -1,6 +1,7 @@
 //! What a view leaves out to stay below its limit (A41, CTX-5).
 
-use super::group::{Group, Scene};
+use super::group::Group;
+use super::scene::Scene;
 use crate::domain::context::Trim;
 
 /// The view cannot be brought below the limit: what may not be left out is too long by itself.
@@ -34,11 +35,7 @@ impl Fit {
 
 /// Elides the middle of tool answers where all that may go as a whole is gone: `left_out` groups. What must be shown
 /// whole and does not fit is an overflow, not a silent cut.
-pub(super) fn fit(
-    groups: &mut Vec<Group<'_>>,
-    scene: &Scene<'_>,
-    left_out: usize,
-) -> Result<Fit, Overflow> {
+pub(super) fn fit(groups: &mut Vec<Group<'_>>, scene: &Scene<'_>, left_out: usize) -> Result<Fit, Overflow> {
     let (limit, field) = scene.limit();
     let total: usize = groups.iter().map(|group| group.length).sum();
     if total <= limit {

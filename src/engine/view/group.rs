@@ -1,10 +1,9 @@
 //! What a view is made of, before anything is left out: the log with the agent's own asides where they happened and
 //! the summary in the place of what it covers, the input, what the visit has brought so far.
 
-use super::window;
+use super::scene::Scene;
 use crate::domain::agent::AgentSpec;
-use crate::domain::brief::Brief;
-use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side, ToolVisibility};
+use crate::domain::context::{AnsweredCall, Author, Entry, Side, ToolVisibility};
 use crate::domain::message::ChatRole;
 use crate::engine::sight::{Range, Sight, Spot};
 use crate::engine::thread::{Summary, Thread};
@@ -13,37 +12,6 @@ use crate::engine::turn::{Part, Turn};
 /// Characters that a short text of another's call takes of its arguments and of its answer, at most.
 pub(super) const ARGUMENTS: usize = 200;
 pub(super) const ANSWER: usize = 400;
-
-/// Everything that a view is made of.
-pub struct Scene<'a> {
-    pub agent: &'a AgentSpec,
-    pub context: &'a ContextSpec,
-    pub thread: &'a Thread,
-    pub turn: &'a Turn,
-    /// What the agent is told beside its role.
-    pub brief: &'a Brief,
-    /// How many other agents have a seat in the context.
-    pub others: usize,
-    /// The seat of another agent, by id.
-    pub side_of: &'a dyn Fn(&str) -> Option<Side>,
-}
-
-impl<'a> Scene<'a> {
-    /// The limit of the view in characters, and the name of what sets it: the context, or a model with a small window
-    /// (an answer, the prompt and the tools need room there, too).
-    pub fn limit(&self) -> (usize, &'static str) {
-        let (limit, field) = self.context.limit();
-        match window::room(self) {
-            Some(room) if room < limit => (room, window::NAME),
-            Some(_) | None => (limit, field),
-        }
-    }
-
-    /// What the role wants said after each tool round.
-    pub(super) fn reminder(&self) -> Option<&'a str> {
-        self.agent.reminder.as_deref().filter(|text| !text.trim().is_empty())
-    }
-}
 
 /// The input of the visit as entries that live as long as the view is computed.
 pub(super) struct Said {
@@ -140,15 +108,20 @@ pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said, sight: &Sight, from:
     let mut summary = summary(scene.thread);
     for place in range.shown(from) {
         let Some((spot, shown, entries)) = sight.item(place) else { continue };
-        groups.extend(summary.take_if(|summary| summary.covers <= entries).map(|summary| Group::summary(summary, scene)));
+        groups.extend(
+            summary
+                .take_if(|summary| summary.covers <= entries)
+                .map(|summary| Group::summary(summary, scene)),
+        );
         groups.extend(match spot {
             Spot::Aside(at) => asides.get(at).map(|aside| {
                 let group = Group::new(&aside.entry, shown.own, scene);
                 if shown.own { group } else { group.leading() }
             }),
-            Spot::Log(at) => log.entries.get(at).map(|entry| {
-                Group::new(entry, shown.own, scene).kept(range.keeps(place)).at(Part::Log, at)
-            }),
+            Spot::Log(at) => log
+                .entries
+                .get(at)
+                .map(|entry| Group::new(entry, shown.own, scene).kept(range.keeps(place)).at(Part::Log, at)),
         });
     }
     groups.extend(summary.map(|summary| Group::summary(summary, scene)));

@@ -1,8 +1,10 @@
 //! What entries come to in a view: characters and messages.
 
-use super::group::{Group, Scene, is_own};
+use std::borrow::Cow;
+
+use super::group::{Group, is_own};
 use super::project::messages;
-use super::window;
+use super::scene::{Scene, around};
 use crate::domain::context::Entry;
 use crate::engine::sight::{Shown, Sight, Size};
 use crate::engine::thread::Thread;
@@ -10,7 +12,7 @@ use crate::engine::thread::Thread;
 /// Brings what is known of the agent's sight up to the present end of its thread.
 pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
     if sight.around().is_none() && scene.agent.choice.context_size.is_some() {
-        sight.stands_among(window::around(scene));
+        sight.stands_among(around(scene));
     }
     let Thread { log, asides, .. } = scene.thread;
     for at in sight.entries()..=log.entries.len() {
@@ -23,6 +25,22 @@ pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
             sight.add_entry(shown(entry, own, scene), entry.pinned);
         }
     }
+}
+
+/// What the thread knows already, if it is of now.
+pub(super) fn sight<'a>(scene: &Scene<'a>) -> Cow<'a, Sight> {
+    let thread = scene.thread;
+    let known = thread.sights.get(&scene.turn.agent);
+    let present =
+        |sight: &&Sight| sight.entries() == thread.log.entries.len() && sight.heard() == thread.asides.len();
+    known.filter(present).map_or_else(|| Cow::Owned(anew(scene)), Cow::Borrowed)
+}
+
+/// Found by a look at everything.
+fn anew(scene: &Scene<'_>) -> Sight {
+    let mut sight = Sight::default();
+    look(&mut sight, scene);
+    sight
 }
 
 /// What groups come to.

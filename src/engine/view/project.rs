@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::fit::Fit;
-use super::group::{ANSWER, ARGUMENTS, Group, Scene, answer_length};
+use super::group::{ANSWER, ARGUMENTS, Group, answer_length};
+use super::scene::Scene;
 use crate::domain::context::{AnsweredCall, Author, Entry, ToolVisibility};
 use crate::domain::message::{ChatMessage, ChatRole};
 

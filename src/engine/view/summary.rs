@@ -5,9 +5,10 @@
 //! views only. It is made for more than has to go, so that the views after it grow for a
 //! while from the same beginning.
 
-use super::group::{Said, Scene, groups, kept};
+use super::group::{Said, groups, kept};
+use super::measure::sight;
 use super::project::{cut, said, summary_line};
-use super::sight;
+use super::scene::Scene;
 
 use crate::domain::context::{Author, Entry, ToolVisibility, Trim};
 use crate::domain::message::{ChatMessage, ChatRole};

@@ -101,7 +101,12 @@ fn shown(agent: &AgentSpec, context: &ContextSpec, thread: &Thread, turn: &Turn)
 }
 
 /// The scene of a context in which everybody who spoke has a seat.
-fn scene<'a>(agent: &'a AgentSpec, context: &'a ContextSpec, thread: &'a Thread, turn: &'a Turn) -> Scene<'a> {
+fn scene<'a>(
+    agent: &'a AgentSpec,
+    context: &'a ContextSpec,
+    thread: &'a Thread,
+    turn: &'a Turn,
+) -> Scene<'a> {
     let mut others = BTreeSet::new();
     for entry in &thread.log.entries {
         if let Author::Agent(id) = &entry.author {
@@ -334,7 +339,8 @@ fn what_the_run_was_told_stands_behind_the_prompt_unless_the_role_goes_without()
         let visit = turn(&seat, Some("go"));
         let scene = Scene { brief: &brief, ..scene(&seat, &context, &thread, &visit) };
         let shown = lines(&compute(&scene).unwrap());
-        let expected: Vec<&str> = [expected, "user: go"].into_iter().filter(|line| !line.is_empty()).collect();
+        let expected: Vec<&str> =
+            [expected, "user: go"].into_iter().filter(|line| !line.is_empty()).collect();
         assert_eq!(shown, expected);
         assert_eq!(outline(&scene).unwrap().messages, expected.len());
     }
@@ -384,7 +390,10 @@ fn what_is_lost_is_told() {
     let scene = scene(&seat, &context, &thread, &visit);
     let lost = lost(&scene, Begin::default(), Begin { log: 3, visit: 0 });
     assert_eq!((lost.entries, lost.characters), (3, 63));
-    assert_eq!((lost.first.as_str(), lost.last.as_str()), ("the first of all, and it is rather long …", "second line"));
+    assert_eq!(
+        (lost.first.as_str(), lost.last.as_str()),
+        ("the first of all, and it is rather long …", "second line")
+    );
     let mut busy = turn(&seat, None);
     busy.add(String::new(), used_tool("a").calls, Vec::new());
     busy.add("done".into(), Vec::new(), Vec::new());
@@ -395,7 +404,8 @@ fn what_is_lost_is_told() {
 
 #[test]
 fn what_the_model_cannot_take_is_not_sent() {
-    let entries: Vec<Entry> = (0..20).map(|_| said(Author::Workflow, ChatRole::User, &"x".repeat(100))).collect();
+    let entries: Vec<Entry> =
+        (0..20).map(|_| said(Author::Workflow, ChatRole::User, &"x".repeat(100))).collect();
     let thread = thread_of(&entries);
     for (size, answer, prompt, kept) in [
         (None, None, 10, 20),
@@ -489,7 +499,13 @@ fn a_limit_in_tokens_and_trim_error() {
         (50, Some(13), Trim::DropOldest, Ok(1), "max_length"),
         (50, None, Trim::Error, Err(Overflow { length: 51, limit: 50, field: "max_length" }), "max_length"),
         (51, None, Trim::Error, Ok(0), "max_length"),
-        (1_000, Some(12), Trim::Error, Err(Overflow { length: 51, limit: 48, field: "max_tokens" }), "max_tokens"),
+        (
+            1_000,
+            Some(12),
+            Trim::Error,
+            Err(Overflow { length: 51, limit: 48, field: "max_tokens" }),
+            "max_tokens",
+        ),
     ];
     for (max_length, max_tokens, trim, expected, field) in rows {
         let context = ContextSpec { max_tokens, trim, ..context(max_length) };

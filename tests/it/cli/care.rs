@@ -29,8 +29,11 @@ async fn told(prepare: impl Fn(&mut World), more: &[&str]) -> (String, World) {
 async fn agents_are_told_where_they_work_from_a_template() {
     let (text, world) = told(|_| {}, &[]).await;
     let directory = format!("- directory: {}\n", world.project().display());
-    assert!(text.contains(&directory) && text.contains(&format!("- system: {}", std::env::consts::OS)), "{text}");
-    assert!(!text.contains("{{") && !text.contains("files"), "{text}");
+    assert!(
+        text.contains(&directory) && text.contains(&format!("- system: {}", std::env::consts::OS)),
+        "{text}"
+    );
+    assert!(!text.contains("{{") && !text.contains("- files"), "{text}");
     let template = |world: &mut World| {
         world.configure("environment.md", "At {{directory}}!\n{{files}}\n{{nowhere}}");
         world.write("src/a.rs", "");
@@ -139,11 +142,22 @@ async fn the_last_request_can_be_looked_at() {
     let world = asking(&server);
     world.write_json("talk.json", &talk());
     world.write("secret.txt", &format!("key={KEY}\n"));
-    let report = world.run(&["run", "--workflow-file", "talk.json", "hello", "--json", "--verbosity", "0"]).code(0).json();
+    let report = world
+        .run(&["run", "--workflow-file", "talk.json", "hello", "--json", "--verbosity", "0"])
+        .code(0)
+        .json();
     let run = report["run_id"].as_str().unwrap();
     let show = |more: &[&str]| world.run(&[&["runs", "show", run, "--request"], more].concat());
     let text = show(&["last"]).code(0).out;
-    for part in ["── system", "── user\n", "hello", "calls read_files 1", "key=***", "It is a key.", "`coder` asked at"] {
+    for part in [
+        "── system",
+        "── user\n",
+        "hello",
+        "calls read_files 1",
+        "key=***",
+        "It is a key.",
+        "`coder` asked at",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(!text.contains(KEY), "{text}");
@@ -152,14 +166,20 @@ async fn the_last_request_can_be_looked_at() {
     assert_eq!((&data["answer"]["text"], &data["model"]), (&json!("It is a key."), &json!("base-model")));
     assert_eq!(show(&[&data["step"].to_string(), "--json"]).code(0).json(), data);
     let nobody = show(&["last", "--agent", "codr"]).code(2);
-    assert!(nobody.err.contains("no request of `codr`") && nobody.err.contains("asked were: coder"), "{}", nobody.err);
+    assert!(
+        nobody.err.contains("no request of `codr`") && nobody.err.contains("asked were: coder"),
+        "{}",
+        nobody.err
+    );
     assert!(show(&["99"]).code(2).err.contains("in step 99"));
     assert!(show(&["first"]).code(2).err.contains("or the word last"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_model_than_was_asked_for_is_told_once() {
-    for (served, told) in [("base-model-2024-08-06", false), ("base-model:latest", false), ("cheap-model", true)] {
+    for (served, told) in
+        [("base-model-2024-08-06", false), ("base-model:latest", false), ("cheap-model", true)]
+    {
         let answer = |text: &str| {
             let message = json!({"role": "assistant", "content": text});
             let choices = json!([{"index": 0, "message": message, "finish_reason": "stop"}]);
@@ -178,7 +198,8 @@ async fn another_model_than_was_asked_for_is_told_once() {
         let report = world.run(&["run", "--workflow-file", "talk.json", "hello", "--json"]).code(0).json();
         let warnings: Vec<String> =
             report["warnings"].as_array().unwrap().iter().map(Value::to_string).collect();
-        let substituted = warnings.iter().filter(|text| text.contains(&format!("`{served}` answered"))).count();
+        let substituted =
+            warnings.iter().filter(|text| text.contains(&format!("`{served}` answered"))).count();
         assert_eq!(substituted, usize::from(told), "{served}: {warnings:?}");
         let shown = world.run(&["runs", "show", report["run_id"].as_str().unwrap()]).code(0).out;
         assert_eq!(shown.matches(&format!("answered ({served}, ")).count(), 2, "{shown}");

@@ -14,7 +14,9 @@ use synthdev::domain::message::{ChatMessage, ToolCall};
 use synthdev::domain::model::{FinishReason, ModelReply, ModelRequest};
 use synthdev::domain::script::ScriptOutcome;
 use synthdev::domain::tool::ToolOutcome;
-use synthdev::domain::workflow::{AgentFunction, Input as Given, Limits, SnapshotPolicy, State, Work, Workflow};
+use synthdev::domain::workflow::{
+    AgentFunction, Input as Given, Limits, SnapshotPolicy, State, Work, Workflow,
+};
 use synthdev::engine::effect::Effect;
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Input;
@@ -131,11 +133,15 @@ impl World {
             }
             Effect::RunTool { call, .. } => {
                 let content = self.words(10, 2_500);
-                Input::ToolDone { call: *call, outcome: ToolOutcome { ok: true, content, ..ToolOutcome::default() } }
+                Input::ToolDone {
+                    call: *call,
+                    outcome: ToolOutcome { ok: true, content, ..ToolOutcome::default() },
+                }
             }
-            Effect::Evaluate { call, .. } => {
-                Input::Evaluated { call: *call, outcome: ScriptOutcome { chosen: Some(0), ..ScriptOutcome::default() } }
-            }
+            Effect::Evaluate { call, .. } => Input::Evaluated {
+                call: *call,
+                outcome: ScriptOutcome { chosen: Some(0), ..ScriptOutcome::default() },
+            },
             _ => return None,
         })
     }
@@ -155,11 +161,15 @@ impl World {
             let alike = messages.iter().zip(&last.messages).take_while(|(one, other)| one == other).count();
             assert!(
                 trimmed || alike >= last.stay,
-                "seed {}, request {} of {}: {alike} of {} messages stay",
+                "seed {}, request {} of {} ({:?}, {:?}): {alike} of {} messages stay\n{:#?}\n{:#?}",
                 self.seed,
                 self.requests,
                 request.agent,
-                last.stay
+                agent.side,
+                agent.memory,
+                last.stay,
+                marks(&last.messages),
+                marks(messages),
             );
             let common = body.bytes().zip(last.body.bytes()).take_while(|(one, other)| one == other).count();
             self.known += common;
@@ -195,6 +205,11 @@ impl World {
         let word = self.luck.pick(&["lorem ", "ipsum ", "dolor ", "größe "]);
         word.chars().cycle().take(length).collect()
     }
+}
+
+fn marks(messages: &[ChatMessage]) -> Vec<String> {
+    let mark = |one: &ChatMessage| one.content.chars().take(40).collect::<String>();
+    messages.iter().map(|one| format!("{:?} {}", one.role, mark(one))).collect()
 }
 
 /// States in a ring: agents of one conversation take turns, with inputs or without.
