@@ -30,3 +30,4 @@ pub mod tool;
 pub mod trail;
 pub mod work;
 pub mod workflow;
+pub mod writing;

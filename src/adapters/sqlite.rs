@@ -32,7 +32,7 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 
-use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{
     Freed, Hit, Redeemed, Row, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus, RunSummary,
     SearchQuery, Space, TokenRecord,
@@ -168,7 +168,7 @@ impl RunStore for SqliteStore {
     }
 
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress, false))?;
+        self.write("write to", run, |writer| writer.append(run, rows, progress, None))?;
         if progress.is_some_and(|progress| progress.status != RunStatus::Running) {
             self.index_waiting();
         }
@@ -180,8 +180,9 @@ impl RunStore for SqliteStore {
         run: &RunId,
         rows: &[Row],
         progress: Option<&RunProgress>,
+        void: &[CallId],
     ) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress, true))?;
+        self.write("write to", run, |writer| writer.append(run, rows, progress, Some(void)))?;
         self.index_waiting();
         Ok(())
     }

@@ -80,7 +80,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
             ControlFlow::Break(repetition) => return repeated(&wired.handle, &repetition, show),
         }
     } else {
-        let going = match answered(&wired.handle, &run, args, results, going)? {
+        let going = match answered(&wired.handle, &summary, args, results, going)? {
             Ok(going) => going,
             Err(open) => return waits(&run, &open, show),
         };
@@ -140,6 +140,12 @@ fn upgraded(catalog: &Catalog, summary: &RunSummary, args: &ResumeArgs) -> Resul
     }
     match catalog.check(&summary.workflow) {
         Ok((program, _)) => Ok(Some(program)),
+        Err(_) if args.workflow_file.is_none() && catalog.workflow(&summary.workflow).is_none() => {
+            let known = name(&summary.workflow);
+            bail!(
+                "there is no workflow `{known}` here to go on with\nhint: where it is in a file of its own: --workflow-file FILE"
+            )
+        }
         Err(found) => Err(findings::refused(catalog, &found)),
     }
 }
@@ -203,11 +209,12 @@ type Given = Result<Going, Vec<OpenPause>>;
 /// Puts what was typed where it belongs; outside, what has to be answered first.
 fn answered(
     handle: &Handle,
-    run: &RunId,
+    summary: &RunSummary,
     args: &ResumeArgs,
     results: Option<Value>,
     mut going: Going,
 ) -> Result<Given> {
+    let run = &summary.id;
     let open = handle.open_pauses(run, going.program.as_ref()).map_err(|error| told(error.into()))?;
     let needs = |pause: &&OpenPause| match pause.reason {
         PauseReason::Approval => !args.yes,
@@ -240,6 +247,9 @@ fn answered(
     }
     match (chosen.as_slice(), results) {
         ([], None) => {}
+        ([], Some(_)) if open.is_empty() && summary.progress.status == RunStatus::Interrupted => bail!(
+            "run {run} asks nothing yet: it was interrupted\nhint: resume it without --results; what it must know then, it asks"
+        ),
         // one that has ended is told so
         ([], Some(_)) if open.is_empty() => {}
         ([], Some(_)) => bail!("run {run} waits for no answer\nhint: resume it without --results"),

@@ -44,7 +44,10 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
     }
     ways(&record.summary, out)?;
     if !record.open.is_empty() {
-        writeln!(out, "\nthis run stopped in the middle; begun and never answered:")?;
+        let running = record.summary.progress.status == RunStatus::Running;
+        let what =
+            if running { "under way" } else { "this run stopped in the middle; begun and never answered" };
+        writeln!(out, "\n{what}:")?;
         for intent in &record.open {
             writeln!(out, "  {}", one_line(intent, 160))?;
         }

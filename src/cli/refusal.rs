@@ -37,10 +37,18 @@ pub fn of(error: &anyhow::Error) -> Value {
 pub fn from_text(code: &str, text: &str) -> Value {
     let text = text.trim();
     let text = text.strip_prefix("error: ").unwrap_or(text);
+    let (code, text) = own_code(text).unwrap_or((code, text));
     match text.split_once("\nhint: ") {
         Some((message, hint)) => object(code, message, Some(hint)),
         None => object(code, text, None),
     }
+}
+
+/// What begins with a code of the protocol, as `token_expired: …` does.
+fn own_code(text: &str) -> Option<(&str, &str)> {
+    let (code, rest) = text.split_once(": ")?;
+    let is_code = code.contains('_') && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    is_code.then_some((code, rest))
 }
 
 /// Whether the arguments ask for JSON, also if they ask for nothing that there is.
@@ -60,6 +68,7 @@ mod tests {
     fn a_message_and_its_hint_are_told_apart() {
         for (text, message, hint) in [
             ("there is no run `x`", "there is no run `x`", Value::Null),
+            ("a_b c: d", "a_b c: d", Value::Null),
             ("error: no\nhint: do a\nhint: or b", "no", json!("do a\nhint: or b")),
             ("two\nlines\nhint: go", "two\nlines", json!("go")),
         ] {
@@ -67,6 +76,11 @@ mod tests {
             assert_eq!(from_text("refused", text), expected, "{text}");
             assert_eq!(of(&anyhow::anyhow!("{text}")), expected, "{text}");
         }
+        let expired = from_text("refused", "token_expired: at noon\nhint: ask");
+        assert_eq!(
+            (&expired["error"]["code"], &expired["error"]["message"]),
+            (&json!("token_expired"), &json!("at noon"))
+        );
         let told = Told { message: "a.json:1:1: error[E01]: no".into(), hint: None };
         assert_eq!(of(&told.into())["error"]["code"], "definition");
     }

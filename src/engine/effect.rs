@@ -105,7 +105,7 @@ pub enum Question {
     },
     /// A state failed and nothing catches it: try it again, or let the run end as failed (§1.7)?
     Failed { failure: Box<Failure> },
-    /// A tool had begun when the program died, and it is not known whether it took effect: repeat it, take a given
+    /// A tool had begun when the run was cut off, and it is not known whether it took effect: repeat it, take a given
     /// result, or leave it out (§1.7)?
     Uncertain { began: CallId, state: String, tool: String, arguments: Value, reason: String },
 }

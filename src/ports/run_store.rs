@@ -70,7 +70,8 @@ pub trait RunStore: Send + Sync {
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError>;
 
     /// The same, and the run's unused tokens are gone in the same transaction: what they were for no longer waits.
-    /// Used ones stay, so that a repeated answer is still answered (B7).
+    /// Used ones stay, so that a repeated answer is still answered (B7), but not those that answered a call of `void`:
+    /// the run went back behind it.
     ///
     /// # Errors
     /// As `append`.
@@ -79,6 +80,7 @@ pub trait RunStore: Send + Sync {
         run: &RunId,
         rows: &[Row],
         progress: Option<&RunProgress>,
+        void: &[CallId],
     ) -> Result<(), StoreError>;
 
     /// Whether this process still is the run's driver; asked after an append was refused. A store that cannot be read

@@ -42,7 +42,9 @@ pub struct Redemption {
 
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum TokenError {
-    #[error("this resume token is unknown: it was mistyped, forged, or its run is gone")]
+    #[error(
+        "this resume token is unknown: it was mistyped or forged, or its run is gone or went back behind it"
+    )]
     Unknown,
     #[error("token_expired: the token expired at {} UTC; run {} still waits", .0.utc(), .1)]
     Expired(Timestamp, RunId),

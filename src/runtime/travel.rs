@@ -11,7 +11,7 @@ use super::reopen::{self, Divergence, Story};
 use super::restoring;
 pub use super::steps::StepPlace;
 use crate::domain::cost::CostEntry;
-use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{Origin, Row, RowKind, RunHeader, RunStatus};
 use crate::domain::snapshot::{Restored, SnapshotInfo};
 use crate::domain::workflow::Program;
@@ -197,7 +197,7 @@ impl Handle {
         let standing = story.play();
         let spent = standing.machine.ledger().entries.get(tape.machine.ledger().entries.len()..);
         let spent = spent.map(<[_]>::to_vec).unwrap_or_default();
-        let taken = answered_later(&story, &place, &tape);
+        let (taken, void) = (answered_later(&story, &place, &tape), answered_behind(&story, &place));
         let carried = carried::at(&story, place.kept, &tape).paid();
         let returned = Returned { taken, ..self.returned(&place, changes, spent, carried) };
         let (machine, mut rows) = self.stand(&mut tape, returned)?;
@@ -205,7 +205,7 @@ impl Handle {
         let mut write = |mark: Option<Row>| {
             rows.extend(mark);
             self.claim_as_seen(&seen)?;
-            let written = store.append_and_end_tokens(run, &rows, Some(&progress));
+            let written = store.append_and_end_tokens(run, &rows, Some(&progress), &void);
             if written.is_err() {
                 self.give_back(run, seen.progress.clone());
             }
@@ -305,7 +305,7 @@ impl Handle {
             ..machine.progress()
         };
         let rows: &[Row] = if output.events.is_empty() { &[] } else { &rows };
-        store.append_and_end_tokens(run, rows, Some(&progress))
+        store.append_and_end_tokens(run, rows, Some(&progress), &[])
     }
 
     /// Feeds the journal again: it must lead to the same events (FSM-27).
@@ -350,6 +350,22 @@ fn answered_later(story: &Story, place: &StepPlace, tape: &Tape) -> Option<Snaps
         Input::SnapshotTaken { call, info } if *call == asked => Some(info.clone()),
         _ => None,
     })
+}
+
+/// What people answered after the step began: nobody has answered it any more.
+fn answered_behind(story: &Story, place: &StepPlace) -> Vec<CallId> {
+    let mut calls = Vec::new();
+    for entry in story.entries.iter().skip(place.kept) {
+        match &entry.input {
+            Input::Resumed(resumed) => {
+                calls.extend(resumed.answers.iter().map(|(call, _)| *call));
+                calls.extend(resumed.decisions.iter().map(|(call, _)| *call));
+            }
+            Input::Answered { call, .. } | Input::Approved { call, .. } => calls.push(*call),
+            _ => {}
+        }
+    }
+    calls
 }
 
 /// A machine that stands before the step, and the rows that led there.

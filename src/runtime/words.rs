@@ -40,7 +40,7 @@ pub(super) fn of(input: &Input) -> Option<String> {
 /// The same of what a state calls itself: a command, a request, a tool. What an agent calls stands in its reply.
 pub(super) fn of_call(invocation: &ToolInvocation) -> Option<String> {
     let ToolInvocation { agent, tool, arguments } = invocation;
-    (agent == ASKED_BY).then(|| joined(&[call(tool, arguments.to_string())])).flatten()
+    (agent == ASKED_BY).then(|| joined(&[call(tool, plain(&arguments.to_string()))])).flatten()
 }
 
 /// The same of a row as it was written.
@@ -65,11 +65,38 @@ fn own_call(body: &str) -> Option<Part> {
     }
     let intent: Value = serde_json::from_str(body).ok()?;
     let own = intent["effect"] == "run_tool" && intent["agent"] == ASKED_BY && intent["attempt"].is_null();
-    own.then(|| call(intent["tool"].as_str().unwrap_or_default(), intent["arguments"].to_string()))
+    own.then(|| call(intent["tool"].as_str().unwrap_or_default(), plain(&intent["arguments"].to_string())))
 }
 
 fn call(tool: &str, arguments: String) -> Part {
     Part { kind: WordsKind::ToolCall, name: Some(tool.to_owned()), text: arguments }
+}
+
+/// JSON as it was meant: `\n` in it is the end of a line and no `n` before the next word. Other texts as they are.
+fn plain(text: &str) -> String {
+    // most have nothing that JSON spells in a way of its own
+    let parsed = text.contains('\\').then(|| serde_json::from_str::<Value>(text).ok()).flatten();
+    parsed.map_or_else(|| text.to_owned(), |value| spelled(&value))
+}
+
+fn spelled(value: &Value) -> String {
+    let text = plain_text(value);
+    if value.is_string() || !text.contains('\\') {
+        return text;
+    }
+    let mut lines = Vec::new();
+    spell(value, "", &mut lines);
+    lines.join("\n")
+}
+
+/// A line for each value, with the name that it has.
+fn spell(value: &Value, name: &str, lines: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| spell(value, name, lines)),
+        Value::Array(items) => items.iter().for_each(|item| spell(item, name, lines)),
+        _ if name.is_empty() => lines.push(plain_text(value)),
+        _ => lines.push(format!("{name}: {}", plain_text(value))),
+    }
 }
 
 fn joined(parts: &[Part]) -> Option<String> {
@@ -84,16 +111,16 @@ fn parts(input: &Input) -> Vec<Part> {
         Input::Replied { reply, .. } => {
             let mut parts = one(WordsKind::Message, &reply.text);
             let calls = reply.tool_calls.iter();
-            parts.extend(calls.map(|ToolCall { name, arguments, .. }| call(name, arguments.clone())));
+            parts.extend(calls.map(|ToolCall { name, arguments, .. }| call(name, plain(arguments))));
             parts
         }
-        Input::ToolDone { outcome, .. } => one(WordsKind::ToolResult, &outcome.content),
+        Input::ToolDone { outcome, .. } => one(WordsKind::ToolResult, &plain(&outcome.content)),
         Input::Evaluated { outcome, .. } => {
             let set = outcome.patch.set.iter();
             set.map(|(key, value)| Part {
                 kind: WordsKind::Variable,
                 name: Some(key.clone()),
-                text: plain_text(value),
+                text: spelled(value),
             })
             .collect()
         }
@@ -114,7 +141,7 @@ fn parts(input: &Input) -> Vec<Part> {
 fn answered(answer: &Answer) -> Option<String> {
     match answer {
         Answer::Text { text } | Answer::Value { value: Value::String(text) } => Some(text.clone()),
-        Answer::Value { value } => Some(plain_text(value)),
+        Answer::Value { value } => Some(spelled(value)),
         Answer::Continue | Answer::Stop => None,
     }
 }

@@ -33,13 +33,22 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// Why a file was not opened.
 pub(super) struct NotOpened {
     pub(super) error: StoreError,
-    /// The place cannot be written to; reading may still work.
-    read_only: bool,
+    /// Nothing can be written at the place; reading may still work.
+    place: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Writable,
+    /// Nobody may write there.
+    ReadOnly,
+    /// There is no room left.
+    Full,
 }
 
 impl From<StoreError> for NotOpened {
     fn from(error: StoreError) -> Self {
-        Self { error, read_only: false }
+        Self { error, place: Place::Writable }
     }
 }
 
@@ -114,12 +123,13 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
         Ok(connection) => return Ok(connection),
         Err(refused) => refused,
     };
-    if !refused.read_only || sync::log_bytes(path) > 0 {
-        return Err(refused.error);
-    }
-    // nobody can change the file, and it has no log: it is read as it stands
     let told = |error: rusqlite::Error| failure::explain(path, "read", &error);
-    let connection = immutable(path).map_err(told)?;
+    let connection = match refused.place {
+        // nobody can change the file, and it has no log: it is read as it stands
+        Place::ReadOnly if sync::log_bytes(path) == 0 => immutable(path).map_err(told)?,
+        Place::Full => alone(path).map_err(|_| refused.error.clone())?,
+        Place::ReadOnly | Place::Writable => return Err(refused.error),
+    };
     match marks(&connection).map_err(told)? {
         (schema::VERSION, schema::APPLICATION_ID, _) => Ok(connection),
         _ => Err(refused.error),
@@ -140,6 +150,16 @@ fn connect(path: &Path) -> Result<Connection, NotOpened> {
     Ok(connection)
 }
 
+/// Without the file beside it that processes share: there is no room for one. Others wait as long as this one reads.
+fn alone(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    keep_log(&connection, true);
+    Ok(connection)
+}
+
 fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let name: String = path.to_string_lossy().bytes().fold(String::from("file:"), |mut name, byte| {
         match byte {
@@ -156,11 +176,12 @@ fn immutable(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn refused(path: &Path, error: &rusqlite::Error) -> NotOpened {
-    let read_only = matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
-    );
-    NotOpened { error: failure::explain(path, "open", error), read_only }
+    let place = match error.sqlite_error_code() {
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Place::ReadOnly,
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => Place::Full,
+        _ => Place::Writable,
+    };
+    NotOpened { error: failure::explain(path, "open", error), place }
 }
 
 /// A log without its file holds rows that SQLite would throw away with the first touch.

@@ -124,7 +124,7 @@ fn is_one_letter(part: &str) -> bool {
 /// As a string of the index's language; `None` if no word is in it.
 fn quoted(text: &str) -> Option<String> {
     let shown: String = text.chars().filter(|c| !c.is_control()).collect();
-    shown.chars().any(char::is_alphanumeric).then(|| format!("\"{shown}\""))
+    shown.chars().any(char::is_alphanumeric).then(|| format!("\"{}\"", words::apart(&shown)))
 }
 
 #[cfg(test)]
@@ -142,6 +142,7 @@ mod tests {
             ("parser ", Some("\"parser\"")),
             ("p", Some("\"p\"")),
             ("设", Some("\"设\"*")),
+            ("东京v2塔", Some("\"东 京 v2 塔\"*")),
             ("plan b", Some("\"plan\" AND \"b\"")),
             ("the par", Some("\"the\" AND \"par\"*")),
             ("a OR b", Some("\"a\" AND \"OR\" AND \"b\"")),

@@ -3,10 +3,13 @@
 //! Appending costs nothing for it: words wait in memory until `sync`, the run's end or a search. A kill loses only
 //! what waited; `behind` says from where on, and the next search makes it up.
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::write::{Writer, begin, input_words};
 use super::{decode, read, schema};
+use crate::domain::writing::is_word_of_its_own;
 use crate::ports::run_store::WordsOf;
 
 /// One transaction of the index at most: other writers wait for it.
@@ -155,10 +158,31 @@ fn advance(transaction: &Transaction<'_>, key: i64, upto: i64) -> rusqlite::Resu
     Ok(())
 }
 
+/// With spaces around characters that are words: the index knows words by what stands between them.
+pub(super) fn apart(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || !text.contains(is_word_of_its_own) {
+        return Cow::Borrowed(text);
+    }
+    let mut parted = String::with_capacity(text.len() * 4 / 3);
+    let mut alone = false;
+    for c in text.chars() {
+        let before = std::mem::replace(&mut alone, is_word_of_its_own(c));
+        if (before || alone)
+            && !parted.is_empty()
+            && !parted.ends_with(char::is_whitespace)
+            && !c.is_whitespace()
+        {
+            parted.push(' ');
+        }
+        parted.push(c);
+    }
+    Cow::Owned(parted)
+}
+
 fn insert(transaction: &Transaction<'_>, key: i64, seq: i64, text: &str) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("INSERT INTO words(rowid, text) VALUES (?1, ?2)")?
-        .execute(params![number(key, seq), text])?;
+        .execute(params![number(key, seq), apart(text)])?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use super::presence::Presence;
 use super::queue::Queue;
 use super::refusal::{self, Outcome, Refusal};
 use super::{blob, process};
-use crate::domain::ids::RunId;
+use crate::domain::ids::{CallId, RunId};
 use crate::domain::journal::{Row, RunHeader, RunProgress};
 
 /// Longer bodies are stored once by content hash (architecture §7).
@@ -85,13 +85,14 @@ impl Writer {
         Ok(Ok(()))
     }
 
-    /// All rows and the progress, or nothing. With `end_tokens` the run's unused tokens are gone in the same moment.
+    /// All rows and the progress, or nothing. With `void` the run's unused tokens are gone in the same moment, and
+    /// those that answered one of its calls.
     pub(super) fn append(
         &mut self,
         run: &RunId,
         rows: &[Row],
         progress: Option<&RunProgress>,
-        end_tokens: bool,
+        void: Option<&[CallId]>,
     ) -> Outcome<()> {
         let Some(desk) = self.desks.get_mut(run) else {
             return Ok(Err(match key_of(&self.connection, run)? {
@@ -107,8 +108,8 @@ impl Writer {
         if !put(&transaction, desk, rows, progress, &self.me)? {
             return refusal::of_former_driver(&transaction, run).map(Err);
         }
-        if end_tokens {
-            end_tokens_of(&transaction, desk.key)?;
+        if let Some(void) = void {
+            end_tokens_of(&transaction, desk.key, void)?;
         }
         transaction.commit()?;
         desk.unsure = false;
@@ -218,9 +219,13 @@ pub(super) fn holds(connection: &Connection, desk: &Desk) -> rusqlite::Result<bo
         .exists([desk.key, desk.claim])
 }
 
-/// Used ones stay: a repeated answer is still answered (B7).
-fn end_tokens_of(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
+/// Used ones stay: a repeated answer is still answered (B7), as long as the run has not gone back behind it.
+fn end_tokens_of(transaction: &Transaction<'_>, key: i64, void: &[CallId]) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM tokens WHERE used IS NULL AND run = ?1")?.execute([key])?;
+    let mut one = transaction.prepare_cached("DELETE FROM tokens WHERE run = ?1 AND call = ?2")?;
+    for call in void {
+        one.execute([key, call.0.cast_signed()])?;
+    }
     Ok(())
 }
 

@@ -176,7 +176,7 @@ pub(super) fn tell(restored: &Restored) {
 
 /// Whether the files differ from those of the step, in words; for a run that works here.
 pub(super) fn differ(world: &World, run: &RunSummary, place: &StepPlace) -> Option<String> {
-    let keep = "the fork would begin with the files as they are now";
+    let keep = "the fork begins with the files as they are now";
     if run.worktree.is_some() {
         return Some("the run worked in a worktree, the fork works on the project's own files".to_owned());
     }

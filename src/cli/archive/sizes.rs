@@ -51,6 +51,9 @@ pub fn du(taken: &Taken, json: bool, out: &mut dyn Write) -> io::Result<()> {
     worktrees.iter().try_for_each(|path| writeln!(out, "  {}", name(path)))
 }
 
+/// Runs that are named before they are removed.
+const SHOWN: usize = 20;
+
 /// What `gc` found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Old {
@@ -89,6 +92,11 @@ pub fn gc(old: &Old, (removed, json): (bool, bool), out: &mut dyn Write) -> io::
             let (oldest, newest) = (time(oldest), time(newest));
             let size = bytes(old.freed.bytes);
             writeln!(out, "would remove {count} from {oldest} to {newest} UTC: {size}")?;
+            old.runs.iter().take(SHOWN).try_for_each(|run| writeln!(out, "  {run}"))?;
+            if old.runs.len() > SHOWN {
+                writeln!(out, "  … and {} more (--json names all)", old.runs.len() - SHOWN)?;
+            }
+            writeln!(out, "their snapshots stay in the project: `synthdev snapshot list`")?;
             writeln!(out, "nothing was removed: add --yes")?;
         }
     }

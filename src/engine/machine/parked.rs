@@ -171,7 +171,7 @@ impl Machine {
                     .hint("answer it with `synthdev resume`, or give the state a \"default\"")
             }
             (_, Some(Question::Uncertain { tool, arguments, reason, .. })) => {
-                let detail = format!("`{tool}` {arguments} had begun when the program died: {reason}");
+                let detail = format!("`{tool}` {arguments} had begun when the run was cut off: {reason}");
                 Failure::new("uncertain_effect", "It is not known whether a tool took effect", detail)
                     .hint("look, then say: repeat, done, or skip")
             }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::domain::writing::is_word_of_its_own;
+
 /// A part of a text, in one line.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Snippet {
@@ -103,16 +105,22 @@ impl Term {
     }
 }
 
-/// Letters and digits in a row, in small letters, with their places in characters.
+/// Letters and digits in a row, in small letters, with their places in characters. Characters that are words
+/// stand alone, as in the index.
 fn tokens(text: &str) -> impl Iterator<Item = ((usize, usize), String)> + '_ {
     let mut chars = text.chars().enumerate().peekable();
     std::iter::from_fn(move || {
         while chars.next_if(|(_, c)| !c.is_alphanumeric()).is_some() {}
         let start = chars.peek()?.0;
         let (mut end, mut word) = (start, String::new());
-        while let Some((at, c)) = chars.next_if(|(_, c)| c.is_alphanumeric()) {
+        while let Some((at, c)) =
+            chars.next_if(|(at, c)| c.is_alphanumeric() && (*at == start || !is_word_of_its_own(*c)))
+        {
             word.extend(c.to_lowercase());
             end = at + 1;
+            if is_word_of_its_own(c) {
+                break;
+            }
         }
         Some(((start, end), word))
     })
@@ -133,6 +141,8 @@ mod tests {
             ("zebra", "one two three four five zebra six seven", 16, "…[zebra] six…"),
             ("none", "one two three four five", 10, "one two…"),
             ("", "one", 10, "one"),
+            ("タワー", "昨日は東京タワーへ", 40, "昨日は東京[タワー]へ"),
+            ("v2版", "新v2版本", 40, "新[v2版]本"),
         ];
         for (typed, text, width, expected) in rows {
             let snippet = of(text, &terms(typed), width);

@@ -31,6 +31,11 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
         history::resumed(model, run, at, again.len(), notes);
     }
     if let Some(view) = model.run_mut(run) {
+        if matches!(event, RunEvent::Returned { .. }) {
+            // it stood still until somebody took it back
+            view.worked_ms = view.elapsed(view.last_at).unwrap_or(view.worked_ms);
+            view.busy_since = None;
+        }
         view.last_at = view.last_at.max(at);
     }
     match event {

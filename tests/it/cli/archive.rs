@@ -226,7 +226,7 @@ fn calls_that_a_state_makes_itself_are_found() {
         step
     };
     let states = json!([
-        step("start", "fetch", json!({"type": "shell", "command": "echo", "args": ["samovar"]})),
+        step("start", "fetch", json!({"type": "shell", "command": "echo samovar\nzebu=1; echo 昨日は東京タワーへ"})),
         step("fetch", "look", json!({"type": "http", "method": "GET", "url": "http://127.0.0.1:9/teapot"})),
         step("look", "stop", json!({"type": "tool", "tool": "exact_search", "arguments": {"search_string": "saucer"}})),
         {"name": "stop", "input": {"text": "done"}}
@@ -236,7 +236,13 @@ fn calls_that_a_state_makes_itself_are_found() {
     let run = world.run(&["run", "--workflow-file", "calls.json", "--yes", "--json"]).code(0).json();
     let run = run["run_id"].as_str().unwrap();
     let found = |word: &str| world.run(&["runs", "search", word, "--json"]).code(0).json();
-    for (word, tool) in [("samovar", "shell"), ("teapot", "http_request"), ("saucer", "exact_search")] {
+    for (word, tool) in [
+        ("samovar", "shell"),
+        ("zebu", "shell"),
+        ("タワー", "shell"),
+        ("teapot", "http_request"),
+        ("saucer", "exact_search"),
+    ] {
         let found = found(word);
         let call = found.as_array().unwrap().iter().find(|hit| hit["kind"] == "tool_call");
         let call = call.unwrap_or_else(|| panic!("{word}: {found}"));

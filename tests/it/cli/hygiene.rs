@@ -352,3 +352,28 @@ fn a_clock_that_went_back_loses_nothing_and_shows_no_negative_time() {
         "lists go by the time that was recorded"
     );
 }
+
+#[test]
+fn where_there_is_no_room_the_history_can_still_be_read() {
+    let world = world();
+    let id = runs(&world)[0]["id"].as_str().unwrap().to_owned();
+    // no file may grow by a byte, as on a full disk
+    let full = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+    let log = world.data().join("runs.sqlite-wal");
+    for with_log in [false, true] {
+        if with_log {
+            // a reader that stays open: the log is not folded into the file
+            let reader = rusqlite::Connection::open(history(&world)).unwrap();
+            reader.query_row("SELECT count(*) FROM runs", [], |_| Ok(())).unwrap();
+            world.run_talk(&[]).code(0);
+            let kept = fs::read(&log).unwrap();
+            drop(reader);
+            let _ = fs::remove_file(world.data().join("runs.sqlite-shm"));
+            fs::write(&log, kept).unwrap();
+        }
+        for arguments in [&["runs", "list"][..], &["runs", "show", &id]] {
+            let shown = under(&world, full, arguments).code(0);
+            assert!(shown.out.contains(&id), "{with_log} {arguments:?}: {}{}", shown.out, shown.err);
+        }
+    }
+}

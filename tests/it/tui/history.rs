@@ -101,6 +101,20 @@ fn taken_up() -> Desk {
 }
 
 #[test]
+fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
+    let mut events = story();
+    let back = RunEvent::Returned { step: 2, state: "code".into(), fork_of: Some("r0".into()), files: None };
+    events.push((Timestamp(60_000), back));
+    let mut desk = Desk::new();
+    desk.at = 100_000;
+    let past = fold(&RunId::from("r1"), events, ledger(1));
+    desk.msg(Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
+    desk.run("r1", resumed(vec![])).pause(2_000).run("r1", finished(RunStatus::Completed, None, None));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("completed in 9.0 s"), "{screen}");
+}
+
+#[test]
 fn what_can_be_taken_up_is_offered_at_the_start() {
     let mut desk = Desk::new();
     let Cmd::Runs(filter, RunsFor::Offer) = offer() else { panic!("{:?}", offer()) };
