@@ -135,7 +135,8 @@ fn whole(scene: &Scene<'_>) -> Result<View, Overflow> {
     let scene = &Scene { turn: &turn, ..*scene };
     let said = Said::of(scene.turn);
     let everything = groups(scene, &said, &sight(scene), 0).len();
-    let mut groups = groups(scene, &said, &sight(scene), held(scene).log);
+    let from = scene.thread.sights.get(&scene.turn.agent).map_or(0, Sight::begin);
+    let mut groups = groups(scene, &said, &sight(scene), from);
     let mut dropped = everything - groups.len();
     let (limit, _) = scene.limit();
     let length = |groups: &[Group<'_>]| groups.iter().map(|group| group.length).sum::<usize>();
@@ -425,7 +426,7 @@ fn what_the_model_cannot_take_is_not_sent() {
     let mut seat = agent("a", Side::Assistant);
     seat.choice.context_size = Some(20);
     let too_long = limited(&seat, &entries[..1], &turn(&seat, Some(&"i".repeat(90))), 1_000).unwrap_err();
-    assert_eq!((too_long.limit, too_long.field), (52, "the model's window"));
+    assert_eq!((too_long.limit, too_long.field), (54, "the model's window"));
 }
 
 #[test]
