@@ -49,10 +49,16 @@ fn published(event: RunEvent) -> Msg {
 fn stream(tokens: usize, terminal: &mut Terminal<TestBackend>) {
     let mut model = long_model(10);
     let inputs = serde_json::Map::new();
-    let started =
-        RunEvent::RunStarted { workflow: "w".into(), definition: String::new(), inputs, chat: true };
+    let started = RunEvent::RunStarted {
+        workflow: "w".into(),
+        definition: String::new(),
+        inputs,
+        chat: true,
+        budget: None,
+    };
     update(&mut model, published(started));
     let called = RunEvent::ModelCalled {
+        role: String::new(),
         state: String::new(),
         call: CallId(1),
         agent: "coder".into(),

@@ -1,5 +1,10 @@
-//! A run with a long history is opened as the product opens it (`Handle::run`): its rows are read, parsed, and replayed
-//! (issue 4: 100,000 messages in 150 ms). Each shape of a run is opened in a process of its own, so that its memory can be told.
+//! A run with a long history is opened as the product opens it (100,000 messages in 150 ms):
+//!
+//! - at a glance: from a store that was not opened before to the first screen, which shows the stored end of the run;
+//! - on the screen: all of it is read, parsed, replayed and folded into what the screen shows;
+//! - as a record (`Handle::run`): the same with every event kept.
+//!
+//! Each way and shape of a run has a process of its own, so that its memory can be told.
 //!
 //! `cargo bench --bench history` measures 100,000 messages; `HISTORY_MESSAGES=10000` fewer.
 #![allow(
@@ -22,57 +27,115 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::domain::ids::{RunId, Timestamp};
 use synthdev::domain::journal::{RowKind, RunStatus};
 use synthdev::engine::replay::{parse, replay};
 use synthdev::engine::spec::RunSpec;
 use synthdev::ports::run_store::RunStore;
+use synthdev::tui::model::Model;
+use synthdev::tui::msg::{Msg, Reply};
+use synthdev::tui::update::past::{Folding, at_a_glance};
+use synthdev::tui::update::update;
+use synthdev::tui::view;
 
 use shape::Shape;
 
 const MESSAGES: usize = 100_000;
 /// Where `cargo test` only wants to see that it works.
 const FEW: usize = 200;
-/// Each is opened so often; the fastest counts.
+/// Each is opened so often.
 const TIMES: usize = 5;
+/// A glance is short: so often, and the one in the middle counts.
+const GLANCES: usize = 21;
+
+/// Opens the run in a file; milliseconds.
+type Way = (&'static str, fn(&Path) -> f64);
+const WAYS: [Way; 3] = [("glance", glance), ("screen", screen), ("record", record)];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|argument| argument == "open") {
-        return report(Path::new(&arguments[at + 1]), arguments[at + 2].parse().unwrap());
+        let file = Path::new(&arguments[at + 1]);
+        return report(file, &arguments[at + 2], arguments[at + 3].parse().unwrap());
     }
     let measured = arguments.iter().any(|argument| argument == "--bench");
     let asked = std::env::var("HISTORY_MESSAGES").ok().map(|text| text.parse().unwrap());
     let messages = asked.unwrap_or(if measured { MESSAGES } else { FEW });
-    let times = if measured { TIMES } else { 1 };
-    println!("{messages} messages; milliseconds, the best of {times}");
+    println!("{messages} messages; milliseconds");
     for shape in Shape::ALL {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("runs.db");
         let began = Instant::now();
         let steps = record::record(shape, messages, &file);
         let took = milliseconds(began);
-        println!("{shape:?}: driven and stored in {took:.0} ms; last tenth {:.2} of the first", steps);
-        let status = Command::new(std::env::current_exe().unwrap())
-            .args(["open", file.to_str().unwrap(), &times.to_string()])
-            .status()
-            .unwrap();
-        assert!(status.success());
+        println!("{shape:?}: driven and stored in {took:.0} ms; last tenth {steps:.2} of the first");
+        for (way, _) in WAYS {
+            let times = if !measured {
+                1
+            } else if way == "glance" {
+                GLANCES
+            } else {
+                TIMES
+            };
+            let status = Command::new(std::env::current_exe().unwrap())
+                .args(["open", file.to_str().unwrap(), way, &times.to_string()])
+                .status()
+                .unwrap();
+            assert!(status.success());
+        }
     }
 }
 
-fn report(file: &Path, times: usize) {
+fn report(file: &Path, way: &str, times: usize) {
+    let (_, open) = WAYS.into_iter().find(|(name, _)| *name == way).unwrap();
     let first = open(file);
     let once = peak_mb();
-    let best = (1..times).map(|_| open(file)).fold(first, f64::min);
-    println!("  first {first:.1} ms, best {best:.1} ms; peak {once} MB");
-    let (load, parse, replay) = parts(file);
-    println!("  one after the other, once: load {load:.1} + parse {parse:.1} + replay {replay:.1} ms");
+    let mut all: Vec<f64> = (1..times).map(|_| open(file)).chain([first]).collect();
+    all.sort_by(f64::total_cmp);
+    let (best, median) = (all[0], all[all.len() / 2]);
+    println!("  {way}: first {first:.1}, median {median:.1}, best {best:.1} ms; peak {once} MB");
+    if way == "record" {
+        let (load, parse, replay) = parts(file);
+        println!("  one after the other, once: load {load:.1} + parse {parse:.1} + replay {replay:.1} ms");
+    }
 }
 
-/// What the product does, in a store that was not opened before. Closing what was opened is not counted.
-fn open(file: &Path) -> f64 {
+/// To the first screen, in a store that was not opened before.
+fn glance(file: &Path) -> f64 {
+    let handle = nobody::handle(file);
+    let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+    let mut model = Model { size: (120, 40), panel: true, ..Model::default() };
+    let began = Instant::now();
+    let summary = handle.summary(record::RUN).unwrap();
+    let seen = handle.glance(&summary.id);
+    let known = seen.is_some();
+    if let Some(seen) = seen {
+        update(&mut model, Msg::Reply(Reply::Glance(Box::new(at_a_glance(&summary, seen)))));
+    }
+    view::arrange(&mut model);
+    terminal.draw(|frame| view::view(&model, frame)).unwrap();
+    let took = milliseconds(began);
+    assert_eq!(known, model.transcript.len() > 10, "what was stored is shown");
+    took
+}
+
+/// All that the screen shows once it has read the run.
+fn screen(file: &Path) -> f64 {
+    let handle = nobody::handle(file);
+    let run = RunId::from(record::RUN);
+    let began = Instant::now();
+    let (record, folding) = handle.retell(record::RUN, || Folding::new(&run), Folding::event).unwrap();
+    let past = folding.end(record.ledger);
+    let took = milliseconds(began);
+    assert!(past.items.len() > 10 && past.view.ledger.usage().total() > 0);
+    took
+}
+
+/// Every event. Closing what was opened is not counted.
+fn record(file: &Path) -> f64 {
     let handle = nobody::handle(file);
     let began = Instant::now();
     let record = handle.run(record::RUN).unwrap();

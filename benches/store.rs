@@ -105,7 +105,7 @@ fn progress() -> RunProgress {
     RunProgress {
         status: RunStatus::Running,
         path: ["start", "coding", "review", "coding", "review"].map(str::to_owned).to_vec(),
-        usage: Usage { prompt: 12_000, completion: 900, cached: 8_000, reasoning: 100 },
+        usage: Usage { prompt: 12_000, completion: 900, cached: 8_000, reasoning: 100, ..Usage::default() },
         cost_usd: Some(0.0123),
         snapshot: None,
         output: None,

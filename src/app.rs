@@ -9,7 +9,9 @@
 mod archive;
 mod backend;
 mod briefing;
+mod cassettes;
 mod checks;
+pub mod deck;
 mod demo;
 mod driving;
 mod findings;
@@ -31,6 +33,7 @@ mod scenes;
 mod schema;
 mod simulate;
 mod sources;
+mod taped;
 mod testing;
 mod travel;
 mod trust;
@@ -66,7 +69,7 @@ pub fn run(cli: Cli) -> Result<u8> {
         Some(Command::Demo { headless }) => demo::run(&world, headless),
         Some(Command::Check(args)) => checks::check(&world, &args),
         Some(Command::Simulate(args)) => simulate::simulate(&world, args),
-        Some(Command::Test { targets, json, jobs }) => testing::test(&world, &targets, json, jobs),
+        Some(Command::Test(args)) => testing::test(&world, &args),
         Some(Command::Runs(command)) => past::runs(&world, *command),
         Some(Command::Resume(args)) => going::resume(&world, &args),
         Some(Command::Why { run, step, json }) => travel::why(&world, &run, step, json),

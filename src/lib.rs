@@ -57,9 +57,11 @@
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | the protocols of model servers | `adapters/providers/openai/`, `adapters/providers/anthropic/` |
+//! | recorded model calls | `adapters/providers/cassette.rs` |
 //! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
+//! | what is shown of a long run at once | `runtime/glance.rs`, `tui/update/opening.rs` |
 //! | keys, slash commands, drawing | `tui/update/`, `tui/slash.rs`, `tui/view/` |
 //! | exit codes, errors, limits | `cli/exit.rs`, [`domain::failure`], `docs/exit-codes-and-limits.md` |
 //!

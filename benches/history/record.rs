@@ -18,6 +18,7 @@ use synthdev::engine::input::{Answer, Input};
 use synthdev::engine::machine::Machine;
 use synthdev::engine::spec::RunSpec;
 use synthdev::ports::run_store::RunStore;
+use synthdev::runtime::glance::Ring;
 
 use super::shape::Shape;
 
@@ -27,6 +28,7 @@ pub const RUN: &str = "0190aaaa-0000-7000-8000-000000000000";
 pub fn record(shape: Shape, messages: usize, file: &Path) -> f64 {
     let spec = shape.spec();
     let mut machine = Machine::new(spec.clone());
+    let mut ring = Ring::default();
     let mut rows = Vec::new();
     let mut times = Vec::new();
     let mut count = 0;
@@ -38,12 +40,19 @@ pub fn record(shape: Shape, messages: usize, file: &Path) -> f64 {
         let began = Instant::now();
         let output = machine.handle(at, input);
         times.push(began.elapsed());
+        ring.hear(at, &output.events);
         let effect = output.effects.into_iter().next_back().expect("the run goes on");
         rows.extend(intent(at, &effect));
         (input, count) = answer(shape, effect, count);
     }
     let store = SqliteStore::at(file.to_owned());
-    store.import(&header(&spec), &rows, &machine.progress()).unwrap();
+    let (header, progress) = (header(&spec), machine.progress());
+    store.import(&header, &rows, &progress).unwrap();
+    // left by its driver, in order
+    store.claim(&header.id).unwrap();
+    let glance = ring.glance();
+    store.append_with_glance(&header.id, &[], Some(&progress), &glance.unwrap_or_default()).unwrap();
+    store.release(&header.id);
     growth(&times)
 }
 
@@ -91,7 +100,7 @@ fn reply(shape: Shape, request: &ModelRequest, count: usize) -> ModelReply {
         reasoning: String::new(),
         tool_calls: tools.then_some(call).into_iter().collect(),
         sealed: Vec::new(),
-        usage: Usage { prompt: 12_000, completion: 60, cached: 11_000, reasoning: 0 },
+        usage: Usage { prompt: 12_000, completion: 60, cached: 11_000, ..Usage::default() },
         usage_estimated: false,
         model: Some(request.choice.model.clone()),
         finish: if tools { FinishReason::ToolCalls } else { FinishReason::Stop },

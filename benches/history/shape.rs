@@ -128,7 +128,7 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         choice: ModelChoice {
             model: "some-model".to_owned(),
             provider: "some-provider".to_owned(),
-            price: Some(Price { input: 2.0, output: 10.0, cached: Some(0.5) }),
+            price: Some(Price { input: 2.0, output: 10.0, cached: Some(0.5), ..Price::default() }),
             ..ModelChoice::default()
         },
         tools: ["read_files", "write_file", "execute_terminal", "search", "fetch", "list"].map(tool).to_vec(),
@@ -137,6 +137,7 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         tool_loop: ToolLoop::Auto,
         input_visibility: None,
         memory: Memory::None,
+        budget: Default::default(),
         reminder: None,
         without: Default::default(),
     }

@@ -9,6 +9,7 @@ mod address;
 mod answer;
 pub mod anthropic;
 mod calls;
+pub mod cassette;
 mod client;
 mod conversation;
 mod errors;

@@ -7,6 +7,7 @@ mod blob;
 mod claim;
 mod decode;
 mod failure;
+mod glance;
 mod list;
 mod log;
 mod open;
@@ -40,7 +41,7 @@ use crate::domain::journal::{
 use crate::ports::run_store::{RunReader, RunStore, StoreError, WordsOf};
 
 use refusal::Outcome;
-use write::Writer;
+use write::{Also, Writer};
 
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
 /// never written creates nothing.
@@ -168,7 +169,7 @@ impl RunStore for SqliteStore {
     }
 
     fn append(&self, run: &RunId, rows: &[Row], progress: Option<&RunProgress>) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress, None))?;
+        self.write("write to", run, |writer| writer.append(run, rows, progress, Also::Nothing))?;
         if progress.is_some_and(|progress| progress.status != RunStatus::Running) {
             self.index_waiting();
         }
@@ -182,9 +183,25 @@ impl RunStore for SqliteStore {
         progress: Option<&RunProgress>,
         void: &[CallId],
     ) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress, Some(void)))?;
+        self.write("write to", run, |writer| writer.append(run, rows, progress, Also::EndTokens(void)))?;
         self.index_waiting();
         Ok(())
+    }
+
+    fn append_with_glance(
+        &self,
+        run: &RunId,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+        glance: &str,
+    ) -> Result<(), StoreError> {
+        self.write("write to", run, |writer| writer.append(run, rows, progress, Also::Glance(glance)))?;
+        self.index_waiting();
+        Ok(())
+    }
+
+    fn glance(&self, run: &RunId) -> Result<Option<String>, StoreError> {
+        Ok(self.with_reader("read", |reader| glance::of(reader, run))?.flatten())
     }
 
     fn drives(&self, run: &RunId) -> bool {

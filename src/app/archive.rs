@@ -1,5 +1,6 @@
 //! The history as a whole: lists, search, comparison, moving runs between machines, tidying up.
 
+mod spent;
 mod tidy;
 
 use std::io::{IsTerminal, Write};
@@ -12,7 +13,7 @@ use super::world::World;
 use crate::adapters::disk;
 use crate::cli::archive::when::{self, Day};
 use crate::cli::archive::{diff, list, markdown, moved, search};
-use crate::cli::args::{ExportFormat, ListArgs};
+use crate::cli::args::{ExportFormat, Filters, ListArgs};
 use crate::cli::exit;
 use crate::cli::words::{Clean, name, tell};
 use crate::domain::ids::Timestamp;
@@ -20,12 +21,13 @@ use crate::domain::journal::{RunQuery, RunStatus, SearchQuery};
 use crate::runtime::bundle::{BundleError, LARGEST};
 use crate::runtime::handle::Handle;
 
+pub(super) use spent::cost;
 pub(super) use tidy::{du, gc};
 
 pub(super) fn list(world: &World, args: &ListArgs) -> Result<u8> {
     let handle = reader(world)?.handle;
     let now = handle.ports().clock.now();
-    let query = query(world, args, now)?;
+    let query = query(world, &args.filters, args.limit, now)?;
     let runs = handle.ports().store.list(&query).map_err(of_store)?;
     let narrowed = query != RunQuery::newest(query.limit);
     let head = std::io::stdout().is_terminal();
@@ -38,7 +40,7 @@ pub(super) fn list(world: &World, args: &ListArgs) -> Result<u8> {
 }
 
 /// What was asked for, checked.
-fn query(world: &World, args: &ListArgs, now: Timestamp) -> Result<RunQuery> {
+fn query(world: &World, args: &Filters, limit: usize, now: Timestamp) -> Result<RunQuery> {
     let mut statuses = Vec::new();
     for typed in &args.status {
         let found = RunStatus::ALL.into_iter().find(|status| status.as_str() == typed.trim().to_lowercase());
@@ -65,7 +67,7 @@ fn query(world: &World, args: &ListArgs, now: Timestamp) -> Result<RunQuery> {
         bail!("--min-cost is above --max-cost: no run can be between them");
     }
     Ok(RunQuery {
-        limit: args.limit,
+        limit,
         offset: 0,
         workflow: args.workflow.clone(),
         statuses,

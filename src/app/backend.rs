@@ -310,6 +310,12 @@ impl Backend for Desk {
         away(move || history::past(&wired, &here, &run, demo.as_deref()))
     }
 
+    fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>> {
+        let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
+        let glance = away(move || Ok(history::glance(&wired, &here, &run, demo.as_deref())));
+        Box::pin(async move { glance.await.ok().flatten() })
+    }
+
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
         away(move || history::resume(&elsewhere, &run))

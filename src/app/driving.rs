@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
+use super::cassettes;
+use super::deck::Deck;
 use super::reading::of_store;
 use super::wiring::Wired;
 use crate::adapters::providers::scripted::ScriptedModel;
@@ -40,8 +42,11 @@ pub(super) fn stay_if<T>(
     let runtime = runtime()?;
     let report = runtime.block_on(async {
         let interrupts = interrupts();
-        let providers = Arc::clone(&wired.providers);
-        let leftovers = move || leftovers(providers.scripted());
+        let (providers, deck) = (Arc::clone(&wired.providers), wired.deck.clone());
+        let leftovers = move || match &deck {
+            Some(Deck::Player(player)) => never_used(cassettes::unused(player)),
+            _ => leftovers(providers.scripted()),
+        };
         let events = wired.handle.subscribe(show.events);
         match go(&wired.handle).await? {
             ControlFlow::Break(other) => Ok(ControlFlow::Break(other)),
@@ -49,10 +54,14 @@ pub(super) fn stay_if<T>(
                 let followed = headless::follow(&wired.handle, run, events, show, interrupts, &leftovers);
                 let mut report = followed.await?;
                 report.files_changed = show.progress && files_changed(wired, &report);
+                cassettes::ended(wired.deck.as_ref(), &mut report, show);
                 Ok(ControlFlow::Continue(report))
             }
         }
     });
+    if let (Some(Deck::Recorder(recorder)), Err(_)) = (&wired.deck, &report) {
+        recorder.discard();
+    }
     // A snapshot or search that a cancel left behind is not waited for.
     runtime.shutdown_background();
     report
@@ -104,5 +113,9 @@ fn files_changed(wired: &Wired, report: &FinalReport) -> bool {
 
 fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {
     let unused = script.map(ScriptedModel::unused).unwrap_or_default();
-    unused.into_iter().map(|(agent, at)| format!("reply {} of `{agent}` was never used", at + 1)).collect()
+    never_used(unused.into_iter().map(|(agent, at)| format!("reply {} of `{agent}`", at + 1)).collect())
+}
+
+fn never_used(what: Vec<String>) -> Vec<String> {
+    what.into_iter().map(|what| format!("{what} was never used")).collect()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
+use super::cassettes::Tape;
 use super::driving::stay;
 use super::loading::load;
 use super::reading::{of_snapshot, of_store, reader};
@@ -28,7 +29,7 @@ pub(super) fn run(
     world: &World,
     catalog: &Catalog,
     spec: RunSpec,
-    script: Option<ScriptedModel>,
+    (script, tape): (Option<ScriptedModel>, Tape),
     show: Show,
 ) -> Result<FinalReport> {
     let data = &world.dirs.data;
@@ -36,7 +37,10 @@ pub(super) fn run(
     let id = wiring::wire(&world.project, data, catalog, None).handle.draw_run_id();
     let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
     let tree = trees.create(&id, &workflow).map_err(of_snapshot)?;
-    let spec = RunSpec { brief: briefing::brief(catalog, Path::new(&tree.path)), ..spec };
+    let spec = match spec.brief.is_empty() {
+        true => spec,
+        false => RunSpec { brief: briefing::brief(catalog, Path::new(&tree.path)), ..spec },
+    };
     for line in missing(&trees, &tree).map_err(of_snapshot)? {
         tell(format_args!("warning: {line}"));
     }
@@ -44,6 +48,13 @@ pub(super) fn run(
         tell(format_args!("isolated in {} on branch {}", name(&tree.path), name(&tree.branch)));
     }
     let inside = wiring::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script);
+    let inside = match tape.around(inside, catalog, &[Path::new(&tree.path), &world.project]) {
+        Ok(inside) => inside,
+        Err(error) => {
+            drop(trees.discard(&tree, false));
+            return Err(error);
+        }
+    };
     let begun = tree.clone();
     let report = stay(&inside, show, async |handle| handle.start_as(id, spec, Some(begun)).map_err(of_store));
     if report.is_err() {

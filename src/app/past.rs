@@ -29,6 +29,7 @@ pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
             };
             review(world, &id, &Which { step, agent }, json)
         }
+        RunsCommand::Cost(args) => archive::cost(world, &args),
         RunsCommand::Steps { run, json } => travel::steps(world, &run, json),
         RunsCommand::Search { words, run, workflow, limit, json } => {
             archive::search(world, &words.join(" "), (run, workflow), limit, json)

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
 use super::briefing;
+use super::cassettes::{self, Tape};
 use super::findings;
 use super::isolation;
 use super::wiring::{self};
@@ -19,6 +20,7 @@ use crate::config::catalog::Catalog;
 use crate::config::inputs;
 use crate::config::json::Node;
 use crate::config::source::{Findings, SourceFile};
+use crate::domain::brief::Brief;
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
 use crate::domain::place::Layer;
@@ -31,10 +33,19 @@ pub(super) use super::loading::{load, load_quietly};
 pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     let show = Show { json: args.json, events: args.events, progress: !args.json && !args.events };
     let script = args.replies.as_deref().map(read_script).transpose()?;
-    let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
+    let played = cassettes::asked_for(&args)?;
+    let overrides = match (&script, &played) {
+        (Some(_), _) => world.scripted("--replies"),
+        (None, Some(_)) => world.scripted("--replay"),
+        (None, None) => world.overrides.clone(),
+    };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
-    let (catalog, _) = load(world, overrides, file.clone())?;
+    let (catalog, gathered) = load(world, overrides, file.clone())?;
     findings::sound(&catalog)?;
+    let catalog = match &played {
+        Some(_) => cassettes::plain(world, gathered.sources),
+        None => catalog,
+    };
     let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
     let program = match catalog.check(&name) {
         Ok((program, _)) => program,
@@ -45,14 +56,21 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
         Err(error) if error.missing => return Ok(headless::conclude(&input_required(&name, error), show)?),
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     };
+    let (program, tape) = cassettes::prepare(world, (&args, file.as_ref()), played, program)?;
     let spec = spec((&catalog, &world.project), program, values, args.yes, false);
+    let spec = match tape {
+        Tape::None => spec,
+        // a recording is the same in every directory and on every day
+        Tape::Record { .. } | Tape::Play { .. } => RunSpec { brief: Brief::default(), ..spec },
+    };
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
     let report = if args.isolate || isolated {
-        isolation::run(world, &catalog, spec, script, show)?
+        isolation::run(world, &catalog, spec, (script, tape), show)?
     } else {
         let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
         let wired = if args.share { wired.sharing() } else { wired };
+        let wired = tape.around(wired, &catalog, &[&world.project])?;
         drive(&wired, spec, show)?
     };
     Ok(headless::conclude(&report, show)?)

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::cassettes;
 use crate::adapters::javascript::Host;
+use crate::adapters::providers::cassette::{Player, Recorder};
 use crate::adapters::providers::scripted::{BadScript, ScriptedModel};
 use crate::adapters::tools::scripted::ScriptedTools;
 use crate::cli::simulate::facts::Facts;
-use crate::cli::simulate::judge::{Loose, judge};
+use crate::cli::simulate::judge::{Loose, Problem, judge};
 use crate::cli::simulate::report::Judged;
 use crate::config::catalog::Catalog;
 use crate::config::source::SourceFile;
@@ -21,15 +23,45 @@ use crate::domain::ids::Timestamp;
 use crate::domain::scripted::ScriptedAnswer;
 use crate::domain::workflow::{Program, SnapshotPolicy, Workflow};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
+use crate::ports::model::ModelPort;
 use crate::runtime::simulation::{Played, Props, play};
 
 /// Steps that workflows take through tools that no agent has.
 const STEPS: [&str; 3] = ["shell", "http_request", "mcp"];
 
+/// What the models say.
+pub(super) enum Words {
+    Scripted(ScriptedModel),
+    Played(Player),
+    /// Real ones, while they are recorded.
+    Recorded(Recorder),
+}
+
+impl Words {
+    fn port(&self) -> &dyn ModelPort {
+        match self {
+            Self::Scripted(model) => model,
+            Self::Played(player) => player,
+            Self::Recorded(recorder) => recorder,
+        }
+    }
+
+    fn unused(&self) -> Vec<String> {
+        match self {
+            Self::Scripted(model) => {
+                let unused = model.unused().into_iter();
+                unused.map(|(agent, at)| format!("reply {} of agent `{agent}`", at + 1)).collect()
+            }
+            Self::Played(player) => cassettes::unused(player),
+            Self::Recorded(_) => Vec::new(),
+        }
+    }
+}
+
 /// A scripted run that can be played.
 pub(super) struct Scene {
     spec: RunSpec,
-    model: ScriptedModel,
+    words: Words,
     tools: ScriptedTools,
     answers: Vec<ScriptedAnswer>,
     now: Timestamp,
@@ -37,7 +69,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// `inputs`: instead of those of the file.
+    /// `inputs`: instead of those of the file; `words`: instead of its replies.
     ///
     /// # Errors
     /// Everything in the file that does not fit the workflow.
@@ -47,16 +79,30 @@ impl Scene {
         scenario: &Scenario,
         program: &Program,
         inputs: Option<Map<String, Value>>,
+        words: Option<Words>,
     ) -> Result<Self, Vec<Diagnostic>> {
         let tools: Vec<&str> = catalog.tools().iter().map(|tool| tool.name.as_str()).chain(STEPS).collect();
         let mut found = scenario.unknown_names(file, program, &tools);
-        let model = ScriptedModel::from_value(&scenario.replies());
-        let model = model.map_err(|bad| found.extend(reply_problems(file, scenario, &bad))).ok();
+        let words = match words {
+            Some(words) => Some(words),
+            None => ScriptedModel::from_value(&scenario.replies())
+                .map(|model| Words::Scripted(model.instantly()))
+                .map_err(|bad| found.extend(reply_problems(file, scenario, &bad)))
+                .ok(),
+        };
         let root = program.workflows.first();
         let parameters = root.map(|root| root.inputs.as_slice()).unwrap_or_default();
         let inputs = inputs.map_or_else(|| scenario.inputs(file, parameters), Ok);
         let inputs = inputs.map_err(|problem| found.push(*problem)).ok();
-        let (Some(model), Some(inputs), true) = (model, inputs, found.is_empty()) else { return Err(found) };
+        let (words, inputs) = match (words, inputs, found.is_empty()) {
+            (Some(words), Some(inputs), true) => (words, inputs),
+            (words, ..) => {
+                if let Some(Words::Recorded(recorder)) = words {
+                    recorder.discard();
+                }
+                return Err(found);
+            }
+        };
         let results =
             scenario.results.iter().map(|(tool, list)| (tool.value.clone(), list.clone())).collect();
         Ok(Self {
@@ -69,7 +115,7 @@ impl Scene {
                 brief: Brief::default(),
                 interactive: true,
             },
-            model: model.instantly(),
+            words,
             tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: scenario.answers.clone(),
             now: scenario.now,
@@ -81,7 +127,7 @@ impl Scene {
         let root = self.spec.program.workflows.first().cloned();
         let missing = || self.tools.missing();
         let props = Props {
-            models: &self.model,
+            models: self.words.port(),
             tools: &self.tools,
             scripts,
             missing: &missing,
@@ -90,8 +136,15 @@ impl Scene {
         };
         let played = play(self.spec, props).await;
         let facts = root.map_or_else(Facts::default, |root| Facts::of(&root, &played.events));
-        let loose = loose(played, &self.model, &self.tools);
-        Judged { problems: judge(&self.expect, &facts, &loose), facts }
+        let loose = loose(played, &self.words, &self.tools);
+        let mut problems = judge(&self.expect, &facts, &loose);
+        if let Words::Recorded(recorder) = &self.words
+            && loose.gap.is_none()
+            && let Err(bad) = recorder.finish()
+        {
+            problems.push(Problem::plain("cassette", bad.to_string()));
+        }
+        Judged { problems, facts }
     }
 }
 
@@ -116,13 +169,11 @@ fn reply_problems(file: &SourceFile, scenario: &Scenario, bad: &BadScript) -> Ve
     bad.problems.iter().map(problem).collect()
 }
 
-fn loose(played: Played, model: &ScriptedModel, tools: &ScriptedTools) -> Loose {
-    let replies =
-        model.unused().into_iter().map(|(agent, at)| format!("reply {} of agent `{agent}`", at + 1));
+fn loose(played: Played, words: &Words, tools: &ScriptedTools) -> Loose {
     let results = tools.unused().into_iter().map(|(tool, at)| format!("result {} of tool `{tool}`", at + 1));
     let answers = played.unused_answers.iter().map(|at| format!("answer {}", at + 1));
     Loose {
-        unused: replies.chain(results).chain(answers).collect(),
+        unused: words.unused().into_iter().chain(results).chain(answers).collect(),
         gap: played.gap,
         unanswered: played.unanswered,
     }

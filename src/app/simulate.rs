@@ -34,6 +34,9 @@ pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
         Ok(scenario) => scenario,
         Err(found) => return Err(unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
+    if scenario.cassette.is_some() {
+        bail!("{0} names a cassette: it is played as a test\nhint: synthdev test {0}", script.name);
+    }
     let name = match &file {
         None => args.workflow.clone(),
         Some(file) => match tested_workflow(file, &scenario) {
@@ -46,7 +49,7 @@ pub(super) fn simulate(world: &World, args: SimulateArgs) -> Result<u8> {
         Err(found) => return Err(findings::refused(&catalog, &found)),
     };
     let inputs = inputs(&program, &args)?;
-    let scene = match Scene::new(&catalog, &script, &scenario, &program, inputs) {
+    let scene = match Scene::new(&catalog, &script, &scenario, &program, inputs, None) {
         Ok(scene) => scene,
         Err(found) => return Err(unusable(&catalog, std::slice::from_ref(&script), &found)),
     };

@@ -40,6 +40,11 @@ pub(super) fn shipped(path: &str) -> Option<&'static str> {
     CONFIG.get_file(path)?.contents_utf8()
 }
 
+/// A recording of the shipped tests, by its path below `workflows/`.
+pub(super) fn shipped_recording(path: &str) -> Option<&'static [u8]> {
+    Some(WORKFLOWS.get_file(path)?.contents())
+}
+
 /// The files of the demo's project: name and text.
 pub(super) fn demo_project() -> Vec<(String, &'static str)> {
     let files = CONFIG.get_dir("demo/project").map(|dir| dir.files()).into_iter().flatten();
@@ -104,8 +109,8 @@ fn built_in(sources: &mut Sources, tests: &mut Vec<SourceFile>) {
 
 /// Script files and prompts of the shipped workflows.
 fn texts_below(directory: &Dir<'_>, into: &mut Vec<SourceFile>) {
-    for file in directory.files().filter(|file| file.path().extension().is_none_or(|ending| ending != "json"))
-    {
+    let is_text = |ending: &std::ffi::OsStr| ending != "json" && ending != "jsonl";
+    for file in directory.files().filter(|file| file.path().extension().is_none_or(is_text)) {
         let label = format!("built-in:workflows/{}", file.path().display());
         into.push(SourceFile::new(Layer::BuiltIn, label, file.contents_utf8().unwrap_or_default()));
     }

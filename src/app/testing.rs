@@ -1,6 +1,7 @@
 //! `test`: finds the tests of all layers, plays them at once, and tells them in the order of their files.
 
-use std::collections::BTreeMap;
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::stdout;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,15 +9,18 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use tokio::sync::Semaphore;
 
+use super::cassettes;
 use super::findings;
 use super::runs::runtime_of;
 use super::scenes::Scene;
 use super::simulate::{read_file, text_of, unusable};
 use super::sources::{self, Gathered};
+use super::taped::{Refusal, Studio};
 use super::world::World;
 use super::{trust, wiring};
 use crate::adapters::disk;
 use crate::adapters::javascript::Host;
+use crate::cli::args::TestArgs;
 use crate::cli::simulate::report::{Judged, TestResult, Tested, tested};
 use crate::cli::words::tell;
 use crate::config::catalog::Catalog;
@@ -55,26 +59,37 @@ struct Plan {
     unusable: usize,
 }
 
-pub(super) fn test(world: &World, targets: &[String], json: bool, jobs: usize) -> Result<u8> {
+pub(super) fn test(world: &World, args: &TestArgs) -> Result<u8> {
+    let TestArgs { targets, json, jobs, record } = args;
     let wanted = wanted(targets)?;
-    let mut gathered = sources::gather(world, world.scripted("test"), world.trust)?;
+    let overrides = if *record { world.overrides.clone() } else { world.scripted("test") };
+    let mut gathered = sources::gather(world, overrides, world.trust)?;
     tell_of(&gathered);
     gathered.sources.workflows.extend(wanted.workflows);
-    let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
+    let specs = wiring::specs(&world.project);
+    let catalog = Catalog::load(gathered.sources.clone(), specs);
+    let plain = || cassettes::plain(world, gathered.sources);
     findings::sound(&catalog)?;
     let mut files = wanted.tests;
     if targets.is_empty() || !wanted.names.is_empty() {
         files.extend(gathered.tests);
     }
-    let plan = plan(&catalog, &files, &wanted.names);
-    unknown_names(&catalog, &wanted.names, &plan)?;
+    let mut studio = Studio {
+        world,
+        catalog: &catalog,
+        plain: LazyCell::new(Box::new(plain)),
+        record: *record,
+        made: BTreeSet::new(),
+    };
+    let plan = plan(&mut studio, &files, &wanted.names);
+    something_to_play(&catalog, &wanted.names, &plan, *record)?;
     if !plan.found.is_empty() {
         drop(unusable(&catalog, &files, &plan.found));
     }
-    let jobs = if jobs == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { jobs };
+    let jobs = if *jobs == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { *jobs };
     let tests = play(plan.entries, jobs.min(MOST_JOBS))?;
     let found = serde_json::to_value(data(&plan.found, &text_of(&catalog, &files)))?;
-    Ok(tested(&tests, &found, plan.unusable, json, &mut stdout().lock())?)
+    Ok(tested(&tests, &found, plan.unusable, *json, &mut stdout().lock())?)
 }
 
 fn tell_of(gathered: &Gathered) {
@@ -129,7 +144,7 @@ impl Wanted {
 }
 
 /// Tests of the named workflows only, if names were given; files named themselves are taken whole.
-fn plan(catalog: &Catalog, files: &[SourceFile], names: &[String]) -> Plan {
+fn plan(studio: &mut Studio<'_>, files: &[SourceFile], names: &[String]) -> Plan {
     let mut plan = Plan::default();
     let mut programs: BTreeMap<String, Checked> = BTreeMap::new();
     for file in files {
@@ -148,7 +163,7 @@ fn plan(catalog: &Catalog, files: &[SourceFile], names: &[String]) -> Plan {
         }
         let before = plan.found.len();
         for test in tests.iter().filter(|test| is_wanted(test)) {
-            plan.add(catalog, file, test, &mut programs);
+            plan.add(studio, file, test, &mut programs);
         }
         plan.unusable += usize::from(plan.found.len() > before);
     }
@@ -163,11 +178,15 @@ fn workflow_of(file: &SourceFile, test: &Scenario) -> String {
 impl Plan {
     fn add(
         &mut self,
-        catalog: &Catalog,
+        studio: &mut Studio<'_>,
         file: &SourceFile,
         test: &Scenario,
         programs: &mut BTreeMap<String, Checked>,
     ) {
+        if studio.record && test.cassette.is_none() {
+            return;
+        }
+        let catalog = studio.catalog;
         let workflow = workflow_of(file, test);
         let Some(known) = catalog.workflow(&workflow) else {
             let names: Vec<&str> = catalog.workflows().iter().map(|entry| entry.name.as_str()).collect();
@@ -175,22 +194,51 @@ impl Plan {
         };
         let scene = if known.layer > file.layer {
             Err(format!("the {} layer has a workflow of this name that hides the tested one", known.layer))
-        } else {
-            match programs.entry(workflow.clone()).or_insert_with(|| catalog.check(&workflow)) {
-                Ok((program, _)) => match Scene::new(catalog, file, test, program, None) {
+        } else if let Some(path) = &test.cassette {
+            match studio.words(file, test, path, &workflow) {
+                Ok((program, words)) => match Scene::new(catalog, file, test, &program, None, Some(words)) {
                     Ok(scene) => Ok(Box::new(scene)),
                     Err(found) => return self.found.extend(found),
                 },
-                Err(found) => {
-                    let errors = found.iter().filter(|finding| finding.severity == Severity::Error);
-                    let news: Vec<_> =
-                        errors.filter(|finding| !self.found.contains(finding)).cloned().collect();
-                    return self.found.extend(news);
-                }
+                Err(Refusal::Skipped(why)) => Err(why),
+                Err(Refusal::Found(found)) => return self.news(found),
+            }
+        } else {
+            match programs.entry(workflow.clone()).or_insert_with(|| catalog.check(&workflow)) {
+                Ok((program, _)) => match Scene::new(catalog, file, test, program, None, None) {
+                    Ok(scene) => Ok(Box::new(scene)),
+                    Err(found) => return self.found.extend(found),
+                },
+                Err(found) => return self.news(found.clone()),
             }
         };
         self.entries.push(Entry { file: file.name.clone(), workflow, name: test.name.clone(), scene });
     }
+}
+
+impl Plan {
+    /// Errors that were not found before.
+    fn news(&mut self, found: Vec<Diagnostic>) {
+        let errors = found.into_iter().filter(|finding| finding.severity == Severity::Error);
+        let news: Vec<_> = errors.filter(|finding| !self.found.contains(finding)).collect();
+        self.found.extend(news);
+    }
+}
+
+/// What is recorded are tests that name a recording, and not every workflow has one.
+fn something_to_play(catalog: &Catalog, names: &[String], plan: &Plan, record: bool) -> Result<()> {
+    if !record {
+        return unknown_names(catalog, names, plan);
+    }
+    let unknown = names.iter().filter(|name| catalog.workflow(name).is_none());
+    unknown_names(catalog, &unknown.cloned().collect::<Vec<_>>(), plan)?;
+    if plan.entries.is_empty() && plan.unusable == 0 {
+        bail!(
+            "no test names a cassette: there is nothing to record\nhint: \"cassette\": \"NAME.cassette.jsonl\" in \
+             place of `replies`"
+        );
+    }
+    Ok(())
 }
 
 /// A name without any test is a slip, or a workflow that nobody tests: neither has passed.

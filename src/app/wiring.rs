@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::deck::Deck;
 use crate::adapters::git::GitSnapshots;
 use crate::adapters::javascript::Host;
 use crate::adapters::project_lock::FileLock;
@@ -29,6 +30,8 @@ const SHORTEST_KEY: usize = 8;
 pub struct Wired {
     pub handle: Handle,
     pub providers: Arc<Providers>,
+    /// What stands between runs and the providers.
+    pub deck: Option<Deck>,
 }
 
 fn tools(project: &Path, data: &Path, catalog: &Catalog) -> ProjectTools {
@@ -72,7 +75,7 @@ pub fn specs(project: &Path) -> Vec<ToolSpec> {
 /// For runs started from now on: the configuration changed, the watchers stay.
 pub fn rewire(old: &Wired, project: &Path, data: &Path, catalog: &Catalog) -> Wired {
     let (ports, options, providers) = parts(project, data, catalog, None);
-    Wired { handle: old.handle.rewired(ports, options), providers }
+    Wired { handle: old.handle.rewired(ports, options), providers, deck: None }
 }
 
 impl Wired {
@@ -80,6 +83,12 @@ impl Wired {
     #[must_use]
     pub fn sharing(self) -> Self {
         Self { handle: self.handle.sharing(), ..self }
+    }
+
+    /// Asks its models through this.
+    #[must_use]
+    pub(super) fn asking(self, deck: Deck) -> Self {
+        Self { handle: self.handle.with_models(deck.port()), deck: Some(deck), ..self }
     }
 }
 
@@ -92,7 +101,7 @@ pub fn wire_worktree(
 ) -> Wired {
     let (ports, options, providers) = parts(worktree, data, catalog, script);
     let options = Options { project: project.display().to_string(), ..options };
-    Wired { handle: Handle::new(Ports { lock: None, ..ports }, options), providers }
+    Wired { handle: Handle::new(Ports { lock: None, ..ports }, options), providers, deck: None }
 }
 
 /// As `wire_worktree`, watched together with the runs of `old`.
@@ -101,7 +110,7 @@ pub fn beside(old: &Wired, (project, worktree): (&Path, &Path), data: &Path, cat
     let providers = Arc::clone(&old.providers);
     let options = Options { project: project.display().to_string(), ..options };
     let ports = Ports { lock: None, models: providers.clone(), ..ports };
-    Wired { handle: old.handle.rewired(ports, options), providers }
+    Wired { handle: old.handle.rewired(ports, options), providers, deck: old.deck.clone() }
 }
 
 /// The worktrees of a project.
@@ -116,7 +125,7 @@ fn snapshots(project: &Path, data: &Path, catalog: &Catalog) -> GitSnapshots {
 
 pub fn wire(project: &Path, data: &Path, catalog: &Catalog, script: Option<ScriptedModel>) -> Wired {
     let (ports, options, providers) = parts(project, data, catalog, script);
-    Wired { handle: Handle::new(ports, options), providers }
+    Wired { handle: Handle::new(ports, options), providers, deck: None }
 }
 
 /// The file of all runs.

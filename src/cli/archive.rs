@@ -1,4 +1,4 @@
-//! `runs list`, `search`, `diff`, `export`, `import`, `gc` and `du`: the words around the history as a whole.
+//! `runs list`, `cost`, `search`, `diff`, `export`, `import`, `gc` and `du`: the words around the history as a whole.
 
 mod columns;
 pub mod diff;
@@ -7,4 +7,5 @@ pub mod markdown;
 pub mod moved;
 pub mod search;
 pub mod sizes;
+pub mod spending;
 pub mod when;

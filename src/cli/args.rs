@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use runs::{ExportFormat, ListArgs, RequestOf, ResumeArgs, RunsCommand};
+pub use runs::{CostArgs, CostBy, ExportFormat, Filters, ListArgs, RequestOf, ResumeArgs, RunsCommand};
 
 /// Declared multi-agent workflows for your terminal.
 #[derive(Parser, Debug)]
@@ -97,16 +97,7 @@ pub enum Command {
     /// Run a workflow on scripted words and tools; nothing is touched
     Simulate(SimulateArgs),
     /// Run the tests beside workflows (NAME.test.json)
-    Test {
-        /// Workflows, test files or directories; without any, everything that is configured
-        targets: Vec<String>,
-        /// The report as JSON
-        #[arg(long)]
-        json: bool,
-        /// How many at once; 0 for one a processor
-        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-        jobs: usize,
-    },
+    Test(TestArgs),
     /// Go on with a run that paused, failed or was interrupted
     Resume(ResumeArgs),
     /// Past runs: look, search, go back, move, tidy up
@@ -175,6 +166,21 @@ pub enum Command {
 }
 
 #[derive(Args, Debug, Default)]
+pub struct TestArgs {
+    /// Workflows, test files or directories; without any, everything that is configured
+    pub targets: Vec<String>,
+    /// The report as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How many at once; 0 for one a processor
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub jobs: usize,
+    /// Ask the models for the tests that name a cassette, and record their answers in it
+    #[arg(long)]
+    pub record: bool,
+}
+
+#[derive(Args, Debug, Default)]
 pub struct CheckArgs {
     /// Files, directories or names of workflows; without any, everything that is configured
     pub paths: Vec<PathBuf>,
@@ -213,6 +219,12 @@ pub struct RunArgs {
     /// Answer with this file of scripted replies instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
+    /// Write everything that models are asked and answer into this file
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Answer from such a file: no model is asked, no key is needed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replies"])]
+    pub replay: Option<PathBuf>,
     /// Work in a git worktree on a branch of its own; bring it back with `runs merge`
     #[arg(long)]
     pub isolate: bool,

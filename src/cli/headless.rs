@@ -1,6 +1,6 @@
 //! A run without a screen: events while it runs, one object at the end, an exit code.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,7 +9,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::data;
 use super::exit;
 use super::moments;
-use super::words::{Clean, cost, name, names, one_line, tell, tokens, wish};
+use super::simulate::diff::painted;
+use super::words::{Clean, cost, name, names, one_line, safe, tell, tell_painted, tokens, wish};
 use crate::domain::cost::Usage;
 use crate::domain::failure::{Failure, TAKEN_OVER};
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
@@ -289,7 +290,10 @@ pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
         printed => printed?,
     }
     if show.progress {
-        tell(ending(report));
+        let text = safe(&ending(report));
+        let differs = report.error.as_ref().is_some_and(|error| error.root().code == "model.drift");
+        let colour = differs && io::stderr().is_terminal();
+        tell_painted(&if colour { painted(&text) } else { text });
     }
     Ok(exit::of(report.status, report.error.as_ref()))
 }

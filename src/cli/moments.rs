@@ -31,7 +31,10 @@ pub fn line(event: &RunEvent) -> Option<String> {
         }
         RunEvent::Stored { key, .. } => format!("stored in common_data.{}", name(key)),
         RunEvent::BudgetWarning { what, spent, soft, .. } => {
-            format!("warning: {spent} {} spent, {soft} is the soft budget", name(what))
+            format!("warning: {spent} {} spent, the budget warns at {soft}", name(what))
+        }
+        RunEvent::BudgetRaised { scope, what, hard } => {
+            format!("budget of {} raised to {hard} {}", name(scope), name(what))
         }
         RunEvent::Waiting { .. } => "waiting".to_owned(),
         RunEvent::Queued { text } => format!("queued: {}", one_line(text, 120)),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::domain::workflow::{Program, Work, Workflow};
+use crate::domain::workflow::{Budget, Program, Work, Workflow};
 use amount::{Amount, UNBOUNDED, per_call, per_visit};
 use graph::Limited;
 use lanes::Lanes;
@@ -123,6 +123,23 @@ impl Totals {
         totals
     }
 
+    /// What all agents can use together, where one has a budget of its own.
+    fn by_agents(&self, program: &Program) -> Option<Amount> {
+        let mut agents = BTreeMap::new();
+        for (key, (_, amount)) in &self.states {
+            let agent = agent_at(program, *key)?;
+            let own = agents.entry((key.0, agent.id.as_str())).or_insert((agent, Amount::default()));
+            own.1 = own.1.plus(*amount);
+        }
+        if agents.values().all(|(agent, _)| agent.budget.is_unbounded()) {
+            return None;
+        }
+        let each = agents.iter().map(|((workflow, _), (agent, amount))| {
+            within(*amount, &agent.budget, per_call(&program.workflows[*workflow], agent))
+        });
+        Some(each.fold(Amount::default(), Amount::plus))
+    }
+
     /// Limits and budgets of the whole run end it earlier; the call in flight is still paid.
     fn cap(&mut self, root: &Workflow, program: &Program) {
         let agents = self.states.keys().filter_map(|key| Some((*key, agent_at(program, *key)?)));
@@ -130,7 +147,13 @@ impl Totals {
         for ((workflow, _), agent) in agents {
             largest = largest.largest(per_call(&program.workflows[workflow], agent));
         }
+        let by_agents = self.by_agents(program);
         let total = &mut self.total;
+        if let Some(sum) = by_agents {
+            total.prompt = total.prompt.min(sum.prompt);
+            total.answer = total.answer.min(sum.answer);
+            total.usd = total.usd.min(sum.usd);
+        }
         if let Some(most) = root.limits.max_model_calls {
             let most = u64::from(most);
             *total = total.smallest(largest.times(most));
@@ -143,6 +166,17 @@ impl Totals {
         if let Some(most) = root.budget.cost_usd.hard {
             total.usd = total.usd.min(most + largest.usd);
         }
+    }
+}
+
+/// An agent's budget ends its calls earlier.
+fn within(amount: Amount, budget: &Budget, call: Amount) -> Amount {
+    let tokens = budget.tokens.hard.unwrap_or(UNBOUNDED);
+    Amount {
+        calls: amount.calls,
+        prompt: amount.prompt.min(tokens.saturating_add(call.prompt)),
+        answer: amount.answer.min(tokens.saturating_add(call.answer)),
+        usd: amount.usd.min(budget.cost_usd.hard.map_or(f64::INFINITY, |usd| usd + call.usd)),
     }
 }
 

@@ -53,8 +53,14 @@ impl Node {
             Err(error) => {
                 let range = error.range();
                 // text of two bytes a character, or no text at all
-                let hint =
-                    file.text.contains('\0').then(|| "it holds NUL bytes: store it as UTF-8 text".to_owned());
+                let rest = file.text.get(range.start..).unwrap_or_default().trim_start_matches('-');
+                let hint = if file.text.contains('\0') {
+                    Some("it holds NUL bytes: store it as UTF-8 text".to_owned())
+                } else if rest.starts_with("NaN") || rest.starts_with("Infinity") {
+                    Some("JSON has no such number: write a number, or null".to_owned())
+                } else {
+                    None
+                };
                 let message = format!("not valid JSON: {}", error.kind());
                 findings.error("C01", range.start..range.end, message, hint);
                 None

@@ -10,6 +10,7 @@ mod places;
 mod states;
 mod steps;
 mod surroundings;
+mod unpriced;
 
 use sha2::{Digest, Sha256};
 

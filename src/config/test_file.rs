@@ -53,6 +53,7 @@ const TEST_KEYS: &[&str] = &[
     "model",
     "input",
     "replies",
+    "cassette",
     "tool_results",
     "answers",
     "prices",
@@ -82,6 +83,8 @@ pub struct Scenario {
     /// `None`: the file's name says it.
     pub workflow: Option<At<String>>,
     pub input: Option<At<Value>>,
+    /// A recording that answers in place of `replies`: its path beside this file.
+    pub cassette: Option<At<String>>,
     /// By tool, in the order of the file.
     pub results: Vec<(At<String>, Vec<ScriptedResult>)>,
     pub answers: Vec<ScriptedAnswer>,
@@ -142,6 +145,7 @@ fn scenario(
         span,
         workflow: fields.text(&["workflow"], findings).or_else(|| workflow.cloned()),
         input: fields.get(&["input"], findings).map(fields::value_at),
+        cassette: cassette(&fields, findings),
         results: outside::results(&fields, findings),
         answers: outside::answers(&fields, findings),
         prices: outside::prices(&fields, findings),
@@ -151,7 +155,25 @@ fn scenario(
     })
 }
 
+/// Answers come from one place.
+fn cassette(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<At<String>> {
+    let path = fields.text(&["cassette"], findings)?;
+    for key in ["replies", "model"] {
+        if let Some(node) = fields.get(&[key], findings) {
+            let message = format!("`{key}` and `cassette` exclude each other");
+            findings.error("C07", node.span.clone(), message, Some("keep one of the two".to_owned()));
+        }
+    }
+    Some(path)
+}
+
 impl Scenario {
+    /// What is wrong with the recording (T06), at the place that names it.
+    pub fn cassette_problem(&self, file: &SourceFile, message: String, hint: Option<String>) -> Diagnostic {
+        let span = self.cassette.as_ref().map_or(self.span.clone(), |path| path.span.clone());
+        finding(file, "T06", span, message, hint)
+    }
+
     /// `{model, replies}`, as the scripted model reads it. No replies are no replies: a workflow may need none.
     pub fn replies(&self) -> Value {
         let part = |key: &str| self.node.get(key).map(|node| (key.to_owned(), node.to_value()));

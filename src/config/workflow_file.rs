@@ -91,7 +91,7 @@ pub fn read(node: &Node, findings: &mut Findings<'_>) -> Option<WorkflowForm> {
         output: parts::output(node, &named, findings),
         variables: parts::variables(node, findings),
         contexts: fields::list(node, "contexts", findings, context::context),
-        agents: fields::list(node, "agents", findings, agent::agent),
+        agents: fields::list(node, "agents", findings, |one, findings| agent::agent(one, &named, findings)),
         states,
         limits: parts::limits(node, findings),
         budget: safety::budget(node, &named, findings),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::brief::Without;
 use super::context::Side;
 use super::ids::ContextIx;
+use super::limits::Budget;
 use super::message::ChatMessage;
 use super::model::ModelChoice;
 use super::tool::{ParsingTool, ToolSpec};
@@ -33,6 +34,9 @@ pub struct AgentSpec {
     pub input_visibility: Option<InputVisibility>,
     #[serde(default)]
     pub memory: Memory,
+    /// What its calls may use in one run, wherever it is asked.
+    #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
+    pub budget: Budget,
     /// Said to it after every round of tools (TOOL-19).
     pub reminder: Option<String>,
     /// What of the run's brief it is not told.

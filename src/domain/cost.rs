@@ -4,7 +4,10 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Token counts of one or more model calls. `cached` is a part of `prompt`, `reasoning` a part of `completion`.
+use super::ids::Timestamp;
+
+/// Token counts of one or more model calls. `cached` and `written` are parts of `prompt` that do not overlap,
+/// `reasoning` is a part of `completion`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -12,6 +15,14 @@ pub struct Usage {
     pub completion: u64,
     pub cached: u64,
     pub reasoning: u64,
+    /// What the server put into its cache, where it charges for that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub written: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -24,7 +35,26 @@ impl Usage {
         self.completion = self.completion.saturating_add(other.completion);
         self.cached = self.cached.saturating_add(other.cached);
         self.reasoning = self.reasoning.saturating_add(other.reasoning);
+        self.written = self.written.saturating_add(other.written);
     }
+
+    /// The same tokens by what is charged for them: each is in one part only (SD.9).
+    pub fn parts(&self) -> Parts {
+        let cached = self.cached.min(self.prompt);
+        let written = self.written.min(self.prompt - cached);
+        Parts { fresh: self.prompt - cached - written, cached, written, completion: self.completion }
+    }
+}
+
+/// What is charged for at one price each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Parts {
+    /// Of the prompt, neither read from a cache nor written into it.
+    pub fresh: u64,
+    pub cached: u64,
+    pub written: u64,
+    /// With what was reasoned.
+    pub completion: u64,
 }
 
 /// US dollars per million tokens.
@@ -35,31 +65,57 @@ pub struct Price {
     /// Price of a cached prompt token; `None` means the input price.
     #[serde(default)]
     pub cached: Option<f64>,
+    /// Price of a prompt token that is written into the server's cache; `None` means the input price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<f64>,
 }
 
 impl Price {
-    /// Cached tokens are charged once, at the cached price.
-    #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^52")]
+    /// Cached and written tokens are charged once, each at a price of its own.
     pub fn cost_usd(&self, usage: &Usage) -> f64 {
-        let cached = usage.cached.min(usage.prompt);
-        let fresh = usage.prompt - cached;
-        (fresh as f64 * self.input
-            + cached as f64 * self.cached.unwrap_or(self.input)
-            + usage.completion as f64 * self.output)
-            / 1_000_000.0
+        // divided once, at the end: sums that were recorded come out the same to the last digit
+        self.millionths(&usage.parts()).into_iter().sum::<f64>() / 1_000_000.0
+    }
+
+    /// What each part costs: fresh, cached, written, completion. US dollars.
+    pub fn of_parts(&self, parts: &Parts) -> [f64; 4] {
+        self.millionths(parts).map(|cost| cost / 1_000_000.0)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^52")]
+    fn millionths(&self, parts: &Parts) -> [f64; 4] {
+        let rows = [
+            (parts.fresh, self.input),
+            (parts.cached, self.cached.unwrap_or(self.input)),
+            (parts.written, self.written.unwrap_or(self.input)),
+            (parts.completion, self.output),
+        ];
+        rows.map(|(tokens, price)| tokens as f64 * price)
+    }
+
+    /// What a prompt token can cost, whatever the server's cache does with it. US dollars per million.
+    pub fn dearest_input(&self) -> f64 {
+        let others = [self.cached, self.written];
+        others.into_iter().flatten().fold(self.input, f64::max)
     }
 }
 
 /// One line of the ledger: what one model call used, for whom.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct CostEntry {
     pub agent: String,
+    /// The role that the agent plays; empty in runs of before it was noted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub role: String,
     /// Path name of the state, with the child workflow in front.
     pub state: String,
     pub model: String,
     pub usage: Usage,
     /// `None`: the catalogue has no price for the model.
     pub cost_usd: Option<f64>,
+    /// When the answer came; 0 in runs of before it was noted.
+    #[serde(default)]
+    pub at: Timestamp,
 }
 
 /// Everything a run used, in order of the calls (MODEL-10).
@@ -177,22 +233,56 @@ impl CostLedger {
 mod tests {
     use super::*;
 
+    /// Dollars by hand, from prices per million tokens.
     #[test]
-    fn cached_tokens_are_charged_once() {
-        let price = Price { input: 2.0, output: 10.0, cached: Some(0.5) };
-        let usage = Usage { prompt: 1_000_000, completion: 100_000, cached: 400_000, reasoning: 0 };
-        assert!((price.cost_usd(&usage) - (1.2 + 0.2 + 1.0)).abs() < 1e-9);
+    fn every_token_is_charged_once() {
+        let plain = Price { input: 2.0, output: 10.0, ..Price::default() };
+        let caching = Price { cached: Some(0.5), ..plain };
+        // as Anthropic charges: a quarter more for what is written, a tenth for what is read
+        let writing = Price { input: 3.0, output: 15.0, cached: Some(0.3), written: Some(3.75) };
+        let usage = |prompt, completion, cached, written| Usage {
+            prompt,
+            completion,
+            cached,
+            written,
+            ..Usage::default()
+        };
+        let rows = [
+            ("nothing", plain, Usage::default(), 0.0),
+            ("prompt and answer", plain, usage(1_000_000, 100_000, 0, 0), 2.0 + 1.0),
+            ("no price for cached", plain, usage(1_000_000, 0, 400_000, 0), 2.0),
+            ("cached", caching, usage(1_000_000, 100_000, 400_000, 0), 1.2 + 0.2 + 1.0),
+            ("no price for written", caching, usage(1_000_000, 0, 400_000, 100_000), 1.0 + 0.2 + 0.2),
+            ("all of it cached", caching, usage(1_000_000, 0, 1_000_000, 0), 0.5),
+            ("more cached than said", caching, usage(100, 0, 200, 50), 0.000_05),
+            ("first call", writing, usage(10_000, 500, 0, 9_000), 0.003 + 0.033_75 + 0.007_5),
+            ("second call", writing, usage(12_000, 500, 9_000, 2_000), 0.003 + 0.002_7 + 0.007_5 + 0.007_5),
+        ];
+        for (about, price, usage, expected) in rows {
+            let cost = price.cost_usd(&usage);
+            assert!((cost - expected).abs() < 1e-12, "{about}: {cost} instead of {expected}");
+            let parts = usage.parts();
+            let sum = parts.fresh + parts.cached + parts.written + parts.completion;
+            assert_eq!(sum, usage.total(), "{about}");
+        }
+        // what was reasoned is a part of the answer
+        let thought = Usage { completion: 1_000, reasoning: 900, ..Usage::default() };
+        assert!((plain.cost_usd(&thought) - 0.01).abs() < 1e-12);
+        assert!((writing.dearest_input() - 3.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn records_of_before_are_read() {
+        let old = r#"{"agent":"a","state":"s","model":"m","usage":{"prompt":1,"completion":2,"cached":0,"reasoning":0},
+            "cost_usd":null}"#;
+        let entry: CostEntry = serde_json::from_str(old).unwrap();
+        assert_eq!((entry.usage.written, entry.role.as_str(), entry.at), (0, "", Timestamp(0)));
+        assert!(!serde_json::to_string(&entry.usage).unwrap().contains("written"));
     }
 
     #[test]
     fn one_unknown_price_makes_the_sum_unknown() {
-        let entry = |cost_usd| CostEntry {
-            agent: "a".into(),
-            state: "s".into(),
-            model: "m".into(),
-            usage: Usage::default(),
-            cost_usd,
-        };
+        let entry = |cost_usd| CostEntry { agent: "a".into(), cost_usd, ..CostEntry::default() };
         let known = CostLedger { entries: vec![entry(Some(0.5)), entry(Some(0.25))].into() };
         assert_eq!(known.cost_usd(), Some(0.75));
         let written = serde_json::to_string(&known).unwrap();

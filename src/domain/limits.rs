@@ -54,7 +54,8 @@ impl Default for Limits {
     }
 }
 
-/// A soft and a hard end: the soft one warns once, the hard one pauses before the next model call.
+/// A soft and a hard end: the soft one, else four fifths of the hard one, warns once; the hard one pauses before a
+/// model call that could pass it.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Cap<T> {
     #[serde(default)]
@@ -71,7 +72,7 @@ pub struct Budget {
     pub tokens: Cap<u64>,
     /// US dollars. A call without a known price counts as nothing and is warned about once.
     pub cost_usd: Cap<f64>,
-    /// Milliseconds since the run or the visit began, waiting for people included.
+    /// Milliseconds since the run or the visit began, or the agent was first asked, waiting for people included.
     pub duration_ms: Cap<u64>,
 }
 

@@ -2,16 +2,18 @@
 
 mod parameters;
 mod served;
+mod size;
 
 use serde::{Deserialize, Serialize};
 
 use super::cost::{Price, Usage};
 use super::message::{ChatMessage, Sealed, ToolCall};
-use super::protocol::Protocol;
+use super::protocol::{ANSWER_TOKENS, Protocol};
 use super::tool::{ParsingTool, ToolSpec};
 
 pub use parameters::ModelParameters;
 pub use served::is_same_model;
+pub use size::LEAST_ANSWER;
 
 /// Which model speaks, decided once while loading, with where that was decided (MODEL-4).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -32,9 +34,30 @@ pub struct ModelChoice {
     pub parameters: ModelParameters,
     /// Tokens; `None` where the catalogue does not know the model.
     pub context_size: Option<u64>,
+    /// The longest answer that the model can give, in tokens, as far as the catalogue knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u64>,
+    /// The server takes no limit of an answer's length.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uncapped: bool,
     pub price: Option<Price>,
     /// For people: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,
+}
+
+impl ModelChoice {
+    /// The longest answer that is waited and paid for: as set, else what the model can give up to 32,000 tokens
+    /// (MODEL-19).
+    pub fn answer_tokens(&self) -> u64 {
+        let usual = || self.max_output.unwrap_or(ANSWER_TOKENS).min(ANSWER_TOKENS);
+        self.parameters.max_output_tokens.unwrap_or_else(usual)
+    }
+
+    /// Whether a server might answer at greater length than [`Self::answer_tokens`] unless it is told.
+    pub fn may_say_more(&self) -> bool {
+        self.parameters.max_output_tokens.is_none()
+            && self.max_output.is_some_and(|most| most > ANSWER_TOKENS)
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -193,13 +216,18 @@ impl ModelError {
                 "the server accepted the request and went silent; try again or use another model"
             }
             Self::Auth { .. } => "set the key for this provider, for example SYNTHDEV_API_KEY",
-            Self::TooLong { .. } => "lower the context's max_length or choose a model with a larger window",
+            Self::TooLong { .. } => {
+                "let the conversation be cut earlier (\"max_length\" or \"max_tokens\" of the context) or choose a \
+                 model with a larger window"
+            }
             Self::Refused { .. } => "rephrase the task or use another model",
             Self::Protocol { .. } => {
                 "check the provider, its base URL and the model: `synthdev config show --origin`; the URL of an \
                  OpenAI-compatible server usually ends in /v1"
             }
-            Self::Drift { .. } => "the replies file does not match the run: correct it or the workflow",
+            Self::Drift { .. } => {
+                "the replies file or recording does not match the run: correct it or the workflow"
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ pub enum Protocol {
 }
 
 /// Where neither settings nor the catalogue say how long an answer may be (MODEL-19).
-const ANSWER_TOKENS: u64 = 32_000;
+pub const ANSWER_TOKENS: u64 = 32_000;
 
 impl Protocol {
     pub const ALL: [Self; 2] = [Self::Chat, Self::Anthropic];

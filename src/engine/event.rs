@@ -15,6 +15,7 @@ use crate::domain::model::DeltaKind;
 use crate::domain::script::TriedGuard;
 use crate::domain::snapshot::Skipped;
 use crate::domain::tool::{ToolPreview, ToolRisk};
+use crate::domain::workflow::Budget;
 
 /// An event with its run and time; one line of `--events`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -37,6 +38,9 @@ pub enum RunEvent {
         definition: String,
         inputs: Map<String, Value>,
         chat: bool,
+        /// What the whole run may spend.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<Box<Budget>>,
     },
     Warning {
         code: String,
@@ -166,13 +170,19 @@ pub enum RunEvent {
         key: String,
         value: Value,
     },
-    /// A soft budget or a tenth of time is left; told once each.
+    /// A soft end is reached, or four fifths of a hard one; told once each.
     BudgetWarning {
         scope: String,
         what: String,
         spent: f64,
         soft: f64,
         hard: Option<f64>,
+    },
+    /// A hard end was moved: somebody gave more, or `on_limit` leads on.
+    BudgetRaised {
+        scope: String,
+        what: String,
+        hard: f64,
     },
     Waiting {
         state: String,
@@ -199,6 +209,8 @@ pub enum RunEvent {
         #[serde(default)]
         state: String,
         agent: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        role: String,
         side: Side,
         model: String,
         provider: String,
@@ -234,6 +246,8 @@ pub enum RunEvent {
     SummaryCalled {
         call: CallId,
         agent: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        role: String,
         context: String,
         model: String,
         /// How many entries the summary will stand for.
@@ -336,6 +350,6 @@ mod tests {
 
     #[test]
     fn an_event_is_small() {
-        assert!(size_of::<RunEvent>() <= 192, "{} bytes", size_of::<RunEvent>());
+        assert!(size_of::<RunEvent>() <= 200, "{} bytes", size_of::<RunEvent>());
     }
 }

@@ -3,7 +3,7 @@
 use super::effect::Question;
 use super::fork::Fork;
 use super::frame::Frame;
-use super::purse::{Estimate, Kind};
+use super::purse::{Estimate, Kind, Need};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, StateIx, Timestamp};
 use serde_json::Value;
@@ -66,11 +66,16 @@ pub enum Asked {
     Uncertain,
 }
 
-/// Whose budget it is: the whole run's, or that of the state in which a frame of a lane is.
+/// Whose budget it is: the whole run's, that of the state in which a frame of a lane is, or an agent's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     Run,
-    State { lane: u64, frame: usize },
+    /// By the position of its purse.
+    Agent(usize),
+    State {
+        lane: u64,
+        frame: usize,
+    },
 }
 
 /// What follows a script or a timer.
@@ -100,6 +105,8 @@ pub struct Lane {
     pub then: Then,
     /// What the model call under way may use.
     pub reserved: Estimate,
+    /// What the call that is to be made next can use, as far as that was looked at.
+    pub need: Option<Need>,
     /// Set to enter a state; consumed by the dispatch loop, so that long chains of states need no stack.
     pub jump: Option<StateIx>,
     pub fork: Option<Fork>,
@@ -130,6 +137,7 @@ impl Lane {
             phase: Phase::New,
             then: Then::Work,
             reserved: Estimate::default(),
+            need: None,
             jump: None,
             fork: None,
             depth,

@@ -14,11 +14,13 @@ use super::spared::Spared;
 use super::spec::RunSpec;
 use crate::domain::ids::Timestamp;
 
-/// Inputs go in one by one; the events are those of a whole replay (FSM-27).
+/// Hears the events as they come.
+pub type Told<'a> = &'a mut dyn FnMut(Timestamp, RunEvent);
+
+/// Inputs go in one by one; the events are those of a whole replay (FSM-27). None of them is kept.
 #[derive(Debug)]
 pub struct Look {
     machine: Machine,
-    events: Vec<(Timestamp, RunEvent)>,
     /// The machine does not put together what it asks of models and scripts.
     spares: bool,
     fed: usize,
@@ -30,14 +32,6 @@ pub struct Look {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NeedsAll;
 
-/// What was seen.
-#[derive(Debug)]
-pub struct Seen {
-    /// Not for going on: what it waits for was never put together.
-    pub machine: Machine,
-    pub events: Vec<(Timestamp, RunEvent)>,
-}
-
 impl Look {
     pub fn new(spec: Arc<RunSpec>) -> Self {
         let spares = !is_bounded(&spec.program);
@@ -45,14 +39,14 @@ impl Look {
         if spares {
             machine.spare(Arc::new(Spared::all()));
         }
-        Self { machine, events: Vec::new(), spares, fed: 0, held: None }
+        Self { machine, spares, fed: 0, held: None }
     }
 
     /// Takes the next input.
     ///
     /// # Errors
     /// It makes earlier ones void, or brings a budget that earlier ones should have known.
-    pub fn feed(&mut self, at: Timestamp, input: Input) -> Result<(), NeedsAll> {
+    pub fn feed(&mut self, at: Timestamp, input: Input, told: Told<'_>) -> Result<(), NeedsAll> {
         let (void, program) = match &input {
             Input::Returned(returned) => (returned.kept < self.fed, returned.program.as_ref()),
             Input::Resumed(resumed) => (false, resumed.program.as_ref()),
@@ -79,22 +73,23 @@ impl Look {
                 // a run that goes back stands still in the middle of the input before
                 self.machine.halt_before(returned.step);
             }
-            self.take(at, earlier);
+            self.take(at, earlier, told);
         }
         Ok(())
     }
 
-    pub fn end(mut self) -> Seen {
+    /// Where the run stands. Not for going on: what it waits for was never put together.
+    pub fn end(mut self, told: Told<'_>) -> Machine {
         if let Some((at, input)) = self.held.take() {
-            self.take(at, input);
+            self.take(at, input, told);
         }
         self.machine.spare(Arc::default());
-        Seen { machine: self.machine, events: self.events }
+        self.machine
     }
 
-    fn take(&mut self, at: Timestamp, input: Input) {
+    fn take(&mut self, at: Timestamp, input: Input, told: Told<'_>) {
         let mut output = self.machine.handle(at, input);
-        self.events.extend(output.events.drain(..).map(|event| (at, event)));
+        output.events.drain(..).for_each(|event| told(at, event));
         self.machine.reuse(output);
     }
 }

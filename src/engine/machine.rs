@@ -44,7 +44,7 @@ use super::event::RunEvent;
 use super::frame::Frame;
 use super::input::Input;
 use super::lane::{Asked, Lane, Phase, Then};
-use super::purse::{Estimate, Purse};
+use super::purse::{AgentPurse, Estimate, Purse};
 use super::spared::{Asks, Spared};
 use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
@@ -81,6 +81,10 @@ pub struct Machine {
     ledger: CostLedger,
     /// What the whole run spent of its budget.
     purse: Purse,
+    /// What agents with a budget of their own spent, in the order in which they were first asked.
+    agent_purses: Vec<AgentPurse>,
+    /// By model: thousandths of what a prompt was taken to be that it really was, the largest so far.
+    density: BTreeMap<String, u64>,
     /// Model calls made, and granted on top of the limit.
     model_calls: u32,
     granted_calls: u32,
@@ -147,6 +151,8 @@ impl Machine {
             path: Vec::new(),
             ledger: CostLedger::default(),
             purse: Purse::default(),
+            agent_purses: Vec::new(),
+            density: BTreeMap::new(),
             model_calls: 0,
             granted_calls: 0,
             largest: Estimate::default(),

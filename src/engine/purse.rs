@@ -1,7 +1,9 @@
-//! What was spent of a budget, by the whole run or by one stay in a state, and when a hard end is reached.
+//! What was spent of a budget, by the whole run, an agent or one stay in a state; when a hard end is reached, and how
+//! much of an answer there is room for before it.
 
-use crate::domain::cost::Usage;
+use crate::domain::cost::{Price, Usage};
 use crate::domain::ids::Timestamp;
+use crate::domain::model::LEAST_ANSWER;
 use crate::domain::workflow::Budget;
 
 /// The three kinds of a budget.
@@ -62,6 +64,63 @@ impl Kind {
     }
 }
 
+/// Where a budget has no soft end, its hard one warns when so much of it is used.
+const WARNS_AT: f64 = 0.8;
+/// Of a small budget, an answer that takes so much is worth its prompt.
+const WORTH: f64 = 0.1;
+
+/// The most that a model call can use.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Need {
+    /// Tokens, with what is known of how its model counts.
+    pub prompt: u64,
+    /// Tokens as they were measured.
+    pub measured: u64,
+    /// Tokens of the longest answer.
+    pub answer: u64,
+    /// The length of an answer cannot be limited.
+    pub uncapped: bool,
+    /// An unknown price counts as nothing.
+    pub price: Option<Price>,
+}
+
+impl Need {
+    /// With an answer of that length.
+    #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
+    pub fn with(&self, answer: u64) -> Estimate {
+        let (prompt, answer) = (self.prompt as f64, answer as f64);
+        let price = self.price.unwrap_or_default();
+        let cost_usd = (prompt * price.dearest_input() + answer * price.output) / 1_000_000.0;
+        Estimate { tokens: prompt + answer, cost_usd }
+    }
+
+    /// The longest answer, up to what is asked for, that has room beside the prompt. `None`: not even the prompt has.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates here")]
+    pub fn answer_within(&self, kind: Kind, room: f64) -> Option<u64> {
+        let left = room - self.with(0).of(kind);
+        if left < 0.0 {
+            return None;
+        }
+        let each = Self { prompt: 0, ..*self }.with(1).of(kind);
+        if self.with(self.answer).of(kind) <= room || each <= 0.0 {
+            return Some(self.answer);
+        }
+        let longest = (left / each).floor() as u64;
+        // what was divided may come out a digit too large
+        Some(if self.with(longest).of(kind) <= room { longest } else { longest.saturating_sub(1) })
+    }
+
+    /// The shortest answer that is worth asking for, in a budget with that hard end.
+    pub fn worth(&self, kind: Kind, hard: f64) -> u64 {
+        if self.uncapped {
+            return self.answer;
+        }
+        let alone = Self { prompt: 0, ..*self };
+        let part = alone.answer_within(kind, hard * WORTH).unwrap_or(0);
+        LEAST_ANSWER.min(part).min(self.answer).max(1)
+    }
+}
+
 /// What a model call will use, as far as it can be known before.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Estimate {
@@ -87,6 +146,14 @@ pub struct Purse {
     /// On top of the hard ends, by kind.
     granted: [f64; 3],
     warned: [bool; 3],
+}
+
+/// What an agent spent, wherever it was asked. Names survive a change of the definition.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgentPurse {
+    pub workflow: String,
+    pub agent: String,
+    pub purse: Purse,
 }
 
 impl Purse {
@@ -123,9 +190,11 @@ impl Purse {
         kind.of(budget).1.map(|hard| hard + self.granted[kind.index()])
     }
 
-    /// `true` once: the soft end of this kind is reached.
-    pub fn warns(&mut self, kind: Kind, budget: &Budget, now: Timestamp) -> bool {
-        let reached = kind.of(budget).0.is_some_and(|soft| self.spent(kind, now) >= soft);
-        reached && !std::mem::replace(&mut self.warned[kind.index()], true)
+    /// Once: the soft end of this kind that is reached. Without one in the file, `foresees` takes it from the hard one.
+    pub fn warns(&mut self, kind: Kind, budget: &Budget, now: Timestamp, foresees: bool) -> Option<f64> {
+        let (soft, hard) = kind.of(budget);
+        let soft = soft.or(hard.filter(|_| foresees).map(|hard| hard * WARNS_AT))?;
+        let reached = self.spent(kind, now) >= soft;
+        (reached && !std::mem::replace(&mut self.warned[kind.index()], true)).then_some(soft)
     }
 }

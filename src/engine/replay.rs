@@ -109,7 +109,9 @@ fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> 
 /// Whether anything in it has a budget.
 pub(super) fn is_bounded(program: &Program) -> bool {
     program.workflows.iter().any(|workflow| {
-        !workflow.budget.is_unbounded() || workflow.states.iter().any(|state| !state.budget.is_unbounded())
+        !workflow.budget.is_unbounded()
+            || workflow.states.iter().any(|state| !state.budget.is_unbounded())
+            || workflow.agents.iter().any(|agent| !agent.budget.is_unbounded())
     })
 }
 

@@ -83,6 +83,25 @@ pub trait RunStore: Send + Sync {
         void: &[CallId],
     ) -> Result<(), StoreError>;
 
+    /// The same as `append` for a run that stands still from here on, with a text that a reader sees of it first. The
+    /// store does not know what it means. It takes the place of an earlier one.
+    ///
+    /// # Errors
+    /// As `append`.
+    fn append_with_glance(
+        &self,
+        run: &RunId,
+        rows: &[Row],
+        progress: Option<&RunProgress>,
+        glance: &str,
+    ) -> Result<(), StoreError>;
+
+    /// The text of `append_with_glance`, unless the run has got rows since.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn glance(&self, run: &RunId) -> Result<Option<String>, StoreError>;
+
     /// Whether this process still is the run's driver; asked after an append was refused. A store that cannot be read
     /// says yes.
     fn drives(&self, run: &RunId) -> bool;

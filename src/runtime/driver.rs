@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::command::Command;
+use super::glance::Ring;
 use super::journal::{Journal, Recorded, needs_intent};
 use super::mail::{Mail, Partial};
 use super::perform::Performer;
@@ -27,6 +28,7 @@ pub(super) struct Driver {
     pub(super) shared: Arc<Shared>,
     pub(super) machine: Machine,
     pub(super) journal: Journal,
+    pub(super) ring: Ring,
     pub(super) inbox: UnboundedReceiver<Mail>,
     pub(super) outbox: UnboundedSender<Mail>,
     pub(super) withheld: Withheld,
@@ -44,6 +46,8 @@ pub(super) struct Driver {
 
 /// How a run begins or goes on.
 pub(super) struct Opening {
+    /// What had happened before.
+    pub(super) ring: Ring,
     /// What its first input led to, which is in the journal already.
     pub(super) output: Output,
     pub(super) at: Timestamp,
@@ -74,7 +78,8 @@ impl Driver {
             partial: Arc::clone(&partial),
             interactive: self.machine.is_present(),
         });
-        let Opening { output, at, again } = opening;
+        let Opening { output, at, again, .. } = opening;
+        self.hear(at, &output.events);
         self.tell(at, output.events);
         self.begin(output.effects, &mut tasks);
         let again: Vec<(Effect, u32)> = again
@@ -144,6 +149,7 @@ impl Driver {
         let now = self.shared.ports.clock.now();
         let input = self.shared.redactor.clean_data(input);
         let output = self.machine.handle(now, input.clone());
+        self.hear(now, &output.events);
         let boundary = output.events.iter().any(is_boundary);
         let (machine, last) = (&self.machine, &self.last);
         let progress = || news(machine, last);
@@ -189,6 +195,14 @@ impl Driver {
             } else {
                 tasks.begin(effect);
             }
+        }
+    }
+
+    /// For who opens the run later. When it stands still, that is written together with its rows.
+    fn hear(&mut self, at: Timestamp, events: &[RunEvent]) {
+        self.ring.hear(at, events);
+        if self.machine.is_over() {
+            self.journal.stands(self.ring.glance());
         }
     }
 
@@ -240,7 +254,11 @@ impl Driver {
         let trouble = self.trouble.take();
         match ending {
             Ending::Bug => return false,
-            Ending::Over | Ending::Left => drop(self.journal.flush()),
+            Ending::Over => drop(self.journal.flush()),
+            Ending::Left => {
+                self.journal.stands(self.ring.glance());
+                drop(self.journal.flush());
+            }
             Ending::TakenOver => return self.give_up(taken_over(trouble)),
             Ending::Unrecorded => {
                 let status = self.machine.progress().status;

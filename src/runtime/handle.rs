@@ -8,6 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::command::Command;
 use super::driver::{Driver, Opening};
+use super::glance::Ring;
 use super::journal::{self, Journal};
 use super::mail::Mail;
 use super::redact::Redactor;
@@ -26,6 +27,7 @@ use crate::engine::input::Input;
 use crate::engine::machine::Machine;
 use crate::engine::spec::RunSpec;
 use crate::ports::lock::{Guard, LockError, ProjectLock};
+use crate::ports::model::ModelPort;
 use crate::ports::run_store::StoreError;
 
 #[derive(Clone)]
@@ -60,9 +62,18 @@ impl Handle {
         self.with_lock(None)
     }
 
+    /// Asks other models: a recording, or one that is recorded.
+    #[must_use]
+    pub fn with_models(&self, models: Arc<dyn ModelPort>) -> Self {
+        self.with_ports(Ports { models, ..self.shared.ports.clone() })
+    }
+
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {
-        let Shared { ports, options, redactor, bus, runs } = &*self.shared;
-        let ports = Ports { lock, ..ports.clone() };
+        self.with_ports(Ports { lock, ..self.shared.ports.clone() })
+    }
+
+    fn with_ports(&self, ports: Ports) -> Self {
+        let Shared { options, redactor, bus, runs, .. } = &*self.shared;
         let (options, redactor) = (options.clone(), redactor.clone());
         let (bus, runs) = (Arc::clone(bus), Arc::clone(runs));
         Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs }) }
@@ -108,7 +119,8 @@ impl Handle {
         let mut rows = Vec::new();
         journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
-        self.launch(run.clone(), machine, guard, Opening { output, at, again: Vec::new() }, Vec::new());
+        let opening = Opening { ring: Ring::default(), output, at, again: Vec::new() };
+        self.launch(run.clone(), machine, guard, opening, Vec::new());
         Ok(run)
     }
 
@@ -118,7 +130,7 @@ impl Handle {
         run: RunId,
         machine: Machine,
         guard: Option<Guard>,
-        opening: Opening,
+        mut opening: Opening,
         mail: Vec<Input>,
     ) {
         let shared = Arc::clone(&self.shared);
@@ -134,6 +146,7 @@ impl Handle {
             shared: Arc::clone(&shared),
             machine,
             journal: Journal::new(run.clone(), Arc::clone(&shared.ports.store)),
+            ring: std::mem::take(&mut opening.ring),
             inbox,
             outbox,
             withheld: Withheld::default(),

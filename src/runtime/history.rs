@@ -53,22 +53,45 @@ impl Handle {
     /// # Errors
     /// Unknown id, unreadable rows, or a run of a newer program.
     pub fn run(&self, id: &str) -> Result<RunRecord, StoreError> {
+        let (record, events) = self.retell(id, Vec::new, |events, at, event| events.push((at, event)))?;
+        Ok(RunRecord { events, ..record })
+    }
+
+    /// The same, with each event told and then forgotten: a long run has a million of them. The record has none. What
+    /// `begin` made is told all of them in order and given back; it may begin more than once.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub fn retell<T>(
+        &self,
+        id: &str,
+        begin: impl Fn() -> T,
+        mut tell: impl FnMut(&mut T, Timestamp, RunEvent),
+    ) -> Result<(RunRecord, T), StoreError> {
         let summary = self.ports().store.find(id)?;
         let store = &*self.ports().store;
-        let Looked { machine, events, answers, open, restoring } = match look::look(store, &summary.id)? {
+        let mut listener = begin();
+        let seen = look::look(store, &summary.id, &mut |at, event| tell(&mut listener, at, event))?;
+        let Looked { machine, answers, open, restoring } = match seen {
             Some(looked) => looked,
-            None => whole(&reopen::read(store, &summary.id)?),
+            None => {
+                let (looked, events) = whole(&reopen::read(store, &summary.id)?);
+                listener = begin();
+                events.into_iter().for_each(|(at, event)| tell(&mut listener, at, event));
+                looked
+            }
         };
         let program = machine.spec().program.clone();
         let (ledger, rest) = machine.into_ledger();
         // a long run's conversations are let go of while somebody looks at it already
         let _ = thread::Builder::new().name("let go".to_owned()).spawn(move || drop(rest));
-        Ok(RunRecord { summary, program, events, ledger, answers, open, restoring })
+        let record = RunRecord { summary, program, events: Vec::new(), ledger, answers, open, restoring };
+        Ok((record, listener))
     }
 }
 
 /// The long way, for a run that went back and the like.
-fn whole(story: &Story) -> Looked {
+fn whole(story: &Story) -> (Looked, Vec<(Timestamp, RunEvent)>) {
     let reopen::Standing { machine, events, pending } = story.play();
     let waits = pending.iter().filter_map(|one| one.effect.call()).collect::<Vec<_>>();
     let open = story.intents.iter().filter(|(call, _)| !machine.is_over() && waits.contains(call));
@@ -77,5 +100,5 @@ fn whole(story: &Story) -> Looked {
     for entry in &story.entries {
         look::note_answers(&entry.input, &mut answers);
     }
-    Looked { machine, events, answers, open, restoring: story.restoring.clone() }
+    (Looked { machine, answers, open, restoring: story.restoring.clone() }, events)
 }

@@ -38,6 +38,8 @@ pub(super) struct Journal {
     flushed: Timestamp,
     /// What lists were to show with rows that could not be written.
     unwritten: Option<RunProgress>,
+    /// What a reader is to see first of the run as it stands after what is held.
+    glance: Option<String>,
     /// The last write failed: what is held should be in the store.
     behind: bool,
 }
@@ -51,8 +53,14 @@ impl Journal {
             boundary: false,
             flushed: Timestamp(0),
             unwritten: None,
+            glance: None,
             behind: false,
         }
+    }
+
+    /// The run stands still after what is written next: what a reader sees of it first goes with that.
+    pub(super) fn stands(&mut self, glance: Option<String>) {
+        self.glance = glance;
     }
 
     /// # Errors
@@ -94,7 +102,7 @@ impl Journal {
     /// # Errors
     /// As `record`.
     pub(super) fn flush(&mut self) -> Result<Recorded, StoreError> {
-        if self.held.is_empty() { Ok(Recorded::Held) } else { self.write(None) }
+        if self.held.is_empty() && self.glance.is_none() { Ok(Recorded::Held) } else { self.write(None) }
     }
 
     /// Something could not be written, and still waits.
@@ -110,12 +118,16 @@ impl Journal {
     /// Rows that cannot be written now are written before the next ones: a run is its inputs in order.
     fn write(&mut self, progress: Option<RunProgress>) -> Result<Recorded, StoreError> {
         let progress = progress.or_else(|| self.unwritten.take());
-        let written = self.store.append(&self.run, &self.held, progress.as_ref());
+        let written = match &self.glance {
+            Some(glance) => self.store.append_with_glance(&self.run, &self.held, progress.as_ref(), glance),
+            None => self.store.append(&self.run, &self.held, progress.as_ref()),
+        };
         self.behind = written.is_err();
         if self.behind {
             self.unwritten = progress;
         } else {
             self.held.clear();
+            self.glance = None;
         }
         written.map(|()| Recorded::Written)
     }

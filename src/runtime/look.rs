@@ -13,9 +13,8 @@ use super::reopen;
 use super::restoring::{self, Restoring};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RowKind, RunHeader};
-use crate::engine::event::RunEvent;
 use crate::engine::input::{Answer, Input};
-use crate::engine::look::{Look, NeedsAll, Seen};
+use crate::engine::look::{Look, NeedsAll, Told};
 use crate::engine::machine::Machine;
 use crate::engine::spec::RunSpec;
 use crate::ports::run_store::{RowRef, RunReader, RunStore, StoreError};
@@ -27,7 +26,6 @@ const AHEAD: usize = 16;
 /// What there is to see.
 pub(super) struct Looked {
     pub(super) machine: Machine,
-    pub(super) events: Vec<(Timestamp, RunEvent)>,
     /// What people answered, by the call that asked.
     pub(super) answers: BTreeMap<CallId, Answer>,
     /// Intents without an outcome, as they were written.
@@ -42,11 +40,11 @@ enum Part {
     Inputs(Vec<(Timestamp, Input)>),
 }
 
-/// `None` for a run that can only be understood as a whole.
+/// `None` for a run that can only be understood as a whole: what was told of it by then is void.
 ///
 /// # Errors
 /// Unknown id, unreadable rows, or a run of a newer program.
-pub(super) fn look(store: &dyn RunStore, run: &RunId) -> Result<Option<Looked>, StoreError> {
+pub(super) fn look(store: &dyn RunStore, run: &RunId, told: Told<'_>) -> Result<Option<Looked>, StoreError> {
     let (hand_over, parts) = sync_channel(AHEAD);
     thread::scope(|scope| {
         let reading = move || {
@@ -57,11 +55,11 @@ pub(super) fn look(store: &dyn RunStore, run: &RunId) -> Result<Option<Looked>, 
         let Ok(reading) = thread::Builder::new().name("read".to_owned()).spawn_scoped(scope, reading) else {
             return Ok(None);
         };
-        let seen = feed(&parts);
+        let seen = feed(&parts, told);
         // it stops where nobody listens any more
         drop(parts);
         let intents = reading.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
-        Ok(seen.and_then(|(seen, answers)| intents.looked(seen, answers)))
+        Ok(seen.and_then(|(machine, answers)| intents.looked(machine, answers)))
     })
 }
 
@@ -75,19 +73,19 @@ pub(super) fn note_answers(input: &Input, answers: &mut BTreeMap<CallId, Answer>
     }
 }
 
-fn feed(parts: &Receiver<Part>) -> Option<(Seen, BTreeMap<CallId, Answer>)> {
+fn feed(parts: &Receiver<Part>, told: Told<'_>) -> Option<(Machine, BTreeMap<CallId, Answer>)> {
     let Ok(Part::Definition(spec)) = parts.recv() else { return None };
     let mut look = Look::new(spec);
     let mut answers = BTreeMap::new();
     while let Ok(Part::Inputs(inputs)) = parts.recv() {
         for (at, input) in inputs {
             note_answers(&input, &mut answers);
-            if look.feed(at, input) == Err(NeedsAll) {
+            if look.feed(at, input, told) == Err(NeedsAll) {
                 return None;
             }
         }
     }
-    Some((look.end(), answers))
+    Some((look.end(told), answers))
 }
 
 /// Rows become inputs; runs on the reading thread.
@@ -188,16 +186,15 @@ impl Intents {
         }
     }
 
-    fn looked(self, seen: Seen, answers: BTreeMap<CallId, Answer>) -> Option<Looked> {
-        let Seen { machine, events } = seen;
+    fn looked(self, machine: Machine, answers: BTreeMap<CallId, Answer>) -> Option<Looked> {
         if machine.is_over() {
-            return Some(Looked { machine, events, answers, open: Vec::new(), restoring: self.restoring });
+            return Some(Looked { machine, answers, open: Vec::new(), restoring: self.restoring });
         }
         if self.answered.iter().any(|call| machine.awaits(*call)) {
             return None;
         }
         let open = self.open.into_iter().filter(|(call, _)| machine.awaits(*call));
         let open = open.map(|(_, body)| body).collect();
-        Some(Looked { machine, events, answers, open, restoring: self.restoring })
+        Some(Looked { machine, answers, open, restoring: self.restoring })
     }
 }

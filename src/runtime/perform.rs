@@ -11,6 +11,7 @@ use tokio::task::AbortHandle;
 use super::mail::{Mail, Partial};
 use super::retry;
 use super::shared::Shared;
+use super::window;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::journal::{Row, RowKind};
 use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
@@ -112,6 +113,11 @@ impl Performer {
 
     async fn call_model(&self, call: CallId, request: &ModelRequest) {
         self.begin_text(call);
+        let request = match window::fitting(request) {
+            Ok(request) => request,
+            Err(error) => return self.answer(Input::ModelFailed { call, error, attempts: 0 }),
+        };
+        let request = &*request;
         // The journal is made durable while the model thinks: one sync a call, felt by nobody.
         let store = Arc::clone(&self.shared.ports.store);
         let synced = tokio::task::spawn_blocking(move || store.sync());

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// The texts to hide: every key that this process holds, in all of its forms.
 #[derive(Clone, Default)]
-pub(super) struct Redactor {
+pub struct Redactor {
     /// The longest first, so that none leaves a part of another behind.
     forms: Vec<String>,
     /// The first two bytes of every form, as a set: one look tells that nothing begins here.
@@ -25,7 +25,8 @@ const HIDDEN: &str = "***";
 const DEEPEST: usize = 4;
 
 impl Redactor {
-    pub(super) fn new(secrets: Vec<String>) -> Self {
+    /// Of these keys.
+    pub fn new(secrets: Vec<String>) -> Self {
         let mut forms: Vec<String> = secrets
             .iter()
             .filter(|secret| secret.len() >= SHORTEST)
@@ -42,7 +43,7 @@ impl Redactor {
     }
 
     /// Any value that is stored or shown.
-    pub(super) fn clean_data<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+    pub fn clean_data<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         if self.forms.is_empty() {
             return value;
         }

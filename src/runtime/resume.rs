@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::driver::Opening;
+use super::glance::Ring;
 use super::handle::Handle;
 use super::journal;
 use super::reopen::{self, Story};
@@ -17,7 +18,7 @@ use crate::engine::effect::Effect;
 use crate::engine::input::{Answer, Input, Resumed};
 use crate::engine::machine::{Machine, Output};
 use crate::engine::replay::Pending;
-use crate::engine::spec::MACHINE_VERSION;
+use crate::engine::spec::CONTINUED_SINCE;
 use crate::ports::run_store::StoreError;
 
 /// What is given to a run that goes on.
@@ -214,7 +215,7 @@ impl Handle {
             output.events.extend(events);
         }
         self.write(run, at, &rows, &machine, going.token)?;
-        let opening = Opening { output, at, again: crashed.again };
+        let opening = Opening { ring: Ring::of(standing.events), output, at, again: crashed.again };
         self.launch(run.clone(), machine, guard, opening, crashed.finished);
         Ok(())
     }
@@ -298,7 +299,7 @@ fn check(run: &RunId, status: RunStatus, story: &Story, machine: &Machine) -> Re
     let over =
         |why: &str, hint: String| Err(ResumeError::Over { run: run.clone(), why: why.to_owned(), hint });
     let back = format!("go back to one of its steps: synthdev runs rewind {run} --to STEP, or fork it");
-    if story.spec.machine_version != MACHINE_VERSION {
+    if story.spec.machine_version < CONTINUED_SINCE {
         return over(
             "was made by an older version of the program, which cannot be continued exactly",
             "start it again; `synthdev runs show` still tells what it did".to_owned(),

@@ -19,7 +19,7 @@ use crate::engine::event::RunEvent;
 use crate::engine::input::{Input, Returned};
 use crate::engine::machine::Machine;
 use crate::engine::replay::Tape;
-use crate::engine::spec::MACHINE_VERSION;
+use crate::engine::spec::CONTINUED_SINCE;
 use crate::engine::why::{Why, why};
 use crate::ports::run_store::StoreError;
 use crate::ports::snapshot::SnapshotPort;
@@ -370,7 +370,7 @@ fn answered_behind(story: &Story, place: &StepPlace) -> Vec<CallId> {
 
 /// A machine that stands before the step, and the rows that led there.
 fn up_to(story: &Story, place: &StepPlace) -> Result<(Tape, Vec<Row>), StoreError> {
-    if story.spec.machine_version != MACHINE_VERSION {
+    if story.spec.machine_version < CONTINUED_SINCE {
         return Err(StoreError {
             message: format!("run {} was made by an older version of the program", story.header.id),
             hint: Some("it can be looked at, not continued: start it again".to_owned()),

@@ -180,6 +180,9 @@ pub trait Backend: Send + Sync {
     /// What had happened in a run that can be taken up here; says why one cannot. Changes nothing.
     fn past(&self, run: String) -> BoxFuture<'static, Result<Past, String>>;
 
+    /// The end of that, if it was stored when the run stood still last and is still true: at once, however long the run is.
+    fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>>;
+
     /// Takes a run up; what it does from then on comes as events.
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>>;
 

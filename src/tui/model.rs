@@ -9,6 +9,7 @@ use crate::tui::complete::{Names, Popup};
 use crate::tui::composer::Composer;
 use crate::tui::dialog::Dialog;
 use crate::tui::msg::Cmd;
+use crate::tui::past::Opening;
 use crate::tui::run_view::RunView;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::Transcript;
@@ -37,6 +38,8 @@ pub struct Model {
     pub queued: Vec<String>,
     /// The run that was left or brought back last: what `/resume` means without an id.
     pub standing: Option<RunId>,
+    /// A run that is being read, to be taken up then.
+    pub opening: Option<Opening>,
     /// Workflows that ran when the person left: name and id.
     pub left: Vec<(String, RunId)>,
     /// A letter answered a question; what follows without a pause may be the rest of the word.
@@ -62,6 +65,12 @@ impl Model {
 
     pub fn say(&mut self, item: Item) -> usize {
         self.transcript.push(item)
+    }
+
+    pub fn say_all(&mut self, items: impl IntoIterator<Item = Item>) {
+        for item in items {
+            self.say(item);
+        }
     }
 
     pub fn run(&self, id: &RunId) -> Option<&RunView> {

@@ -80,6 +80,8 @@ pub enum Reply {
         lines: Result<Vec<FoundLine>, String>,
         at: Timestamp,
     },
+    /// What was seen of a run when it stood still last.
+    Glance(Box<Past>),
     Past {
         run: String,
         past: Result<Box<Past>, String>,
@@ -147,8 +149,10 @@ pub enum Cmd {
     Prices(Vec<String>),
     Runs(RunFilter, RunsFor),
     Search(String),
-    /// What had happened in a run that is to be taken up.
+    /// What had happened in a run that is to be taken up; a glance of it is enough at first.
     Past(String),
+    /// All of it.
+    Whole(RunId),
     Resume(RunId),
     /// The last request of a run, or of one of its agents.
     Review {

@@ -1,5 +1,8 @@
 //! What had happened in a run, as the screen shows it: its facts and its last entries.
 
+use std::ops::Range;
+
+use crate::domain::ids::RunId;
 use crate::tui::run_view::RunView;
 use crate::tui::transcript::item::Item;
 
@@ -14,4 +17,12 @@ pub struct Past {
     pub items: Vec<Item>,
     /// Entries before the first of `items`.
     pub left_out: usize,
+}
+
+/// A run of which a glance is shown while all of it is read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Opening {
+    pub run: RunId,
+    /// Its entries in the transcript, a line about it first; `None`: the screen was cleared.
+    pub shown: Option<Range<usize>>,
 }

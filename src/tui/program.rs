@@ -270,6 +270,7 @@ impl Program {
             | Cmd::Runs(..)
             | Cmd::Search(_)
             | Cmd::Past(_)
+            | Cmd::Whole(_)
             | Cmd::Resume(_)
             | Cmd::Review { .. }
             | Cmd::Steps(_)
@@ -306,9 +307,15 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
             Box::pin(async move { Reply::Found { words, lines: lines.await, at: terminal::now() } })
         }
         Cmd::Past(run) => {
-            let past = backend.past(run.clone());
-            Box::pin(async move { Reply::Past { run, past: past.await.map(Box::new) } })
+            let (glance, whole) = (backend.glance(run.clone()), whole(backend, run));
+            Box::pin(async move {
+                match glance.await {
+                    Some(glance) => Reply::Glance(Box::new(glance)),
+                    None => whole.await,
+                }
+            })
         }
+        Cmd::Whole(run) => whole(backend, run.0),
         Cmd::Resume(run) => {
             let result = backend.resume(run.clone());
             Box::pin(async move { Reply::Resumed { run, result: result.await } })
@@ -335,6 +342,12 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
         }
         other => return Err(other),
     })
+}
+
+/// Nothing is read before it is asked for its answer.
+fn whole(backend: &dyn Backend, run: String) -> BoxFuture<'static, Reply> {
+    let past = backend.past(run.clone());
+    Box::pin(async move { Reply::Past { run, past: past.await.map(Box::new) } })
 }
 
 fn isolated(

@@ -4,15 +4,16 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+mod cost;
 pub mod history;
 
+pub use cost::cost;
+
 use crate::domain::approval::Permission;
-use crate::domain::cost::{CostLedger, Price, Usage};
 use crate::domain::tool::ToolRisk;
 use crate::tui::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
-use crate::tui::run_view::RunView;
 use crate::tui::slash::closest;
-use crate::tui::text::{dollars, fit, one_line, thousands, width};
+use crate::tui::text::{fit, one_line, width};
 
 /// A value for people: texts as they are, anything else as JSON.
 pub fn value_text(value: &Value) -> String {
@@ -171,57 +172,6 @@ fn first_sentence(text: &str) -> String {
     let text = one_line(text);
     let end = text.find(". ").map_or(text.len(), |at| at + 1);
     text[..end].to_owned()
-}
-
-/// `/cost`: by model with its parts, by run, and the session's sum (MODEL-11, SD.9).
-pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Price>)]) -> String {
-    if session.entries.is_empty() {
-        return "no model was called yet".to_owned();
-    }
-    let mut text = String::new();
-    for (model, usage, cost) in session.grouped(|entry| &entry.model) {
-        let _ = writeln!(text, "{model}: {}", dollars(cost));
-        let price = prices.iter().find(|(name, _)| *name == model).and_then(|(_, price)| *price);
-        text.push_str(&parts(&usage, price));
-    }
-    text.push('\n');
-    for (run, ledger) in runs.iter().map(|run| (run, &run.paid_here)) {
-        if ledger.entries.is_empty() {
-            continue;
-        }
-        let total = thousands(ledger.usage().total());
-        let _ =
-            writeln!(text, "{} {}: {total} tokens · {}", run.workflow, run.id, dollars(ledger.cost_usd()));
-        for (agent, usage, cost) in ledger.grouped(|entry| &entry.agent) {
-            let _ = writeln!(text, "  {agent}: {} tokens · {}", thousands(usage.total()), dollars(cost));
-        }
-    }
-    let total = thousands(session.usage().total());
-    let _ = write!(text, "\nsession: {total} tokens · {}", dollars(session.cost_usd()));
-    if session.cost_usd().is_none() {
-        text.push_str("\n→ a model has no price in the catalogue: add it to models.json to see dollars");
-    }
-    text
-}
-
-fn parts(usage: &Usage, price: Option<Price>) -> String {
-    let of = |part: Usage| price.map_or_else(|| "–".to_owned(), |price| dollars(Some(price.cost_usd(&part))));
-    let cached = usage.cached.min(usage.prompt);
-    let fresh = Usage { prompt: usage.prompt - cached, ..Usage::default() };
-    let kept = Usage { prompt: cached, cached, ..Usage::default() };
-    let written = Usage { completion: usage.completion, ..Usage::default() };
-    let rows = [
-        ("prompt", usage.prompt - cached, of(fresh), String::new()),
-        ("cached", cached, of(kept), String::new()),
-        (
-            "completion",
-            usage.completion,
-            of(written),
-            format!("{} of it reasoning", thousands(usage.reasoning)),
-        ),
-        ("total", usage.total(), of(*usage), String::new()),
-    ];
-    table(&rows.map(|(name, count, cost, note)| vec![format!("  {name}"), thousands(count), cost, note]))
 }
 
 /// Columns aligned by their widest cell; the last one flows.

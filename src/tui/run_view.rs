@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use crate::domain::context::Side;
 use crate::domain::cost::{CostEntry, CostLedger, Usage};
 use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::workflow::Budget;
 
 /// One agent that has spoken.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,6 +24,8 @@ pub struct Speaker {
     pub model: String,
     /// Path name of the state.
     pub state: String,
+    /// As the run says it; empty in runs of before it was said.
+    pub role: String,
 }
 
 /// A branch or item that runs.
@@ -58,6 +61,8 @@ pub struct RunView {
     /// States in order of their visits.
     pub path: Vec<String>,
     pub agents: Vec<AgentLine>,
+    /// What the whole run may spend, with what was given on top.
+    pub budget: Budget,
     /// Of the whole run.
     pub ledger: CostLedger,
     /// Of that, what was paid in this session.
@@ -107,6 +112,7 @@ impl RunView {
             path: Vec::new(),
             agents: Vec::new(),
             ledger: CostLedger::default(),
+            budget: Budget::default(),
             paid_here: CostLedger::default(),
             snapshot: None,
             elsewhere: None,
@@ -133,6 +139,20 @@ impl RunView {
     pub fn elapsed(&self, now: Timestamp) -> Option<u64> {
         let here = |since: Timestamp| u64::try_from(now.0.saturating_sub(since.0)).unwrap_or(0);
         self.busy_since.map(|since| self.worked_ms.saturating_add(here(since)))
+    }
+
+    /// A hard end of the run's budget was moved.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "amounts are positive and small"
+    )]
+    pub fn raise(&mut self, what: &str, hard: f64) {
+        match what {
+            "cost_usd" => self.budget.cost_usd.hard = Some(hard),
+            "duration" => self.budget.duration_ms.hard = Some(hard as u64),
+            _ => self.budget.tokens.hard = Some(hard as u64),
+        }
     }
 
     /// Positions of what still grows count from elsewhere; `None`: it is not shown there.
@@ -194,11 +214,14 @@ impl RunView {
         usage: Usage,
         cost_usd: Option<f64>,
     ) {
-        let state = self.speakers.get(&call).map_or(&self.state, |speaker| &speaker.state).clone();
+        let speaker = self.speakers.get(&call);
+        let state = speaker.map_or(&self.state, |speaker| &speaker.state).clone();
+        let role = speaker.map(|speaker| speaker.role.clone()).unwrap_or_default();
         let line = self.agent(agent, side);
         model.clone_into(&mut line.model);
         line.usage.add(&usage);
-        let entry = CostEntry { agent: agent.to_owned(), state, model: model.to_owned(), usage, cost_usd };
+        let (agent, model, at) = (agent.to_owned(), model.to_owned(), self.last_at);
+        let entry = CostEntry { agent, role, state, model, usage, cost_usd, at };
         self.paid_here.entries.push(entry.clone());
         self.ledger.entries.push(entry);
     }

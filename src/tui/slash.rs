@@ -124,7 +124,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         name: "cost",
         aliases: &[],
         usage: "",
-        about: "tokens and dollars by model and by run",
+        about: "tokens and dollars by model, role, agent, state and run",
         more: "",
         argument: Argument::None,
         parse: |_| Ok(Action::Cost),

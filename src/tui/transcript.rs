@@ -76,6 +76,50 @@ impl Transcript {
         self.scroll = Scroll::Follow;
     }
 
+    /// Puts other items in the place of some, which end as these do. What is on screen stays there, counted from the
+    /// end; the first of the old ones may be no more than a line about the others.
+    pub fn replace(&mut self, range: Range<usize>, items: Vec<Item>) {
+        let seen = self.first_seen(range.start + 1..range.end);
+        let behind = self.entries.split_off(range.end.min(self.entries.len()));
+        self.entries.truncate(range.start);
+        for item in items {
+            self.push(item);
+        }
+        let end = self.entries.len();
+        self.entries.extend(behind);
+        self.window.clear();
+        let Scroll::At { item: top, row } = self.scroll else { return };
+        let moved = |item: usize| match item.checked_sub(range.end) {
+            Some(behind) => end + behind,
+            None => end.saturating_sub(range.end - item).max(range.start),
+        };
+        if let Some((item, row, above)) = seen {
+            self.scroll = Scroll::At { item: moved(item), row };
+            self.up(above);
+        } else if top >= range.start {
+            self.scroll = Scroll::At { item: moved(top), row };
+        }
+    }
+
+    /// The first of some items that is on screen, its first row there, and how many rows are above it.
+    fn first_seen(&self, range: Range<usize>) -> Option<(usize, usize, usize)> {
+        let at = self.window.iter().position(|(item, _)| range.contains(item))?;
+        let (item, rows) = &self.window[at];
+        let above = self.window[..at].iter().map(|(_, rows)| rows.len()).sum();
+        Some((*item, rows.start, above))
+    }
+
+    /// Forgets the first items; positions of the others are so much less.
+    pub fn forget(&mut self, first: usize) {
+        self.entries.drain(..first);
+        self.window.clear();
+        self.scroll = match self.scroll {
+            Scroll::At { item, row } if item >= first => Scroll::At { item: item - first, row },
+            Scroll::At { .. } => Scroll::At { item: 0, row: 0 },
+            Scroll::Follow => Scroll::Follow,
+        };
+    }
+
     /// The last items, and how many come before them.
     pub fn into_last(mut self, most: usize) -> (usize, Vec<Item>) {
         let before = self.entries.len().saturating_sub(most);

@@ -10,6 +10,7 @@ mod busy;
 mod commands;
 pub mod history;
 mod keys;
+mod opening;
 pub mod past;
 mod replies;
 mod runs;

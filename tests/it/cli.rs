@@ -2,6 +2,7 @@
 
 mod archive;
 mod care;
+mod cassettes;
 mod checking;
 mod contract;
 mod crash;
@@ -27,7 +28,9 @@ mod settings;
 mod shipped;
 mod simulate;
 mod snapshots;
+mod spending;
 mod steps;
 mod travel;
 mod trust;
+mod windows;
 pub(crate) mod world;

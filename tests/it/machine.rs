@@ -71,11 +71,17 @@ struct Play {
     timers: Vec<(i64, CallId)>,
     inputs: Vec<(Timestamp, Input)>,
     lines: Vec<String>,
+    /// Ends of budgets that were moved: whose, which, and where to.
+    raised: Vec<(String, String, f64)>,
 }
 
 impl Play {
     fn new(workflows: Vec<Workflow>, interactive: bool) -> Self {
-        let spec = Arc::new(spec(workflows, interactive));
+        Self::of(spec(workflows, interactive))
+    }
+
+    fn of(spec: RunSpec) -> Self {
+        let spec = Arc::new(spec);
         let mut play = Self {
             machine: Machine::new(Arc::clone(&spec)),
             spec,
@@ -84,6 +90,7 @@ impl Play {
             timers: Vec::new(),
             inputs: Vec::new(),
             lines: Vec::new(),
+            raised: Vec::new(),
         };
         play.feed(Input::Started { seed: 7 });
         play
@@ -94,6 +101,11 @@ impl Play {
         self.inputs.push((at, input.clone()));
         let output = self.machine.handle(at, input);
         self.lines.extend(output.events.iter().filter_map(line));
+        for event in output.events {
+            if let RunEvent::BudgetRaised { scope, what, hard } = event {
+                self.raised.push((scope, what, hard));
+            }
+        }
         for effect in output.effects {
             match effect {
                 Effect::SetTimer { call, delay_ms, .. } => {
@@ -268,7 +280,7 @@ fn reply(text: &str, tokens: u64) -> ModelReply {
         reasoning: String::new(),
         tool_calls: Vec::new(),
         sealed: Vec::new(),
-        usage: Usage { prompt: tokens - tokens / 2, completion: tokens / 2, cached: 0, reasoning: 0 },
+        usage: Usage { prompt: tokens - tokens / 2, completion: tokens / 2, ..Usage::default() },
         usage_estimated: false,
         model: None,
         finish: FinishReason::Stop,
@@ -305,7 +317,7 @@ fn workflow(states: Vec<State>) -> Workflow {
         offers: Vec::new(),
         place: Place::default(),
     };
-    let price = Price { input: 1_000_000.0, output: 1_000_000.0, cached: None };
+    let price = Price { input: 1_000_000.0, output: 1_000_000.0, ..Price::default() };
     let agent = AgentSpec {
         id: "writer".to_owned(),
         side: Side::Assistant,

@@ -2,6 +2,7 @@
 
 mod claims;
 mod crash;
+mod glance;
 mod migration;
 mod narrowing;
 mod refusal;
@@ -61,7 +62,7 @@ fn progress(status: RunStatus) -> RunProgress {
     RunProgress {
         status,
         path: vec!["start".to_owned(), "child/review".to_owned()],
-        usage: Usage { prompt: 10, completion: 5, cached: 3, reasoning: 2 },
+        usage: Usage { prompt: 10, completion: 5, cached: 3, reasoning: 2, ..Usage::default() },
         cost_usd: None,
         snapshot: Some(SnapshotId::from("c0ffee")),
         output: Some(serde_json::json!({"text": "done", "n": [1, 2]})),

@@ -21,6 +21,7 @@ use synthdev::domain::model::DeltaKind;
 use synthdev::domain::place::Layer;
 use synthdev::domain::snapshot::Skipped;
 use synthdev::domain::tool::{ToolPreview, ToolRisk};
+use synthdev::domain::workflow::Budget;
 use synthdev::engine::effect::Question;
 use synthdev::engine::event::{Published, RunEvent};
 use synthdev::engine::input::Answer;
@@ -168,12 +169,19 @@ fn chat_started() -> RunEvent {
         definition: String::new(),
         inputs: serde_json::Map::new(),
         chat: true,
+        budget: None,
     }
 }
 
 fn workflow_started(name: &str, input: &str) -> RunEvent {
     let inputs = serde_json::Map::from_iter([("task".to_owned(), json!(input))]);
-    RunEvent::RunStarted { workflow: name.into(), definition: String::new(), inputs, chat: false }
+    RunEvent::RunStarted {
+        workflow: name.into(),
+        definition: String::new(),
+        inputs,
+        chat: false,
+        budget: None,
+    }
 }
 
 fn snapshot_taken() -> RunEvent {
@@ -215,6 +223,7 @@ fn said(author: Author, text: &str) -> RunEvent {
 
 fn called(call: u64, agent: &str, side: Side) -> RunEvent {
     RunEvent::ModelCalled {
+        role: String::new(),
         state: String::new(),
         call: CallId(call),
         agent: agent.into(),
@@ -238,7 +247,7 @@ fn replied(call: u64, agent: &str, side: Side, text: &str, reasoning: &str) -> R
         reasoning: reasoning.into(),
         tool_calls: vec![],
         model: "m-base".into(),
-        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40 },
+        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40, ..Usage::default() },
         cost_usd: Some(0.0123),
         duration_ms: 900,
     }
@@ -538,6 +547,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
         .run(
             "r1",
             RunEvent::SummaryCalled {
+                role: String::new(),
                 call: CallId(5),
                 agent: "coder".into(),
                 context: "talk".into(),
@@ -558,7 +568,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
             entries: 7,
             text: "the record".into(),
             model: "m-1".into(),
-            usage: Usage { prompt: 900, completion: 90, cached: 0, reasoning: 0 },
+            usage: Usage { prompt: 900, completion: 90, ..Usage::default() },
             cost_usd: Some(0.25),
             duration_ms: 3,
         },
@@ -888,9 +898,36 @@ fn reports() {
     desk.frames("lists");
     let mut desk = Desk::new();
     desk.chat().run("c1", replied(2, "coder", Side::Assistant, "ok", ""));
-    let price = Price { input: 2.0, output: 10.0, cached: Some(0.5) };
+    let price = Price { input: 2.0, output: 10.0, cached: Some(0.5), ..Price::default() };
     desk.msg(Msg::Reply(Reply::Prices(vec![("m-base".into(), Some(price))])));
     desk.frames("cost");
+}
+
+#[test]
+fn a_budget_burns_down_in_the_panel() {
+    let mut desk = Desk::new();
+    let budget: Budget =
+        serde_json::from_value(json!({"tokens": {"hard": 2_000}, "cost_usd": {"hard": 0.05}})).unwrap();
+    desk.workflow();
+    let started = RunEvent::RunStarted {
+        workflow: "w".into(),
+        definition: String::new(),
+        inputs: serde_json::Map::new(),
+        chat: false,
+        budget: Some(Box::new(budget)),
+    };
+    desk.run("r1", started).run("r1", replied(2, "coder", Side::Assistant, "ok", ""));
+    desk.frames("budget");
+    let wide = desk.screen(120, 40);
+    for words in ["$0.01 of $0.05", " 25%", "1.5k of 2.0k tok", " 77%"] {
+        assert!(wide.contains(words), "no `{words}` in\n{wide}");
+    }
+    desk.run("r1", RunEvent::BudgetRaised { scope: "run".into(), what: "tokens".into(), hard: 4_000.0 });
+    let wide = desk.screen(120, 40);
+    assert!(wide.contains("1.5k of 4.0k tok") && wide.contains("it ends at 4,000 tokens now"), "{wide}");
+    // the budget of a state is another one
+    desk.run("r1", RunEvent::BudgetRaised { scope: "code".into(), what: "tokens".into(), hard: 9.0 });
+    assert!(desk.screen(120, 40).contains("of 4.0k tok"));
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn estimate(request: &ModelRequest, text: &str, calls: &[ToolCall]) -> Usage {
     let prompt: usize = request.messages.iter().map(size).sum();
     let completion = text.len() + calls.iter().map(|c| c.name.len() + c.arguments.len()).sum::<usize>();
     let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).unwrap_or(u64::MAX);
-    Usage { prompt: tokens(prompt), completion: tokens(completion), cached: 0, reasoning: 0 }
+    Usage { prompt: tokens(prompt), completion: tokens(completion), ..Usage::default() }
 }
 
 #[cfg(test)]

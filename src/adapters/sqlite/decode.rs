@@ -89,6 +89,8 @@ pub(super) fn summary(row: &rusqlite::Row<'_>, census: &mut Census) -> rusqlite:
                 completion: count(row, 15)?,
                 cached: count(row, 16)?,
                 reasoning: count(row, 17)?,
+                // kept in the journal only: `runs cost` has it
+                ..Usage::default()
             },
             cost_usd: row.get(18)?,
             snapshot: row.get::<_, Option<String>>(19)?.map(SnapshotId),

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction};
 use super::claim::driver_of;
 use super::refusal::{Outcome, Refusal};
 use super::write::{Writer, begin, key_of};
-use super::{blob, sync, words};
+use super::{blob, glance, sync, words};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{Freed, RunStatus, Space};
 
@@ -58,7 +58,7 @@ pub(super) fn weigh(connection: &Connection, runs: &[RunId]) -> rusqlite::Result
     let mut freed = Freed { runs: keys.len(), bytes: 0 };
     let mut texts = HashSet::new();
     for key in &keys {
-        freed.bytes += row_bytes(&moment, *key)?;
+        freed.bytes += row_bytes(&moment, *key)? + glance::weigh(&moment, *key)?;
         texts.extend(blob::of_run(&moment, *key)?);
     }
     for text in &texts {
@@ -84,6 +84,7 @@ pub(super) fn space(connection: &Connection, path: &Path) -> rusqlite::Result<Sp
             "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE
              AND name IN ('words_data', 'words_idx', 'words_docsize', 'words_config')",
         )?,
+        glances_bytes: number("SELECT coalesce(sum(octet_length(body)), 0) FROM glances")?,
         oldest: oldest.map(Timestamp),
     })
 }
@@ -102,9 +103,9 @@ fn removable(transaction: &Transaction<'_>, run: &RunId) -> Outcome<i64> {
 /// The run with all that hangs on it; the bytes of its rows and of the texts that only it used.
 fn remove(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<u64> {
     let texts = blob::of_run(transaction, key)?;
-    let rows = row_bytes(transaction, key)?;
+    let rows = row_bytes(transaction, key)? + glance::weigh(transaction, key)?;
     words::forget(transaction, key)?;
-    // rows, progress, tokens and the mark of the index go with it
+    // rows, progress, glance, tokens and the mark of the index go with it
     transaction.prepare_cached("DELETE FROM runs WHERE key = ?1")?.execute([key])?;
     let mut bytes = rows;
     for text in &texts {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// `PRAGMA application_id`: "SynD". Tells our file from any other SQLite file.
 pub(super) const APPLICATION_ID: i32 = 0x5379_6e44;
 /// `PRAGMA user_version` of a file that this program writes.
-pub(super) const VERSION: i32 = 2;
+pub(super) const VERSION: i32 = 3;
 
 /// - `runs` never changes after the start; `progress` is small and rewritten at state boundaries, so a long
 ///   input is not written again with it.
@@ -129,6 +129,16 @@ CREATE TABLE behind(
 INSERT INTO behind SELECT key, 0 FROM runs;
 ";
 
+/// `glances` has what a reader sees of a run first, made when the run last stood still; `seq` is its last row of then. It
+/// tells nothing that the rows do not, and is worth nothing once there is a row behind `seq`.
+const VERSION_3: &str = "
+CREATE TABLE glances(
+  run INTEGER PRIMARY KEY REFERENCES runs(key) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  body TEXT NOT NULL
+);
+";
+
 /// The search index, since version 2.
 pub(super) const WORDS: &str = "CREATE VIRTUAL TABLE words USING fts5(
   text, content='', contentless_delete=1, detail=full, prefix='2 3', tokenize='unicode61 remove_diacritics 2'
@@ -146,6 +156,9 @@ pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     if found < 2 {
         transaction.execute_batch(VERSION_2)?;
         transaction.execute_batch(WORDS)?;
+    }
+    if found < 3 {
+        transaction.execute_batch(VERSION_3)?;
     }
     if found < VERSION {
         transaction.pragma_update(None, "user_version", VERSION)?;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, Transactio
 use super::presence::Presence;
 use super::queue::Queue;
 use super::refusal::{self, Outcome, Refusal};
-use super::{blob, process};
+use super::{blob, glance, process};
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::journal::{Row, RunHeader, RunProgress};
 
@@ -49,6 +49,16 @@ pub(super) struct Desk {
     pub(super) unsure: bool,
 }
 
+/// What happens in the same moment as an append.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Also<'a> {
+    Nothing,
+    /// The run's unused tokens are gone, and those that answered one of these calls.
+    EndTokens(&'a [CallId]),
+    /// It stands still: what a reader sees of it first.
+    Glance(&'a str),
+}
+
 impl Writer {
     pub(super) fn new(connection: Connection) -> Self {
         let pid = std::process::id();
@@ -85,14 +95,13 @@ impl Writer {
         Ok(Ok(()))
     }
 
-    /// All rows and the progress, or nothing. With `void` the run's unused tokens are gone in the same moment, and
-    /// those that answered one of its calls.
+    /// All rows, the progress and what comes with them, or nothing.
     pub(super) fn append(
         &mut self,
         run: &RunId,
         rows: &[Row],
         progress: Option<&RunProgress>,
-        void: Option<&[CallId]>,
+        also: Also<'_>,
     ) -> Outcome<()> {
         let Some(desk) = self.desks.get_mut(run) else {
             return Ok(Err(match key_of(&self.connection, run)? {
@@ -108,8 +117,10 @@ impl Writer {
         if !put(&transaction, desk, rows, progress, &self.me)? {
             return refusal::of_former_driver(&transaction, run).map(Err);
         }
-        if let Some(void) = void {
-            end_tokens_of(&transaction, desk.key, void)?;
+        match also {
+            Also::Nothing => {}
+            Also::EndTokens(void) => end_tokens_of(&transaction, desk.key, void)?,
+            Also::Glance(body) => glance::keep(&transaction, desk.key, body)?,
         }
         transaction.commit()?;
         desk.unsure = false;

@@ -12,7 +12,7 @@ use crate::runtime::review::Which;
 use crate::runtime::search::{Found, WordsKind};
 use crate::tui::backend::{FoundLine, RunFilter};
 use crate::tui::past::Past;
-use crate::tui::update::past::fold;
+use crate::tui::update::past::{Folding, at_a_glance};
 
 pub(super) fn list(handle: &Handle, here: &str, filter: RunFilter) -> Result<Vec<RunSummary>, String> {
     let RunFilter { here: only_here, statuses, words, limit } = filter;
@@ -23,6 +23,27 @@ pub(super) fn list(handle: &Handle, here: &str, filter: RunFilter) -> Result<Vec
 
 /// What had happened in a run that can be taken up here.
 pub(super) fn past(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Result<Past, String> {
+    let summary = to_take_up(wired, here, run, demo)?;
+    let id = &summary.id;
+    let told = wired.handle.retell(id.as_str(), || Folding::new(id), Folding::event);
+    let (record, folding) = told.map_err(|error| of_store(&error))?;
+    Ok(placed(folding.end(record.ledger), &summary))
+}
+
+/// The end of that, if it was stored. Why it cannot be taken up is told by `past`.
+pub(super) fn glance(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Option<Past> {
+    let summary = to_take_up(wired, here, run, demo).ok()?;
+    let glance = wired.handle.glance(&summary.id)?;
+    Some(placed(at_a_glance(&summary, glance), &summary))
+}
+
+fn placed(mut past: Past, summary: &RunSummary) -> Past {
+    past.view.elsewhere = summary.worktree.as_ref().map(|tree| isolated::place(&summary.id, tree));
+    past
+}
+
+/// The run, if it can be taken up here.
+fn to_take_up(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Result<RunSummary, String> {
     let summary = wired.handle.summary(run).map_err(|error| of_store(&error))?;
     let id = &summary.id;
     of_here(&summary, here, &|project| format!("synthdev{project} resume {id}"))?;
@@ -39,10 +60,7 @@ pub(super) fn past(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> 
         }
         RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => {}
     }
-    let record = wired.handle.run(id.as_str()).map_err(|error| of_store(&error))?;
-    let mut past = fold(id, record.events, record.ledger);
-    past.view.elsewhere = summary.worktree.as_ref().map(|tree| isolated::place(id, tree));
-    Ok(past)
+    Ok(summary)
 }
 
 /// Takes a run up with the person at the screen.

@@ -38,6 +38,7 @@ pub fn du(taken: &Taken, json: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "free       {:>10}   filled first by later runs", bytes(space.free_bytes))?;
     writeln!(out, "texts      {:>10}   definitions and long texts, each once", bytes(space.blobs_bytes))?;
     writeln!(out, "index      {:>10}   for the search", bytes(space.index_bytes))?;
+    writeln!(out, "previews   {:>10}   to show long runs at once", bytes(space.glances_bytes))?;
     writeln!(out, "runs       {:>10}", space.runs)?;
     writeln!(out, "rows       {:>10}", space.rows)?;
     if let Some(oldest) = space.oldest {

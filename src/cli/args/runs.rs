@@ -56,6 +56,10 @@ pub enum RunsCommand {
         #[arg(long, value_name = "AGENT", requires = "request")]
         agent: Option<String>,
     },
+    /// What runs cost: tokens and dollars by model, role, agent and state
+    ///
+    /// Without a run, the last one. With --all, a filter or --by day: all runs, or those that the filters let through.
+    Cost(CostArgs),
     /// The steps of a run: every state it entered, with the files that were stored
     Steps {
         /// Its id, or a beginning of it
@@ -234,10 +238,54 @@ pub enum ExportFormat {
 }
 
 #[derive(Args, Debug, Default)]
+pub struct CostArgs {
+    /// Its id, or a beginning of it
+    #[arg(conflicts_with_all = ["all", "limit", "Filters"])]
+    pub run: Option<String>,
+    /// Only by this; without it by each but day
+    #[arg(long, value_name = "WHAT")]
+    pub by: Option<CostBy>,
+    /// All runs together
+    #[arg(long)]
+    pub all: bool,
+    /// Only so many of the newest ones
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = number)]
+    pub limit: Option<usize>,
+    #[command(flatten)]
+    pub filters: Filters,
+    /// The answer as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CostBy {
+    Model,
+    Role,
+    Agent,
+    State,
+    /// In UTC
+    Day,
+}
+
+#[derive(Args, Debug, Default)]
 pub struct ListArgs {
     /// How many; 0 for all
     #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = number)]
     pub limit: usize,
+    #[command(flatten)]
+    pub filters: Filters,
+    /// Children and forks below the run that they came from
+    #[arg(long)]
+    pub tree: bool,
+    /// The answer as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which runs are meant.
+#[derive(Args, Clone, PartialEq, Debug, Default)]
+pub struct Filters {
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
     pub workflow: Option<String>,
@@ -262,12 +310,6 @@ pub struct ListArgs {
     /// Only runs with these words in their id, workflow or input
     #[arg(long, value_name = "TEXT")]
     pub matching: Option<String>,
-    /// Children and forks below the run that they came from
-    #[arg(long)]
-    pub tree: bool,
-    /// The answer as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Which request is looked at.

@@ -1,34 +1,8 @@
 //! Two texts as lines: what both have, what was expected (`-`), what came (`+`).
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
 
-/// Lines that are the same and further than this from a difference are left out.
-const NEAR: usize = 3;
-
-/// The differences between two texts, each line with its mark.
-pub fn lines(expected: &str, actual: &str) -> String {
-    let ended = |text: &str| if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-    let (expected, actual) = (ended(expected), ended(actual));
-    let diff = TextDiff::from_lines(&expected, &actual);
-    let mut out = String::new();
-    for (at, group) in diff.grouped_ops(NEAR).iter().enumerate() {
-        if at > 0 {
-            out.push_str("  …\n");
-        }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let mark = match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            };
-            let _ = write!(out, "{mark} {change}");
-        }
-    }
-    out
-}
+pub use crate::domain::line_diff::lines;
 
 /// Two JSON values as pretty lines; texts as they are if one of them has several lines.
 pub fn values(expected: &Value, actual: &Value) -> String {
@@ -46,6 +20,16 @@ pub fn values(expected: &Value, actual: &Value) -> String {
 pub fn lists(expected: &[String], actual: &[String]) -> String {
     let text = |list: &[String]| if list.is_empty() { "(none)".to_owned() } else { list.join("\n") };
     lines(&text(expected), &text(actual))
+}
+
+/// With removed lines in red and added ones in green, for a terminal.
+pub fn painted(text: &str) -> String {
+    let paint = |line: &str| match line.trim_start().get(..2) {
+        Some("- ") => format!("\x1b[31m{line}\x1b[0m"),
+        Some("+ ") => format!("\x1b[32m{line}\x1b[0m"),
+        _ => line.to_owned(),
+    };
+    text.lines().map(paint).collect::<Vec<_>>().join("\n")
 }
 
 fn pretty(value: &Value) -> String {
@@ -68,6 +52,7 @@ mod tests {
         assert_eq!(values(&json!({"a": 1}), &json!({"a": 2})), "  {\n-   \"a\": 1\n+   \"a\": 2\n  }\n");
         assert_eq!(values(&json!("a\nb"), &json!("a\nc")), "  a\n- b\n+ c\n");
         assert_eq!(values(&json!("a"), &Value::Null), "- \"a\"\n+ null\n");
+        assert_eq!(painted("  a\n- b\n+ c"), "  a\n\x1b[31m- b\x1b[0m\n\x1b[32m+ c\x1b[0m");
         let long: Vec<String> = (0..40).map(|number| number.to_string()).collect();
         let mut other = long.clone();
         other[0] = "x".to_owned();

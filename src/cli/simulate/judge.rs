@@ -23,6 +23,13 @@ pub struct Problem {
     pub text: String,
 }
 
+impl Problem {
+    /// Something else that went wrong, in words.
+    pub fn plain(what: &str, text: String) -> Self {
+        simple(what, Value::Null, json!(text), text)
+    }
+}
+
 /// What the script left open or unused.
 #[derive(Clone, Debug, Default)]
 pub struct Loose {
@@ -35,7 +42,7 @@ pub struct Loose {
 pub fn judge(expect: &Expect, facts: &Facts, loose: &Loose) -> Vec<Problem> {
     let mut found = Vec::new();
     if let Some(gap) = &loose.gap {
-        found.push(simple("script", Value::Null, json!(gap), gap.clone()));
+        found.push(Problem::plain("script", gap.clone()));
     }
     path(expect, facts, &mut found);
     if loose.gap.is_some() {

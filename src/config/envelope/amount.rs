@@ -2,7 +2,7 @@
 
 use crate::domain::agent::{AgentSpec, ToolLoop};
 use crate::domain::context::{CHARACTERS_A_TOKEN, Trim};
-use crate::domain::cost::Usage;
+use crate::domain::cost::{Price, Usage};
 use crate::domain::workflow::{AgentFunction, State, Work, Workflow};
 
 /// Stands for "without end".
@@ -115,8 +115,9 @@ pub(super) fn per_call(workflow: &Workflow, agent: &AgentSpec) -> Amount {
     let prompt = u64::try_from(characters.div_ceil(CHARACTERS_A_TOKEN)).unwrap_or(UNBOUNDED);
     let prompt = prompt.min(agent.choice.context_size.unwrap_or(UNBOUNDED));
     let answer = agent.choice.parameters.max_output_tokens.unwrap_or(0);
+    let dearest = |price: Price| Price { input: price.dearest_input(), ..price };
     let usage = Usage { prompt, completion: answer, ..Usage::default() };
-    let usd = agent.choice.price.map_or(0.0, |price| price.cost_usd(&usage));
+    let usd = agent.choice.price.map_or(0.0, |price| dearest(price).cost_usd(&usage));
     Amount { calls: 1, prompt, answer, usd }
 }
 

@@ -27,7 +27,7 @@ fn agent() -> AgentSpec {
         choice: ModelChoice {
             model: "m".into(),
             parameters: ModelParameters { max_output_tokens: Some(10), ..ModelParameters::default() },
-            price: Some(Price { input: 1_000.0, output: 1_000.0, cached: None }),
+            price: Some(Price { input: 1_000.0, output: 1_000.0, ..Price::default() }),
             ..ModelChoice::default()
         },
         tools: Vec::new(),
@@ -36,6 +36,7 @@ fn agent() -> AgentSpec {
         tool_loop: ToolLoop::Auto,
         input_visibility: None,
         memory: Memory::default(),
+        budget: Budget::default(),
         reminder: None,
         without: Default::default(),
     }
@@ -283,7 +284,7 @@ fn what_is_not_known_is_said() {
     assert_eq!((found.spending.answer_tokens, found.spending.cost_usd), (None, None));
     assert_eq!(found.notes.len(), 2, "{:?}", found.notes);
     assert!(found.notes[1].ends_with(" m"), "{:?}", found.notes);
-    w.agents[0].choice.price = Some(Price { input: 1_000.0, output: 9.0, cached: None });
+    w.agents[0].choice.price = Some(Price { input: 1_000.0, output: 9.0, ..Price::default() });
     let cost = of(vec![w.clone()]).spending.cost_usd.unwrap();
     assert!((cost.declared.unwrap() - 0.2).abs() < 1e-9, "{cost:?}");
     // a model's window bounds what can be asked
@@ -307,4 +308,15 @@ fn long_workflows_are_no_trouble() {
         .collect();
     let states: Vec<&str> = states.iter().map(String::as_str).collect();
     assert_eq!(calls(vec![workflow("w", &states)]), (None, Some(200)));
+}
+
+#[test]
+fn an_agent_s_budget_ends_its_calls_earlier() {
+    let mut w = workflow("w", &["start ! - end", "end ! - stop", "stop . -"]);
+    let before = of(vec![w.clone()]).spending;
+    w.agents[0].budget.cost_usd = Cap { soft: None, hard: Some(0.000_001) };
+    let after = of(vec![w]).spending;
+    let usd = |spending: &Spending| spending.cost_usd.and_then(|usd| usd.default).unwrap();
+    assert!(usd(&after) < usd(&before), "{after:?} {before:?}");
+    assert_eq!(after.calls, before.calls, "dollars say nothing of the number of calls");
 }

@@ -137,6 +137,7 @@ fn agent_spec(form: &WorkflowForm, agent: &AgentForm, cast: &Cast) -> Option<Age
         tool_loop: agent.tool_loop,
         input_visibility: agent.input_visibility,
         memory: agent.memory,
+        budget: agent.budget,
         reminder: cast.role.reminder.clone(),
         without: cast.role.without,
     })

@@ -8,7 +8,9 @@ use crate::domain::model::ModelChoice;
 use crate::domain::place::{Layer, Place};
 use crate::domain::role::Role;
 use crate::domain::tool::ToolSpec;
-use crate::domain::workflow::{AgentFunction, Input, Limits, Program, State, Transition, Work, Workflow};
+use crate::domain::workflow::{
+    AgentFunction, Budget, Input, Limits, Program, State, Transition, Work, Workflow,
+};
 const NAME: &str = "chat";
 
 /// The built-in conversation with one role: workflow, context and state are called `chat`.
@@ -28,6 +30,7 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
         tool_loop: ToolLoop::Auto,
         input_visibility: None,
         memory: Memory::None,
+        budget: Budget::default(),
         reminder: role.reminder,
         without: role.without,
     };

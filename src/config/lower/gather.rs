@@ -10,6 +10,7 @@ use super::build::build;
 use super::cast::{cast, sums_up};
 use super::library::{Found, Library};
 use super::steps::step_tools;
+use super::unpriced::{in_dollars, unpriced};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::workflow::Workflow;
 
@@ -93,6 +94,9 @@ impl<'a> Gathered<'a> {
                 findings.error("E08", call.span.clone(), message, Some(hint.to_owned()));
             }
         }
+        let whole = self.parts.first().and_then(|root| root.unit.as_ref());
+        let whole = whole.is_some_and(|root| in_dollars(&root.form.budget));
+        unpriced(&unit.form, &unit.cast, whole, &mut findings);
         // earlier errors silence the judgement of the graph, which would only repeat them
         findings.list.extend(part.findings.iter().cloned());
         let known = findings.list.len();

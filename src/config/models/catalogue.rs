@@ -52,6 +52,7 @@ pub struct Prices {
     pub input: Option<f64>,
     pub output: Option<f64>,
     pub cached: Option<f64>,
+    pub written: Option<f64>,
 }
 
 impl Models {
@@ -77,7 +78,19 @@ impl Provider {
     pub fn price(&self, model: Option<&Model>) -> Option<Price> {
         let of_model = model.map(|model| model.prices).unwrap_or_default();
         let prices = of_model.over(self.prices);
-        Some(Price { input: prices.input?, output: prices.output?, cached: prices.cached })
+        let Prices { input, output, cached, written } = prices;
+        Some(Price { input: input?, output: output?, cached, written })
+    }
+
+    /// What is missing of a price of which something is said.
+    pub fn missing_price(&self, model: Option<&Model>) -> Option<&'static str> {
+        let prices = model.map(|model| model.prices).unwrap_or_default().over(self.prices);
+        let said = prices != Prices::default();
+        match (prices.input, prices.output) {
+            (None, _) if said => Some("input"),
+            (_, None) if said => Some("output"),
+            _ => None,
+        }
     }
 
     fn merge(&mut self, later: Self) {
@@ -116,6 +129,7 @@ impl Prices {
             input: self.input.or(below.input),
             output: self.output.or(below.output),
             cached: self.cached.or(below.cached),
+            written: self.written.or(below.written),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::catalogue::{Model, Models, Prices, Provider};
 use crate::config::fields::{At, Fields, is_free};
-use crate::config::json::Node;
+use crate::config::json::{Kind, Node};
 use crate::config::settings::shape::{Datum, Shape};
 use crate::config::source::{Findings, SourceFile};
 use crate::config::suggest;
@@ -37,27 +37,52 @@ pub const PARAMETERS: &[&str] = &[
 /// Merges all files, lowest layer first. A broken file leaves the others.
 pub fn load(files: &[SourceFile]) -> (Models, Vec<Diagnostic>) {
     let mut models = Models::default();
-    let mut diagnostics = Vec::new();
     let mut ordered: Vec<&SourceFile> = files.iter().collect();
     ordered.sort_by_key(|file| file.layer);
+    let mut seen = Vec::new();
     for file in ordered {
         let mut findings = Findings::new(file);
-        for provider in read(file, &mut findings) {
+        let root = Node::parse(file, &mut findings);
+        for provider in root.iter().flat_map(|root| read(root, &mut findings)) {
             models.merge(provider);
+        }
+        seen.push((root, findings));
+    }
+    let mut diagnostics = Vec::new();
+    for (root, mut findings) in seen {
+        // what one file leaves open another may say
+        if let Some(root) = root.filter(|_| findings.list.is_empty()) {
+            half_prices(&root, &models, &mut findings);
         }
         diagnostics.append(&mut findings.list);
     }
     (models, diagnostics)
 }
 
-fn read(file: &SourceFile, findings: &mut Findings<'_>) -> Vec<Provider> {
-    let Some(root) = Node::parse(file, findings) else { return Vec::new() };
-    let Some(fields) = Fields::of(&root, "the model catalogue", findings) else { return Vec::new() };
+fn read(root: &Node, findings: &mut Findings<'_>) -> Vec<Provider> {
+    let Some(fields) = Fields::of(root, "the model catalogue", findings) else { return Vec::new() };
     fields.allow(&["providers"], findings);
     let Some(providers) = fields.get(&["providers"], findings) else { return Vec::new() };
     let Some(providers) = Fields::of(providers, "`providers`", findings) else { return Vec::new() };
     let named = providers.members.iter().filter(|member| !is_free(&member.key));
     named.filter_map(|member| provider(&member.key, &member.value, findings)).collect()
+}
+
+/// A price that lacks one half after all files are read is no price: whoever wrote the other half thinks it is.
+fn half_prices(root: &Node, models: &Models, findings: &mut Findings<'_>) {
+    for member in root.get("providers").and_then(Node::members).into_iter().flatten() {
+        let Some(provider) = models.provider(&member.key) else { continue };
+        let listed = member.value.get("models").and_then(Node::members).into_iter().flatten();
+        let of_models = listed.filter_map(|one| Some((one.value.get("prices")?, provider.model(&one.key))));
+        let own = member.value.get("prices").map(|node| (node, None));
+        for (node, model) in own.into_iter().chain(of_models) {
+            let says = node.members().is_some_and(|all| !all.is_empty());
+            let Some(half) = provider.missing_price(model).filter(|_| says) else { continue };
+            let message = format!("`prices` has no `{half}`: the price stays unknown");
+            let hint = format!("add \"{half}\": dollars per million tokens, or set \"prices\" to null");
+            findings.error("C03", node.span.clone(), message, Some(hint));
+        }
+    }
 }
 
 fn provider(name: &str, node: &Node, findings: &mut Findings<'_>) -> Option<Provider> {
@@ -109,12 +134,30 @@ fn model(name: &str, node: &Node, findings: &mut Findings<'_>) -> Option<Model> 
 fn prices(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Prices {
     let Some(node) = fields.get(&["prices"], findings) else { return Prices::default() };
     let Some(prices) = Fields::of(node, "`prices`", findings) else { return Prices::default() };
-    prices.allow(&["input", "output", "cached"], findings);
+    prices.allow(&["input", "output", "cached", "written"], findings);
     Prices {
-        input: prices.amount(&["input"], findings),
-        output: prices.amount(&["output"], findings),
-        cached: prices.amount(&["cached"], findings),
+        input: dollars(&prices, "input", findings),
+        output: dollars(&prices, "output", findings),
+        cached: dollars(&prices, "cached", findings),
+        written: dollars(&prices, "written", findings),
     }
+}
+
+/// Dollars per million tokens.
+fn dollars(prices: &Fields<'_>, key: &str, findings: &mut Findings<'_>) -> Option<f64> {
+    let node = prices.get(&[key], findings)?;
+    let amount = node.to_value().as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0);
+    if amount.is_none() {
+        let found = match &node.kind {
+            Kind::Number(text) => text.clone(),
+            Kind::String(text) => format!("the text \"{text}\""),
+            Kind::Null | Kind::Bool(_) | Kind::Array(_) | Kind::Object(_) => node.kind_name().to_owned(),
+        };
+        let message = format!("the price `{key}` must be a number from 0, found {found}");
+        let hint = "write dollars per million tokens, such as 2.5, or null where it is not known";
+        findings.error("C03", node.span.clone(), message, Some(hint.to_owned()));
+    }
+    amount
 }
 
 fn accepts(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Vec<String>> {

@@ -125,6 +125,8 @@ impl Resolver<'_> {
             key,
             parameters,
             context_size: known.and_then(|model| model.context_size),
+            max_output: known.and_then(|model| model.max_output),
+            uncapped: !scripted && !accepted(pick.known, known).contains(&"max_output_tokens"),
             price: pick.known.and_then(|provider| provider.price(listed)),
             provenance,
             provider: pick.name,

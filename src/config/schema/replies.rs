@@ -120,6 +120,7 @@ fn usage() -> Table {
             field("prompt", Whole, "Tokens sent."),
             field("completion", Whole, "Tokens answered."),
             field("cached", Whole, "Of those sent: found in the server's cache."),
+            field("written", Whole, "Of those sent: put into the server's cache."),
             field("reasoning", Whole, "Of those answered: thought."),
         ],
     )

@@ -59,6 +59,11 @@ const TEST_FIELDS: &[Field] = &[
         "For each agent, by its name in the workflow: its answers in order.",
     ),
     field(
+        "cassette",
+        Text,
+        "Instead of `replies`: a recording of model calls, as a path beside this file. `synthdev test --record` makes it.",
+    ),
+    field(
         "tool_results",
         Map(&Either(&[List(&RESULTS), RESULTS])),
         "For each tool: its results in order; `*` stands for every other tool.",
@@ -112,6 +117,7 @@ fn prices() -> Table {
             field("input", AMOUNT, "Tokens sent."),
             field("output", AMOUNT, "Tokens answered."),
             field("cached", AMOUNT, "Tokens found in the server's cache."),
+            field("written", AMOUNT, "Tokens put into the server's cache. Default: as `input`."),
         ],
     )
 }

@@ -185,11 +185,17 @@ const LIMITS_FIELDS: &[Field] = &[
 const BUDGET_FIELDS: &[Field] = &[
     field("tokens", END, "Prompt and completion tokens together."),
     field("cost_usd", END, "US dollars, by the prices of the catalogue of models."),
-    field("duration", TIME_END, "Seconds, or ISO 8601 (\"PT30M\"), since the run or the visit began."),
+    field(
+        "duration",
+        TIME_END,
+        "Seconds, or ISO 8601 (\"PT30M\"), since the run or the visit began, or the agent was first asked.",
+    ),
 ];
 
-const CAP_FIELDS: &[Field] =
-    &[field("soft", DURATION, "Warns once."), field("hard", DURATION, "Pauses before the next model call.")];
+const CAP_FIELDS: &[Field] = &[
+    field("soft", DURATION, "Warns once. Default: four fifths of `hard`."),
+    field("hard", DURATION, "Pauses before a model call that could pass it."),
+];
 
 const USE_FIELDS: &[Field] = &[
     field("retries", Map(&RETRIES), "Lists of `retry` rules, by name."),
@@ -297,6 +303,7 @@ const AGENT_FIELDS: &[Field] = &[
     field("provider", Text, "The provider of that model, by its name in the catalogue."),
     field("temperature", Number { min: 0.0, max: Some(2.0) }, "Sampling temperature, 0 to 2."),
     field("max_output_tokens", Count, "Limit of one answer."),
+    field("budget", Ref("budget"), "What its calls may spend in one run, wherever it is asked."),
     field(
         "included_tools",
         List(&Text),

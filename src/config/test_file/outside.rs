@@ -16,7 +16,7 @@ pub const ANY_TOOL: &str = "*";
 
 pub(super) const RESULT_KEYS: &[&str] = &["match", "result", "error", "data", "delay_ms", "repeat"];
 pub(super) const ANSWER_KEYS: &[&str] = &["state", "match", "answer", "timeout"];
-pub(super) const PRICE_KEYS: &[&str] = &["input", "output", "cached"];
+pub(super) const PRICE_KEYS: &[&str] = &["input", "output", "cached", "written"];
 /// Steps whose structured result may stand by itself, with its keys; the first says whether it went well, the second
 /// is what a text means.
 const STEPS: [(&str, &[&str]); 2] = [
@@ -155,6 +155,7 @@ pub(super) fn prices(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option
         input: prices.amount(&["input"], findings).unwrap_or(0.0),
         output: prices.amount(&["output"], findings).unwrap_or(0.0),
         cached: prices.amount(&["cached"], findings),
+        written: prices.amount(&["written"], findings),
     })
 }
 

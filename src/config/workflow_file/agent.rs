@@ -6,11 +6,13 @@ use super::super::tool_patterns::Pattern;
 use super::fields::{choice, count, object, required_text, text, wrong};
 use super::form::AgentForm;
 use super::keys::AGENT;
+use super::named::Named;
+use super::safety;
 use super::value::{Spanned, Text};
 use crate::domain::agent::{InputVisibility, Memory, ToolLoop};
 use crate::domain::context::Side;
 
-pub(super) fn agent(node: &Node, findings: &mut Findings<'_>) -> Option<AgentForm> {
+pub(super) fn agent(node: &Node, named: &Named, findings: &mut Findings<'_>) -> Option<AgentForm> {
     object(node, &AGENT, findings)?;
     let words = [("user", Side::User), ("assistant", Side::Assistant)];
     let present = required_text(node, "role", "the agent", findings).is_some();
@@ -22,6 +24,7 @@ pub(super) fn agent(node: &Node, findings: &mut Findings<'_>) -> Option<AgentFor
     let provider = filled(node, "provider", findings);
     let temperature = temperature(node, findings);
     let max_output_tokens = count(node, "max_output_tokens", findings);
+    let budget = safety::budget(node, named, findings);
     let included_tools = patterns(node, "included_tools", findings);
     let excluded_tools = patterns(node, "excluded_tools", findings).unwrap_or_default();
     let system_append = text(node, "system_message_append", findings).map(|text| text.value);
@@ -43,6 +46,7 @@ pub(super) fn agent(node: &Node, findings: &mut Findings<'_>) -> Option<AgentFor
         provider,
         temperature,
         max_output_tokens,
+        budget,
         included_tools,
         excluded_tools,
         system_append,

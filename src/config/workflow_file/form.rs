@@ -132,6 +132,7 @@ pub struct AgentForm {
     /// 0 to 2.
     pub temperature: Option<f64>,
     pub max_output_tokens: Option<u32>,
+    pub budget: Budget,
     /// Patterns that can be read; instead of the role's choice.
     pub included_tools: Option<Vec<Text>>,
     /// Patterns that can be read; taken from what is included.

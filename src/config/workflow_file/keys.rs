@@ -80,6 +80,7 @@ pub(super) const AGENT: Keys = Keys {
         "provider",
         "temperature",
         "max_output_tokens",
+        "budget",
         "included_tools",
         "excluded_tools",
         "system_message_append",

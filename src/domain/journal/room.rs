@@ -25,6 +25,9 @@ pub struct Space {
     pub blobs_bytes: u64,
     /// The search index.
     pub index_bytes: u64,
+    /// What is kept beside the rows of long runs, so that they are shown at once.
+    #[serde(default)]
+    pub glances_bytes: u64,
     /// Start of the oldest run.
     pub oldest: Option<Timestamp>,
 }

@@ -1,31 +1,47 @@
-//! Budgets: what is spent is counted for the run and for every state that it happens in; a model call waits or is
-//! refused when a hard end is near, a state is not entered when it is reached (FSM-16, MODEL-12).
+//! Budgets: what is spent is counted for the run, for every state that it happens in, and for the agent; a model call
+//! that could pass a hard end is made shorter, waits or is not made; a state is not entered when an end is reached
+//! (FSM-16, MODEL-12).
 //!
-//! Calls that run beside each other could each stay below the end and pass it together. So a call reserves what it
-//! may use, and a further one is held back while what is spent and reserved reaches the end: the end is passed by
-//! the last call at most.
+//! What a call can use is its prompt, measured generously, and the longest answer that it asks for. What calls under
+//! way can use counts as spent until they answer, so calls beside each other cannot pass an end together. As long as no
+//! server reports more than that, no end is passed.
+
+mod raise;
+mod scopes;
 
 use super::{Asked, Lane, Machine, Phase, RunEvent};
+use crate::domain::agent::AgentSpec;
 use crate::domain::cost::Usage;
 use crate::domain::model::ModelRequest;
-use crate::domain::workflow::Budget;
 use crate::engine::lane::Scope;
-use crate::engine::purse::{Estimate, Kind, Purse};
+use crate::engine::purse::{Estimate, Kind, Need};
+use crate::engine::spec::FORESEES_SINCE;
 
-/// Tokens of an answer, where nothing says how long it may be.
+/// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
 const ANSWER_TOKENS: u64 = 4_096;
+/// An answer that a budget makes shorter than this is told of.
+const SHORT: u64 = 4_096;
+/// From prompts of so many tokens it is learned how a model counts, in thousandths, up to so much.
+const TELLING: u64 = 1_000;
+const DENSEST: u64 = 2_000;
 
 /// May the current visit ask its model?
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Verdict {
-    Free,
+    /// For an answer of so many tokens at most.
+    Free(u64),
     /// Not before a call that runs beside it has told what it used.
     Wait,
     Over(Scope, Kind),
 }
 
 impl Machine {
-    /// Asked before every model call; if not, the phase says what is waited for.
+    /// Calls are judged before they are made by what they can use.
+    pub(super) fn foresees(&self) -> bool {
+        self.spec.machine_version >= FORESEES_SINCE
+    }
+
+    /// Asked before every model call is put together; if not, the phase says what is waited for.
     pub(super) fn may_call_model(&mut self) -> bool {
         let limits = self.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
         if let Some(most) = limits.max_model_calls.map(|most| most.saturating_add(self.granted_calls))
@@ -39,22 +55,37 @@ impl Machine {
             self.lane.phase = Phase::Held;
             return false;
         }
+        self.open_purse();
+        self.lane.need = None;
         self.warn_budgets();
-        match self.verdict(&self.lane) {
-            Verdict::Free => true,
-            Verdict::Wait => {
-                self.lane.phase = Phase::Held;
-                false
-            }
-            Verdict::Over(scope, kind) => {
-                self.over_budget(scope, kind);
-                false
-            }
+        self.heed(self.verdict(&self.lane)).is_some()
+    }
+
+    /// Asked before every model call is made. The request is told how long its answer may be; if it must not be
+    /// made, the phase says what is waited for.
+    pub(super) fn affords(&mut self, agent: &AgentSpec, request: Option<&mut ModelRequest>) -> bool {
+        let budgets = self.scopes(&self.lane);
+        let Some(request) = request.filter(|_| self.foresees() && !budgets.is_empty()) else { return true };
+        let need = self.need_of(request);
+        if need.price.is_none() && budgets.iter().any(|(_, budget)| Kind::Cost.of(budget) != (None, None)) {
+            self.tell_unknown_price(&request.choice.model);
         }
+        self.lane.need = Some(need);
+        let Some(answer) = self.heed(self.verdict(&self.lane)) else { return false };
+        self.lane.need = Some(Need { answer, ..need });
+        if !need.uncapped && (answer < need.answer || request.choice.may_say_more()) {
+            request.choice.parameters.max_output_tokens = Some(answer);
+        }
+        if answer < need.answer.min(SHORT) {
+            let text = format!("the answer of `{}` may have {answer} tokens: more is not left", agent.id);
+            self.warn("answer_capped", text);
+        }
+        true
     }
 
     /// Asked before a state is entered that does not end its workflow; time passes without model calls, too.
     pub(super) fn within_budgets(&mut self) -> bool {
+        self.lane.need = None;
         self.warn_budgets();
         let Verdict::Over(scope, kind) = self.verdict(&self.lane) else { return true };
         self.over_budget(scope, kind);
@@ -65,19 +96,29 @@ impl Machine {
     /// where nothing is bounded.
     pub(super) fn reserve(&mut self, request: Option<&ModelRequest>) {
         self.model_calls = self.model_calls.saturating_add(1);
-        let own = request.map(estimate).unwrap_or_default();
-        self.lane.reserved = Estimate {
-            tokens: own.tokens.max(self.largest.tokens),
-            cost_usd: own.cost_usd.max(self.largest.cost_usd),
+        self.lane.reserved = match (self.lane.need, self.foresees()) {
+            (Some(need), _) => need.with(need.answer),
+            (None, true) => Estimate::default(),
+            (None, false) => {
+                let own = request.map(estimate).unwrap_or_default();
+                Estimate {
+                    tokens: own.tokens.max(self.largest.tokens),
+                    cost_usd: own.cost_usd.max(self.largest.cost_usd),
+                }
+            }
         };
     }
 
     /// A model call has told what it used.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-    pub(super) fn spend(&mut self, usage: &Usage, cost_usd: Option<f64>) {
+    pub(super) fn spend(&mut self, model: &str, usage: &Usage, cost_usd: Option<f64>) {
         self.largest.tokens = self.largest.tokens.max(usage.total() as f64);
         self.largest.cost_usd = self.largest.cost_usd.max(cost_usd.unwrap_or(0.0));
+        self.learn(model, usage);
         self.purse.spend(usage, cost_usd);
+        if let Some(purse) = self.agent_purse() {
+            purse.spend(usage, cost_usd);
+        }
         let mut lane = Some(&mut self.lane);
         while let Some(current) = lane {
             for frame in &mut current.frames {
@@ -85,21 +126,11 @@ impl Machine {
             }
             lane = current.parent.and_then(|(id, _)| self.lanes.get_mut(&id));
         }
-        if cost_usd.is_none() {
-            self.tell_unknown_price();
+        let counted = || self.scopes(&self.lane).iter().any(|(_, one)| Kind::Cost.of(one) != (None, None));
+        if cost_usd.is_none() && !self.foresees() && counted() {
+            self.tell_unknown_price("");
         }
         self.warn_budgets();
-    }
-
-    fn tell_unknown_price(&mut self) {
-        let counted = self.scopes(&self.lane).iter().any(|(_, budget)| Kind::Cost.of(budget) != (None, None));
-        if counted && !std::mem::replace(&mut self.price_told, true) {
-            self.warn(
-                "price_unknown",
-                "a model without a known price was called: the budget in dollars does not count it; add its price \
-                 to models.json, or set a budget of tokens",
-            );
-        }
     }
 
     /// A lane whose held call may go on.
@@ -111,142 +142,107 @@ impl Machine {
         std::iter::once(&self.lane).chain(self.lanes.values()).find(free).map(|lane| lane.id)
     }
 
+    /// The answer that there is room for; else the phase says what is waited for.
+    fn heed(&mut self, verdict: Verdict) -> Option<u64> {
+        match verdict {
+            Verdict::Free(answer) => return Some(answer),
+            Verdict::Wait => self.lane.phase = Phase::Held,
+            Verdict::Over(scope, kind) => self.over_budget(scope, kind),
+        }
+        None
+    }
+
+    /// What the request can use.
+    fn need_of(&self, request: &ModelRequest) -> Need {
+        let measured = request.tokens_at_most();
+        let density = self.density.get(&request.choice.model).copied().unwrap_or(TELLING);
+        Need {
+            prompt: measured.saturating_mul(density) / 1_000,
+            measured,
+            answer: request.choice.answer_tokens(),
+            uncapped: request.choice.uncapped,
+            price: request.choice.price,
+        }
+    }
+
+    /// Some models make more tokens of a text than it is taken for.
+    fn learn(&mut self, model: &str, usage: &Usage) {
+        let Some(need) = self.lane.need.filter(|need| need.measured >= TELLING) else { return };
+        let real = (usage.prompt.saturating_mul(1_000) / need.measured).min(DENSEST);
+        if real > 1_000 {
+            let known = self.density.entry(model.to_owned()).or_insert(real);
+            *known = real.max(*known);
+        }
+    }
+
+    /// `model`: empty in runs of before it was named.
+    fn tell_unknown_price(&mut self, model: &str) {
+        if std::mem::replace(&mut self.price_told, true) {
+            return;
+        }
+        let what = if model.is_empty() {
+            "a model without a known price was called: the budget in dollars does not count it; add its price"
+                .to_owned()
+        } else {
+            format!(
+                "no price is known for {model}: the budget in dollars does not count its calls; add the price"
+            )
+        };
+        self.warn("price_unknown", format!("{what} to models.json, or set a budget of tokens"));
+    }
+
     fn verdict(&self, lane: &Lane) -> Verdict {
-        let mut wait = false;
-        for (scope, budget) in self.scopes(lane) {
-            let Some(purse) = self.purse(scope) else { continue };
-            for kind in Kind::ALL {
-                let Some(end) = purse.end(kind, &budget) else { continue };
-                let spent = purse.spent(kind, self.now);
-                if spent >= end {
-                    return Verdict::Over(scope, kind);
+        let scopes = self.scopes(lane);
+        let ends = || {
+            scopes.iter().flat_map(|(scope, budget)| {
+                let purse = self.purse(*scope);
+                Kind::ALL.into_iter().filter_map(move |kind| {
+                    let purse = purse?;
+                    Some((*scope, kind, purse.spent(kind, self.now), purse.end(kind, budget)?))
+                })
+            })
+        };
+        let mut answer = lane.need.map_or(u64::MAX, |need| need.answer);
+        for (scope, kind, spent, end) in ends() {
+            if spent >= end {
+                return Verdict::Over(scope, kind);
+            }
+            let Some(need) = lane.need else { continue };
+            // calls under way can only make it less
+            match need.answer_within(kind, end - spent) {
+                Some(longest) if longest >= need.worth(kind, end) => answer = answer.min(longest),
+                Some(_) | None => return Verdict::Over(scope, kind),
+            }
+        }
+        let waits = ends().any(|(scope, kind, spent, end)| {
+            let reserved = self.reserved(scope, lane.id, kind);
+            let own = lane.need.map(|need| need.with(answer).of(kind));
+            reserved > 0.0
+                && match own {
+                    Some(own) => spent + reserved + own > end,
+                    // it is judged once more when it is known what it can use
+                    None => !self.foresees() && spent + reserved >= end,
                 }
-                let reserved = self.reserved(scope, lane.id, kind);
-                wait |= reserved > 0.0 && spent + reserved >= end;
-            }
-        }
-        if wait { Verdict::Wait } else { Verdict::Free }
-    }
-
-    /// The budgets that a lane's work counts for, the innermost first.
-    fn scopes(&self, lane: &Lane) -> Vec<(Scope, Budget)> {
-        let mut found = Vec::new();
-        let mut current = Some(lane);
-        while let Some(lane) = current {
-            for (at, frame) in lane.frames.iter().enumerate().rev() {
-                let workflow = self.spec.program.workflows.get(frame.workflow.0);
-                let budget =
-                    workflow.and_then(|workflow| workflow.state(frame.state)).map(|state| state.budget);
-                let bounded = budget.filter(|budget| !budget.is_unbounded());
-                found.extend(bounded.map(|budget| (Scope::State { lane: lane.id, frame: at }, budget)));
-            }
-            current = lane.parent.and_then(|(id, _)| self.lane_of(id));
-        }
-        let root = self.spec.program.workflows.first().map(|root| root.budget);
-        found.extend(root.filter(|budget| !budget.is_unbounded()).map(|budget| (Scope::Run, budget)));
-        found
-    }
-
-    fn purse(&self, scope: Scope) -> Option<&Purse> {
-        match scope {
-            Scope::Run => Some(&self.purse),
-            Scope::State { lane, frame } => self.lane_of(lane)?.frames.get(frame).map(|f| &f.stay.purse),
-        }
-    }
-
-    fn purse_mut(&mut self, scope: Scope) -> Option<&mut Purse> {
-        match scope {
-            Scope::Run => Some(&mut self.purse),
-            Scope::State { lane, frame } => {
-                let lane = if self.lane.id == lane { &mut self.lane } else { self.lanes.get_mut(&lane)? };
-                lane.frames.get_mut(frame).map(|f| &mut f.stay.purse)
-            }
-        }
-    }
-
-    /// What calls under way may still use, but for the one of this lane.
-    fn reserved(&self, scope: Scope, own: u64, kind: Kind) -> f64 {
-        let lanes = std::iter::once(&self.lane).chain(self.lanes.values());
-        lanes
-            .filter(|lane| lane.id != own && matches!(lane.phase, Phase::Model(_)))
-            .filter(|lane| self.is_within(lane, scope))
-            .map(|lane| lane.reserved.of(kind))
-            .sum()
-    }
-
-    fn is_within(&self, lane: &Lane, scope: Scope) -> bool {
-        let Scope::State { lane: owner, .. } = scope else { return true };
-        let mut current = Some(lane);
-        while let Some(lane) = current {
-            if lane.id == owner {
-                return true;
-            }
-            current = lane.parent.and_then(|(id, _)| self.lane_of(id));
-        }
-        false
+        });
+        if waits { Verdict::Wait } else { Verdict::Free(answer) }
     }
 
     fn warn_budgets(&mut self) {
-        let now = self.now;
+        let (now, foresees) = (self.now, self.foresees());
         for (scope, budget) in self.scopes(&self.lane) {
             for kind in Kind::ALL {
                 let Some(purse) = self.purse_mut(scope) else { continue };
-                if !purse.warns(kind, &budget, now) {
-                    continue;
-                }
+                let Some(soft) = purse.warns(kind, &budget, now, foresees) else { continue };
                 let spent = purse.spent(kind, now);
-                let (soft, hard) = kind.of(&budget);
+                let hard = kind.of(&budget).1;
                 let (scope, what) = (self.scope_name(scope), kind.name().to_owned());
-                let soft = soft.unwrap_or_default();
                 self.emit(RunEvent::BudgetWarning { scope, what, spent, soft, hard });
             }
         }
     }
-
-    /// `run`, or the path name of the state.
-    fn scope_name(&self, scope: Scope) -> String {
-        let Scope::State { lane, frame } = scope else { return "run".to_owned() };
-        self.lane_of(lane).map(|lane| self.name_in(lane, frame)).unwrap_or_default()
-    }
-
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown to people, saturates")]
-    fn over_budget(&mut self, scope: Scope, kind: Kind) {
-        let budgets = self.scopes(&self.lane);
-        let budget = budgets.iter().find(|(owner, _)| *owner == scope).map(|(_, budget)| *budget);
-        let Some((budget, purse)) = budget.zip(self.purse(scope)) else { return };
-        let end = purse.end(kind, &budget).unwrap_or_default();
-        let owner = match scope {
-            Scope::Run => "the run".to_owned(),
-            Scope::State { .. } => format!("state `{}`", self.scope_name(scope)),
-        };
-        let text =
-            format!("{owner} has used {} of {}", kind.show(purse.spent(kind, self.now)), kind.show(end));
-        self.reached(Asked::Budget(scope, kind), kind.limit(), end.ceil() as u32, text);
-    }
-
-    pub(super) fn grant_budget(&mut self, scope: Scope, kind: Kind, more: f64) {
-        if let Some(purse) = self.purse_mut(scope) {
-            purse.grant(kind, more);
-        }
-    }
-
-    /// The person gives the same amount again, from what is used up by now: one "continue" is never asked twice.
-    pub(super) fn grant_same_again(&mut self, scope: Scope, kind: Kind) {
-        let now = self.now;
-        let budgets = self.scopes(&self.lane);
-        let budget = budgets.iter().find(|(owner, _)| *owner == scope).map(|(_, budget)| *budget);
-        let Some((budget, purse)) = budget.zip(self.purse_mut(scope)) else { return };
-        let (Some(hard), Some(end)) = (kind.of(&budget).1, purse.end(kind, &budget)) else { return };
-        // another branch that asked the same may have been answered already
-        if purse.spent(kind, now) < end {
-            return;
-        }
-        let over = purse.spent(kind, now) - end;
-        purse.grant(kind, hard + over);
-    }
 }
 
-/// Four characters a token, and the longest answer that was asked for.
+/// Four characters a token, and the longest answer that was asked for: as runs of before reckoned.
 #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
 fn estimate(request: &ModelRequest) -> Estimate {
     let said = request.messages.iter().map(|message| {

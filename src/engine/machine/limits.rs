@@ -72,7 +72,7 @@ impl Machine {
     fn take_exit(&mut self, asked: Asked, limit: &str, failure: Failure) -> bool {
         let (id, from) = match asked {
             Asked::Budget(Scope::State { lane, frame }, _) => (lane, frame),
-            Asked::Budget(Scope::Run, _)
+            Asked::Budget(Scope::Run | Scope::Agent(_), _)
             | Asked::Message
             | Asked::Steps
             | Asked::Visits(_)
@@ -159,13 +159,7 @@ impl Machine {
                 let more = tenth(root.limits.max_model_calls.unwrap_or(0));
                 self.granted_calls = self.granted_calls.saturating_add(more);
             }
-            Asked::Budget(Scope::Run, kind) => {
-                if let Some((hard, end)) = kind.of(&root.budget).1.zip(self.purse.end(kind, &root.budget)) {
-                    // what the last call used beyond the end is not taken from what is left
-                    let over = (self.purse.spent(kind, self.now) - end).max(0.0);
-                    self.grant_budget(Scope::Run, kind, over + hard / 10.0);
-                }
-            }
+            Asked::Budget(scope @ (Scope::Run | Scope::Agent(_)), kind) => self.grant_tenth(scope, kind),
             // these end with the visit that is left
             Asked::Budget(Scope::State { .. }, _)
             | Asked::Visits(_)
@@ -193,6 +187,7 @@ fn is_local(asked: Asked) -> bool {
 fn passing(asked: Asked, limit: &str, state: StateIx) -> String {
     match asked {
         Asked::Steps | Asked::ModelCalls | Asked::Budget(Scope::Run, _) => limit.to_owned(),
+        Asked::Budget(Scope::Agent(at), _) => format!("{limit} of agent {at} in {}", state.0),
         Asked::Budget(Scope::State { .. }, _)
         | Asked::Visits(_)
         | Asked::ToolRounds
@@ -206,7 +201,7 @@ fn passing(asked: Asked, limit: &str, state: StateIx) -> String {
 
 pub(super) fn limit_failure(limit: &str, text: &str) -> Failure {
     if let Some(kind) = limit.strip_prefix("budget.") {
-        return Failure::new("budget_exceeded", format!("The {limit} is used up"), text).hint(format!(
+        return Failure::new("budget_exceeded", format!("The {limit} is reached"), text).hint(format!(
             "raise \"budget\": {{\"{kind}\": …}}, or say what follows with \"on_limit\"; what was done is kept"
         ));
     }

@@ -84,14 +84,16 @@ impl Machine {
     ) -> (String, Option<f64>) {
         let cost_usd = choice.price.map(|price| price.cost_usd(&reply.usage));
         let model = reply.model.clone().unwrap_or_else(|| choice.model.clone());
-        self.spend(&reply.usage, cost_usd);
+        self.spend(&choice.model, &reply.usage, cost_usd);
         let state = self.state_name();
         self.ledger.entries.push(CostEntry {
             agent: agent.id.clone(),
+            role: agent.role.clone(),
             state,
             model: model.clone(),
             usage: reply.usage,
             cost_usd,
+            at: self.now,
         });
         (model, cost_usd)
     }

@@ -102,15 +102,8 @@ impl Machine {
         }
     }
 
-    /// While nobody drove the run, no time of its budgets has passed.
     pub(super) fn skip_time(&mut self, before: Timestamp) {
-        let gap = self.now.0.saturating_sub(before.0).max(0);
-        self.purse.skip(gap);
-        for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
-            for frame in &mut lane.frames {
-                frame.stay.purse.skip(gap);
-            }
-        }
+        self.skip_budgets(self.now.0.saturating_sub(before.0).max(0));
     }
 
     /// What is still open is shown to whoever is here now.

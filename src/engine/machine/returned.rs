@@ -29,7 +29,7 @@ impl Machine {
             let _ = self.upgrade(program);
         }
         for entry in spent {
-            self.purse.spend(&entry.usage, entry.cost_usd);
+            self.spent_before(&entry);
             self.ledger.entries.push(entry);
         }
         let state = self.lane.jump.map(|target| self.name_of(target)).unwrap_or_default();

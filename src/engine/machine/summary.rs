@@ -10,7 +10,8 @@ use crate::engine::turn::{Covering, Part, Summing};
 use crate::engine::view::summary;
 
 impl Machine {
-    /// Asks the model that the context names, or else the agent's own, for a summary of the part that has to make room. The next answer of the model is taken for it.
+    /// Asks the model that the context names, or else the agent's own, for a summary of the part that has to make room.
+    /// The next answer is taken for it.
     pub(super) fn call_for_summary(
         &mut self,
         agent: &AgentSpec,
@@ -19,10 +20,7 @@ impl Machine {
     ) {
         let choice = context.summary.as_deref().unwrap_or(&agent.choice);
         let state = self.state_name();
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
-            turn.summing = Summing::Asked(asked.covering);
-        }
-        let request = ModelRequest {
+        let mut request = ModelRequest {
             agent: agent.id.clone(),
             state,
             choice: choice.clone(),
@@ -31,10 +29,17 @@ impl Machine {
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
         };
+        if !self.affords(agent, Some(&mut request)) {
+            return;
+        }
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
+            turn.summing = Summing::Asked(asked.covering);
+        }
         self.reserve(Some(&request));
         let call = self.next_call();
         self.emit(RunEvent::SummaryCalled {
             call,
+            role: self.role_told(agent),
             agent: agent.id.clone(),
             context: context.name.clone(),
             model: choice.model.clone(),
@@ -42,6 +47,11 @@ impl Machine {
         });
         self.effect(Effect::CallModel { call, request: Box::new(request) });
         self.lane.phase = Phase::Model(call);
+    }
+
+    /// The role of who is asked, in events; runs of before it was told do without.
+    pub(super) fn role_told(&self, agent: &AgentSpec) -> String {
+        if self.foresees() { agent.role.clone() } else { String::new() }
     }
 
     /// The part that the pending model call sums up; `None` where it speaks for the agent.

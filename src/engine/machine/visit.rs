@@ -132,7 +132,7 @@ impl Machine {
         for (code, text) in [("context_trimmed", moved), ("context_shortened", cut)] {
             text.into_iter().for_each(|text| self.warn(code, text));
         }
-        let request = messages.map(|messages| ModelRequest {
+        let mut request = messages.map(|messages| ModelRequest {
             agent: agent.id.clone(),
             state: state.clone(),
             choice: agent.choice.clone(),
@@ -141,11 +141,15 @@ impl Machine {
             parsing_tools: agent.parsing_tools.clone(),
             tool_choice,
         });
+        if !self.affords(agent, request.as_mut()) {
+            return;
+        }
         self.reserve(request.as_ref());
         let call = self.next_call();
         self.emit(RunEvent::ModelCalled {
             call,
             state,
+            role: self.role_told(agent),
             agent: agent.id.clone(),
             side: agent.side,
             model: agent.choice.model.clone(),

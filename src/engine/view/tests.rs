@@ -33,6 +33,7 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         tool_loop: Default::default(),
         input_visibility: None,
         memory: Memory::None,
+        budget: Default::default(),
         reminder: None,
         without: Default::default(),
     }

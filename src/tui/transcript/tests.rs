@@ -37,6 +37,46 @@ fn follows_until_scrolled_and_again_at_the_end() {
 }
 
 #[test]
+fn what_takes_the_place_of_other_items_moves_nothing_on_screen() {
+    let notes = |range: std::ops::Range<usize>| range.map(|at| Item::note(&format!("n{at}"))).collect();
+    // 10 to 19 are known first, behind what was there; two lines come later
+    let list = |up: usize| {
+        let mut list = numbered(2);
+        list.push(Item::note("reading"));
+        list.replace(3..3, notes(10..20));
+        list.push(Item::note("later"));
+        list.push(Item::note("last"));
+        arrange(&mut list, 20, 3);
+        if up > 0 {
+            list.up(up);
+        }
+        (arrange(&mut list, 20, 3), list)
+    };
+    for up in [0, 1, 2, 5, 9] {
+        for whole in [0..20, 10..20, 5..20] {
+            let (before, mut list) = list(up);
+            list.replace(2..13, notes(whole));
+            assert_eq!(arrange(&mut list, 20, 3), before, "{up}");
+            assert_eq!(list.following(), up == 0);
+        }
+    }
+    for (up, whole, expected) in [
+        // the line is gone, what stands below it stays
+        (10, 0..20, ["  n9", "  n10", "  n11"]),
+        (11, 0..20, ["  n8", "  n9", "  n10"]),
+        (10, 10..20, ["  n1", "  n10", "  n11"]),
+        // only what was there before
+        (12, 0..20, ["  n0", "  n1", "  n0"]),
+        // less than there was
+        (9, 18..20, ["  n18", "  n19", "  later"]),
+    ] {
+        let (_, mut list) = list(up);
+        list.replace(2..13, notes(whole));
+        assert_eq!(arrange(&mut list, 20, 3), expected, "{up}");
+    }
+}
+
+#[test]
 fn only_what_is_on_screen_is_laid_out() {
     let mut list = numbered(1000);
     arrange(&mut list, 20, 5);

@@ -11,11 +11,21 @@ pub fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
         model.say(Item::warning(&format!("cannot {what} while the files for {name} are copied")));
         return true;
     }
+    if let Some(opening) = &model.opening {
+        let run = &opening.run;
+        model.say(Item::warning(&format!("cannot {what} while run {run} is being read")));
+        return true;
+    }
     let Some(run) = model.busy_run() else { return false };
     let name =
         if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
     model.say(Item::warning(&format!("cannot {what} while {name} — Esc stops it")));
     true
+}
+
+/// Something is in the way of taking up a run.
+pub fn is_busy(model: &Model) -> bool {
+    model.isolating.is_some() || model.opening.is_some() || model.busy_run().is_some()
 }
 
 /// Leaves the conversation; the next text starts one.

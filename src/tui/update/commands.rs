@@ -106,6 +106,9 @@ fn clear(model: &mut Model) -> Vec<Cmd> {
         run.tools.clear();
         run.retry.clear();
     }
+    if let Some(opening) = &mut model.opening {
+        opening.shown = None;
+    }
     model.transcript.clear();
     if model.workflow.is_some() {
         return Vec::new();

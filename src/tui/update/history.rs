@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::busy;
+use super::{busy, opening};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::tui::backend::{Plan, RunFilter, Travel, Travelled};
@@ -82,8 +82,12 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             model.say(Item::report(&title, &report::found(&lines, at)));
         }
         Reply::Found { lines: Err(reason), .. } => bad(model, "Nothing could be searched", &reason),
+        Reply::Glance(past) => return opening::glance(model, *past),
         Reply::Past { past: Ok(past), .. } => return take_up(model, *past),
         Reply::Past { run, past: Err(reason) } => {
+            if let Some(opening) = opening::of(model, &RunId::from(run.as_str())) {
+                opening::given_up(model, opening);
+            }
             bad(model, &format!("run {run} is not taken up"), &reason);
         }
         Reply::Resumed { result: Ok(()), .. } => {}
@@ -169,27 +173,14 @@ fn on_offer(model: &mut Model, wanted: RunsFor, mut list: Vec<RunSummary>) -> Ve
 
 /// Shows what had happened, unless it stands here already, and has the run go on.
 fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
-    let Past { mut view, items, left_out } = past;
+    let run = past.view.id.clone();
+    let opening = opening::of(model, &run);
     if busy::refuse_while_busy(model, "take up a run") {
+        opening.into_iter().for_each(|opening| opening::given_up(model, opening));
         return Vec::new();
     }
-    let run = view.id.clone();
+    let mut view = opening::shown(model, past, opening);
     let mut cmds = Vec::new();
-    if let Some(known) = model.run(&run) {
-        view.paid_here.clone_from(&known.paid_here);
-        view.moved(|_| None);
-    } else {
-        model.say(Item::rule(&format!("{} {run}", view.workflow)));
-        if left_out > 0 {
-            let left_out = counted(left_out as u64, "earlier entry").replace("entrys", "entries");
-            model.say(Item::note(&format!("… {left_out} left out; synthdev runs show {run} has all")));
-        }
-        let base = model.transcript.len();
-        for item in items {
-            model.say(item);
-        }
-        view.moved(|at| Some(base + at));
-    }
     if view.chat {
         cmds = busy::end_chat(model);
         // its one agent is the role that is talked to

@@ -1,33 +1,145 @@
 //! The past of a run through the same eyes as its present: events become entries and facts.
 
 use super::runs;
-use crate::domain::cost::CostLedger;
+use crate::domain::cost::{CostEntry, CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::RunSummary;
 use crate::engine::event::RunEvent;
+use crate::runtime::glance::{Before, Glance};
 use crate::tui::model::Model;
 use crate::tui::past::{Past, SHOWN};
 use crate::tui::run_view::RunView;
 use crate::tui::text::one_line;
 
-/// Folds all of a run's events. `ledger` is what the run has cost, with what it paid before it went back.
-/// Takes as long as the run is: not for the screen's own task.
-pub fn fold(run: &RunId, events: Vec<(Timestamp, RunEvent)>, ledger: CostLedger) -> Past {
-    let mut scratch = Model::default();
-    for (at, event) in events {
-        scratch.now = scratch.now.max(at);
-        runs::event(&mut scratch, run, at, event);
+/// A run's events become a past, one by one. No more is kept than the screen shows, however many there are.
+#[derive(Debug)]
+pub struct Folding {
+    run: RunId,
+    scratch: Model,
+    /// Entries that were forgotten.
+    left_out: usize,
+}
+
+/// Entries that are kept while events come: a tool may still end that began long before.
+const KEPT: usize = 2 * SHOWN;
+
+impl Folding {
+    pub fn new(run: &RunId) -> Self {
+        Self { run: run.clone(), scratch: Model::default(), left_out: 0 }
     }
-    let mut view = scratch.runs.pop().unwrap_or_else(|| RunView::new(run.clone(), "", false));
-    let (left_out, items) = scratch.transcript.into_last(SHOWN);
-    view.moved(|at| at.checked_sub(left_out));
-    for line in &mut view.agents {
-        let own = ledger.entries.iter().filter(|entry| one_line(&entry.agent) == line.name);
-        line.usage = own.fold(crate::domain::cost::Usage::default(), |mut sum, entry| {
-            sum.add(&entry.usage);
-            sum
-        });
+
+    pub fn event(&mut self, at: Timestamp, event: RunEvent) {
+        self.scratch.now = self.scratch.now.max(at);
+        runs::event(&mut self.scratch, &self.run, at, event);
+        if self.scratch.transcript.len() >= 2 * KEPT {
+            self.forget();
+        }
+    }
+
+    /// `ledger` is what the run has cost, with what it paid before it went back.
+    pub fn end(self, ledger: CostLedger) -> Past {
+        let nothing = || RunView::new(self.run, "", false);
+        let Past { mut view, items, left_out } = folded(self.scratch, nothing);
+        let sums = ledger.grouped(|entry| &entry.agent);
+        for line in &mut view.agents {
+            line.usage = Usage::default();
+            let own = sums.iter().filter(|(agent, ..)| one_line(agent) == line.name);
+            own.for_each(|(_, usage, _)| line.usage.add(usage));
+        }
+        view.paid_here = CostLedger::default();
+        view.ledger = ledger;
+        Past { view, items, left_out: left_out + self.left_out }
+    }
+
+    fn forget(&mut self) {
+        let first = self.scratch.transcript.len() - KEPT;
+        self.scratch.transcript.forget(first);
+        self.left_out += first;
+        for view in &mut self.scratch.runs {
+            view.moved(|at| at.checked_sub(first));
+            // only the sums are looked at before the end
+            let sums = CostEntry {
+                usage: view.ledger.usage(),
+                cost_usd: view.ledger.cost_usd(),
+                ..CostEntry::default()
+            };
+            view.ledger = CostLedger { entries: vec![sums].into() };
+            view.paid_here = CostLedger::default();
+        }
+    }
+}
+
+/// Folds all of a run's events.
+pub fn fold(run: &RunId, events: Vec<(Timestamp, RunEvent)>, ledger: CostLedger) -> Past {
+    let mut folding = Folding::new(run);
+    events.into_iter().for_each(|(at, event)| folding.event(at, event));
+    folding.end(ledger)
+}
+
+/// The end of a run from what was stored when it stood still last: as long as that is, whatever the run's length.
+pub fn at_a_glance(summary: &RunSummary, glance: Glance) -> Past {
+    let Glance { before, events } = glance;
+    let mut scratch = Model { now: before.last_at, runs: vec![begun(summary, before)], ..Model::default() };
+    let ended = matches!(events.last(), Some((_, RunEvent::Finished { .. })));
+    let last = events.len();
+    for (number, (at, mut event)) in (1..).zip(events) {
+        scratch.now = scratch.now.max(at);
+        if let RunEvent::Finished { path, .. } = &mut event
+            && number == last
+        {
+            path.clone_from(&summary.progress.path);
+        }
+        runs::event(&mut scratch, &summary.id, at, event);
+    }
+    let mut past = folded(scratch, || RunView::new(summary.id.clone(), &summary.workflow, false));
+    let view = &mut past.view;
+    if !ended {
+        view.path.clear();
+        summary.progress.path.iter().for_each(|state| view.visit(&one_line(state)));
+    }
+    if let (true, Some(state)) = (view.state.is_empty(), view.path.last()) {
+        view.state.clone_from(state);
+    }
+    // what was paid behind a step to which the run went back
+    let (all, told) = (&summary.progress, view.ledger.usage());
+    if all.usage.total() > told.total() {
+        let usage = Usage {
+            prompt: all.usage.prompt.saturating_sub(told.prompt),
+            completion: all.usage.completion.saturating_sub(told.completion),
+            cached: all.usage.cached.saturating_sub(told.cached),
+            written: all.usage.written.saturating_sub(told.written),
+            reasoning: all.usage.reasoning.saturating_sub(told.reasoning),
+        };
+        let cost_usd = all.cost_usd.zip(view.ledger.cost_usd()).map(|(all, told)| all - told);
+        view.ledger.entries.push(CostEntry { usage, cost_usd, ..CostEntry::default() });
     }
     view.paid_here = CostLedger::default();
-    view.ledger = ledger;
+    past
+}
+
+/// A run where its glance begins.
+fn begun(summary: &RunSummary, before: Before) -> RunView {
+    let mut view = RunView::new(summary.id.clone(), &one_line(&summary.workflow), before.chat);
+    for sum in before.agents {
+        let line = view.agent(&one_line(&sum.name), sum.side);
+        line.model = one_line(&sum.model);
+        line.usage = sum.usage;
+        let (agent, model) = (line.name.clone(), line.model.clone());
+        let entry =
+            CostEntry { agent, model, usage: sum.usage, cost_usd: sum.cost_usd, ..CostEntry::default() };
+        view.ledger.entries.push(entry);
+    }
+    view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));
+    (view.busy_since, view.worked_ms, view.last_at) = (before.since, before.worked_ms, before.last_at);
+    // it has been somewhere: its next state is not its first
+    view.path.extend(summary.progress.path.first().map(|state| one_line(state)));
+    view
+}
+
+/// What came of the events: the facts, and the last entries.
+fn folded(mut scratch: Model, nothing: impl FnOnce() -> RunView) -> Past {
+    let mut view = scratch.runs.pop().unwrap_or_else(nothing);
+    let (left_out, items) = scratch.transcript.into_last(SHOWN);
+    view.moved(|at| at.checked_sub(left_out));
     Past { view, items, left_out }
 }

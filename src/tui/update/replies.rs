@@ -58,6 +58,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Status(facts) => status(model, facts),
         past @ (Reply::Runs { .. }
         | Reply::Found { .. }
+        | Reply::Glance(_)
         | Reply::Past { .. }
         | Reply::Resumed { .. }
         | Reply::Steps(_)

@@ -21,8 +21,12 @@ mod branches;
 mod ending;
 
 pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
-    if let RunEvent::RunStarted { workflow, inputs, chat, .. } = event {
-        return started(model, run, at, &workflow, &inputs, chat);
+    if let RunEvent::RunStarted { workflow, inputs, chat, budget, .. } = event {
+        let commands = started(model, run, at, &workflow, &inputs, chat);
+        if let Some(view) = model.run_mut(run) {
+            view.budget = budget.map(|budget| *budget).unwrap_or_default();
+        }
+        return commands;
     }
     if model.run(run).is_none() {
         return Vec::new();
@@ -146,6 +150,7 @@ fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
         | RunEvent::Caught { .. }
         | RunEvent::Stored { .. }
         | RunEvent::BudgetWarning { .. }
+        | RunEvent::BudgetRaised { .. }
         | RunEvent::Waiting { .. }
         | RunEvent::Queued { .. }) => branches::event(model, run, at, event),
         RunEvent::Returned { step, state, fork_of, .. } => {
@@ -191,13 +196,14 @@ fn entered(model: &mut Model, run: &RunId, state: &str, agent: Option<String>) {
 fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {
         RunEvent::MessageAdded { author, text, private, .. } => message(model, author, &text, private),
-        RunEvent::ModelCalled { call, state, agent, side, model: name, .. } => {
+        RunEvent::ModelCalled { call, state, agent, role, side, model: name, .. } => {
             if let Some(view) = model.run_mut(run) {
                 let (agent, name) = (one_line(&agent), one_line(&name));
                 view.agent(&agent, side).model.clone_from(&name);
                 view.activity = format!("{agent} thinks");
                 view.busy_since.get_or_insert(at);
-                let speaker = Speaker { agent, side, model: name, state: one_line(&state) };
+                let (state, role) = (one_line(&state), one_line(&role));
+                let speaker = Speaker { agent, side, model: name, state, role };
                 view.speakers.insert(call, speaker.clone());
                 view.speaker = Some(speaker);
             }

@@ -18,6 +18,12 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
     if slash::is_command(&text) {
         return commands::run(model, &text);
     }
+    if model.opening.is_some() {
+        // it is for a run that takes it up in a moment
+        model.hint = Some("the run is still being read: Enter again in a moment".to_owned());
+        model.composer.set(&text);
+        return Vec::new();
+    }
     if let Some(name) = &model.isolating {
         model.say(Item::warning(&format!("{name} has not begun yet: its files are copied")));
         model.composer.set(&text);

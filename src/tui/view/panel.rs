@@ -4,6 +4,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+mod budget;
+
 use super::marks::put;
 use crate::tui::model::Model;
 use crate::tui::run_view::RunView;
@@ -38,7 +40,11 @@ pub fn header(model: &Model, area: Rect, frame: &mut Frame<'_>) {
     }
     let total = run.ledger.usage().total();
     if total > 0 {
-        text.push_str(&format!(" · {} tok · {}", short_number(total), dollars(run.ledger.cost_usd())));
+        let of = |end: Option<String>| end.map(|end| format!(" of {end}")).unwrap_or_default();
+        let most = of(run.budget.tokens.hard.map(short_number));
+        text.push_str(&format!(" · {}{most} tok", short_number(total)));
+        let most = of(run.budget.cost_usd.hard.map(|end| dollars(Some(end))));
+        text.push_str(&format!(" · {}{most}", dollars(run.ledger.cost_usd())));
     }
     if run.over {
         text.push_str(" · over");
@@ -90,6 +96,7 @@ fn run_lines(model: &Model, run: &RunView, columns: usize) -> Vec<Line<'static>>
         0,
     )));
     lines.push(Line::raw(dollars(run.ledger.cost_usd())));
+    lines.extend(budget::lines(run, columns, theme));
     if let Some(snapshot) = &run.snapshot {
         lines.push(Line::default());
         lines.push(Line::styled("snapshot", theme.dim()));

@@ -319,6 +319,78 @@ fn cfg_8_later_catalogues_change_single_fields() {
     assert_eq!(lines(load(sources).diagnostics()), expected);
 }
 
+/// One line for each mistake in a price, with what to do.
+#[test]
+fn prices_that_are_none_are_told_of() {
+    let price = |prices: &str| {
+        format!("{{\"providers\": {{\"mine\": {{\"models\": {{\"m\": {{\"prices\":\n{prices}}}}}}}}}}}")
+    };
+    let amount = "write dollars per million tokens, such as 2.5, or null where it is not known";
+    let number = |key: &str, found: &str| format!("the price `{key}` must be a number from 0, found {found}");
+    let rows = [
+        (r#"{"input": -1, "output": 2}"#, "2:11", "C03", number("input", "-1"), amount),
+        (r#"{"input": 1, "output": "2"}"#, "2:24", "C03", number("output", "the text \"2\""), amount),
+        (r#"{"input": 1, "output": 1e999}"#, "2:24", "C03", number("output", "1e999"), amount),
+        (r#"{"input": 1, "output": 2, "written": []}"#, "2:38", "C03", number("written", "an array"), amount),
+        (
+            r#"{"input": NaN, "output": 2}"#,
+            "2:11",
+            "C01",
+            "not valid JSON: Unexpected token".into(),
+            "JSON has no such number: write a number, or null",
+        ),
+        (
+            r#"{"input": 1, "output": 2, "cache": 1}"#,
+            "2:27",
+            "C04",
+            "unknown key `cache` in `prices`".into(),
+            "did you mean `cached`?",
+        ),
+        (
+            r#"{"input": 1}"#,
+            "2:1",
+            "C03",
+            "`prices` has no `output`: the price stays unknown".into(),
+            "add \"output\": dollars per million tokens, or set \"prices\" to null",
+        ),
+        (
+            r#"{"cached": 1, "output": 2}"#,
+            "2:1",
+            "C03",
+            "`prices` has no `input`: the price stays unknown".into(),
+            "add \"input\": dollars per million tokens, or set \"prices\" to null",
+        ),
+        (r#"7"#, "2:1", "C03", "`prices` must be an object, found a number".into(), ""),
+    ];
+    for (prices, place, code, message, hint) in rows {
+        let mut sources = with_environment(&[]);
+        sources.models.push(user("models.json", &price(prices)));
+        let hint = if hint.is_empty() { String::new() } else { format!(" ({hint})") };
+        let expected = format!("models.json:{place}: error[{code}]: {message}{hint}");
+        assert_eq!(lines(load(sources).diagnostics()), [expected], "{prices}");
+    }
+    // half a price over a whole one is one; what is not known is no mistake
+    for text in
+        [r#"{"providers": {"openai": {"models": {"gpt-4.1": {"prices": {"written": 3}}}}}}"#, &price("null")]
+    {
+        let mut sources = with_environment(&[]);
+        sources.models.push(user("models.json", text));
+        assert!(load(sources).diagnostics().is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_written_into_a_cache_has_a_price() {
+    for (model, written) in
+        [("claude-opus-4-1", Some(18.75)), ("claude-haiku-4-5", Some(1.25)), ("gpt-4.1", None)]
+    {
+        let key = [("SYNTHDEV_BASE_MODEL", model), ("SYNTHDEV_API_KEY", "k")];
+        let choice = choose("base", &key).unwrap();
+        assert_eq!(choice.price.unwrap().written, written, "{model}");
+        assert!(!choice.uncapped && choice.max_output.is_some(), "{model}");
+    }
+}
+
 #[test]
 fn a_provider_says_its_protocol_and_parameters_fit_it() {
     type Expected = (Protocol, Option<u64>, Option<f64>, &'static str);

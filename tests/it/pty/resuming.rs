@@ -176,3 +176,55 @@ fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
+
+/// A script goes round a hundred times before the question.
+fn long() -> serde_json::Value {
+    let mut long = gated();
+    long["variables"]["count"] = json!(0);
+    long["limits"] = json!({"max_steps": 500, "max_visits": 500});
+    long["states"][0]["transition"] = json!([{"target": "round"}]);
+    let round = json!({"name": "round", "action": {"script": "common_data.count += 1"}, "transition": [
+        {"target": "round", "condition": "common_data.count < 100"}, {"target": "gate"}]});
+    long["states"].as_array_mut().unwrap().push(round);
+    long
+}
+
+/// Left at the question after many steps.
+fn long_and_left() -> Terminal {
+    let mut terminal = Terminal::with_workflow("gated", &long());
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/workflow gated\r");
+    terminal.wait_for("to execute: shell?");
+    terminal.press("y");
+    terminal.wait_for("gate: your approval");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("left: gated"));
+    terminal
+}
+
+#[test]
+fn a_long_run_is_taken_up_as_any_other() {
+    let left = long_and_left();
+    assert_eq!(left.change_history("UPDATE glances SET seq = seq"), 1, "it was stored");
+    takes_up(&left);
+}
+
+/// The journal is broken in its middle, so that all there ever is to see is what was stored beside it.
+#[test]
+fn the_end_of_a_run_is_there_before_its_journal() {
+    const BREAK: &str = "UPDATE rows SET body = '{', length = 1 WHERE seq = 20";
+    for (stale, seen) in [("UPDATE glances SET seq = seq", true), ("UPDATE glances SET seq = seq - 1", false)]
+    {
+        let left = long_and_left();
+        assert_eq!((left.change_history(BREAK), left.change_history(stale)), (1, 1));
+        let mut terminal = left.again();
+        terminal.wait_for("1 run can be taken up again");
+        terminal.press("/resume\r");
+        terminal.wait_for("is not taken up");
+        let screen = terminal.screen();
+        assert!(screen.contains("cannot be read"), "{screen}");
+        assert_eq!(screen.contains("── round → gate"), seen, "{screen}");
+        terminal.press("/exit\r");
+        assert!(terminal.end().contains("exit=0"));
+    }
+}

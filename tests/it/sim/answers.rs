@@ -219,7 +219,7 @@ fn reply(text: &str, tool_calls: Vec<ToolCall>) -> ModelReply {
         reasoning: String::new(),
         tool_calls,
         sealed: Vec::new(),
-        usage: Usage { prompt: 3, completion: 1, cached: 0, reasoning: 0 },
+        usage: Usage { prompt: 3, completion: 1, ..Usage::default() },
         usage_estimated: false,
         model: None,
         finish: FinishReason::Stop,

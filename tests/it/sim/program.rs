@@ -151,7 +151,11 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         choice: ModelChoice {
             level: "base".to_owned(),
             provider: "scripted".to_owned(),
-            price: luck.chance(70).then_some(Price { input: 1_000_000.0, output: 1_000_000.0, cached: None }),
+            price: luck.chance(70).then_some(Price {
+                input: 1_000_000.0,
+                output: 1_000_000.0,
+                ..Price::default()
+            }),
             ..ModelChoice::default()
         },
         tools: tools[..luck.below(4)]
@@ -174,6 +178,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
             Some(InputVisibility::Private),
         ]),
         memory: luck.pick(&[Memory::None, Memory::Private]),
+        budget: Default::default(),
         reminder: None,
         without: Default::default(),
     }

@@ -1,26 +1,33 @@
-//! A stored database of version 1 becomes version 2 in place, whoever opens it and whenever they die.
+//! A stored database of an older version becomes the present one in place, whoever opens it and whenever they die.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use synthdev::domain::journal::SearchQuery;
+use synthdev::domain::journal::{OriginKind, SearchQuery};
 
 use super::*;
 
-const STORED: &[u8] = include_bytes!("../../data/stores/v1.db");
+/// The same runs in a file of each older version.
+const STORED: [&[u8]; 2] =
+    [include_bytes!("../../data/stores/v1.db"), include_bytes!("../../data/stores/v2.db")];
+const PRESENT: i64 = 3;
 
-fn version_1() -> Place {
+fn stored(version: usize) -> Place {
     let place = Place::new();
     std::fs::create_dir_all(place.path.parent().unwrap()).unwrap();
-    std::fs::write(&place.path, STORED).unwrap();
+    std::fs::write(&place.path, STORED[version - 1]).unwrap();
     place
+}
+
+fn version_1() -> Place {
+    stored(1)
 }
 
 fn version(path: &Path) -> i64 {
     question(path, "SELECT user_version FROM pragma_user_version")
 }
 
-/// Every row as text, from tables that both versions have.
+/// Every row as text, from tables that all versions have.
 fn content(path: &Path) -> Vec<String> {
     let connection = rusqlite::Connection::open(path).unwrap();
     let mut all = Vec::new();
@@ -52,9 +59,14 @@ fn shape(path: &Path) -> Vec<String> {
 
 #[test]
 fn the_same_runs_are_there_after_it() {
-    let place = version_1();
+    for version in [1, 2] {
+        check_runs(&stored(version), version as i64);
+    }
+}
+
+fn check_runs(place: &Place, old: i64) {
     let before = content(&place.path);
-    assert_eq!(version(&place.path), 1);
+    assert_eq!(version(&place.path), old);
     let store = place.store();
     let runs = store.list(&RunQuery::default()).unwrap();
     let seen: Vec<_> = runs.iter().map(|run| (run.id.as_str(), run.progress.status)).collect();
@@ -69,7 +81,7 @@ fn the_same_runs_are_there_after_it() {
             ("2m1completed", RunStatus::Completed),
         ]
     );
-    assert_eq!(version(&place.path), 2);
+    assert_eq!(version(&place.path), PRESENT);
     assert_eq!(content(&place.path), before, "no value changed");
     let failed = &runs[4];
     assert_eq!((failed.input.as_str(), failed.progress.usage.prompt), ("größere Änderung am Parser", 1_201));
@@ -83,11 +95,29 @@ fn the_same_runs_are_there_after_it() {
 
 #[test]
 fn a_file_that_was_migrated_is_as_one_that_was_made_new() {
-    let (old, new) = (version_1(), Place::new());
-    old.store().list(&RunQuery::default()).unwrap();
-    new.store().create(&header("x", 1)).unwrap();
-    assert_eq!(shape(&old.path), shape(&new.path));
-    assert_eq!(version(&old.path), version(&new.path));
+    for old in [1, 2] {
+        let (old, new) = (stored(old), Place::new());
+        old.store().list(&RunQuery::default()).unwrap();
+        new.store().create(&header("x", 1)).unwrap();
+        assert_eq!(shape(&old.path), shape(&new.path));
+        assert_eq!(version(&old.path), version(&new.path));
+    }
+}
+
+#[test]
+fn what_version_2_had_more_is_there_too() {
+    let place = stored(2);
+    let store = place.store();
+    let (running, paused) = (RunId::from("2m5running"), RunId::from("2m3paused"));
+    let origin = store.find("2m5running").unwrap().origin.unwrap();
+    assert_eq!((origin.run.as_str(), origin.kind, origin.step), ("2m1completed", OriginKind::Fork, Some(2)));
+    assert_eq!(store.load(&running).unwrap().1[0].digest, Some(7_u64.wrapping_neg()));
+    let tokens = store.open_tokens(&paused).unwrap();
+    assert_eq!(tokens.iter().map(|token| (token.call, token.tries)).collect::<Vec<_>>(), [(CallId(4), 1)]);
+    assert_eq!(store.glance(&running).unwrap(), None, "it was not stored then");
+    store.claim(&running).unwrap();
+    store.append_with_glance(&running, &[row(None, "{}")], None, "its end").unwrap();
+    assert_eq!(store.glance(&running).unwrap().as_deref(), Some("its end"));
 }
 
 #[test]
@@ -130,7 +160,7 @@ fn many_that_open_it_at_once_see_one_file() {
             });
         }
     });
-    assert_eq!((version(&place.path), content(&place.path)), (2, before));
+    assert_eq!((version(&place.path), content(&place.path)), (PRESENT, before));
 }
 
 const OPENER: &str = "MIGRATION_TEST_OPENER";
@@ -164,7 +194,7 @@ fn two_processes_open_it_at_once() {
         let said = child.wait_with_output().unwrap();
         assert!(String::from_utf8_lossy(&said.stdout).contains("opened"), "{said:?}");
     }
-    assert_eq!((version(&place.path), content(&place.path)), (2, before));
+    assert_eq!((version(&place.path), content(&place.path)), (PRESENT, before));
 }
 
 /// Wherever the kill falls, one of the two versions is there, whole. The file is long enough that some fall into it.
@@ -189,10 +219,14 @@ fn a_kill_leaves_one_version_or_the_other() {
         child.kill().unwrap();
         child.wait().unwrap();
         let version = version(&place.path);
-        assert!(version == 1 || version == 2, "{version}");
+        assert!(version == 1 || version == PRESENT, "{version}");
         assert_eq!(question(&place.path, "SELECT count(*) FROM sqlite_schema WHERE name = 'progress_2'"), 0);
         let claims = "SELECT count(*) FROM pragma_table_info('progress') WHERE name = 'claim'";
-        assert_eq!(question(&place.path, claims), version - 1, "tables and number belong together");
+        assert_eq!(
+            question(&place.path, claims),
+            i64::from(version > 1),
+            "tables and number belong together"
+        );
         assert!(content(&place.path) == before, "after {wait} ms, version {version}");
         assert_eq!(
             place.store().list(&RunQuery::default()).unwrap().len(),

@@ -31,8 +31,8 @@ fn filled() -> Place {
 #[test]
 fn a_newer_version_is_left_alone() {
     let place = filled();
-    tamper(&place.path, "PRAGMA user_version = 3");
-    check_refused(&place, "has version 3; this program knows versions up to 2", "update");
+    tamper(&place.path, "PRAGMA user_version = 4");
+    check_refused(&place, "has version 4; this program knows versions up to 3", "update");
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn ends(branch: &str, index: usize, error: Option<Failure>) -> RunEvent {
 
 fn called_in(call: u64, state: &str, agent: &str) -> RunEvent {
     RunEvent::ModelCalled {
+        role: String::new(),
         call: CallId(call),
         state: state.into(),
         agent: agent.into(),
@@ -213,9 +214,9 @@ fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
     for line in [
         "! code: The model is overloaded — 503; attempt 2 of 4 in 2.0 s",
         "! code: The model is overloaded — 503; taken by catch → ask_human",
-        "! budget of the run: 8,123 tokens used, the warning was set to 8,000 tokens, it",
-        "! budget of the run: $0.50 used, the warning was set to $0.40",
-        "! budget of the run: 1 min 01 s used, the warning was set to 1 min 00 s",
+        "! budget of the run: 8,123 tokens used, it warns at 8,000 tokens",
+        "! budget of the run: $0.50 used, it warns at $0.40",
+        "! budget of the run: 1 min 01 s used, it warns at 1 min 00 s",
         "nap waits 1 min 2",
         "queued: the workflow reads it at its next pause",
     ] {

@@ -3,11 +3,12 @@
 use synthdev::domain::cost::{CostEntry, CostLedger};
 use synthdev::domain::journal::{OpenPause, PauseReason, RunProgress, RunSummary};
 use synthdev::domain::workflow::PauseKind;
+use synthdev::runtime::glance::{Before, Glance};
 use synthdev::tui::backend::{FoundLine, Plan, Steps, Travel, Travelled};
-use synthdev::tui::past::SHOWN;
+use synthdev::tui::past::{Past, SHOWN};
 use synthdev::tui::transcript::item::Item;
 use synthdev::tui::update::history::offer;
-use synthdev::tui::update::past::fold;
+use synthdev::tui::update::past::{at_a_glance, fold};
 
 use super::*;
 
@@ -81,8 +82,9 @@ fn ledger(calls: usize) -> CostLedger {
         agent: "coder".into(),
         state: "code".into(),
         model: "m-base".into(),
-        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40 },
+        usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40, ..Usage::default() },
         cost_usd: Some(0.0123),
+        ..CostEntry::default()
     };
     CostLedger { entries: vec![entry; calls].into() }
 }
@@ -235,6 +237,144 @@ fn a_long_past_is_bounded() {
     desk.control('o').key(KeyCode::Home);
     let screen = desk.screen(80, 24);
     assert!(screen.contains("… 806 earlier entries left out; synthdev runs show r1 has all"), "{screen}");
+}
+
+/// A hundred replies, of which `kept` are known at once.
+fn long_past(kept: usize) -> (Past, Past) {
+    let mut events = vec![(Timestamp(0), workflow_started("coder_reviewer", "add a --json flag"))];
+    events.push((Timestamp(1), entered("code")));
+    for at in 0..100 {
+        let reply = replied(100 + at, "coder", Side::Assistant, &format!("word {at}"), "");
+        events.push((Timestamp(10_000 + at as i64), reply));
+    }
+    let last = events.split_off(events.len() - kept);
+    let mut run = summary("r1", "coder_reviewer", RunStatus::Interrupted, 0);
+    run.progress.path = vec!["code".into()];
+    let seen = at_a_glance(&run, Glance { before: Before::default(), events: last.clone() });
+    events.extend(last);
+    (seen, fold(&RunId::from("r1"), events, ledger(100)))
+}
+
+fn whole(past: Past) -> Msg {
+    Msg::Reply(Reply::Past { run: "r1".into(), past: Ok(Box::new(past)) })
+}
+
+const READING: &str = "… earlier messages are being read …";
+
+#[test]
+fn a_glance_comes_first_and_the_rest_slips_in_before_it() {
+    let (seen, past) = long_past(20);
+    let mut desk = Desk::new();
+    desk.line("/resume r1");
+    assert_eq!(desk.take().pop(), Some(Cmd::Past("r1".into())));
+    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen))));
+    assert_eq!(desk.take(), [Cmd::Whole(RunId::from("r1"))], "it does not go on yet");
+    let first = desk.screen(80, 24);
+    assert!(first.contains("word 99") && first.contains("coder_reviewer"), "{first}");
+    desk.key(KeyCode::Home);
+    assert!(desk.screen(80, 24).contains("synthdev 0.1.0"));
+    desk.frames("glance");
+    desk.key(KeyCode::End);
+    assert_eq!(desk.screen(80, 24), first);
+    assert!(desk.model.transcript.items().any(|item| format!("{item:?}").contains(READING)));
+
+    desk.msg(whole(past.clone()));
+    // between the facts above, which are those of all now, and the line below, which says that it goes on
+    let talk = |screen: &str| screen.lines().skip(1).take(20).collect::<Vec<_>>().join("\n");
+    let last = desk.screen(80, 24);
+    assert_eq!(talk(&last), talk(&first), "nothing moves for who looks at the end");
+    assert_eq!(desk.take(), [Cmd::Resume(RunId::from("r1"))]);
+    let texts: Vec<String> = desk.model.transcript.items().map(|item| format!("{item:?}")).collect();
+    assert!(!texts.iter().any(|text| text.contains(READING)));
+    let replies = texts.iter().filter(|text| text.contains("word ")).count();
+    assert_eq!((replies, desk.model.runs.len()), (100, 1), "each once");
+    assert!(desk.model.opening.is_none() && desk.model.workflow.is_some());
+
+    // as if there had been no glance
+    let mut plain = Desk::new();
+    plain.line("/resume r1").take();
+    plain.msg(whole(past));
+    assert_eq!(talk(&plain.screen(80, 24)), talk(&first));
+    let items =
+        |desk: &Desk| desk.model.transcript.items().map(|item| format!("{item:?}")).collect::<Vec<_>>();
+    assert_eq!(items(&plain), items(&desk));
+}
+
+#[test]
+fn who_reads_further_up_stays_there() {
+    for up in [1, 3, 6] {
+        let (seen, past) = long_past(20);
+        let mut desk = Desk::new();
+        desk.msg(Msg::Reply(Reply::Glance(Box::new(seen))));
+        desk.screen(80, 24);
+        for _ in 0..up {
+            desk.key(KeyCode::PageUp);
+            desk.screen(80, 24);
+        }
+        let words = |screen: &str| {
+            let words = screen.lines().filter_map(|line| line.find("word ").map(|at| line[at..].to_owned()));
+            words.collect::<Vec<_>>()
+        };
+        let before = words(&desk.screen(80, 24));
+        desk.msg(whole(past));
+        let after = words(&desk.screen(80, 24));
+        assert!(
+            after.ends_with(&before[before.len() / 2..]) || after.starts_with(&before),
+            "{before:?}\n{after:?}"
+        );
+        assert!(!desk.model.transcript.following());
+    }
+}
+
+#[test]
+fn what_needs_the_whole_run_waits() {
+    let (seen, past) = long_past(20);
+    let mut desk = Desk::new();
+    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen.clone())))).take();
+    desk.line("and now?");
+    assert_eq!(desk.take(), [], "nothing begins with it");
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("still being read") && screen.contains("and now?"), "{screen}");
+    for line in ["/resume r2", "/rewind 1", "/workflow coder_reviewer x"] {
+        desk.model.composer.take();
+        desk.line(line);
+        let cmds = desk.take();
+        assert!(cmds.iter().all(|cmd| matches!(cmd, Cmd::Names | Cmd::Runs(..))), "{cmds:?}");
+        assert!(desk.screen(80, 24).contains("while run r1 is being read"), "{line}");
+    }
+    // a second glance does not come between
+    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen))));
+    assert_eq!(desk.take(), [Cmd::Whole(RunId::from("r1"))]);
+    let lines = desk.model.transcript.len();
+    desk.msg(whole(past));
+    assert!(desk.take().contains(&Cmd::Resume(RunId::from("r1"))));
+    let warnings = desk
+        .model
+        .transcript
+        .items()
+        .skip(lines - 23)
+        .filter(|item| matches!(item, Item::Line { text, .. } if text.contains("is being read")));
+    assert_eq!(warnings.count(), 3, "what came below stays below");
+}
+
+#[test]
+fn a_run_that_cannot_be_read_leaves_its_glance() {
+    let (seen, past) = long_past(20);
+    let mut desk = Desk::new();
+    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen.clone())))).take();
+    desk.msg(Msg::Reply(Reply::Past {
+        run: "r1".into(),
+        past: Err("the run's journal cannot be read".into()),
+    }));
+    assert_eq!(desk.take(), []);
+    assert!(desk.model.opening.is_none() && desk.model.runs.is_empty());
+    desk.frames("glance_only");
+    // who has cleared the screen does not get it back
+    let mut desk = Desk::new();
+    desk.msg(Msg::Reply(Reply::Glance(Box::new(seen)))).line("/clear").take();
+    desk.msg(whole(past));
+    assert_eq!(desk.take(), [Cmd::Resume(RunId::from("r1"))]);
+    assert!(!desk.model.transcript.items().any(|item| format!("{item:?}").contains("word")));
 }
 
 #[test]

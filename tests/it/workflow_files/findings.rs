@@ -419,6 +419,9 @@ const OPTIONS: &[Options] = &[
     (r#""input_visibility": "shared", "memory": "private", "tool_loop": "step", "system_message_append": "x""#, "", None),
     (r#""input_visibility": "secret""#, "", Some(("E10", "\"secret\""))),
     (r#""memory": "privat""#, "", Some(("E10", "\"privat\""))),
+    (r#""budget": {"tokens": 900, "cost_usd": {"soft": 1, "hard": 2}}"#, "", Some(("W11", "\"coder\""))),
+    (r#""budget": {"tokens": {"soft": 5, "hard": 3}}"#, "", Some(("E10", "{\"soft\": 5, \"hard\": 3}"))),
+    (r#""budget": {"dollars": 3}"#, "", Some(("E14", "\"dollars\""))),
     (r#""delegate": true"#, "", Some(("E14", "\"delegate\""))),
     ("", r#""max_tokens": 100, "trim": "summarize", "pin_first": 0, "tool_visibility": "full""#, None),
     ("", r#""max_tokens": 0"#, Some(("E10", "0"))),
@@ -447,4 +450,43 @@ fn options_of_agents_and_contexts_are_judged_where_they_stand() {
     let text = states(r#"{"name": "start", "agent": "coder", "input": {"text": "go"}}"#)
         .replace("\"role\": \"user\"", "\"role\": \"user\", \"provider\": \"keyless\"");
     assert_eq!(found(&text)[0].hint.as_deref(), Some("set KEYLESS_API_KEY"));
+}
+
+/// A budget in dollars, and the model of these worlds, of which no price is known.
+#[test]
+fn a_budget_that_cannot_be_counted_is_told_of() {
+    let speaks = r#"{"name": "start", "agent": "coder", "input": {"text": "go"}, "transition": [{"target": "stop"}]}, {"name": "stop"}"#;
+    let plain = states(speaks);
+    let dollars = r#""budget": {"cost_usd": 1}"#;
+    let both = &[("W11", "\"coder\""), ("W11", "\"reviewer\"")][..];
+    let coder = &both[..1];
+    let rows = [
+        ("nobody's", plain.clone(), &[][..]),
+        ("tokens", plain.replacen("{", r#"{"budget": {"tokens": 9000},"#, 1), &[]),
+        ("the run's", plain.replacen("{", &format!("{{{dollars},"), 1), both),
+        ("a soft one", plain.replacen("{", r#"{"budget": {"cost_usd": {"soft": 1}},"#, 1), both),
+        (
+            "an agent's",
+            plain.replace(r#""role": "assistant""#, &format!(r#""role": "assistant", {dollars}"#)),
+            coder,
+        ),
+        (
+            "a state's",
+            plain.replace(r#""agent": "coder","#, &format!(r#""agent": "coder", {dollars},"#)),
+            coder,
+        ),
+    ];
+    for (about, text, expected) in rows {
+        let findings = found(&text);
+        let told: Vec<_> = findings
+            .iter()
+            .filter(|one| one.code == "W11")
+            .map(|one| (one.code.as_str(), caret(&text, one)))
+            .collect();
+        assert_eq!(told, expected, "{about}: {findings:#?}");
+        for one in findings.iter().filter(|one| one.code == "W11") {
+            assert!(one.message.contains("no price is known for the model `m`"), "{one:?}");
+            assert!(one.hint.as_deref().unwrap().contains("models.json"), "{one:?}");
+        }
+    }
 }

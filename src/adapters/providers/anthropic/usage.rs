@@ -29,13 +29,15 @@ impl Reported {
     /// The counts, and whether a part of them had to be estimated. A report of nothing but zeros is no report.
     pub fn complete(self, prompt_bytes: usize, completion_bytes: usize) -> (Usage, bool) {
         let cached = self.read.unwrap_or(0);
-        let kept = self.written.unwrap_or(0).saturating_add(cached);
+        let written = self.written.unwrap_or(0);
+        let kept = written.saturating_add(cached);
         let prompt = Some(self.fresh.unwrap_or(0).saturating_add(kept)).filter(|count| *count > 0);
         let completion = self.completion.filter(|count| *count > 0 || completion_bytes == 0);
         let usage = Usage {
             prompt: prompt.unwrap_or_else(|| estimate(prompt_bytes)),
             completion: completion.unwrap_or_else(|| estimate(completion_bytes)),
             cached,
+            written,
             ..Usage::default()
         };
         (usage, prompt.is_none() || completion.is_none())
@@ -53,7 +55,7 @@ mod tests {
         let rows = [
             (
                 vec![json!({"input_tokens": 10, "output_tokens": 1}), json!({"output_tokens": 5})],
-                (10, 5, 0),
+                (10, 5, 0, 0),
                 false,
             ),
             (
@@ -62,19 +64,19 @@ mod tests {
                         "output_tokens": 2}),
                     json!({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 7}),
                 ],
-                (123, 7, 100),
+                (123, 7, 100, 20),
                 false,
             ),
-            (vec![json!({"output_tokens": 7, "input_tokens": null})], (25, 7, 0), true),
-            (vec![json!({"input_tokens": 0, "output_tokens": 0})], (25, 2, 0), true),
-            (vec![], (25, 2, 0), true),
+            (vec![json!({"output_tokens": 7, "input_tokens": null})], (25, 7, 0, 0), true),
+            (vec![json!({"input_tokens": 0, "output_tokens": 0})], (25, 2, 0, 0), true),
+            (vec![], (25, 2, 0, 0), true),
         ];
-        for (reports, (prompt, completion, cached), estimated) in rows {
+        for (reports, (prompt, completion, cached, written), estimated) in rows {
             let mut reported = Reported::default();
             for report in &reports {
                 reported.absorb(report);
             }
-            let expected = (Usage { prompt, completion, cached, ..Usage::default() }, estimated);
+            let expected = (Usage { prompt, completion, cached, written, ..Usage::default() }, estimated);
             assert_eq!(reported.complete(100, 8), expected, "{reports:?}");
         }
     }

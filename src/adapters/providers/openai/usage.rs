@@ -35,6 +35,7 @@ impl Reported {
             completion: completion.unwrap_or_else(|| estimate(completion_bytes)),
             cached: self.cached.unwrap_or(0),
             reasoning: self.reasoning.unwrap_or(0),
+            ..Usage::default()
         };
         (usage, prompt.is_none() || completion.is_none())
     }
@@ -70,7 +71,7 @@ mod tests {
         for (report, (prompt, completion, cached, reasoning), estimated) in rows {
             let mut reported = Reported::default();
             reported.absorb(&report);
-            let expected = (Usage { prompt, completion, cached, reasoning }, estimated);
+            let expected = (Usage { prompt, completion, cached, reasoning, ..Usage::default() }, estimated);
             assert_eq!(reported.complete(100, 8), expected, "{report}");
         }
     }

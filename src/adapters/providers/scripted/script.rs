@@ -190,13 +190,14 @@ fn usage(members: &Map<String, Value>, at: &Spot, problems: &mut Vec<Problem>) -
     let value = members.get("usage")?;
     let at = at.key("usage");
     let counts = object(value, &at, problems)?;
-    unknown(counts, &["prompt", "completion", "cached", "reasoning"], &at, problems);
+    unknown(counts, &["prompt", "completion", "cached", "reasoning", "written"], &at, problems);
     let mut count = |key: &str| number(counts, key, &at, problems).unwrap_or(0);
     Some(Usage {
         prompt: count("prompt"),
         completion: count("completion"),
         cached: count("cached"),
         reasoning: count("reasoning"),
+        written: count("written"),
     })
 }
 

@@ -35,6 +35,7 @@ pub(super) fn differences(was: (&Workflow, &AgentSpec), now: (&Workflow, &AgentS
         ("`tool_loop`", was.tool_loop != now.tool_loop),
         ("`input_visibility`", was.input_visibility != now.input_visibility),
         ("`memory`", was.memory != now.memory),
+        ("`budget`", was.budget != now.budget),
         ("reminder", was.reminder != now.reminder),
         ("`environment` or `guidance`", was.without != now.without),
     ];

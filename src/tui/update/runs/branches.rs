@@ -39,7 +39,7 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
             parts.extend((stopped > 0).then(|| format!("{stopped} stopped")));
             model.say(Item::rule(&format!("{state}: {}", parts.join(", "))));
         }
-        other => remedies(model, at, other),
+        other => remedies(model, run, at, other),
     }
 }
 
@@ -63,7 +63,7 @@ pub fn over(model: &mut Model, run: &RunId, owner: &str, branch: Option<&str>) {
 }
 
 /// What went wrong and was dealt with, and what waits.
-fn remedies(model: &mut Model, at: Timestamp, event: RunEvent) {
+fn remedies(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
     let item = match event {
         RunEvent::Retrying { state, attempt, max_attempts, delay_ms, error } => Item::warning(&format!(
             "{state}: {}; attempt {attempt} of {max_attempts} in {}",
@@ -80,7 +80,13 @@ fn remedies(model: &mut Model, at: Timestamp, event: RunEvent) {
         RunEvent::BudgetWarning { scope, what, spent, soft, hard } => {
             let end = hard.map(|hard| format!(", it ends at {}", amount(&what, hard))).unwrap_or_default();
             let (spent, soft) = (amount(&what, spent), amount(&what, soft));
-            Item::warning(&format!("budget of {scope}: {spent} used, the warning was set to {soft}{end}"))
+            Item::warning(&format!("budget of {scope}: {spent} used, it warns at {soft}{end}"))
+        }
+        RunEvent::BudgetRaised { scope, what, hard } => {
+            if let Some(view) = model.run_mut(run).filter(|_| scope == "run") {
+                view.raise(&what, hard);
+            }
+            Item::note(&format!("budget of {scope}: it ends at {} now", amount(&what, hard)))
         }
         RunEvent::Waiting { state, until } => {
             let left = u64::try_from(until.0.saturating_sub(at.0)).unwrap_or(0);

@@ -97,7 +97,8 @@ fn what_the_history_takes_is_shown() {
     }
     assert_eq!((&taken["runs"], &taken["worktrees"]), (&json!(1), &json!([])));
     let shown = world.run(&["runs", "du"]).code(0).out;
-    for part in ["runs.sqlite", "file ", "free ", "index ", "rows ", "snapshots ", "worktrees "] {
+    for part in ["runs.sqlite", "file ", "free ", "index ", "previews ", "rows ", "snapshots ", "worktrees "]
+    {
         assert!(shown.contains(part), "no `{part}` in\n{shown}");
     }
 }

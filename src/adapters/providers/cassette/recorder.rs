@@ -1,0 +1,239 @@
+//! A model port that writes down what goes through it.
+//!
+//! The file grows beside its place as `FILE.part`, a line for each call that is over, and takes its place when the
+//! recording is finished: an earlier recording stays whole until then, and what was recorded before a crash can be
+//! played. A line that cannot be written stops the recording, never the run. Refuses to replace what is no recording.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+
+use super::format::{BadCassette, Cassette, Header, Outcome, Partial, Recorded, call_line, header_line};
+use super::neutral::{Asked, Here, Roles};
+use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
+use crate::ports::model::{DeltaSink, ModelPort};
+
+/// Between attempts of a run whose own clock does not wait.
+const USUAL_WAIT: Duration = Duration::from_secs(2);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+pub struct Recorder {
+    inner: Arc<dyn ModelPort>,
+    here: Here,
+    roles: Roles,
+    begun: AtomicU64,
+    tape: Mutex<Tape>,
+    waits: bool,
+}
+
+struct Tape {
+    path: PathBuf,
+    part: PathBuf,
+    file: File,
+    /// The last line of each agent.
+    last: BTreeMap<String, (u64, Asked)>,
+    calls: u64,
+    failed: Option<String>,
+}
+
+impl Recorder {
+    /// Begins a recording of what `inner` is asked.
+    ///
+    /// # Errors
+    /// There is another kind of file, or none can be made there.
+    pub fn create(
+        path: &Path,
+        header: &Header,
+        roles: Roles,
+        here: Here,
+        inner: Arc<dyn ModelPort>,
+    ) -> Result<Self, BadCassette> {
+        let name = path.display();
+        if fs::metadata(path).is_ok_and(|found| found.len() > 0 || !found.is_file()) && !is_recording(path) {
+            return Err(BadCassette(format!(
+                "{name} is there and is no recording: it is not replaced\nhint: name another file, for example \
+                 {}.cassette.jsonl",
+                header.workflow
+            )));
+        }
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let cannot =
+            |error: &dyn std::fmt::Display| BadCassette(format!("{name} cannot be recorded: {error}"));
+        let line = header_line(&here.outward(header.clone())).map_err(|error| cannot(&error))?;
+        let opened = OpenOptions::new().create(true).write(true).truncate(true).open(&part);
+        let mut file = opened.map_err(|error| cannot(&error))?;
+        file.write_all(line.as_bytes()).map_err(|error| cannot(&error))?;
+        let path = path.to_owned();
+        let tape = Tape { path, part, file, last: BTreeMap::new(), calls: 0, failed: None };
+        Ok(Self { inner, here, roles, begun: AtomicU64::new(0), tape: Mutex::new(tape), waits: false })
+    }
+
+    /// After a passing error it waits as long as a run would: for runs on a simulated clock.
+    #[must_use]
+    pub fn waiting(self) -> Self {
+        Self { waits: true, ..self }
+    }
+
+    /// The file as it was named.
+    pub fn name(&self) -> String {
+        self.tape().path.display().to_string()
+    }
+
+    /// Puts the file in its place; the number of calls in it.
+    ///
+    /// # Errors
+    /// Something could not be written: what there is of it lies beside the place.
+    pub fn finish(&self) -> Result<u64, BadCassette> {
+        let mut tape = self.tape();
+        let part = tape.part.display().to_string();
+        let placed = match tape.failed.take() {
+            Some(failed) => Err(failed),
+            None => tape
+                .file
+                .sync_all()
+                .and_then(|()| fs::rename(&tape.part, &tape.path))
+                .map_err(|error| error.to_string()),
+        };
+        let (calls, name) = (tape.calls, tape.path.display());
+        placed.map(|()| calls).map_err(|why| {
+            BadCassette(format!(
+                "the recording {name} is not complete: {why}\nhint: what there is of it is {part}"
+            ))
+        })
+    }
+
+    /// Nothing was begun: as if there had been no recording.
+    pub fn discard(&self) {
+        let _ = fs::remove_file(&self.tape().part);
+    }
+
+    fn tape(&self) -> std::sync::MutexGuard<'_, Tape> {
+        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, request: &ModelRequest, call: u64, outcome: Outcome, partial: Partial) {
+        let recorded = Recorded {
+            call,
+            state: self.here.outward(request.state.clone()),
+            asked: self.here.asked(request, &self.roles),
+            outcome: self.here.outward(outcome),
+            partial: self.here.outward(partial),
+        };
+        self.tape().append(recorded);
+    }
+}
+
+impl Tape {
+    fn append(&mut self, recorded: Recorded) {
+        if self.failed.is_some() {
+            return;
+        }
+        let before = self.last.get(&recorded.asked.agent).map(|(call, asked)| (*call, asked));
+        let line = call_line(&recorded, before).map_err(|error| error.to_string());
+        let written =
+            line.and_then(|line| self.file.write_all(line.as_bytes()).map_err(|error| error.to_string()));
+        self.failed = written.err();
+        self.calls += 1;
+        self.last.insert(recorded.asked.agent.clone(), (recorded.call, recorded.asked));
+    }
+}
+
+fn is_recording(path: &Path) -> bool {
+    match Cassette::open(path) {
+        Ok(_) => true,
+        // one that is damaged or newer may be replaced, too
+        Err(_) => fs::File::open(path).is_ok_and(|mut file| {
+            let mut first = [0; 12];
+            std::io::Read::read_exact(&mut file, &mut first).is_ok() && first.starts_with(b"{\"cassette\":")
+        }),
+    }
+}
+
+impl ModelPort for Recorder {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(async move {
+            let call = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+            let heard = Heard { sink, so_far: Mutex::default() };
+            let mut ongoing =
+                Ongoing { recorder: self, request, heard: &heard, call, since: Instant::now(), over: false };
+            let answer = self.inner.call(request, &heard).await;
+            ongoing.end(&answer);
+            if let Err(error) = answer.as_ref()
+                && self.waits
+                && error.is_transient()
+            {
+                let wish = error.retry_after_ms().map_or(USUAL_WAIT, Duration::from_millis);
+                tokio::time::sleep(wish.min(LONGEST_WAIT)).await;
+            }
+            answer
+        })
+    }
+}
+
+/// A call on its way; dropped before its end it was stopped.
+struct Ongoing<'a> {
+    recorder: &'a Recorder,
+    request: &'a ModelRequest,
+    heard: &'a Heard<'a>,
+    call: u64,
+    since: Instant,
+    over: bool,
+}
+
+impl Ongoing<'_> {
+    fn end(&mut self, answer: &Result<ModelReply, ModelError>) {
+        self.over = true;
+        let (outcome, partial) = match answer {
+            Ok(reply) => (Outcome::Reply(reply.clone()), Partial::default()),
+            // no answer of a model: the script beside the run is wrong
+            Err(ModelError::Drift { .. }) => return,
+            Err(error) => (Outcome::Error(error.clone()), self.heard.take()),
+        };
+        self.recorder.write(self.request, self.call, outcome, partial);
+    }
+}
+
+impl Drop for Ongoing<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            let after_ms = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let outcome = Outcome::Stopped { after_ms };
+            self.recorder.write(self.request, self.call, outcome, self.heard.take());
+        }
+    }
+}
+
+/// Passes pieces on and keeps them, joined.
+struct Heard<'a> {
+    sink: &'a dyn DeltaSink,
+    so_far: Mutex<Partial>,
+}
+
+impl Heard<'_> {
+    fn take(&self) -> Partial {
+        std::mem::take(&mut self.so_far.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl DeltaSink for Heard<'_> {
+    fn delta(&self, kind: DeltaKind, text: &str) {
+        self.sink.delta(kind, text);
+        let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        match kind {
+            DeltaKind::Text => so_far.text.push_str(text),
+            DeltaKind::Reasoning => so_far.reasoning.push_str(text),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Recordings of model calls: from a workflow to what is written down of it, and back (MODEL-16).
+//!
+//! What a recording must not depend on is taken from a catalogue in which every level is answered from a script: there
+//! an agent's parameters are what its role and the settings say, whatever provider is configured on this machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use serde_json::{Map, Value, json};
+
+use super::deck::Deck;
+use super::sources;
+use super::wiring::{self, Wired};
+use super::world::World;
+use crate::adapters::providers::cassette::{
+    BadCassette, Cassette, Clean, FORMAT, Header, Here, Plain, Player, Playing, Recorder, Roles, Seat,
+};
+use crate::cli::args::RunArgs;
+use crate::cli::headless::{FinalReport, Show};
+use crate::cli::words::tell;
+use crate::config::catalog::{Catalog, Sources};
+use crate::config::models::read::PARAMETERS;
+use crate::config::settings::layers::Overrides;
+use crate::config::source::SourceFile;
+use crate::domain::agent::AgentSpec;
+use crate::domain::journal::RunStatus;
+use crate::domain::model::{ModelChoice, ModelParameters};
+use crate::domain::place::Layer;
+use crate::domain::workflow::{Program, Workflow};
+use crate::runtime::redact::Redactor;
+
+/// What `--record` and `--replay` asked for; nothing is opened before the run is.
+pub(super) enum Tape {
+    None,
+    Record { file: String, header: Header, roles: Roles },
+    Play { cassette: Cassette, playing: Playing, roles: Roles },
+}
+
+/// The recording that `--replay` names.
+pub(super) fn asked_for(args: &RunArgs) -> Result<Option<Cassette>> {
+    let Some(path) = args.replay.as_deref() else { return Ok(None) };
+    let cassette = Cassette::open(path).map_err(refused)?;
+    if cassette.torn {
+        tell(format_args!("warning: {} ends in the middle of a call: that one is left out", path.display()));
+    }
+    Ok(Some(cassette))
+}
+
+/// The program as it is run, and what answers it.
+pub(super) fn prepare(
+    world: &World,
+    (args, more): (&RunArgs, Option<&SourceFile>),
+    played: Option<Cassette>,
+    program: Program,
+) -> Result<(Program, Tape)> {
+    let workflow = root(&program).map_or_else(String::new, |root| root.name.clone());
+    if let (Some(cassette), Some(path)) = (played, &args.replay) {
+        let file = path.display().to_string();
+        if cassette.header.workflow != workflow {
+            let recorded = &cassette.header.workflow;
+            bail!("{file} is a recording of the workflow `{recorded}`, not of `{workflow}`");
+        }
+        let record = format!("synthdev run {} … --record {file}", again(args, &workflow));
+        let (program, playing) = playing(&cassette.header, file, record, &program);
+        let roles = roles(&program);
+        return Ok((program, Tape::Play { cassette, playing, roles }));
+    }
+    let Some(path) = &args.record else { return Ok((program, Tape::None)) };
+    let mut gathered = sources::gather(world, Overrides::default(), world.trust)?;
+    gathered.sources.workflows.extend(more.cloned());
+    let plain = plain(world, gathered.sources).check(&workflow);
+    let (plain, _) =
+        plain.map_err(|_| anyhow!("the workflow `{workflow}` has changed just now: start again"))?;
+    let tape = Tape::Record {
+        file: path.display().to_string(),
+        header: header(&plain, &program),
+        roles: roles(&program),
+    };
+    Ok((program, tape))
+}
+
+/// A catalogue in which no level has a model of its own: the same on every machine.
+pub(super) fn plain(world: &World, mut sources: Sources) -> Catalog {
+    const SCRIPTED: &str = "scripted";
+    sources.command_line = world.scripted("a recording");
+    for level in ["base", "smart", "fast"] {
+        sources.command_line.set(&format!("levels.{level}.model"), SCRIPTED, "a recording");
+    }
+    // the script takes no parameters; here everything counts that roles and settings ask for
+    let models = json!({"providers": {SCRIPTED: {"accepts": PARAMETERS}}});
+    sources.models.push(SourceFile::new(Layer::CommandLine, "a recording", models.to_string()));
+    Catalog::load(sources, wiring::specs(&world.project))
+}
+
+fn again(args: &RunArgs, workflow: &str) -> String {
+    match &args.workflow_file {
+        Some(file) => format!("--workflow-file {}", file.display()),
+        None => workflow.to_owned(),
+    }
+}
+
+impl Tape {
+    /// Puts it between the run and its models. `project`: where the run works, then other directories of its project.
+    pub(super) fn around(self, wired: Wired, catalog: &Catalog, project: &[&Path]) -> Result<Wired> {
+        match self {
+            Self::None => Ok(wired),
+            Self::Play { cassette, playing, roles } => {
+                let player = Player::new(cassette, playing, roles, here(catalog, project));
+                Ok(wired.asking(Deck::Player(Arc::new(player))))
+            }
+            Self::Record { file, header, roles } => {
+                let here = here(catalog, project);
+                let inner = wired.handle.ports().models.clone();
+                let recorder = Recorder::create(Path::new(&file), &header, roles, here, inner);
+                Ok(wired.asking(Deck::Recorder(Arc::new(recorder.map_err(refused)?))))
+            }
+        }
+    }
+}
+
+/// After a run: the file is put in its place, and what was not as it was recorded is told.
+pub(super) fn ended(deck: Option<&Deck>, report: &mut FinalReport, show: Show) {
+    let lines = match deck {
+        None => Vec::new(),
+        Some(Deck::Recorder(recorder)) => match recorder.finish() {
+            Ok(calls) => {
+                if show.progress {
+                    tell(format_args!("recorded {calls} model calls in {}", recorder.name()));
+                }
+                Vec::new()
+            }
+            Err(bad) => vec![bad.to_string()],
+        },
+        Some(Deck::Player(player)) => {
+            if show.progress {
+                tell("played from a recording: no model was asked, the cost is what was paid then");
+            }
+            // else its error says so
+            if report.status == RunStatus::Completed { player.misses() } else { Vec::new() }
+        }
+    };
+    for text in lines {
+        if show.progress {
+            tell(format_args!("warning: {text}"));
+        }
+        report.warnings.push(json!({"code": "cassette", "text": text}));
+    }
+}
+
+/// What was recorded and not used, a line each; of a run that went another way nothing.
+pub(super) fn unused(player: &Player) -> Vec<String> {
+    if player.misses().is_empty() { player.unused() } else { Vec::new() }
+}
+
+/// The program with the models that were recorded, and what is told of the recording. `program`: from a catalogue
+/// without models.
+pub(super) fn playing(
+    header: &Header,
+    name: String,
+    record: String,
+    program: &Program,
+) -> (Program, Playing) {
+    let changed = header.definition != program.hash;
+    (restored(program, header, &name), Playing { name, record, changed })
+}
+
+/// `plain`: the same program from a catalogue without models.
+pub(super) fn header(plain: &Program, asking: &Program) -> Header {
+    let seats = |workflow: &Arc<Workflow>| {
+        let name = workflow.name.clone();
+        let agents = workflow.agents.clone();
+        agents.into_iter().map(move |agent| (name.clone(), agent))
+    };
+    let find = |workflow: &str, id: &str| {
+        let of = plain.workflows.iter().find(|one| one.name == workflow)?;
+        of.agents.iter().find(|agent| agent.id == id).map(plain_of)
+    };
+    let agents = asking.workflows.iter().flat_map(seats).map(|(workflow, agent)| Seat {
+        plain: find(&workflow, &agent.id).unwrap_or_default(),
+        choice: ModelChoice {
+            base_url: String::new(),
+            key: None,
+            provenance: String::new(),
+            ..agent.choice.clone()
+        },
+        workflow,
+        agent: agent.id,
+        role: agent.role,
+    });
+    Header {
+        cassette: FORMAT,
+        program: concat!("synthdev ", env!("CARGO_PKG_VERSION")).to_owned(),
+        workflow: root(asking).map_or_else(String::new, |root| root.name.clone()),
+        definition: plain.hash.clone(),
+        agents: agents.collect(),
+    }
+}
+
+fn plain_of(agent: &AgentSpec) -> Plain {
+    Plain { level: agent.choice.level.clone(), parameters: agent.choice.parameters.clone() }
+}
+
+/// The models as they were recorded; what roles and settings ask of them otherwise now, changed in them.
+fn restored(program: &Program, header: &Header, name: &str) -> Program {
+    let mut program = program.clone();
+    for workflow in &mut program.workflows {
+        let workflow = Arc::make_mut(workflow);
+        let of = |agent: &str| {
+            header.agents.iter().find(|seat| seat.workflow == workflow.name && seat.agent == agent)
+        };
+        for agent in &mut workflow.agents {
+            let Some(seat) = of(&agent.id) else { continue };
+            let now = plain_of(agent);
+            let level = if now.level == seat.plain.level { seat.choice.level.clone() } else { now.level };
+            let parameters = overlaid(&seat.choice.parameters, &seat.plain.parameters, &now.parameters);
+            let provenance = format!("as recorded in {name}");
+            agent.choice = ModelChoice { level, parameters, provenance, ..seat.choice.clone() };
+        }
+    }
+    program
+}
+
+/// `base` with everything that differs between `before` and `now`.
+fn overlaid(base: &ModelParameters, before: &ModelParameters, now: &ModelParameters) -> ModelParameters {
+    let members = |parameters: &ModelParameters| match serde_json::to_value(parameters) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    };
+    let (mut base, before, now) = (members(base), members(before), members(now));
+    let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    for name in names.into_iter().filter(|name| before.get(*name) != now.get(*name)) {
+        match now.get(name) {
+            Some(value) => drop(base.insert(name.clone(), value.clone())),
+            None => drop(base.remove(name)),
+        }
+    }
+    serde_json::from_value(Value::Object(base)).unwrap_or_default()
+}
+
+pub(super) fn roles(program: &Program) -> Roles {
+    let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for agent in program.workflows.iter().flat_map(|workflow| &workflow.agents) {
+        all.entry(&agent.id).or_default().insert(&agent.role);
+    }
+    let joined = |roles: BTreeSet<&str>| roles.into_iter().collect::<Vec<_>>().join("/");
+    all.into_iter().map(|(agent, roles)| (agent.to_owned(), joined(roles))).collect()
+}
+
+/// This machine, for what is recorded or played now.
+pub(super) fn here(catalog: &Catalog, places: &[&Path]) -> Here {
+    let redactor = Redactor::new(catalog.key_ring().values().map(|key| key.expose().to_owned()).collect());
+    let clean: Arc<Clean> = Arc::new(move |value| redactor.clean_data(value));
+    let places = places.iter().map(|place| place.display().to_string()).collect();
+    let now = jiff::Timestamp::now();
+    let day = |zone: jiff::tz::TimeZone| now.to_zoned(zone).date().to_string();
+    let dates = BTreeSet::from([day(jiff::tz::TimeZone::UTC), day(jiff::tz::TimeZone::system())]);
+    Here::new(places, dates.into_iter().collect(), clean)
+}
+
+fn root(program: &Program) -> Option<&Arc<Workflow>> {
+    program.workflows.first()
+}
+
+fn refused(bad: BadCassette) -> anyhow::Error {
+    anyhow!(bad.0)
+}

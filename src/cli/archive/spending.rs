@@ -1,0 +1,105 @@
+//! `runs cost`: sums of one run or of many, in eighty columns (MODEL-10, MODEL-11).
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use super::columns::{counted, cut, fit, money};
+use crate::cli::data;
+use crate::cli::words::{Clean, name};
+use crate::domain::cost::{CostEntry, Parts};
+use crate::domain::journal::RunSummary;
+use crate::domain::spending::{By, Sum, sums, total};
+
+/// What is summed up.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spent {
+    pub of: Of,
+    pub entries: Vec<CostEntry>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Of {
+    Run(Box<RunSummary>),
+    /// So many runs together.
+    Runs(usize),
+}
+
+/// What is shown where nothing is chosen.
+const USUAL: [By; 4] = [By::Model, By::Role, By::Agent, By::State];
+/// Columns of a name.
+const NAME: usize = 21;
+
+/// # Errors
+/// stdout cannot be written.
+pub fn cost(spent: &Spent, by: Option<By>, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    let kinds: &[By] = by.as_ref().map_or(&USUAL, std::slice::from_ref);
+    if json {
+        return data::pretty(&as_json(spent, kinds), out);
+    }
+    let out = &mut Clean(out);
+    match &spent.of {
+        Of::Run(run) => {
+            let input = cut(&run.input, 40);
+            writeln!(out, "run {}  {}  {input}", run.id, name(&run.workflow))?;
+        }
+        Of::Runs(number) => writeln!(out, "{}", counted(*number, "run"))?,
+    }
+    if spent.entries.is_empty() {
+        return writeln!(out, "no model was called");
+    }
+    for by in kinds {
+        let title = format!("by {}", by.as_str());
+        writeln!(out, "\n{title:<NAME$} calls   prompt   cached  written  answers thought     cost")?;
+        for sum in sums(&spent.entries, *by) {
+            row(&sum, out)?;
+        }
+    }
+    writeln!(out)?;
+    row(&Sum { name: "total".to_owned(), ..total(&spent.entries) }, out)?;
+    for unknown in sums(&spent.entries, By::Model).iter().filter(|sum| sum.unpriced > 0) {
+        let calls = counted(usize::try_from(unknown.unpriced).unwrap_or(usize::MAX), "call");
+        let model = name(&unknown.name);
+        writeln!(
+            out,
+            "no price is known for {model}: {calls} not counted in dollars; add it to models.json"
+        )?;
+    }
+    Ok(())
+}
+
+fn row(sum: &Sum, out: &mut dyn Write) -> io::Result<()> {
+    let Parts { fresh, cached, written, completion } = sum.usage.parts();
+    let usd = if sum.unpriced == sum.calls { money(None) } else { money(Some(sum.known_usd)) };
+    let more = if sum.unpriced > 0 && sum.unpriced < sum.calls { "+?" } else { "" };
+    let name = fit(&sum.name, NAME);
+    let (calls, thought) = (sum.calls, sum.usage.reasoning);
+    let usd = format!("{usd}{more}");
+    writeln!(out, "{name}{calls:>6}{fresh:>9}{cached:>9}{written:>9}{completion:>9}{thought:>8} {usd:>8}")
+}
+
+fn as_json(spent: &Spent, kinds: &[By]) -> Value {
+    let by: Map<String, Value> = kinds
+        .iter()
+        .map(|by| (by.as_str().to_owned(), sums(&spent.entries, *by).iter().map(sum).collect()))
+        .collect();
+    let mut whole = sum(&total(&spent.entries));
+    if let Value::Object(fields) = &mut whole {
+        fields.shift_remove("name");
+    }
+    let (run, runs) = match &spent.of {
+        Of::Run(run) => (Some(run.id.clone()), 1),
+        Of::Runs(number) => (None, *number),
+    };
+    json!({ "run": run, "runs": runs, "total": whole, "by": by })
+}
+
+fn sum(sum: &Sum) -> Value {
+    let usage = &sum.usage;
+    json!({
+        "name": sum.name, "calls": sum.calls, "tokens": usage.total(), "prompt": usage.prompt,
+        "cached": usage.cached, "written": usage.written, "completion": usage.completion,
+        "reasoning": usage.reasoning, "cost_usd": sum.cost_usd(), "known_usd": sum.known_usd,
+        "calls_without_price": sum.unpriced,
+    })
+}

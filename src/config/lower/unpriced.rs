@@ -1,0 +1,35 @@
+//! A budget in dollars that cannot count an agent's calls, because no price is known for its model (W11, MODEL-9).
+
+use super::super::check::Cast;
+use super::super::source::Findings;
+use super::super::workflow_file::{AgentForm, WorkflowForm};
+use crate::domain::workflow::{Budget, Cap};
+
+/// `whole`: the run has a budget in dollars, which is for everybody.
+pub(super) fn unpriced(form: &WorkflowForm, cast: &[Option<Cast>], whole: bool, findings: &mut Findings<'_>) {
+    for (agent, cast) in form.agents.iter().zip(cast) {
+        let Some(choice) = cast.as_ref().map(|cast| &cast.choice).filter(|choice| choice.price.is_none())
+        else {
+            continue;
+        };
+        if whole || in_dollars(&agent.budget) || asked_in_a_budget(form, agent) {
+            let message = format!(
+                "no price is known for the model `{}` of `{}`: a budget in dollars does not count its calls",
+                choice.model, agent.id.value
+            );
+            let hint = "add its \"prices\" to models.json, or set a budget of tokens";
+            findings.warning("W11", agent.role.span.clone(), message, Some(hint.to_owned()));
+        }
+    }
+}
+
+pub(super) fn in_dollars(budget: &Budget) -> bool {
+    budget.cost_usd != Cap::default()
+}
+
+fn asked_in_a_budget(form: &WorkflowForm, agent: &AgentForm) -> bool {
+    let asked = |name: &str| name == agent.id.value;
+    form.states
+        .iter()
+        .any(|state| in_dollars(&state.budget) && state.agent.as_ref().is_some_and(|name| asked(&name.value)))
+}

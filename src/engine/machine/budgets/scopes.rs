@@ -1,0 +1,170 @@
+//! Whose budgets a call counts for, and the purses that hold what was spent of them.
+
+use crate::domain::agent::AgentSpec;
+use crate::domain::workflow::{Budget, Workflow};
+use crate::engine::lane::{Lane, Phase, Scope};
+use crate::engine::machine::Machine;
+use crate::engine::purse::{AgentPurse, Kind, Purse};
+
+impl Machine {
+    /// The budgets that a lane's work counts for, the innermost first.
+    pub(super) fn scopes(&self, lane: &Lane) -> Vec<(Scope, Budget)> {
+        let agent = self.agent_of(lane).and_then(|(workflow, agent)| {
+            let at = self.agent_place(&workflow.name, &agent.id)?;
+            (!agent.budget.is_unbounded()).then_some((Scope::Agent(at), agent.budget))
+        });
+        let mut found: Vec<(Scope, Budget)> = agent.into_iter().collect();
+        let mut current = Some(lane);
+        while let Some(lane) = current {
+            for (at, frame) in lane.frames.iter().enumerate().rev() {
+                let workflow = self.spec.program.workflows.get(frame.workflow.0);
+                let budget =
+                    workflow.and_then(|workflow| workflow.state(frame.state)).map(|state| state.budget);
+                let bounded = budget.filter(|budget| !budget.is_unbounded());
+                found.extend(bounded.map(|budget| (Scope::State { lane: lane.id, frame: at }, budget)));
+            }
+            current = lane.parent.and_then(|(id, _)| self.lane_of(id));
+        }
+        let root = self.spec.program.workflows.first().map(|root| root.budget);
+        found.extend(root.filter(|budget| !budget.is_unbounded()).map(|budget| (Scope::Run, budget)));
+        found
+    }
+
+    /// The budget of a scope as the definition has it now.
+    pub(super) fn budget_of(&self, scope: Scope) -> Option<Budget> {
+        match scope {
+            Scope::Run => self.spec.program.workflows.first().map(|root| root.budget),
+            Scope::Agent(at) => {
+                let owner = self.agent_purses.get(at)?;
+                let workflows = &self.spec.program.workflows;
+                let workflow = workflows.iter().find(|one| one.name == owner.workflow)?;
+                workflow.agents.iter().find(|one| one.id == owner.agent).map(|agent| agent.budget)
+            }
+            Scope::State { lane, frame } => {
+                let frame = self.lane_of(lane)?.frames.get(frame)?;
+                let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+                workflow.state(frame.state).map(|state| state.budget)
+            }
+        }
+    }
+
+    pub(super) fn purse(&self, scope: Scope) -> Option<&Purse> {
+        match scope {
+            Scope::Run => Some(&self.purse),
+            Scope::Agent(at) => self.agent_purses.get(at).map(|owner| &owner.purse),
+            Scope::State { lane, frame } => self.lane_of(lane)?.frames.get(frame).map(|f| &f.stay.purse),
+        }
+    }
+
+    pub(super) fn purse_mut(&mut self, scope: Scope) -> Option<&mut Purse> {
+        match scope {
+            Scope::Run => Some(&mut self.purse),
+            Scope::Agent(at) => self.agent_purses.get_mut(at).map(|owner| &mut owner.purse),
+            Scope::State { lane, frame } => {
+                let lane = if self.lane.id == lane { &mut self.lane } else { self.lanes.get_mut(&lane)? };
+                lane.frames.get_mut(frame).map(|f| &mut f.stay.purse)
+            }
+        }
+    }
+
+    /// The agent of the visit has a purse from its first call on.
+    pub(super) fn open_purse(&mut self) {
+        let Some((workflow, agent)) = self.agent_of(&self.lane) else { return };
+        if !agent.budget.is_unbounded() && self.agent_place(&workflow.name, &agent.id).is_none() {
+            let (workflow, agent) = (workflow.name.clone(), agent.id.clone());
+            self.agent_purses.push(AgentPurse { workflow, agent, purse: Purse::open(self.now) });
+        }
+    }
+
+    /// That of the agent of the visit.
+    pub(super) fn agent_purse(&mut self) -> Option<&mut Purse> {
+        let (workflow, agent) = self.agent_of(&self.lane)?;
+        let at = self.agent_place(&workflow.name, &agent.id)?;
+        self.purse_mut(Scope::Agent(at))
+    }
+
+    /// What a run spent before it went back stays spent, for its agents, too.
+    pub(in crate::engine::machine) fn spent_before(&mut self, entry: &crate::domain::cost::CostEntry) {
+        self.purse.spend(&entry.usage, entry.cost_usd);
+        for workflow in self.spec.program.workflows.clone() {
+            let named = workflow.agents.iter().find(|agent| agent.id == entry.agent);
+            if named.is_none_or(|agent| agent.budget.is_unbounded()) {
+                continue;
+            }
+            let at = self.agent_place(&workflow.name, &entry.agent).unwrap_or_else(|| {
+                let (workflow, agent) = (workflow.name.clone(), entry.agent.clone());
+                self.agent_purses.push(AgentPurse { workflow, agent, purse: Purse::open(self.now) });
+                self.agent_purses.len() - 1
+            });
+            self.agent_purses[at].purse.spend(&entry.usage, entry.cost_usd);
+        }
+    }
+
+    /// While nobody drove the run, no time of its budgets has passed.
+    pub(in crate::engine::machine) fn skip_budgets(&mut self, gap: i64) {
+        self.purse.skip(gap);
+        for owner in &mut self.agent_purses {
+            owner.purse.skip(gap);
+        }
+        for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
+            for frame in &mut lane.frames {
+                frame.stay.purse.skip(gap);
+            }
+        }
+    }
+
+    /// What calls under way may still use, but for the one of this lane.
+    pub(super) fn reserved(&self, scope: Scope, own: u64, kind: Kind) -> f64 {
+        let lanes = std::iter::once(&self.lane).chain(self.lanes.values());
+        lanes
+            .filter(|lane| lane.id != own && matches!(lane.phase, Phase::Model(_)))
+            .filter(|lane| self.is_within(lane, scope))
+            .map(|lane| lane.reserved.of(kind))
+            .sum()
+    }
+
+    /// `run`, `agent` with its name, or the path name of the state.
+    pub(super) fn scope_name(&self, scope: Scope) -> String {
+        match scope {
+            Scope::Run => "run".to_owned(),
+            Scope::Agent(at) => {
+                self.agent_purses.get(at).map(|owner| format!("agent {}", owner.agent)).unwrap_or_default()
+            }
+            Scope::State { lane, frame } => {
+                self.lane_of(lane).map(|lane| self.name_in(lane, frame)).unwrap_or_default()
+            }
+        }
+    }
+
+    fn is_within(&self, lane: &Lane, scope: Scope) -> bool {
+        let owner = match scope {
+            Scope::Run => return true,
+            Scope::Agent(at) => {
+                let asked = self.agent_of(lane);
+                return asked.is_some_and(|(workflow, agent)| {
+                    self.agent_place(&workflow.name, &agent.id) == Some(at)
+                });
+            }
+            Scope::State { lane, .. } => lane,
+        };
+        let mut current = Some(lane);
+        while let Some(lane) = current {
+            if lane.id == owner {
+                return true;
+            }
+            current = lane.parent.and_then(|(id, _)| self.lane_of(id));
+        }
+        false
+    }
+
+    /// Who is asked in a lane, with its workflow.
+    fn agent_of(&self, lane: &Lane) -> Option<(&Workflow, &AgentSpec)> {
+        let frame = lane.frames.last()?;
+        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        Some((workflow, workflow.agent(frame.turn.as_ref()?.agent)?))
+    }
+
+    fn agent_place(&self, workflow: &str, agent: &str) -> Option<usize> {
+        self.agent_purses.iter().position(|owner| owner.workflow == workflow && owner.agent == agent)
+    }
+}

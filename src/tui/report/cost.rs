@@ -1,0 +1,86 @@
+//! `/cost`: what the session spent, by model with all parts of the price, by role, agent, state and run (MODEL-11,
+//! SD.9).
+
+use std::fmt::Write as _;
+
+use super::table;
+use crate::domain::cost::{CostLedger, Parts, Price, Usage};
+use crate::domain::spending::{By, Sum, sums, total};
+use crate::tui::run_view::RunView;
+use crate::tui::text::{counted, dollars, one_line, thousands};
+
+/// The session and each run that spent something in it.
+pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Price>)]) -> String {
+    if session.entries.is_empty() {
+        return "no model was called yet".to_owned();
+    }
+    let mut text = String::new();
+    for sum in sums(&session.entries, By::Model) {
+        let calls = counted(sum.calls, "call");
+        let _ = writeln!(text, "{}: {} · {calls}", one_line(&sum.name), money(&sum));
+        let price = prices.iter().find(|(name, _)| *name == sum.name).and_then(|(_, price)| *price);
+        text.push_str(&parts(&sum.usage, price));
+    }
+    for by in [By::Role, By::Agent, By::State] {
+        let _ = write!(text, "\nby {}\n{}", by.as_str(), rows(&sums(&session.entries, by)));
+    }
+    let spent: Vec<Sum> = runs
+        .iter()
+        .filter(|run| !run.paid_here.entries.is_empty())
+        .map(|run| Sum { name: format!("{} {}", run.workflow, run.id), ..total(&run.paid_here.entries) })
+        .collect();
+    let _ = write!(text, "\nby run\n{}", rows(&spent));
+    let whole = total(&session.entries);
+    let tokens = thousands(whole.usage.total());
+    let _ = write!(text, "\nsession: {tokens} tokens · {}", money(&whole));
+    for unknown in sums(&session.entries, By::Model).iter().filter(|sum| sum.unpriced > 0) {
+        let name = one_line(&unknown.name);
+        let _ = write!(text, "\n→ no price is known for {name}: add it to models.json to see dollars");
+    }
+    text
+}
+
+fn rows(sums: &[Sum]) -> String {
+    let rows: Vec<Vec<String>> = sums
+        .iter()
+        .map(|sum| {
+            let tokens = format!("{} tokens", thousands(sum.usage.total()));
+            vec![format!("  {}", one_line(&sum.name)), tokens, money(sum)]
+        })
+        .collect();
+    table(&rows)
+}
+
+/// What is known, and that something is not.
+fn money(sum: &Sum) -> String {
+    match sum.cost_usd() {
+        None if sum.unpriced < sum.calls => {
+            format!("{} and calls without a price", dollars(Some(sum.known_usd)))
+        }
+        cost => dollars(cost),
+    }
+}
+
+fn parts(usage: &Usage, price: Option<Price>) -> String {
+    let parts = usage.parts();
+    let costs = price.map(|price| price.of_parts(&parts));
+    let Parts { fresh, cached, written, completion } = parts;
+    let reasoned = format!("{} of it reasoning", thousands(usage.reasoning));
+    let rows = [
+        ("prompt", fresh, ""),
+        ("cached", cached, ""),
+        ("written", written, "put into the cache"),
+        ("completion", completion, reasoned.as_str()),
+    ];
+    let cost = |at: usize| costs.map_or_else(|| "–".to_owned(), |costs| dollars(Some(costs[at])));
+    let row = |name: &str, count: u64, cost: String, note: &str| {
+        vec![format!("  {name}"), thousands(count), cost, note.to_owned()]
+    };
+    // most servers say nothing of what they put into a cache
+    let told = rows.iter().enumerate().filter(|(_, (name, count, _))| *name != "written" || *count > 0);
+    let mut lines: Vec<Vec<String>> =
+        told.map(|(at, (name, count, note))| row(name, *count, cost(at), note)).collect();
+    let whole = price.map_or_else(|| "–".to_owned(), |price| dollars(Some(price.cost_usd(usage))));
+    lines.push(row("total", usage.total(), whole, ""));
+    table(&lines)
+}

@@ -1,0 +1,359 @@
+//! Recorded model calls: a run over real HTTP, and the same run again when the server, the key and the directory are
+//! gone; tests that are answered from a recording (MODEL-16, FSM-27).
+
+use std::sync::Arc;
+
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::real_http::{KEY, Words, asking, script};
+use super::world::{Ran, World, talk, workflow};
+use crate::support::model_server::{Behaviour, Desk, ModelServer, Recorded, dead_url, messages};
+
+const COMPLETIONS: Words = Words { text: Behaviour::text, calls: Behaviour::calls };
+const MESSAGES: Words = Words { text: messages::text, calls: messages::calls };
+
+/// Events without what differs from run to run.
+fn events(ran: &Ran, world: &World) -> Vec<Value> {
+    let times = Regex::new(r#""(time_ms|duration_ms)":\d+"#).unwrap();
+    let project = std::fs::canonicalize(world.project()).unwrap().display().to_string();
+    let mut lines = ran.lines();
+    for line in &mut lines {
+        plain(line, &|text| times.replace_all(&text.replace(&project, "HERE"), "TIME").into_owned());
+    }
+    lines
+}
+
+fn plain(value: &mut Value, text: &dyn Fn(&str) -> String) {
+    match value {
+        Value::String(own) => *own = text(own),
+        Value::Array(items) => items.iter_mut().for_each(|item| plain(item, text)),
+        Value::Object(members) => {
+            for key in ["run", "at", "id", "snapshot", "created", "duration_ms", "definition"] {
+                members.remove(key);
+            }
+            // pieces come as they were sent or all at once, snapshots whenever they are ready
+            if members.get("event").is_some_and(|kind| kind == "delta" || kind == "snapshot_taken") {
+                members.clear();
+            }
+            members.values_mut().for_each(|member| plain(member, text));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn ordered(lines: Vec<Value>) -> Vec<Value> {
+    lines.into_iter().filter(|line| !line.as_object().is_some_and(|line| line.is_empty())).collect()
+}
+
+/// Recorded with a server, played in another place without any.
+async fn plays_again(words: Words, provider: Option<&str>) {
+    let server = match provider {
+        Some(_) => ModelServer::start_messages_per_model(script(words)).await,
+        None => ModelServer::start_per_model(script(words)).await,
+    };
+    let mut first = asking(&server);
+    if let Some(provider) = provider {
+        first.set("SYNTHDEV_PROVIDER", provider);
+    }
+    let run = ["run", "coder_reviewer", "count to three", "--yes", "--events"];
+    let recorded = first.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0);
+    let asked = server.requests().len();
+    drop(server);
+    assert!(asked >= 7, "{asked} calls");
+
+    let mut second = World::repository();
+    second.configure("roles/mine.json", "{\"reviewer\": {\"level\": \"smart\"}}");
+    second.set("SYNTHDEV_BASE_URL", &dead_url());
+    second.write("it.jsonl", &first.read("it.jsonl"));
+    let played = second.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0);
+    let (before, after) = (ordered(events(&recorded, &first)), ordered(events(&played, &second)));
+    assert!(before.len() > 40, "{} events", before.len());
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(before, after);
+    }
+    assert_eq!(before.len(), after.len());
+    assert_eq!(second.read("new.txt"), "one", "tools run for real");
+    let file = first.read("it.jsonl");
+    let root = first.root().display().to_string();
+    for trace in [KEY, root.as_str(), "127.0.0.1"] {
+        assert!(!file.contains(trace), "{trace} is in the recording");
+    }
+    assert_eq!(file.lines().count(), asked + 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_over_chat_completions_is_played_without_server_key_and_place() {
+    plays_again(COMPLETIONS, None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_over_anthropics_messages_is_played_without_server_key_and_place() {
+    plays_again(MESSAGES, Some("anthropic")).await;
+}
+
+/// Answers each branch by what it is asked.
+struct ByQuestion;
+
+impl Desk for ByQuestion {
+    fn reply(&self, request: &Recorded) -> Behaviour {
+        let said = request.body["messages"].to_string();
+        let views = ["structure and design", "can be tested", "hard the following"];
+        let view = views.iter().find(|view| said.contains(**view) && !said.contains("Summarize"));
+        Behaviour::text(view.unwrap_or(&"All in all."))
+    }
+
+    fn answered(&self, _: &Recorded) {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn branches_at_once_are_played() {
+    let server = ModelServer::start_with(Arc::new(ByQuestion)).await;
+    let world = asking(&server);
+    let run = ["run", "parallel_analysis_shared", "a cache", "--json"];
+    let recorded = world.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0).json();
+    drop(server);
+    for _ in 0..3 {
+        let played = world.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0).json();
+        for key in ["output", "usage", "cost_usd", "warnings"] {
+            assert_eq!(played[key], recorded[key], "{key}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_key_is_in_a_recording_wherever_it_was_said() {
+    let show = json!({"command": "cat .key; echo"}).to_string();
+    let server = ModelServer::start(vec![
+        Behaviour::calls(&[("c1", "execute_terminal", &show)]),
+        Behaviour::text(&format!("It is {KEY}.")),
+    ])
+    .await;
+    let mut world = World::new();
+    world.write_json("talk.json", &talk());
+    world.write(".key", KEY);
+    world.set("SYNTHDEV_API_KEY", KEY);
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    let prompt = format!("what about {KEY}?");
+    let run = ["run", "--workflow-file", "talk.json", &prompt, "--yes", "--json"];
+    world.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0);
+    assert_eq!(server.requests()[0].headers["authorization"], format!("Bearer {KEY}"));
+    drop(server);
+    let file = world.read("it.jsonl");
+    assert!(!file.contains(KEY) && file.contains("what about ***?") && file.contains("It is ***."), "{file}");
+    let played = world.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0).json();
+    assert_eq!(played["output"], "It is ***.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_otherwise_is_shown_as_a_difference() {
+    let server = ModelServer::start(vec![Behaviour::text("Hello.")]).await;
+    let mut world = World::new();
+    world.write_json("talk.json", &talk());
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    let run = |input: &'static str| ["run", "--workflow-file", "talk.json", input, "--replay", "it.jsonl"];
+    world.run(&["run", "--workflow-file", "talk.json", "hello", "--record", "it.jsonl"]).code(0);
+    drop(server);
+    assert_eq!(world.run(&run("hello")).code(0).out, "Hello.\n");
+    let says = |ran: &Ran, parts: &[&str]| {
+        for part in parts {
+            assert!(ran.err.contains(part), "`{part}` is not in:\n{}", ran.err);
+        }
+        assert!(!ran.err.contains('\u{1b}'), "no colours where no terminal is: {}", ran.err);
+    };
+    let again = "to record it again: synthdev run --workflow-file talk.json … --record it.jsonl";
+    let other = world.run(&run("good bye")).code(1);
+    says(&other, &["error[model.drift]", "agent `coder` in state `say`", "- hello\n", "+ good bye\n", again]);
+    world.configure("roles/mine.json", "{\"coder\": {\"systemMessage\": \"You only joke.\"}}");
+    let role = world.run(&run("hello")).code(1);
+    says(&role, &["system prompt\n", "+ You only joke.", "has changed since it was recorded", again]);
+    world.configure("roles/mine.json", "{}");
+    world.set("SYNTHDEV_TEMPERATURE", "0.25");
+    says(&world.run(&run("hello")).code(1), &["+ temperature: 0.25"]);
+    let wrong = world.run(&["run", "coder_reviewer", "hello", "--replay", "it.jsonl"]).code(2);
+    says(&wrong, &["it.jsonl is a recording of the workflow `talk`, not of `coder_reviewer`"]);
+    for (arguments, part) in [
+        (&["--replay", "none.jsonl"][..], "the recording none.jsonl cannot be read"),
+        (&["--replay", "talk.json"], "talk.json is no recording of model calls"),
+        (&["--record", "talk.json"], "talk.json is there and is no recording: it is not replaced"),
+        (&["--record", "none/it.jsonl"], "none/it.jsonl cannot be recorded"),
+        (&["--record", "a.jsonl", "--replay", "it.jsonl"], "cannot be used with"),
+    ] {
+        let run = [&["run", "--workflow-file", "talk.json", "hello"][..], arguments].concat();
+        says(&world.run(&run).code(2), &[part]);
+    }
+    assert!(!world.project().join("a.jsonl.part").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_call_and_its_retry_are_played() {
+    let server = ModelServer::start(vec![
+        Behaviour::status(503, "{\"error\": {\"message\": \"busy\"}}").header("retry-after", "0"),
+        Behaviour::text("Hello."),
+    ])
+    .await;
+    let mut world = World::new();
+    world.write_json("talk.json", &talk());
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    let run = ["run", "--workflow-file", "talk.json", "hello", "--events"];
+    let recorded = world.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0);
+    drop(server);
+    let played = world.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0);
+    assert_eq!(ordered(events(&played, &world)), ordered(events(&recorded, &world)));
+    assert!(played.out.contains("model_retry") && played.out.contains("busy"), "{}", played.out);
+}
+
+/// One agent that may use a tool; a test of it that names a recording.
+fn tested(expect: &Value) -> (Value, Value) {
+    let flow = workflow(&json!([
+        {"name": "start", "transition": [{"target": "say"}]},
+        {"name": "say", "agent": "coder", "input": "common_data.task", "action": {"function": "sendUserMessage"},
+         "transition": [{"target": "stop",
+            "before": "() => { this.common_data.result = this.getAgent('coder').getLastResponse(); }"}]},
+        {"name": "stop", "input": "common_data.result"}]));
+    let test = json!({"name": "recorded", "input": "read a.txt", "cassette": "tapes/talk.jsonl",
+        "tool_results": {"read_files": ["one"]}, "expect": expect});
+    (flow, test)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_is_recorded_once_and_played_from_then_on() {
+    let read = json!({"file_paths": ["a.txt"]}).to_string();
+    let server = ModelServer::start(vec![
+        Behaviour::status(429, "{\"error\": {\"message\": \"slow\"}}").header("retry-after", "0"),
+        Behaviour::calls(&[("c1", "read_files", &read)]),
+        Behaviour::text("It says one."),
+    ])
+    .await;
+    let mut world = World::new();
+    let (flow, test) = tested(&json!({"output": "It says one.", "cost": {"calls": 2}}));
+    world.write_json("f/talk.json", &flow);
+    world.write_json("f/talk.test.json", &test);
+    let missing = world.run(&["test", "f/talk.json"]).code(2);
+    let hint = "record it: synthdev test --record f/talk.test.json";
+    assert!(
+        missing.err.contains("there is no f/tapes/talk.jsonl") && missing.err.contains(hint),
+        "{}",
+        missing.err
+    );
+
+    let unset = world.run(&["test", "--record", "f/talk.json"]).code(2);
+    assert!(unset.err.contains("no model is set for level base"), "{}", unset.err);
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    world.set("SYNTHDEV_API_KEY", KEY);
+    let nowhere = world.run(&["test", "--record", "f/talk.json"]).code(2);
+    assert!(nowhere.err.contains("f/tapes/talk.jsonl cannot be recorded"), "{}", nowhere.err);
+    std::fs::create_dir(world.project().join("f/tapes")).unwrap();
+    let made = world.run(&["test", "--record", "f/talk.json"]).code(0);
+    assert_eq!(made.out, "ok    talk › recorded\n1 passed\n");
+    assert_eq!(server.requests().len(), 3);
+    drop(server);
+    assert!(!world.read("f/tapes/talk.jsonl").contains(KEY));
+    let files = World::files(&world.project().join("f/tapes"));
+    assert_eq!(files.len(), 1, "nothing else is left");
+
+    let mut bare = World::new();
+    for (name, bytes) in World::files(&world.project()) {
+        bare.write(&name, std::str::from_utf8(&bytes).unwrap());
+    }
+    assert_eq!(bare.run(&["test", "f/talk.json"]).code(0).out, "ok    talk › recorded\n1 passed\n");
+    bare.set("SYNTHDEV_BASE_MODEL", "another");
+    bare.set("SYNTHDEV_BASE_URL", &dead_url());
+    bare.run(&["test", "f"]).code(0);
+
+    bare.configure("roles/mine.json", "{\"coder\": {\"systemMessage\": \"You only joke.\"}}");
+    let changed = bare.run(&["test", "f/talk.json"]).code(1).out;
+    let again = "to record it again: synthdev test --record f/talk.test.json";
+    for part in ["agent `coder` in state `say`", "tapes/talk.jsonl", "+ You only joke.", again] {
+        assert!(changed.contains(part), "`{part}` is not in:\n{changed}");
+    }
+    bare.configure("roles/mine.json", "{}");
+    let (_, longer) = tested(&json!({"status": "completed"}));
+    let mut other = longer.clone();
+    other["tool_results"]["read_files"] = json!(["two"]);
+    bare.write_json("f/talk.test.json", &other);
+    let result = bare.run(&["test", "f/talk.json"]).code(1).out;
+    assert!(result.contains("- one") && result.contains("+ two"), "{result}");
+}
+
+#[test]
+fn what_is_wrong_with_a_named_recording_is_said_at_its_place() {
+    let world = World::new();
+    let (flow, good) = tested(&json!({}));
+    world.write_json("talk.json", &flow);
+    world.write("tapes/talk.jsonl", "{\"cassette\":9}\n");
+    world.write("broken.jsonl", "hello\n");
+    let both = json!({"replies": {"coder": []}});
+    let row = |path: &str, more: &Value, says: &[&str]| {
+        let mut test = good.clone();
+        test["cassette"] = json!(path);
+        more.as_object().into_iter().flatten().for_each(|(key, value)| test[key] = value.clone());
+        world.write("talk.test.json", &serde_json::to_string_pretty(&test).unwrap());
+        let ran = world.run(&["test", "talk.json"]).code(2);
+        for part in [&["talk.test.json:"][..], says].concat() {
+            assert!(ran.err.contains(part), "`{part}` is not in:\n{}", ran.err);
+        }
+    };
+    row("tapes/talk.jsonl", &json!({}), &["error[T06]", "by a newer program", "update synthdev"]);
+    row("broken.jsonl", &json!({}), &["error[T06]", "is no recording of model calls"]);
+    row("../x.jsonl", &json!({}), &["error[T06]", "leaves the directory"]);
+    row("tapes/talk.jsonl", &both, &["error[C07]", "`replies` and `cassette` exclude each other"]);
+    let mut test = good.clone();
+    test["cassette"] = json!("broken.jsonl");
+    world.write_json("talk.test.json", &test);
+    let simulated = world.run(&["simulate", "talk.json", "talk.test.json"]).code(2).err;
+    assert!(simulated.contains("hint: synthdev test talk.test.json"), "{simulated}");
+    world.write_json("talk.test.json", &json!({"replies": {"coder": [{"text": "x"}]}, "input": "x"}));
+    let unknown = world.run(&["test", "--record", "tolk"]).code(2).err;
+    assert!(unknown.contains("there is no workflow `tolk`"), "{unknown}");
+    let none = world.run(&["test", "--record", "talk.json"]);
+    assert!(none.code == Some(2) && none.err.contains("no test names a cassette"), "{}", none.err);
+}
+
+const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workflows");
+
+/// The recording beside a shipped workflow is what its agents ask today; `UPDATE_CASSETTE=1` writes it anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_shipped_recording_is_what_is_asked_today() {
+    const NAME: &str = "coder_reviewer.cassette.jsonl";
+    let review =
+        |id: &str, arguments: Value| Behaviour::calls(&[(id, "review_work", &arguments.to_string())]);
+    let write = json!({"file_path": "hi.txt", "content": "hi"}).to_string();
+    let server = ModelServer::start(vec![
+        Behaviour::calls(&[("call_1", "write_file", &write)]),
+        Behaviour::text("The greeting is in hi.txt."),
+        review(
+            "call_2",
+            json!({"improvement_needed": true, "continue_message": "It greets nobody by name."}),
+        ),
+        Behaviour::text("Now it greets by name."),
+        review("call_3", json!({"improvement_needed": false, "work_summary": "hi.txt greets by name"})),
+    ])
+    .await;
+    let mut world = World::new();
+    for name in ["coder_reviewer.json", "coder_reviewer.test.json"] {
+        world.write(name, &std::fs::read_to_string(format!("{SHIPPED}/{name}")).unwrap());
+    }
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+    world.run(&["test", "--record", "coder_reviewer.test.json"]).code(0);
+    let asked = |text: &str| {
+        let line = |line: &str| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            line.as_object_mut().unwrap().remove("reply");
+            line
+        };
+        text.lines().skip(1).map(line).collect::<Vec<_>>()
+    };
+    let now = world.read(NAME);
+    if std::env::var("UPDATE_CASSETTE").is_ok() {
+        std::fs::write(format!("{SHIPPED}/{NAME}"), &now).unwrap();
+    }
+    let shipped = std::fs::read_to_string(format!("{SHIPPED}/{NAME}")).unwrap();
+    let hint = "UPDATE_CASSETTE=1 cargo test --test it shipped_recording writes it anew";
+    assert_eq!(asked(&now), asked(&shipped), "{hint}");
+}

@@ -1,0 +1,163 @@
+//! What is stored of a long run when it stands still is the end of what its journal tells.
+
+use serde_json::json;
+use synthdev::domain::ids::{CallId, RunId};
+use synthdev::engine::event::RunEvent;
+use synthdev::engine::input::Answer;
+use synthdev::runtime::command::Command;
+use synthdev::runtime::glance::EVENTS;
+use synthdev::runtime::resume::Going;
+use synthdev::runtime::travel::Changes;
+use synthdev::tui::past::{Past, SHOWN};
+use synthdev::tui::transcript::item::Item;
+use synthdev::tui::update::past::{at_a_glance, fold};
+
+use super::super::support::stage::{Stage, spec};
+use super::{question, texts};
+
+/// The writer says something, a script goes round, the person is asked; and all of that once more.
+fn stage(rounds: usize) -> Stage {
+    let round = |name: &str, target: &str| {
+        json!({"name": name, "action": {"script": "common_data.count += 1"}, "transition": [
+            {"target": name, "condition": format!("common_data.count % {rounds} != 0")}, {"target": target}]})
+    };
+    let gate = |name: &str, target: &str| {
+        json!({"name": name, "type": "pause", "kind": "text", "message": {"text": "go on?"},
+            "output": {"as": "said"}, "transition": [{"target": target}]})
+    };
+    let states = json!([
+        {"name": "start", "agent": "writer", "input": "'write'", "transition": [{"target": "first"}]},
+        round("first", "gate"),
+        gate("gate", "second"),
+        round("second", "last"),
+        gate("last", "stop"),
+        {"name": "stop", "input": "'done'"}]);
+    let limits = json!({"max_steps": 5_000, "max_visits": 5_000});
+    let more = json!({"input": null, "snapshot": "off", "variables": {"count": 0}, "limits": limits, "states": states});
+    Stage::new(&texts(&more, json!({"writer": [{"text": "Once."}]})))
+}
+
+async fn parked(rounds: usize) -> (Stage, RunId) {
+    let mut stage = stage(rounds);
+    let program = stage.catalog.program("case").unwrap_or_else(|found| panic!("{found:#?}"));
+    let run = stage.start(spec(program, serde_json::Map::new()));
+    stage.end().await;
+    idle(&stage).await;
+    (stage, run)
+}
+
+/// What is written when a run ends is written.
+async fn idle(stage: &Stage) {
+    while !stage.handle.running().is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn answered(stage: &mut Stage, run: &RunId, present: bool) {
+    let call = open_call(stage, run);
+    let answers = vec![(call, Answer::Text { text: "yes".into() })];
+    stage.handle.resume(run, Going { answers, present, ..Going::default() }).await.unwrap();
+}
+
+fn open_call(stage: &Stage, run: &RunId) -> CallId {
+    stage.handle.open_pauses(run, None).unwrap()[0].call
+}
+
+/// The glance is the end of the story, and looks like it.
+fn check(stage: &Stage, run: &RunId) {
+    let record = stage.handle.run(run.as_str()).unwrap();
+    let glance = stage.handle.glance(run).expect("it was stored");
+    let from = record.events.len() - EVENTS;
+    assert_eq!(glance.before.events as usize, from);
+    let mut last = record.events[from..].to_vec();
+    for (_, event) in &mut last {
+        if let RunEvent::Finished { path, .. } = event {
+            path.clear();
+        }
+    }
+    assert_eq!(glance.events, last);
+    assert_eq!(glance.before.agents.len(), 1, "the writer spoke before");
+
+    let past = at_a_glance(&record.summary, glance);
+    let whole = fold(run, record.events, record.ledger);
+    let same = whole.items.len().min(past.items.len());
+    assert!((20..=SHOWN).contains(&same));
+    assert_eq!(end(&past, same), end(&whole, same));
+    let (seen, known) = (&past.view, &whole.view);
+    assert_eq!((&seen.state, &seen.workflow, seen.chat), (&known.state, &known.workflow, known.chat));
+    assert_eq!((&seen.agents, &seen.path), (&known.agents, &known.path));
+    assert_eq!((seen.worked_ms, seen.busy_since, seen.over), (known.worked_ms, known.busy_since, known.over));
+    assert_eq!(
+        (seen.ledger.usage(), seen.ledger.cost_usd().is_some()),
+        (known.ledger.usage(), known.ledger.cost_usd().is_some())
+    );
+    assert!(seen.paid_here.entries.is_empty());
+}
+
+/// The last items. Of a path that ended earlier only a part is known at a glance.
+fn end(past: &Past, count: usize) -> Vec<Item> {
+    let mut items = past.items[past.items.len() - count..].to_vec();
+    let ends =
+        items.iter().filter(|item| matches!(item, Item::Block(block) if !block.foot.is_empty())).count();
+    let blocks = items.iter_mut().filter_map(|item| match item {
+        Item::Block(block) if !block.foot.is_empty() => Some(block),
+        _ => None,
+    });
+    blocks
+        .take(ends.saturating_sub(1))
+        .for_each(|block| block.foot.retain(|line| !line.starts_with("start →")));
+    items
+}
+
+#[tokio::test]
+async fn it_is_stored_at_every_pause_and_at_the_end() {
+    let (mut stage, run) = parked(100).await;
+    check(&stage, &run);
+    let first = stage.handle.glance(&run);
+    answered(&mut stage, &run, false).await;
+    stage.end().await;
+    idle(&stage).await;
+    check(&stage, &run);
+    assert_ne!(stage.handle.glance(&run), first);
+    answered(&mut stage, &run, false).await;
+    stage.end().await;
+    idle(&stage).await;
+    check(&stage, &run);
+    assert_eq!(stage.faults(&run), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_run_that_is_left_has_one_and_one_that_goes_on_has_none() {
+    let (mut stage, run) = parked(100).await;
+    answered(&mut stage, &run, true).await;
+    question(&mut stage).await;
+    assert_eq!(stage.handle.glance(&run), None, "it has rows since");
+    stage.handle.send(&run, Command::Leave);
+    idle(&stage).await;
+    check(&stage, &run);
+
+    let (stage, run) = parked(100).await;
+    let snapshots = stage.handle.ports().snapshots.clone();
+    stage.handle.rewind(&run, 2, Changes::default(), &*snapshots).unwrap();
+    assert_eq!(stage.handle.glance(&run), None, "it went back");
+    assert!(stage.handle.run(run.as_str()).is_ok());
+}
+
+#[tokio::test]
+async fn a_short_run_needs_none() {
+    let (stage, run) = parked(3).await;
+    assert_eq!(stage.handle.glance(&run), None);
+    assert_eq!(stage.handle.glance(&RunId::from("nobody")), None);
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_understood_is_none() {
+    let (stage, run) = parked(100).await;
+    let broken: [&str; 4] = ["", "{", "{\"before\":{},\"events\":[]}", "[[1,{\"event\":\"of the future\"}]]"];
+    for body in broken {
+        let connection = rusqlite::Connection::open(stage.history()).unwrap();
+        connection.execute("UPDATE glances SET body = ?1", [body]).unwrap();
+        assert_eq!(stage.handle.glance(&run), None, "{body}");
+    }
+    assert!(stage.handle.run(run.as_str()).is_ok());
+}

@@ -1,0 +1,102 @@
+//! What a reader sees of a run first: kept with the rows that it belongs to, and worth nothing without them.
+
+use synthdev::adapters::sqlite::salvage;
+use synthdev::domain::journal::Freed;
+
+use super::*;
+
+const RUN: &str = "2k7f9q3mx4tz";
+
+/// A run that stands still after two rows.
+fn standing(place: &Place) -> (SqliteStore, RunId) {
+    let store = place.store();
+    let run = RunId::from(RUN);
+    store.create(&header(RUN, 1)).unwrap();
+    store.append(&run, &[row(None, "1")], None).unwrap();
+    let paused = progress(RunStatus::Paused);
+    store.append_with_glance(&run, &[row(None, "2")], Some(&paused), "as it stood").unwrap();
+    (store, run)
+}
+
+fn seen(store: &SqliteStore, run: &RunId) -> Option<String> {
+    store.glance(run).unwrap()
+}
+
+#[test]
+fn it_comes_and_goes_with_the_rows() {
+    let place = Place::new();
+    assert_eq!(seen(&place.store(), &RunId::from(RUN)), None, "nothing was ever written");
+    let (store, run) = standing(&place);
+    let other = place.store();
+    assert_eq!(seen(&other, &run).as_deref(), Some("as it stood"));
+    assert_eq!(other.find(RUN).unwrap().progress, progress(RunStatus::Paused));
+    assert_eq!(store.load(&run).unwrap().1.len(), 2);
+    assert_eq!(seen(&other, &RunId::from("2k7f")), None, "only whole ids");
+
+    // a new status without a row tells nothing new
+    store.append(&run, &[], Some(&progress(RunStatus::Failed))).unwrap();
+    assert_eq!(seen(&other, &run).as_deref(), Some("as it stood"));
+    store.append(&run, &[row(None, "3")], None).unwrap();
+    assert_eq!(seen(&other, &run), None, "the run went on");
+    // also without rows of its own
+    store.append_with_glance(&run, &[], None, "as it stands now").unwrap();
+    assert_eq!(seen(&other, &run).as_deref(), Some("as it stands now"));
+    assert_eq!(question(&place.path, "SELECT count(*) FROM glances"), 1, "one a run");
+    store.append_and_end_tokens(&run, &[row(None, "4")], None, &[]).unwrap();
+    assert_eq!(seen(&other, &run), None);
+}
+
+#[test]
+fn a_driver_that_was_replaced_writes_none() {
+    let place = Place::new();
+    let (store, run) = standing(&place);
+    let second = place.store();
+    second.claim(&run).unwrap();
+    store.append_with_glance(&run, &[], None, "not mine any more").unwrap_err();
+    assert_eq!(seen(&second, &run).as_deref(), Some("as it stood"), "claiming it changes nothing yet");
+    place.store().append_with_glance(&RunId::from("nobody"), &[], None, "x").unwrap_err();
+}
+
+#[test]
+fn one_that_makes_no_sense_is_none() {
+    for sql in [
+        "UPDATE glances SET body = x'00ff'",
+        "UPDATE glances SET body = CAST(x'c3' AS TEXT)",
+        "UPDATE glances SET seq = 1",
+        "UPDATE glances SET seq = 'two'",
+        "DELETE FROM glances",
+    ] {
+        let place = Place::new();
+        let (store, run) = standing(&place);
+        tamper(&place.path, sql);
+        assert_eq!(seen(&store, &run), None, "{sql}");
+        store.append(&run, &[row(None, "3")], None).unwrap();
+        assert_eq!(store.load(&run).unwrap().1.len(), 3, "the store goes on after {sql}");
+    }
+}
+
+#[test]
+fn it_takes_room_and_goes_with_its_run() {
+    let place = Place::new();
+    let (store, run) = standing(&place);
+    let bytes = "as it stood".len() as u64;
+    assert_eq!(store.space().unwrap().glances_bytes, bytes);
+    let spec = header(RUN, 1).spec.len() as u64;
+    let all = Freed { runs: 1, bytes: 2 + bytes + spec };
+    assert_eq!(store.weigh(std::slice::from_ref(&run)).unwrap(), all);
+    assert_eq!(store.delete(&[run]).unwrap(), all);
+    assert_eq!(question(&place.path, "SELECT count(*) FROM glances"), 0);
+    assert_eq!(store.space().unwrap().glances_bytes, 0);
+}
+
+#[test]
+fn salvage_leaves_it_out() {
+    let place = Place::new();
+    let (store, run) = standing(&place);
+    drop(store);
+    let to = place.path.with_file_name("salvaged.sqlite");
+    let saved = salvage::salvage(&place.path, &to).unwrap();
+    assert_eq!((saved.runs, saved.rows), (1, 2));
+    let store = SqliteStore::at(to);
+    assert_eq!((seen(&store, &run), store.load(&run).unwrap().1.len()), (None, 2));
+}
