@@ -64,6 +64,7 @@ fn spec() -> Arc<RunSpec> {
         program: programs.into_iter().next().unwrap(),
         inputs: Map::new(),
         approvals: ApprovalPolicy::default(),
+        brief: Default::default(),
         interactive: false,
     })
 }
@@ -179,6 +180,7 @@ fn forked() -> Arc<RunSpec> {
         program: Program { workflows: vec![Arc::new(workflow)], hash: String::new() },
         inputs: Map::new(),
         approvals: ApprovalPolicy::default(),
+        brief: Default::default(),
         interactive: false,
     })
 }

@@ -8,6 +8,7 @@
 
 mod archive;
 mod backend;
+mod briefing;
 mod cassettes;
 mod checks;
 mod configure;

@@ -14,6 +14,7 @@ pub mod models;
 pub mod moments;
 pub mod past;
 pub mod refusal;
+pub mod review;
 pub mod simulate;
 pub mod snapshots;
 pub mod travel;

@@ -1,6 +1,7 @@
 //! Users' files: text in, checked values and diagnostics out. Never reads a file.
 
 pub mod beside;
+pub mod brief;
 pub mod catalog;
 pub mod check;
 pub mod envelope;

@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod approval;
+pub mod brief;
 pub mod context;
 pub mod cost;
 pub mod diagnostic;

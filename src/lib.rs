@@ -55,6 +55,7 @@
 //! | what a model server lists | `adapters/providers/listing.rs`, `config/models/servers.rs`, `cli/models.rs` |
 //! | `doctor` | `app/doctor/`, `adapters/machine.rs` |
 //! | what an agent is shown of a conversation | `engine/view.rs` |
+//! | what agents are told beside their roles | `config/brief.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/replied.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |

@@ -20,6 +20,7 @@ mod reopen;
 mod restoring;
 pub mod resume;
 mod retry;
+pub mod review;
 pub mod search;
 mod shared;
 mod sharing;

@@ -42,6 +42,7 @@ impl Shape {
             program: Program { workflows: vec![Arc::new(workflow)], hash: "0".repeat(64) },
             inputs: Map::new(),
             approvals: ApprovalPolicy::default(),
+            brief: Default::default(),
             interactive: self != Self::Workflow,
         })
     }
@@ -138,5 +139,6 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         memory: Memory::None,
         budget: Default::default(),
         reminder: None,
+        without: Default::default(),
     }
 }

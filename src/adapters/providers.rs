@@ -35,6 +35,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
 use crate::domain::model_list::ListedModel;
@@ -119,6 +120,16 @@ impl Providers {
 }
 
 impl ModelPort for Providers {
+    fn body(&self, request: &ModelRequest) -> Option<Value> {
+        if request.choice.provider == SCRIPTED {
+            return None;
+        }
+        match request.choice.protocol {
+            Protocol::Chat => openai::build(request).ok(),
+            Protocol::Anthropic => Some(anthropic::build(request)),
+        }
+    }
+
     fn call<'a>(
         &'a self,
         request: &'a ModelRequest,

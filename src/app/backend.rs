@@ -281,7 +281,7 @@ impl Backend for Desk {
             inputs::from_text(&parameters, input).map_err(|e| history::told(&e.message, Some(&e.hint)))?;
         self.prepare_demo(name, &program)?;
         let isolated = program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = spec(&catalog, program, values, false, true);
+        let spec = spec((&catalog, &self.world.project), program, values, false, true);
         if isolated {
             let elsewhere = self.elsewhere();
             return Ok(Start::Isolated(away(move || elsewhere.start(spec))));
@@ -297,7 +297,7 @@ impl Backend for Desk {
             ));
         }
         let program = self.catalog().chat_program(role).map_err(|found| self.told(&found))?;
-        self.start(spec(&self.catalog(), program, Map::new(), false, true))
+        self.start(spec((&self.catalog(), &self.world.project), program, Map::new(), false, true))
     }
 
     fn send(&self, run: &RunId, command: Command) {
@@ -328,6 +328,11 @@ impl Backend for Desk {
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
         away(move || history::resume(&elsewhere, &run))
+    }
+
+    fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>> {
+        let handle = self.wired().handle.clone();
+        away(move || history::review(&handle, &run, agent))
     }
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>> {

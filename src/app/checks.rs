@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::json;
 
+use super::briefing;
 use super::runs::load;
 use super::world::World;
 use crate::adapters::disk;
@@ -68,6 +69,9 @@ pub(super) fn check(world: &World, args: &CheckArgs) -> Result<u8> {
         checked.judge(subject, &catalog, costs.then_some(&settings));
     }
     checked.show(&catalog, args, costs)?;
+    if args.paths.is_empty() {
+        briefing::lines(&settings).for_each(|line| tell(format_args!("note: {line}")));
+    }
     for level in LEVELS {
         if let Err(missing) = settings.choice(level) {
             tell(format_args!("note: {}: workflows that need it cannot run yet", missing.message));

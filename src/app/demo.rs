@@ -75,7 +75,7 @@ fn run_headless(world: &World, project: &Path) -> Result<u8> {
     let values = inputs::from_text(&parameters, TASK)?;
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, Some(script()?));
     // The person started the demo to see tools at work in a directory made for it: they are approved.
-    let spec = spec(&catalog, program, values, true, false);
+    let spec = spec((&catalog, &world.project), program, values, true, false);
     let report = drive(&wired, spec, Show { progress: true, ..Show::default() })?;
     write!(Clean(&mut std::io::stdout().lock()), "{}", ending(&report, project))?;
     Ok(exit::of(report.status, report.error.as_ref()))

@@ -34,12 +34,15 @@ pub(super) fn here(
 
 /// Every agent asks the model that its level means here: keys go only where they belong.
 fn asking_here(catalog: &Catalog, mut program: Program) -> Result<Program> {
-    let workflows = program.workflows.iter_mut().map(Arc::make_mut);
-    for agent in workflows.flat_map(|workflow| &mut workflow.agents) {
-        agent.choice = catalog.choice(&agent.choice.level).map_err(|missing| {
-            let hint = missing.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            anyhow!("the run came from a file and asks models of this place: {}{hint}", missing.message)
-        })?;
+    for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
+        let agents = workflow.agents.iter_mut().map(|agent| &mut agent.choice);
+        let summaries = workflow.contexts.iter_mut().filter_map(|context| context.summary.as_deref_mut());
+        for choice in agents.chain(summaries) {
+            *choice = catalog.choice(&choice.level).map_err(|missing| {
+                let hint = missing.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+                anyhow!("the run came from a file and asks models of this place: {}{hint}", missing.message)
+            })?;
+        }
     }
     Ok(program)
 }

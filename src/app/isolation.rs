@@ -10,8 +10,8 @@ use super::cut_off;
 use super::driving::stay;
 use super::loading::load;
 use super::reading::{of_snapshot, of_store, reader};
-use super::wiring;
 use super::world::World;
+use super::{briefing, wiring};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::adapters::worktree::{GitWorktrees, before_merge};
 use crate::cli::headless::{FinalReport, Show};
@@ -43,6 +43,10 @@ pub(super) fn run(
     let id = handle.draw_run_id();
     let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
     let tree = trees.create(&id, &workflow).map_err(of_snapshot)?;
+    let spec = match spec.brief.is_empty() {
+        true => spec,
+        false => RunSpec { brief: briefing::brief(catalog, Path::new(&tree.path)), ..spec },
+    };
     for line in missing(&trees, &tree).map_err(of_snapshot)? {
         tell(format_args!("warning: {line}"));
     }

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::{Result, anyhow};
 use serde_json::json;
 
+use super::briefing;
 use super::runs::load;
 use super::world::World;
 use crate::cli::words::{Clean, name, one_line};
@@ -114,6 +115,9 @@ pub(super) fn config(world: &World, origin: bool) -> Result<u8> {
             }
             Err(missing) => writeln!(out, "{level:<6} no model: {}", missing.message)?,
         }
+    }
+    for line in briefing::lines(&catalog) {
+        writeln!(out, "{line}")?;
     }
     Ok(if super::findings::tell_setting_errors(&catalog) { exit::USAGE } else { exit::COMPLETED })
 }

@@ -9,17 +9,26 @@ use super::runs::load;
 use super::wiring;
 use super::world::World;
 use super::{archive, cut_off, going, isolation, salvage, travel};
-use crate::cli::args::{RunsCommand, SnapshotCommand};
+use crate::cli;
+use crate::cli::args::{RequestOf, RunsCommand, SnapshotCommand};
 use crate::cli::words::{Clean, name, tell};
 use crate::cli::{data, exit, past, snapshots};
 use crate::domain::ids::RunId;
 use crate::domain::snapshot::SnapshotRequest;
 use crate::runtime::handle::Handle;
+use crate::runtime::review::Which;
 
 pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
     match command {
         RunsCommand::List(args) => archive::list(world, &args),
-        RunsCommand::Show { id, json } => show(world, &id, json),
+        RunsCommand::Show { id, json, request: None, .. } => show(world, &id, json),
+        RunsCommand::Show { id, json, request: Some(of), agent } => {
+            let step = match of {
+                RequestOf::Last => None,
+                RequestOf::Step(step) => Some(step),
+            };
+            review(world, &id, &Which { step, agent }, json)
+        }
         RunsCommand::Cost(args) => archive::cost(world, &args),
         RunsCommand::Steps { run, json } => travel::steps(world, &run, json),
         RunsCommand::Search { words, run, workflow, limit, json } => {
@@ -52,6 +61,17 @@ fn show(world: &World, id: &str, json: bool) -> Result<u8> {
     let record = wired.handle.run(id).map_err(of_store)?;
     let ground = isolation::ground(world, &wired.handle, &record.summary);
     past::show(&record, &ground, json, &mut std::io::stdout().lock())?;
+    Ok(exit::COMPLETED)
+}
+
+/// One request with its answer (MODEL-13).
+fn review(world: &World, id: &str, which: &Which, json: bool) -> Result<u8> {
+    let found = reader(world)?.handle.review(id, which).map_err(of_store)?;
+    if json {
+        data::pretty(&cli::review::data(&found), &mut std::io::stdout().lock())?;
+    } else {
+        say(cli::review::text(&found).trim_end())?;
+    }
     Ok(exit::COMPLETED)
 }
 

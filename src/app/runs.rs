@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
-use super::cassettes;
+use super::briefing;
+use super::cassettes::{self, Tape};
 use super::findings;
 use super::isolation;
 use super::wiring::{self};
@@ -19,6 +20,7 @@ use crate::config::catalog::Catalog;
 use crate::config::inputs;
 use crate::config::json::Node;
 use crate::config::source::{Findings, SourceFile};
+use crate::domain::brief::Brief;
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
 use crate::domain::place::Layer;
@@ -55,7 +57,12 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     };
     let (program, tape) = cassettes::prepare(world, (&args, file.as_ref()), played, program)?;
-    let spec = spec(&catalog, program, values, args.yes, false);
+    let spec = spec((&catalog, &world.project), program, values, args.yes, false);
+    let spec = match tape {
+        Tape::None => spec,
+        // a recording is the same in every directory and on every day
+        Tape::Record { .. } | Tape::Play { .. } => RunSpec { brief: Brief::default(), ..spec },
+    };
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
     let report = if args.isolate || isolated {
@@ -69,8 +76,9 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     Ok(headless::conclude(&report, show)?)
 }
 
+/// A run that starts now, in this directory.
 pub(super) fn spec(
-    catalog: &Catalog,
+    (catalog, directory): (&Catalog, &Path),
     program: Program,
     inputs: Map<String, Value>,
     yes: bool,
@@ -78,7 +86,8 @@ pub(super) fn spec(
 ) -> RunSpec {
     let approvals = catalog.settings().approvals();
     let approvals = if yes { approvals.approving_all() } else { approvals };
-    RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive }
+    let (machine_version, brief) = (MACHINE_VERSION, briefing::brief(catalog, directory));
+    RunSpec { machine_version, program, inputs, approvals, brief, interactive }
 }
 
 pub(super) fn read_script(path: &Path) -> Result<ScriptedModel> {

@@ -17,6 +17,7 @@ use crate::config::catalog::Catalog;
 use crate::config::source::SourceFile;
 use crate::config::test_file::{ANY_TOOL, Expect, Scenario};
 use crate::domain::approval::ApprovalPolicy;
+use crate::domain::brief::Brief;
 use crate::domain::cost::Price;
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::ids::Timestamp;
@@ -122,6 +123,8 @@ impl Scene {
                 program: staged(program, scenario.prices),
                 inputs,
                 approvals: ApprovalPolicy::default().approving_all(),
+                // a test is the same in every directory and on every day
+                brief: Brief::default(),
                 interactive: true,
             },
             words: Arc::new(words),

@@ -10,6 +10,7 @@ use super::world::World;
 use crate::adapters::disk::{self, Read};
 use crate::cli::words::name;
 use crate::config::beside::Reader;
+use crate::config::brief::{GUIDANCE, TEMPLATE};
 use crate::config::catalog::Sources;
 use crate::config::settings::layers::Overrides;
 use crate::config::setup::KEYS_FILE;
@@ -94,6 +95,7 @@ fn built_in(sources: &mut Sources, tests: &mut Vec<SourceFile>) {
     };
     sources.settings.push(file("settings.json"));
     sources.models.push(file("models.json"));
+    sources.templates.push(file(TEMPLATE));
     for (dir, name, into) in
         [(&ROLES, "roles", &mut sources.roles), (&WORKFLOWS, "workflows", &mut sources.workflows)]
     {
@@ -126,11 +128,19 @@ impl Gathered {
                 None => &mut self.sources.dotenv,
                 Some("settings.json") => &mut self.sources.settings,
                 Some("models.json") => &mut self.sources.models,
+                Some(TEMPLATE) => &mut self.sources.templates,
                 Some(rest) if rest.starts_with("roles/") => &mut self.sources.roles,
                 Some(rest) if !rest.ends_with(".json") => &mut self.sources.texts,
                 Some(_) => &mut self.sources.workflows,
             };
             into.push(file);
+        }
+        match &self.project.guidance {
+            Some(Ok(text)) => {
+                self.sources.guidance.push(SourceFile::new(Layer::Project, GUIDANCE, text.as_str()));
+            }
+            Some(Err(why)) => self.unreadable.push(format!("{GUIDANCE}: {why}")),
+            None => {}
         }
         self.unreadable.extend(self.project.unreadable.iter().map(|(name, why)| format!("{name}: {why}")));
         for (name, text) in &self.project.tests {
@@ -173,6 +183,13 @@ impl Gathered {
             if let Some(text) = self.text(text.map(Some), &label) {
                 self.sources.texts.push(SourceFile::new(layer, label, text));
             }
+        }
+        for name in [TEMPLATE, GUIDANCE] {
+            let label = format!("{label}{name}");
+            let Some(text) = self.text(disk::read_if_there(&directory.join(name)), &label) else { continue };
+            let into =
+                if name == TEMPLATE { &mut self.sources.templates } else { &mut self.sources.guidance };
+            into.push(SourceFile::new(layer, label, text));
         }
         if layer == Layer::User {
             self.dotenv(&directory.join(".env"), layer, "user:.env");

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use super::world::World;
 use crate::adapters::disk;
 use crate::cli::words::names;
+use crate::config::brief::{GUIDANCE, TEMPLATE};
 use crate::config::test_file::ENDING;
 use crate::config::trust::{TrustBook, Verdict, fingerprint};
 
@@ -23,11 +24,15 @@ pub(super) struct ProjectFiles {
     /// Test files, or why they cannot be read. They run nothing but what is trusted anyway, on scripted words and
     /// tools: changing one asks nobody again.
     pub(super) tests: Vec<(String, Result<String, String>)>,
+    /// `AGENTS.md`, or why it cannot be read. That there is one is asked about; what it says may change, as it is edited
+    /// with the project's other files.
+    pub(super) guidance: Option<Result<String, String>>,
 }
 
 impl ProjectFiles {
     fn all(&self) -> Vec<(String, String)> {
-        [self.readable.clone(), self.unreadable.clone()].concat()
+        let guidance = self.guidance.iter().map(|_| (GUIDANCE.to_owned(), String::new()));
+        self.readable.iter().chain(&self.unreadable).cloned().chain(guidance).collect()
     }
 
     /// Whether both are the same, to the letter, but for this file.
@@ -41,7 +46,7 @@ impl ProjectFiles {
 
     /// Whether both are the same, to the letter.
     pub(super) fn same_as(&self, other: &Self) -> bool {
-        fingerprint(&self.all()) == fingerprint(&other.all())
+        fingerprint(&self.all()) == fingerprint(&other.all()) && self.guidance == other.guidance
     }
 }
 
@@ -53,7 +58,7 @@ pub(super) fn project_files(project: &Path) -> ProjectFiles {
         Ok(None) => {}
         Err(error) => files.unreadable.push((name, error.to_string())),
     };
-    for name in ["settings.json", "models.json"] {
+    for name in ["settings.json", "models.json", TEMPLATE] {
         add(format!("{FOLDER}/{name}"), disk::read_if_there(&project.join(FOLDER).join(name)));
     }
     for folder in ["roles", "workflows"] {
@@ -74,6 +79,8 @@ pub(super) fn project_files(project: &Path) -> ProjectFiles {
     }
     add(".env".to_owned(), disk::read_if_there(&project.join(".env")));
     files.tests = tests;
+    let guidance = disk::read_if_there(&project.join(GUIDANCE)).map_err(|error| error.to_string());
+    files.guidance = guidance.transpose();
     files
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use runs::{CostArgs, CostBy, ExportFormat, Filters, ListArgs, ResumeArgs, RunsCommand};
+pub use runs::{CostArgs, CostBy, ExportFormat, Filters, ListArgs, RequestOf, ResumeArgs, RunsCommand};
 
 /// Declared multi-agent workflows for your terminal.
 #[derive(Parser, Debug)]

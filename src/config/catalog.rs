@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use self::overview::{WorkflowEntry, index_workflows};
 use super::beside::Reader;
+use super::brief::{self, Facts, Given};
 use super::models::catalogue::Models;
 use super::models::read as read_models;
 use super::models::resolve::{Resolver, homes, key_ring};
@@ -21,6 +22,7 @@ use super::settings::explain::{self, Explained};
 use super::settings::layers::Overrides;
 use super::settings::rules::is_harmless;
 use super::source::SourceFile;
+use crate::domain::brief::Brief;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::model::ModelChoice;
 use crate::domain::place::Layer;
@@ -37,6 +39,10 @@ pub struct Sources {
     pub texts: Vec<SourceFile>,
     /// For those beside workflow files that are named on the command line.
     pub reader: Option<Reader>,
+    /// Templates of the environment block; the strongest counts.
+    pub templates: Vec<SourceFile>,
+    /// `AGENTS.md` of the user and of the project.
+    pub guidance: Vec<SourceFile>,
     /// The process environment.
     pub environment: BTreeMap<String, String>,
     /// `.env` texts of the user's directory and the project (CFG-4).
@@ -71,6 +77,7 @@ impl Catalog {
         diagnostics.append(&mut found);
         let (workflows, mut found) = index_workflows(&sources.workflows);
         diagnostics.append(&mut found);
+        diagnostics.extend(sources.templates.iter().flat_map(brief::check));
         let keys = key_ring(&settings, &models, &environment);
         let mut catalog = Self {
             settings,
@@ -137,6 +144,17 @@ impl Catalog {
         self.diagnostics.iter().any(|finding| finding.severity == Severity::Error)
     }
 
+    /// What agents of a run that starts now are told beside their roles (CFG-15).
+    pub fn brief(&self, facts: &Facts) -> Brief {
+        brief::brief(&self.files.templates, &self.files.guidance, self.settings.brief(), facts)
+    }
+
+    /// The guidance files that agents are given; none where the settings say so.
+    pub fn guidance(&self) -> Vec<Given<'_>> {
+        let wanted = self.settings.brief();
+        if wanted.guidance { brief::given(&self.files.guidance, wanted.guidance_limit) } else { Vec::new() }
+    }
+
     fn resolver(&self) -> Resolver<'_> {
         Resolver {
             settings: &self.settings,
@@ -191,7 +209,8 @@ impl Catalog {
         if let Some(text) = named(&self.files.dotenv) {
             return Some(mask_dotenv(&text));
         }
-        let others = [&self.files.workflows, &self.files.texts, &self.files.roles, &self.files.models];
+        let files = &self.files;
+        let others = [&files.workflows, &files.texts, &files.roles, &files.models, &files.templates];
         let known = others.into_iter().find_map(|list| named(list)).map(|text| text.to_string());
         known.or_else(|| self.beside(file))
     }

@@ -105,6 +105,8 @@ fn program(workflows: Vec<Workflow>) -> Program {
         for agent in &mut bare.agents {
             agent.choice.provenance.clear();
         }
+        let summaries = bare.contexts.iter_mut().filter_map(|context| context.summary.as_mut());
+        summaries.for_each(|choice| choice.provenance.clear());
         let mut scripts = (*bare.scripts).clone();
         for script in &mut scripts {
             script.place = Place::default();

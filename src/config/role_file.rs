@@ -26,6 +26,8 @@ pub struct RolePart {
     pub system_message: Option<String>,
     pub description: Option<String>,
     pub reminder: Option<String>,
+    pub environment: Option<bool>,
+    pub guidance: Option<bool>,
     pub included_tools: Option<Vec<At<String>>>,
     pub excluded_tools: Option<Vec<At<String>>>,
     pub parsing_tools: Option<Vec<ParsingTool>>,
@@ -48,6 +50,8 @@ pub(super) const KEYS: &[&str] = &[
     "agent_description",
     "agentDescription",
     "reminder",
+    "environment",
+    "guidance",
     "includedTools",
     "included_tools",
     "excludedTools",
@@ -104,6 +108,8 @@ fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RoleP
         .text(&["description", "agent_description", "agentDescription"], findings)
         .map(|text| text.value);
     part.reminder = fields.text(&["reminder"], findings).map(|text| text.value);
+    part.environment = fields.flag(&["environment"], findings);
+    part.guidance = fields.flag(&["guidance"], findings);
     read_tools(&fields, &mut part, findings);
     part.parsing_tools = read_parsing_tools(&fields, findings);
     part.examples = read_examples(&fields, findings);
@@ -121,6 +127,8 @@ fn silent(member: &Member, group: &str, file: &SourceFile) -> RolePart {
         system_message: None,
         description: None,
         reminder: None,
+        environment: None,
+        guidance: None,
         included_tools: None,
         excluded_tools: None,
         parsing_tools: None,

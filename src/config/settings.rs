@@ -17,6 +17,7 @@ use self::layers::{Overrides, read_environment, read_file, read_overrides};
 use self::origin::Origin;
 use self::rules::RULES;
 use self::shape::Datum;
+use super::brief::Wanted;
 use super::secret::Secret;
 use super::source::SourceFile;
 use crate::domain::approval::{ApprovalPolicy, Permission};
@@ -107,6 +108,21 @@ impl Settings {
 
     pub fn prompt_enhancement(&self) -> bool {
         self.value("prompt_enhancement").and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// What agents are told beside their roles (CFG-15).
+    pub fn brief(&self) -> Wanted {
+        let flag = |path: &str| self.value(path).and_then(Value::as_bool).unwrap_or_default();
+        Wanted {
+            environment: flag("prompt.environment"),
+            guidance: flag("prompt.agents_md"),
+            guidance_limit: self.number("prompt.agents_md_limit"),
+        }
+    }
+
+    /// How many names of the project's files agents are told.
+    pub fn prompt_files(&self) -> usize {
+        self.number("prompt.files")
     }
 
     pub fn connect_seconds(&self) -> u64 {

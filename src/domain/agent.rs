@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::brief::Without;
 use super::context::Side;
 use super::ids::ContextIx;
 use super::limits::Budget;
@@ -36,7 +37,11 @@ pub struct AgentSpec {
     /// What its calls may use in one run, wherever it is asked.
     #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
     pub budget: Budget,
+    /// Said to it after every round of tools (TOOL-19).
     pub reminder: Option<String>,
+    /// What of the run's brief it is not told.
+    #[serde(default, skip_serializing_if = "Without::nothing")]
+    pub without: Without,
 }
 
 impl AgentSpec {

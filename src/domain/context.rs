@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::message::{ChatRole, Sealed, ToolCall};
+use super::model::ModelChoice;
 
 /// Where an agent sits in its context: `assistant` answers, `user` plays the person (the seed's `role`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -103,7 +104,7 @@ impl Entry {
 }
 
 /// The definition of a context in a workflow file.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ContextSpec {
     pub name: String,
     pub starting_messages: Vec<Entry>,
@@ -114,6 +115,9 @@ pub struct ContextSpec {
     pub max_tokens: Option<usize>,
     #[serde(default)]
     pub trim: Trim,
+    /// The model that sums up (`summary_level`); `None`: the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Box<ModelChoice>>,
     /// So many messages after the starting ones are never left out.
     #[serde(default)]
     pub pin_first: usize,
@@ -128,7 +132,7 @@ pub enum Trim {
     /// The oldest groups are left out.
     #[default]
     DropOldest,
-    /// The agent's own model first sums up what would be left out.
+    /// A model first sums up what would be left out.
     Summarize,
     /// The visit fails with `context_overflow`.
     Error,

@@ -1,6 +1,7 @@
 //! A model call: what is asked, what comes back, what can go wrong.
 
 mod parameters;
+mod served;
 mod size;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use super::protocol::{ANSWER_TOKENS, Protocol};
 use super::tool::{ParsingTool, ToolSpec};
 
 pub use parameters::ModelParameters;
+pub use served::is_same_model;
 pub use size::LEAST_ANSWER;
 
 /// Which model speaks, decided once while loading, with where that was decided (MODEL-4).

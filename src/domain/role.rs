@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::brief::Without;
 use super::message::ChatMessage;
 use super::place::{Layer, Place};
 use super::tool::ParsingTool;
@@ -17,6 +18,9 @@ pub struct Role {
     pub system_message: String,
     pub description: String,
     pub reminder: Option<String>,
+    /// What it is not told beside its prompt.
+    #[serde(default, skip_serializing_if = "Without::nothing")]
+    pub without: Without,
     /// Patterns: exact, `*` wildcards, `/regex/flags` (CFG-12).
     pub included_tools: Option<Vec<String>>,
     pub excluded_tools: Option<Vec<String>>,

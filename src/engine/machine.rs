@@ -18,6 +18,8 @@ mod recover;
 mod replied;
 mod resumed;
 mod returned;
+mod served;
+mod sighted;
 mod snapshot_progress;
 mod snapshots;
 mod split;
@@ -31,7 +33,7 @@ mod upgrade;
 mod visit;
 mod wait;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -90,6 +92,8 @@ pub struct Machine {
     largest: Estimate,
     /// It was told that a budget in dollars cannot count calls without a price.
     price_told: bool,
+    /// Models that were asked for with those that answered in their place; told once each.
+    substituted: BTreeSet<(String, String)>,
     approvals: ApprovalPolicy,
     /// What the person said unasked.
     said: VecDeque<String>,
@@ -153,6 +157,7 @@ impl Machine {
             granted_calls: 0,
             largest: Estimate::default(),
             price_told: false,
+            substituted: BTreeSet::new(),
             approvals,
             said: VecDeque::new(),
             snapshot: snapshot_progress::Progress::None,

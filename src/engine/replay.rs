@@ -141,6 +141,19 @@ impl Tape {
         tape
     }
 
+    /// The same, but for one call, which is put together to be looked at.
+    pub fn sparing_all_but<'a>(
+        spec: Arc<RunSpec>,
+        inputs: impl IntoIterator<Item = &'a Input>,
+        call: CallId,
+    ) -> Self {
+        let mut answered = answered(&spec, inputs);
+        answered.forget(call);
+        let mut tape = Self::new(spec);
+        tape.machine.spare(Arc::new(answered));
+        tape
+    }
+
     /// Feeds one input; `next` is the one that will follow: a run that goes back stands still in the middle of the
     /// input before. Gives the events of this input.
     pub fn feed(&mut self, at: Timestamp, input: Input, next: Option<&Input>) -> &[(Timestamp, RunEvent)] {

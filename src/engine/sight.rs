@@ -13,6 +13,12 @@ pub struct Sight {
     pinned: Vec<usize>,
     /// Of the thread, asides of all agents: so many have been looked at.
     heard: usize,
+    /// What stands before this place is no longer shown, unless it is always.
+    begin: usize,
+    /// See [`Sight::owed`].
+    owed: usize,
+    /// Characters of a request that are not the conversation; known once somebody had to know.
+    around: Option<usize>,
 }
 
 /// One entry, as this agent sees it.
@@ -99,6 +105,33 @@ impl Sight {
     /// Asides of all agents that are known, own or not.
     pub fn heard(&self) -> usize {
         self.heard
+    }
+
+    pub fn begin(&self) -> usize {
+        self.begin
+    }
+
+    /// The agent's views begin here from now on.
+    pub fn begin_at(&mut self, place: usize) {
+        (self.begin, self.owed) = (place, 0);
+    }
+
+    /// Where the next view has to begin at least.
+    pub fn owed(&self) -> usize {
+        self.owed.min(self.items.len().saturating_sub(1))
+    }
+
+    /// What a visit did not show any more, its end brings not back: `count` items from the end that is known now.
+    pub fn owe(&mut self, count: usize) {
+        self.owed = self.items.len() + count;
+    }
+
+    pub fn around(&self) -> Option<usize> {
+        self.around
+    }
+
+    pub fn stands_among(&mut self, characters: usize) {
+        self.around = Some(characters);
     }
 
     pub fn add_entry(&mut self, shown: Shown, pinned: bool) {

@@ -34,6 +34,13 @@ impl Spared {
         self.calls[at] |= asks as u8;
     }
 
+    /// This one is made after all.
+    pub fn forget(&mut self, call: CallId) {
+        if let Some(who) = usize::try_from(call.0).ok().and_then(|at| self.calls.get_mut(at)) {
+            *who = 0;
+        }
+    }
+
     pub fn has(&self, call: CallId, asks: Asks) -> bool {
         let at = usize::try_from(call.0).ok();
         self.all || at.and_then(|at| self.calls.get(at)).is_some_and(|who| who & asks as u8 != 0)
@@ -59,5 +66,8 @@ mod tests {
             assert_eq!(spared.has(CallId(call), asks), expected, "{call} {asks:?}");
             assert!(Spared::all().has(CallId(call), asks), "{call} {asks:?}");
         }
+        spared.forget(CallId(3));
+        spared.forget(CallId(9));
+        assert!(!spared.has(CallId(3), Asks::Script));
     }
 }

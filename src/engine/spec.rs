@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::approval::ApprovalPolicy;
+use crate::domain::brief::Brief;
 use crate::domain::workflow::Program;
 
 /// Grows when the machine would answer an old journal differently.
@@ -22,6 +23,9 @@ pub struct RunSpec {
     /// Checked and converted input values by parameter name (A45).
     pub inputs: Map<String, Value>,
     pub approvals: ApprovalPolicy,
+    /// What agents are told beside their roles, as it was when the run started (CFG-15).
+    #[serde(default, skip_serializing_if = "Brief::is_empty")]
+    pub brief: Brief,
     /// A person can be asked (REPL). Otherwise a limit ends the run and a question fails it.
     pub interactive: bool,
 }

@@ -30,7 +30,10 @@ pub struct Turn {
     pub nudged: bool,
     pub choice: ToolChoice,
     pub open: Option<OpenReply>,
-    pub trimmed_told: bool,
+    /// So many entries, from the first, are no longer shown.
+    pub begin: usize,
+    /// So many texts were told to have lost their middle.
+    pub shortened: usize,
     pub summing: Summing,
     /// Stands for the first entries in the agent's views; what the visit leaves behind is whole.
     pub record: Option<Summary>,
@@ -56,6 +59,8 @@ pub struct Covering {
     pub covers: usize,
     /// How many of them are left out of views for it.
     pub replaced: usize,
+    /// Characters that the summary may take of a view.
+    pub length: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,7 +153,14 @@ impl Turn {
     /// What the visit leaves behind. `private`: the agent's own words stay its own (A23). `remembers`: what is
     /// private is kept for the agent's later views.
     pub fn store(mut self, thread: &mut Thread, private: bool, remembers: bool) {
-        if let Some(directive) = self.directive().filter(|_| remembers) {
+        let directive = self.directive().filter(|_| remembers);
+        if self.begin > 0
+            && (!private || remembers)
+            && let Some(sight) = thread.sights.get_mut(&self.agent)
+        {
+            sight.owe(self.begin + usize::from(directive.is_some() || self.stores_input));
+        }
+        if let Some(directive) = directive {
             thread.push_aside(self.agent, false, directive);
         }
         if let Some(input) = self.take_input() {

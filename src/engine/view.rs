@@ -1,26 +1,28 @@
 //! What one agent is shown of its context: projected to its perspective, trimmed by whole groups (§1.2, A41).
 //!
-//! Recomputed before every model call, never stored. Two views of one agent, one after the other, begin with the
-//! same messages as long as nothing is left out, so that providers can cache them.
+//! Recomputed before every model call, never stored but for where it begins. Two views of one agent, one after the
+//! other, begin with the same messages from one trim to the next, so that providers can cache them. At the end of the
+//! earlier one stands what is gone with its visit: a directive, words that stay private.
 
+mod begin;
 mod fit;
 mod group;
 mod measure;
 mod project;
+mod scene;
 pub mod summary;
-mod window;
 
-use crate::domain::message::{ChatMessage, ChatRole};
+use crate::domain::message::ChatMessage;
 
+pub use begin::{Begin, Lost, begin, held, lost};
 pub use fit::Overflow;
-pub use group::Scene;
+pub use scene::Scene;
 
-use std::borrow::Cow;
-
+use begin::Window;
 use fit::{Fit, fit};
 use group::{Group, Said, groups};
-use project::{opening, opening_messages, project, speakers};
-use window::Window;
+use measure::sight;
+use project::{opening, opening_messages, project};
 
 use super::sight::Sight;
 
@@ -49,7 +51,7 @@ pub fn look(mut sight: Sight, scene: &Scene<'_>) -> Sight {
     sight
 }
 
-/// Computes the view of the scene's agent.
+/// Computes the view of the scene's agent, from where it begins: see [`begin()`].
 ///
 /// # Errors
 /// What must be shown whole is longer than the limit; with `trim: "error"`, the whole view is.
@@ -57,14 +59,12 @@ pub fn compute(scene: &Scene<'_>) -> Result<View, Overflow> {
     let said = Said::of(scene.turn);
     let sight = sight(scene);
     let window = Window::of(scene, &said, &sight);
-    let mut groups = groups(scene, &said, &sight, window.from);
-    let fit = fit(&mut groups, scene.context, window.left_out)?;
-    let named = speakers(scene.agent, &groups).len() >= 2;
-    let mut messages = opening(scene.agent);
+    let mut groups = groups(scene, &said, &sight, sight.begin());
+    let fit = fit(&mut groups, scene, window.left_out)?;
+    let mut messages = opening(scene);
     for group in &groups {
-        project(group, named, scene.context.tool_visibility, &fit, &mut messages);
+        project(scene, group, &fit, &mut messages);
     }
-    messages.extend(reminder(scene).map(|text| ChatMessage::text(ChatRole::User, text)));
     Ok(View { messages, dropped: fit.dropped, shortened: shortened(&fit, &groups) })
 }
 
@@ -77,26 +77,11 @@ pub fn outline(scene: &Scene<'_>) -> Result<Outline, Overflow> {
     let sight = sight(scene);
     let window = Window::of(scene, &said, &sight);
     if let Some(messages) = window.messages {
-        let around = opening_messages(scene.agent) + usize::from(reminder(scene).is_some());
-        return Ok(Outline { messages: around + messages, dropped: window.left_out, shortened: 0 });
+        let messages = opening_messages(scene) + messages;
+        return Ok(Outline { messages, dropped: window.left_out, shortened: 0 });
     }
     let view = compute(scene)?;
     Ok(Outline { messages: view.messages.len(), dropped: view.dropped, shortened: view.shortened })
-}
-
-/// The role's reminder follows every tool round (TOOL-19).
-fn reminder<'a>(scene: &Scene<'a>) -> Option<&'a str> {
-    let after_tools = scene.turn.entries.last().is_some_and(|part| !part.entry.calls.is_empty());
-    scene.agent.reminder.as_deref().filter(|text| after_tools && !text.trim().is_empty())
-}
-
-/// What the thread knows already, if it is of now.
-fn sight<'a>(scene: &Scene<'a>) -> Cow<'a, Sight> {
-    let thread = scene.thread;
-    let known = thread.sights.get(&scene.turn.agent);
-    let present =
-        |sight: &&Sight| sight.entries() == thread.log.entries.len() && sight.heard() == thread.asides.len();
-    known.filter(present).map_or_else(|| Cow::Owned(look(Sight::default(), scene)), Cow::Borrowed)
 }
 
 fn shortened(fit: &Fit, groups: &[Group<'_>]) -> usize {

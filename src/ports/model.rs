@@ -2,6 +2,8 @@
 
 use futures_util::future::BoxFuture;
 
+use serde_json::Value;
+
 use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 
 /// Receives pieces of an answer while it streams. Must be cheap: it is called per network read.
@@ -19,4 +21,9 @@ pub trait ModelPort: Send + Sync {
         request: &'a ModelRequest,
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>>;
+
+    /// What a server would get for the request, without headers; `None` where no server is asked.
+    fn body(&self, _request: &ModelRequest) -> Option<Value> {
+        None
+    }
 }

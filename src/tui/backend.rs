@@ -187,6 +187,9 @@ pub trait Backend: Send + Sync {
     /// Takes a run up; what it does from then on comes as events.
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>>;
 
+    /// What a model was asked last in a run, by this agent or by any, and its answer.
+    fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>>;
+
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>>;
 
     /// What a journey would do. Changes nothing; there being nothing to do is an error.

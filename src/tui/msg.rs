@@ -91,6 +91,8 @@ pub enum Reply {
         run: RunId,
         result: Result<(), String>,
     },
+    /// A request with its answer, as a text.
+    Reviewed(Result<String, String>),
     Steps(Result<Steps, String>),
     Planned(Result<Plan, String>),
     Travelled(Result<Travelled, String>),
@@ -155,6 +157,11 @@ pub enum Cmd {
     /// All of it.
     Whole(RunId),
     Resume(RunId),
+    /// The last request of a run, or of one of its agents.
+    Review {
+        run: RunId,
+        agent: Option<String>,
+    },
     Steps(Option<String>),
     /// The person is asked about what would happen.
     Plan(Travel),

@@ -280,6 +280,7 @@ impl Program {
             | Cmd::Past(_)
             | Cmd::Whole(_)
             | Cmd::Resume(_)
+            | Cmd::Review { .. }
             | Cmd::Steps(_)
             | Cmd::Plan(_)
             | Cmd::Travel(_)
@@ -327,6 +328,10 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
         Cmd::Resume(run) => {
             let result = backend.resume(run.clone());
             Box::pin(async move { Reply::Resumed { run, result: result.await } })
+        }
+        Cmd::Review { run, agent } => {
+            let text = backend.review(run, agent);
+            Box::pin(async move { Reply::Reviewed(text.await) })
         }
         Cmd::Steps(run) => {
             let steps = backend.steps(run);

@@ -34,6 +34,8 @@ pub enum Action {
     Roles(String),
     Tools,
     Cost,
+    /// The last request of this agent, or of any.
+    Review(Option<String>),
     Runs {
         statuses: Vec<RunStatus>,
         words: Option<String>,
@@ -129,6 +131,16 @@ pub const COMMANDS: &[SlashCommand] = &[
         more: "",
         argument: Argument::None,
         parse: |_| Ok(Action::Cost),
+    },
+    SlashCommand {
+        name: "review",
+        aliases: &[],
+        usage: "[AGENT]",
+        about: "what a model was asked last, and its answer",
+        more: "Of the run that is shown; without an agent: of whoever was asked last. Keys are left out. \
+               synthdev runs show RUN --request STEP shows earlier ones.",
+        argument: Argument::None,
+        parse: |rest| Ok(Action::Review(named(rest))),
     },
     SlashCommand {
         name: "runs",

@@ -6,6 +6,7 @@ mod errors;
 mod limits;
 mod loops;
 mod pauses;
+mod prefix;
 mod retries;
 mod steps;
 mod times;
@@ -301,6 +302,7 @@ fn spec(workflows: Vec<Workflow>, interactive: bool) -> RunSpec {
             execute: Permission::Ask,
             ..ApprovalPolicy::default()
         },
+        brief: Default::default(),
         interactive,
     }
 }

@@ -18,6 +18,7 @@ use synthdev::cli::headless::{self, Show};
 use synthdev::domain::agent::AgentSpec;
 use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::approval::Decision;
+use synthdev::domain::brief::Brief;
 use synthdev::domain::context::{ContextSpec, Side};
 use synthdev::domain::ids::{AgentIx, CallId, ContextIx, RunId, ScriptIx, StateIx};
 use synthdev::domain::journal::RunStatus;
@@ -108,7 +109,8 @@ impl World {
 fn spec(workflow: &Arc<Workflow>, interactive: bool) -> RunSpec {
     let program = Program { workflows: vec![Arc::clone(workflow)], hash: "test".into() };
     let (inputs, approvals) = (Map::new(), ApprovalPolicy::default());
-    RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive }
+    let (machine_version, brief) = (MACHINE_VERSION, Brief::default());
+    RunSpec { machine_version, program, inputs, approvals, brief, interactive }
 }
 
 fn agent(at: usize, base_url: &str) -> AgentSpec {

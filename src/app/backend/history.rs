@@ -9,6 +9,7 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
 use crate::runtime::handle::Handle;
 use crate::runtime::resume::{Going, ResumeError};
+use crate::runtime::review::Which;
 use crate::runtime::search::{Found, WordsKind};
 use crate::tui::backend::{FoundLine, RunFilter};
 use crate::tui::past::Past;
@@ -115,6 +116,13 @@ pub(super) fn of_here(
 fn over(run: &RunId, why: &str) -> String {
     let hint = format!("/rewind {run} goes back to one of its steps, /fork {run} makes a new run from there");
     told(&format!("run {run} {why}"), Some(&hint))
+}
+
+/// The last request of a run with its answer.
+pub(super) fn review(handle: &Handle, run: &RunId, agent: Option<String>) -> Result<String, String> {
+    let found =
+        handle.review(run.as_str(), &Which { step: None, agent }).map_err(|error| of_store(&error))?;
+    Ok(crate::cli::review::text(&found).trim_end().to_owned())
 }
 
 /// Hits that `/search` shows.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::told::{of_store, told};
 use crate::app::wiring::{self, Wired};
-use crate::app::{isolation, world::World};
+use crate::app::{briefing, isolation, world::World};
 use crate::config::catalog::Catalog;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
@@ -44,6 +44,7 @@ impl Elsewhere {
         let id = self.wired.handle.draw_run_id();
         let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
         let tree = trees.create(&id, &workflow).map_err(|error| of_snapshot(&error))?;
+        let spec = RunSpec { brief: briefing::brief(&self.catalog, Path::new(&tree.path)), ..spec };
         let begun =
             isolation::missing(&trees, &tree).map_err(|error| of_snapshot(&error)).and_then(|missing| {
                 let run = self.inside(&tree.path).handle.start_as(id.clone(), spec, Some(tree.clone()));

@@ -46,9 +46,15 @@ pub enum RunsCommand {
     Show {
         /// Its id, or a beginning of it
         id: String,
-        /// Every event as a JSON line
+        /// Every event as a JSON line; with --request, what was asked and answered
         #[arg(long)]
         json: bool,
+        /// The last request to a model of this step, or of the run, as it was sent, and the answer
+        #[arg(long, value_name = "STEP|last", value_parser = step)]
+        request: Option<RequestOf>,
+        /// Of this agent (with --request)
+        #[arg(long, value_name = "AGENT", requires = "request")]
+        agent: Option<String>,
     },
     /// What runs cost: tokens and dollars by model, role, agent and state
     ///
@@ -304,6 +310,22 @@ pub struct Filters {
     /// Only runs with these words in their id, workflow or input
     #[arg(long, value_name = "TEXT")]
     pub matching: Option<String>,
+}
+
+/// Which request is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RequestOf {
+    Last,
+    Step(u32),
+}
+
+fn step(typed: &str) -> Result<RequestOf, String> {
+    let wanted = || "a number of a step is wanted, or the word last".to_owned();
+    if typed == "last" {
+        Ok(RequestOf::Last)
+    } else {
+        typed.parse().map(RequestOf::Step).map_err(|_| wanted())
+    }
 }
 
 fn number(typed: &str) -> Result<usize, String> {

@@ -20,6 +20,8 @@ pub struct Unit {
     pub states: Vec<StateScripts>,
     /// As `form.agents`; `None` where the role or its model is missing.
     pub cast: Vec<Option<Cast>>,
+    /// As `form.contexts`: the model that sums up, where one is named.
+    pub summaries: Vec<Option<ModelChoice>>,
     /// The script file, if there is a sound one.
     pub library: Option<ScriptFile>,
 }

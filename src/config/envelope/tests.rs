@@ -38,6 +38,7 @@ fn agent() -> AgentSpec {
         memory: Memory::default(),
         budget: Budget::default(),
         reminder: None,
+        without: Default::default(),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS};
 use crate::domain::context::{Author, ContextSpec, Entry};
 use crate::domain::ids::{ContextIx, StateIx};
 use crate::domain::message::ChatRole;
+use crate::domain::model::ModelChoice;
 use crate::domain::place::Place;
 use crate::domain::script::{Script, ScriptForm, ScriptKind};
 use crate::domain::workflow::{Declared, Limits, NoMatch, State, Workflow};
@@ -34,7 +35,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
         inputs: form.inputs.iter().map(ParameterForm::parameter).collect(),
         output: form.output.as_ref().map(ParameterForm::parameter),
         variables: form.variable_values(),
-        contexts: form.contexts.iter().map(context).collect(),
+        contexts: form.contexts.iter().zip(&unit.summaries).map(context).collect(),
         agents: form
             .agents
             .iter()
@@ -96,7 +97,7 @@ fn limits(unit: &Unit) -> Limits {
     }
 }
 
-fn context(form: &ContextForm) -> ContextSpec {
+fn context((form, summary): (&ContextForm, &Option<ModelChoice>)) -> ContextSpec {
     let shared = form.messages.iter().filter(|(role, _)| *role != ChatRole::System);
     let starting_messages = shared
         .map(|(role, text)| Entry { pinned: true, ..Entry::text(Author::Start, *role, text.as_str()) })
@@ -107,6 +108,7 @@ fn context(form: &ContextForm) -> ContextSpec {
         max_length: form.max_length,
         max_tokens: form.max_tokens,
         trim: form.trim,
+        summary: summary.clone().map(Box::new),
         pin_first: form.pin_first,
         tool_visibility: form.tool_visibility,
     }
@@ -137,5 +139,6 @@ fn agent_spec(form: &WorkflowForm, agent: &AgentForm, cast: &Cast) -> Option<Age
         memory: agent.memory,
         budget: agent.budget,
         reminder: cast.role.reminder.clone(),
+        without: cast.role.without,
     })
 }

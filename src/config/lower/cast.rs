@@ -7,8 +7,9 @@ use super::super::models::wish::Wish;
 use super::super::settings::rules::LEVELS;
 use super::super::source::Findings;
 use super::super::tool_patterns::{Pattern, unknown_tool};
-use super::super::workflow_file::{AgentForm, Text};
+use super::super::workflow_file::{AgentForm, ContextForm, Text};
 use super::surroundings::{Missing, Surroundings};
+use crate::domain::model::ModelChoice;
 use crate::domain::role::Role;
 use crate::domain::tool::ToolSpec;
 
@@ -27,6 +28,17 @@ pub(super) fn cast(
     let choice = (surroundings.choice)(&wish).map_err(|why| missing(asking(agent), why)).ok()?;
     let tools = tools(agent, &role, surroundings, findings);
     Some(Cast { role, choice, tools })
+}
+
+/// The model of a context's `summary_level`; a finding where it cannot be had.
+pub(super) fn sums_up(
+    context: &ContextForm,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<ModelChoice> {
+    let level = context.summary_level.as_ref()?;
+    let choice = (surroundings.choice)(&Wish::level(&level.value));
+    choice.map_err(|(message, hint)| findings.error("E05", level.span.clone(), message, hint)).ok()
 }
 
 fn wish(agent: &AgentForm, role: &Role) -> Wish {

@@ -32,6 +32,7 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Program {
         memory: Memory::None,
         budget: Budget::default(),
         reminder: role.reminder,
+        without: role.without,
     };
     let state = |name: &str, work, transitions: Vec<Transition>| State {
         name: name.to_owned(),

@@ -7,7 +7,7 @@ use super::super::suggest::did_you_mean;
 use super::super::workflow_file::{Text, WorkflowForm, lower_handlers, read};
 use super::Surroundings;
 use super::build::build;
-use super::cast::cast;
+use super::cast::{cast, sums_up};
 use super::library::{Found, Library};
 use super::steps::step_tools;
 use super::unpriced::{in_dollars, unpriced};
@@ -55,7 +55,9 @@ impl<'a> Gathered<'a> {
             let library = scripts.as_ref().map(|scripts| &scripts.library);
             let states = compile(&form, Around { library, beside: surroundings.text }, &mut findings);
             let cast = form.agents.iter().map(|agent| cast(agent, surroundings, &mut findings)).collect();
-            Unit { form, states, cast, library: scripts }
+            let contexts = form.contexts.iter();
+            let summaries = contexts.map(|context| sums_up(context, surroundings, &mut findings)).collect();
+            Unit { form, states, cast, summaries, library: scripts }
         });
         self.parts.push(Part { found, file, unit, findings: findings.list });
     }

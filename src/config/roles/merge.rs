@@ -61,6 +61,8 @@ fn combine(parts: &[RolePart]) -> Role {
         if part.reminder.is_some() {
             role.reminder.clone_from(&part.reminder);
         }
+        set(&mut role.without.environment, &part.environment.map(|told| !told));
+        set(&mut role.without.guidance, &part.guidance.map(|told| !told));
         if let Some(included) = &part.included_tools {
             role.included_tools = Some(plain(included));
             role.excluded_tools = None;
@@ -89,6 +91,8 @@ fn conflicts(earlier: &RolePart, later: &RolePart, diagnostics: &mut Vec<Diagnos
         ("systemMessage", earlier.system_message.is_some() && later.system_message.is_some()),
         ("description", earlier.description.is_some() && later.description.is_some()),
         ("reminder", earlier.reminder.is_some() && later.reminder.is_some()),
+        ("environment", earlier.environment.is_some() && later.environment.is_some()),
+        ("guidance", earlier.guidance.is_some() && later.guidance.is_some()),
         ("tools", lists_tools(earlier) && lists_tools(later)),
         ("parsingTools", earlier.parsing_tools.is_some() && later.parsing_tools.is_some()),
         ("examples", earlier.examples.is_some() && later.examples.is_some()),

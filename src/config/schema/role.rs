@@ -35,6 +35,8 @@ const DECISIONS: &str =
     "Tools by which it decides: the arguments are kept for the workflow, nothing is executed.";
 const AGENTS: &str = "Roles that it may call as agents.";
 const TASKS: &str = "Roles that it may hand tasks to.";
+const ENVIRONMENT: &str = "Whether it is told the system, the directory and the date. Default: true.";
+const GUIDANCE: &str = "Whether it is given the AGENTS.md of the user and of the project. Default: true.";
 const FORCED: &str = "It must call this tool and may not answer in words.";
 
 fn role() -> Table {
@@ -48,7 +50,9 @@ fn role() -> Table {
             field("agentDescription", Text, DESCRIPTION),
             field("systemMessage", Text, PROMPT),
             field("system_message", Text, PROMPT),
-            field("reminder", Text, "Repeated at the end of every request, where a model notices it most."),
+            field("reminder", Text, "Repeated after every round of tools, where a model notices it most."),
+            field("environment", Flag, ENVIRONMENT),
+            field("guidance", Flag, GUIDANCE),
             field("includedTools", LIST, INCLUDED),
             field("included_tools", LIST, INCLUDED),
             field("excludedTools", LIST, EXCLUDED),

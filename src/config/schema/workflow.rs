@@ -234,10 +234,19 @@ const CONTEXT_FIELDS: &[Field] = &[
         "trim",
         Words(&[
             ("drop_oldest", "The oldest turns are left out (default)."),
-            ("summarize", "The oldest turns are replaced by a summary that a fast model writes."),
+            ("summarize", "The oldest turns are replaced by a summary."),
             ("error", "The state fails with `context_overflow`."),
         ]),
         "What happens when the conversation is longer than that.",
+    ),
+    field(
+        "summary_level",
+        Words(&[
+            ("base", "The ordinary model."),
+            ("smart", "The strongest one."),
+            ("fast", "The quickest and cheapest one."),
+        ]),
+        "Which of the configured models writes the summary. Default: the agent's own.",
     ),
     field("pin_first", Whole, "So many of the first messages of the run are never trimmed."),
     field(

@@ -2,7 +2,7 @@
 
 use super::super::json::{Kind, Node};
 use super::super::source::Findings;
-use super::fields::{choice, count, list, object, required_text};
+use super::fields::{choice, count, list, object, required_text, text};
 use super::form::ContextForm;
 use super::keys::{CONTEXT, MESSAGE};
 use crate::domain::context::{CHARACTERS_A_TOKEN, DEFAULT_MAX_LENGTH, ToolVisibility, Trim};
@@ -31,6 +31,7 @@ pub(super) fn context(node: &Node, findings: &mut Findings<'_>) -> Option<Contex
         max_length: max_length.unwrap_or(usual),
         max_tokens,
         trim: trim.unwrap_or_default(),
+        summary_level: text(node, "summary_level", findings),
         pin_first: pin_first.unwrap_or_default(),
         tool_visibility: tool_visibility.unwrap_or_default(),
     })

@@ -112,6 +112,8 @@ pub struct ContextForm {
     pub max_length: usize,
     pub max_tokens: Option<usize>,
     pub trim: Trim,
+    /// Which level sums up.
+    pub summary_level: Option<Text>,
     pub pin_first: usize,
     pub tool_visibility: ToolVisibility,
 }

@@ -57,6 +57,7 @@ pub(super) const CONTEXT: Keys = Keys {
         "max_length",
         "max_tokens",
         "trim",
+        "summary_level",
         "pin_first",
         "tool_visibility",
         "description",

@@ -68,7 +68,7 @@ impl Machine {
         let Some(request) = request.filter(|_| self.foresees() && !budgets.is_empty()) else { return true };
         let need = self.need_of(request);
         if need.price.is_none() && budgets.iter().any(|(_, budget)| Kind::Cost.of(budget) != (None, None)) {
-            self.tell_unknown_price(&agent.choice.model);
+            self.tell_unknown_price(&request.choice.model);
         }
         self.lane.need = Some(need);
         let Some(answer) = self.heed(self.verdict(&self.lane)) else { return false };

@@ -12,7 +12,7 @@ use crate::domain::cost::CostEntry;
 use crate::domain::failure::Failure;
 use crate::domain::ids::AgentIx;
 use crate::domain::message::{Sealed, ToolCall};
-use crate::domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
+use crate::domain::model::{FinishReason, ModelChoice, ModelError, ModelReply, ToolChoice};
 use crate::domain::tool::ParsingTool;
 use crate::domain::workflow::Workflow;
 use crate::engine::turn::{OpenReply, with_unique_ids};
@@ -44,6 +44,7 @@ impl Machine {
         }
         reply.tool_calls = with_unique_ids(std::mem::take(&mut reply.tool_calls), call.0);
         self.account(call, &agent, &reply);
+        self.tell_substitution(&agent.choice, &reply);
         if reply.finish == FinishReason::Length {
             let text = format!("the answer of `{}` was cut at the model's output limit", agent.id);
             self.warn("output_cut", text);
@@ -75,10 +76,15 @@ impl Machine {
     }
 
     /// Enters an answer into the ledger and the budgets. The model that answered, and the price.
-    pub(super) fn charge(&mut self, agent: &AgentSpec, reply: &ModelReply) -> (String, Option<f64>) {
-        let cost_usd = agent.choice.price.map(|price| price.cost_usd(&reply.usage));
-        let model = reply.model.clone().unwrap_or_else(|| agent.choice.model.clone());
-        self.spend(&agent.choice.model, &reply.usage, cost_usd);
+    pub(super) fn charge(
+        &mut self,
+        agent: &AgentSpec,
+        choice: &ModelChoice,
+        reply: &ModelReply,
+    ) -> (String, Option<f64>) {
+        let cost_usd = choice.price.map(|price| price.cost_usd(&reply.usage));
+        let model = reply.model.clone().unwrap_or_else(|| choice.model.clone());
+        self.spend(&choice.model, &reply.usage, cost_usd);
         let state = self.state_name();
         self.ledger.entries.push(CostEntry {
             agent: agent.id.clone(),
@@ -93,7 +99,7 @@ impl Machine {
     }
 
     fn account(&mut self, call: CallId, agent: &AgentSpec, reply: &ModelReply) {
-        let (model, cost_usd) = self.charge(agent, reply);
+        let (model, cost_usd) = self.charge(agent, &agent.choice, reply);
         self.emit(RunEvent::Replied {
             call,
             agent: agent.id.clone(),

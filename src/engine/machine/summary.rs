@@ -3,19 +3,27 @@
 
 use super::{CallId, Effect, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
+use crate::domain::context::ContextSpec;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
 use crate::engine::thread::Summary;
 use crate::engine::turn::{Covering, Part, Summing};
 use crate::engine::view::summary;
 
 impl Machine {
-    /// Asks for a summary of the part that has to make room. The next answer of the model is taken for it.
-    pub(super) fn call_for_summary(&mut self, agent: &AgentSpec, context: &str, asked: SummaryRequest) {
+    /// Asks the model that the context names, or else the agent's own, for a summary of the part that has to make room.
+    /// The next answer is taken for it.
+    pub(super) fn call_for_summary(
+        &mut self,
+        agent: &AgentSpec,
+        context: &ContextSpec,
+        asked: SummaryRequest,
+    ) {
+        let choice = context.summary.as_deref().unwrap_or(&agent.choice);
         let state = self.state_name();
         let mut request = ModelRequest {
             agent: agent.id.clone(),
             state,
-            choice: agent.choice.clone(),
+            choice: choice.clone(),
             messages: asked.messages,
             tools: Vec::new(),
             parsing_tools: Vec::new(),
@@ -33,8 +41,8 @@ impl Machine {
             call,
             role: self.role_told(agent),
             agent: agent.id.clone(),
-            context: context.to_owned(),
-            model: agent.choice.model.clone(),
+            context: context.name.clone(),
+            model: choice.model.clone(),
             entries: asked.covering.replaced,
         });
         self.effect(Effect::CallModel { call, request: Box::new(request) });
@@ -61,10 +69,12 @@ impl Machine {
         covering: Covering,
         reply: &ModelReply,
     ) {
-        let (model, cost_usd) = self.charge(agent, reply);
         let Some(workflow) = self.workflow() else { return };
         let Some(context) = workflow.contexts.get(agent.context.0) else { return };
-        let text = summary::within(&reply.text, context);
+        let choice = context.summary.as_deref().unwrap_or(&agent.choice).clone();
+        let (model, cost_usd) = self.charge(agent, &choice, reply);
+        self.tell_substitution(&choice, reply);
+        let text = summary::within(&reply.text, covering);
         self.emit(RunEvent::ContextSummarized {
             call,
             agent: agent.id.clone(),

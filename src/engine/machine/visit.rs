@@ -4,20 +4,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::summary::SummaryRequest;
-use super::{CallId, Effect, Machine, Phase, RunEvent};
+use super::sighted::{Seats, Settled};
+use super::{CallId, Effect, Frame, Machine, Phase, RunEvent};
 use crate::domain::agent::{AgentSpec, Memory};
 use crate::domain::context::{Author, ContextSpec, Entry, Side, Trim};
 use crate::domain::failure::Failure;
 use crate::domain::ids::AgentIx;
-use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
+use crate::domain::message::{ChatRole, ToolCall};
 use crate::domain::model::{ModelRequest, ToolChoice};
 use crate::domain::workflow::{AgentFunction, Work};
 use crate::engine::frame::{Continuation, WorkResult, speaker};
 use crate::engine::spared::Asks;
 use crate::engine::turn::{Summing, Turn, TurnEntry};
 use crate::engine::view;
-use crate::engine::view::{Scene, View, summary};
 
 impl Machine {
     pub(super) fn begin_visit(&mut self, ix: AgentIx, input: Option<String>) {
@@ -56,7 +55,8 @@ impl Machine {
             nudged: false,
             choice: forced.map_or(ToolChoice::Auto, |tool| ToolChoice::Named(tool.name.clone())),
             open: None,
-            trimmed_told: false,
+            begin: 0,
+            shortened: 0,
             summing: Summing::Free,
             record: None,
         };
@@ -111,32 +111,27 @@ impl Machine {
         let Some(workflow) = self.workflow() else { return };
         let state = self.state_name();
         let spared = self.spared.has(CallId(self.calls + 1), Asks::Model);
-        let Some(frame) = self.frame_mut() else { return };
-        let Some((turn, agent)) =
-            frame.turn.as_ref().and_then(|turn| Some((turn, workflow.agent(turn.agent)?)))
-        else {
-            return;
-        };
-        let places = workflow.contexts.get(agent.context.0).zip(frame.threads.get_mut(agent.context.0));
+        let spec = Arc::clone(&self.spec);
+        let Some(Frame { turn: Some(turn), threads, .. }) = self.frame_mut() else { return };
+        let Some(agent) = workflow.agent(turn.agent) else { return };
+        let places = workflow.contexts.get(agent.context.0).zip(threads.get_mut(agent.context.0));
         let Some((context, thread)) = places else { return };
-        let side_of = |id: &str| workflow.agents.iter().find(|other| other.id == id).map(|other| other.side);
-        let known = thread.sights.remove(&turn.agent).unwrap_or_default();
-        let sight = view::look(known, &Scene { agent, context, thread, turn, side_of: &side_of });
-        thread.sights.insert(turn.agent, sight);
-        let scene = Scene { agent, context, thread, turn, side_of: &side_of };
-        let (messages, outline) = match seen(&scene, spared) {
+        let seats = Seats { workflow: &workflow, agent, context, brief: &spec.brief };
+        let moved = match seats.settle(thread, turn) {
+            Settled::Sums(asked) => return self.call_for_summary(agent, context, asked),
+            Settled::Moved(text) => Some(text),
+            Settled::Stands => None,
+        };
+        let (messages, outline) = match seats.see(thread, turn, spared) {
             Ok(seen) => seen,
             Err(overflow) => return self.fail(too_long(&overflow, context)),
         };
-        // Each summary covers more than the one before, so this ends.
-        if turn.summing == Summing::Free
-            && outline.dropped > 0
-            && let Some(covering) = summary::covering(&scene)
-        {
-            let messages = summary::messages(&scene, covering);
-            return self.call_for_summary(agent, &context.name, SummaryRequest { covering, messages });
-        }
+        let told = std::mem::replace(&mut turn.shortened, outline.shortened);
+        let cut = (outline.shortened > 0 && outline.shortened != told).then(|| seats.shortened(thread, turn));
         let tool_choice = turn.choice.clone();
+        for (code, text) in [("context_trimmed", moved), ("context_shortened", cut)] {
+            text.into_iter().for_each(|text| self.warn(code, text));
+        }
         let mut request = messages.map(|messages| ModelRequest {
             agent: agent.id.clone(),
             state: state.clone(),
@@ -149,7 +144,6 @@ impl Machine {
         if !self.affords(agent, request.as_mut()) {
             return;
         }
-        self.tell_trim(context, &agent.id, (outline.dropped, outline.shortened));
         self.reserve(request.as_ref());
         let call = self.next_call();
         self.emit(RunEvent::ModelCalled {
@@ -166,32 +160,6 @@ impl Machine {
             self.effect(Effect::CallModel { call, request: Box::new(request) });
         }
         self.lane.phase = Phase::Model(call);
-    }
-
-    /// Nothing is left out in silence.
-    fn tell_trim(&mut self, context: &ContextSpec, agent: &str, (dropped, shortened): (usize, usize)) {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
-        if dropped + shortened == 0 || turn.trimmed_told {
-            return;
-        }
-        turn.trimmed_told = true;
-        let entries = |count: usize| if count == 1 { "entry" } else { "entries" };
-        let (limit, field) = context.limit();
-        let context = &context.name;
-        if dropped > 0 {
-            let what = entries(dropped);
-            let text =
-                format!("`{agent}` no longer sees the oldest {dropped} {what} of `{context}` ({field})");
-            self.warn("context_trimmed", text);
-        }
-        if shortened > 0 {
-            let what = entries(shortened);
-            let text = format!(
-                "`{agent}` sees {shortened} {what} of `{context}` without the middle: together they are longer \
-                 than {limit} characters ({field})"
-            );
-            self.warn("context_shortened", text);
-        }
     }
 
     /// Ends the visit: what was said enters the context, scripts can read it, the transitions are judged.
@@ -276,19 +244,6 @@ impl Machine {
     }
 }
 
-/// The messages of a view, unless they are not needed, and what is told of it.
-fn seen(
-    scene: &Scene<'_>,
-    spared: bool,
-) -> Result<(Option<Vec<ChatMessage>>, view::Outline), view::Overflow> {
-    if spared {
-        return Ok((None, view::outline(scene)?));
-    }
-    let View { messages, dropped, shortened } = view::compute(scene)?;
-    let outline = view::Outline { messages: messages.len(), dropped, shortened };
-    Ok((Some(messages), outline))
-}
-
 /// What was said up to the last executed tool call.
 fn rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEntry> {
     let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
@@ -302,7 +257,6 @@ fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec)
 }
 
 fn too_long(overflow: &view::Overflow, context: &ContextSpec) -> Failure {
-    let (limit, field) = context.limit();
     let (title, what, hint) = if context.trim == Trim::Error {
         (
             "The conversation is too long",
@@ -316,7 +270,7 @@ fn too_long(overflow: &view::Overflow, context: &ContextSpec) -> Failure {
             "raise the limit of the context, or shorten the input, the starting_messages or pin_first",
         )
     };
-    let allowed = format!("{field} of `{}` allows {limit}", context.name);
+    let allowed = format!("{} of `{}` allows {}", overflow.field, context.name, overflow.limit);
     Failure::new("context_overflow", title, format!("{what} {} characters; {allowed}", overflow.length))
         .hint(hint)
 }

@@ -1,13 +1,16 @@
 //! What a view leaves out to stay below its limit (A41, CTX-5).
 
 use super::group::Group;
-use crate::domain::context::{ContextSpec, Trim};
+use super::scene::Scene;
+use crate::domain::context::Trim;
 
 /// The view cannot be brought below the limit: what may not be left out is too long by itself.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Overflow {
     pub length: usize,
     pub limit: usize,
+    /// The name of what sets the limit.
+    pub field: &'static str,
 }
 
 pub(super) struct Fit {
@@ -30,42 +33,24 @@ impl Fit {
     }
 }
 
-/// Drops the oldest whole groups until the rest fits, never a kept one, never the newest; then elides the
-/// middle of tool answers. What must be shown whole and does not fit is an overflow, not a silent cut.
-/// `left_out` groups, older than all of these that may go, had to go already.
-pub(super) fn fit(
-    groups: &mut Vec<Group<'_>>,
-    context: &ContextSpec,
-    left_out: usize,
-) -> Result<Fit, Overflow> {
-    let (limit, _) = context.limit();
-    let mut total: usize = groups.iter().map(|group| group.length).sum();
+/// Elides the middle of tool answers where all that may go as a whole is gone: `left_out` groups. What must be shown
+/// whole and does not fit is an overflow, not a silent cut.
+pub(super) fn fit(groups: &mut Vec<Group<'_>>, scene: &Scene<'_>, left_out: usize) -> Result<Fit, Overflow> {
+    let (limit, field) = scene.limit();
+    let total: usize = groups.iter().map(|group| group.length).sum();
     if total <= limit {
         return Ok(Fit { dropped: left_out, ..Fit::WHOLE });
     }
-    if context.trim == Trim::Error {
-        return Err(Overflow { length: total, limit });
+    if scene.context.trim == Trim::Error {
+        return Err(Overflow { length: total, limit, field });
     }
     let whole_texts = |group: &&Group<'_>| group.keep && !group.summary;
     let kept: usize = groups.iter().filter(whole_texts).map(|group| group.length - group.elidable).sum();
     if kept > limit {
-        return Err(Overflow { length: kept, limit });
+        return Err(Overflow { length: kept, limit, field });
     }
-    let newest = groups.len().saturating_sub(1);
-    let mut gone = vec![false; groups.len()];
-    for at in 0..newest {
-        if total > limit && !groups[at].keep {
-            gone[at] = true;
-            total -= groups[at].length;
-        }
-    }
-    let dropped = left_out + gone.iter().filter(|gone| **gone).count();
-    let mut gone = gone.into_iter();
-    groups.retain(|_| !gone.next().unwrap_or(false));
-    let mut fit = Fit { dropped, ..Fit::WHOLE };
-    if total > limit {
-        elide(groups, limit, kept, &mut fit);
-    }
+    let mut fit = Fit { dropped: left_out, ..Fit::WHOLE };
+    elide(groups, limit, kept, &mut fit);
     Ok(fit)
 }
 

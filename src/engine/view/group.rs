@@ -1,8 +1,9 @@
 //! What a view is made of, before anything is left out: the log with the agent's own asides where they happened and
 //! the summary in the place of what it covers, the input, what the visit has brought so far.
 
+use super::scene::Scene;
 use crate::domain::agent::AgentSpec;
-use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side, ToolVisibility};
+use crate::domain::context::{AnsweredCall, Author, Entry, Side, ToolVisibility};
 use crate::domain::message::ChatRole;
 use crate::engine::sight::{Range, Sight, Spot};
 use crate::engine::thread::{Summary, Thread};
@@ -11,16 +12,6 @@ use crate::engine::turn::{Part, Turn};
 /// Characters that a short text of another's call takes of its arguments and of its answer, at most.
 pub(super) const ARGUMENTS: usize = 200;
 pub(super) const ANSWER: usize = 400;
-
-/// Everything that a view is made of.
-pub struct Scene<'a> {
-    pub agent: &'a AgentSpec,
-    pub context: &'a ContextSpec,
-    pub thread: &'a Thread,
-    pub turn: &'a Turn,
-    /// The seat of another agent, by id.
-    pub side_of: &'a dyn Fn(&str) -> Option<Side>,
-}
 
 /// The input of the visit as entries that live as long as the view is computed.
 pub(super) struct Said {
@@ -47,6 +38,8 @@ pub(super) struct Group<'a> {
     pub(super) summary: bool,
     /// Where it stands, for what a summary can speak for.
     pub(super) at: Option<(Part, usize)>,
+    /// The agent's reminder stands behind it: it used tools (TOOL-19).
+    pub(super) reminded: bool,
     /// Characters as shown to this agent.
     pub(super) length: usize,
     /// The part of them that may lose its middle: answers of tools.
@@ -56,17 +49,20 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn new(entry: &'a Entry, own: bool, visibility: ToolVisibility) -> Self {
+    pub(super) fn new(entry: &'a Entry, own: bool, scene: &Scene<'_>) -> Self {
         let answers: usize = entry.calls.iter().map(answer_length).sum();
-        let (length, elidable) = match visibility {
-            _ if own => (entry.length(), answers),
+        let reminder = scene.reminder().filter(|_| own && used_tools(entry, scene.agent));
+        let (length, elidable) = match scene.context.tool_visibility {
+            _ if own => (entry.length() + reminder.map_or(0, |text| text.chars().count()), answers),
             ToolVisibility::Full => (entry.length(), answers),
             ToolVisibility::Summary => {
                 (entry.text.chars().count() + entry.calls.iter().map(called_length).sum::<usize>(), 0)
             }
             ToolVisibility::None => (entry.text.chars().count(), 0),
         };
-        Self { entry, own, keep: false, lead: false, summary: false, at: None, length, elidable, room: None }
+        let reminded = reminder.is_some();
+        let (keep, lead, summary, at, room) = (false, false, false, None, None);
+        Self { entry, own, keep, lead, summary, at, reminded, length, elidable, room }
     }
 
     fn kept(self, keep: bool) -> Self {
@@ -82,10 +78,16 @@ impl<'a> Group<'a> {
         Self { at: Some((part, at)), ..self }
     }
 
-    fn summary(summary: &'a Summary) -> Self {
-        let group = Self::new(&summary.entry, false, ToolVisibility::None);
+    pub(super) fn summary(summary: &'a Summary, scene: &Scene<'_>) -> Self {
+        let group = Self::new(&summary.entry, false, scene);
         Self { summary: true, ..group.kept(true).leading() }
     }
+}
+
+/// Whether it ran tools that do something: a decision alone is none.
+fn used_tools(entry: &Entry, agent: &AgentSpec) -> bool {
+    let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
+    entry.calls.iter().any(|answered| !decides(&answered.call.name))
 }
 
 pub(super) fn answer_length(call: &AnsweredCall) -> usize {
@@ -101,24 +103,28 @@ pub(super) fn range<'a>(scene: &Scene<'_>, sight: &'a Sight) -> Range<'a> {
 /// without what may be left out before `from`; then the input, then what the visit has brought so far.
 pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said, sight: &Sight, from: usize) -> Vec<Group<'a>> {
     let Thread { log, asides, .. } = scene.thread;
-    let visibility = scene.context.tool_visibility;
     let range = range(scene, sight);
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut summary = summary(scene.thread);
     for place in range.shown(from) {
         let Some((spot, shown, entries)) = sight.item(place) else { continue };
-        groups.extend(summary.take_if(|summary| summary.covers <= entries).map(Group::summary));
+        groups.extend(
+            summary
+                .take_if(|summary| summary.covers <= entries)
+                .map(|summary| Group::summary(summary, scene)),
+        );
         groups.extend(match spot {
             Spot::Aside(at) => asides.get(at).map(|aside| {
-                let group = Group::new(&aside.entry, shown.own, visibility);
+                let group = Group::new(&aside.entry, shown.own, scene);
                 if shown.own { group } else { group.leading() }
             }),
-            Spot::Log(at) => log.entries.get(at).map(|entry| {
-                Group::new(entry, shown.own, visibility).kept(range.keeps(place)).at(Part::Log, at)
-            }),
+            Spot::Log(at) => log
+                .entries
+                .get(at)
+                .map(|entry| Group::new(entry, shown.own, scene).kept(range.keeps(place)).at(Part::Log, at)),
         });
     }
-    groups.extend(summary.map(Group::summary));
+    groups.extend(summary.map(|summary| Group::summary(summary, scene)));
     groups.extend(visit(scene, said));
     groups
 }
@@ -130,19 +136,18 @@ pub(super) fn summary(thread: &Thread) -> Option<&Summary> {
 
 /// The input, then what the visit has brought so far.
 pub(super) fn visit<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
-    let visibility = scene.context.tool_visibility;
     let turn = scene.turn;
     let mut groups: Vec<Group<'a>> = Vec::with_capacity(turn.entries.len() + 3);
     if let Some(entry) = &said.input {
-        groups.push(Group::new(entry, is_own(scene.agent, entry, scene.side_of), visibility).kept(true));
+        groups.push(Group::new(entry, is_own(scene.agent, entry, scene.side_of), scene).kept(true));
     }
     if let Some(entry) = &said.directive {
-        groups.push(Group::new(entry, false, visibility).kept(true).leading());
+        groups.push(Group::new(entry, false, scene).kept(true).leading());
     }
-    groups.extend(turn.record.as_ref().map(Group::summary));
+    groups.extend(turn.record.as_ref().map(|record| Group::summary(record, scene)));
     let covered = turn.record.as_ref().map_or(0, |record| record.covers);
-    for (at, part) in turn.entries.iter().enumerate().skip(covered) {
-        let group = Group::new(&part.entry, !part.private, visibility).at(Part::Visit, at);
+    for (at, part) in turn.entries.iter().enumerate().skip(covered.max(turn.begin)) {
+        let group = Group::new(&part.entry, !part.private, scene).at(Part::Visit, at);
         groups.push(if part.private { group.leading() } else { group });
     }
     groups

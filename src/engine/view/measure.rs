@@ -1,39 +1,60 @@
 //! What entries come to in a view: characters and messages.
 
-use super::group::{Group, Scene, is_own};
+use std::borrow::Cow;
+
+use super::group::{Group, is_own};
 use super::project::messages;
-use crate::domain::context::{Entry, ToolVisibility};
+use super::scene::{Scene, around};
+use crate::domain::context::Entry;
 use crate::engine::sight::{Shown, Sight, Size};
 use crate::engine::thread::Thread;
 
 /// Brings what is known of the agent's sight up to the present end of its thread.
 pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
+    if sight.around().is_none() && scene.agent.choice.context_size.is_some() {
+        sight.stands_among(around(scene));
+    }
     let Thread { log, asides, .. } = scene.thread;
-    let visibility = scene.context.tool_visibility;
     for at in sight.entries()..=log.entries.len() {
         while let Some(aside) = asides.get(sight.heard()).filter(|aside| aside.at <= at) {
             let own = aside.agent == scene.turn.agent;
-            sight.add_aside(own.then(|| shown(&aside.entry, aside.own, visibility)));
+            sight.add_aside(own.then(|| shown(&aside.entry, aside.own, scene)));
         }
         if let Some(entry) = log.entries.get(at) {
             let own = is_own(scene.agent, entry, scene.side_of);
-            sight.add_entry(shown(entry, own, visibility), entry.pinned);
+            sight.add_entry(shown(entry, own, scene), entry.pinned);
         }
     }
 }
 
+/// What the thread knows already, if it is of now.
+pub(super) fn sight<'a>(scene: &Scene<'a>) -> Cow<'a, Sight> {
+    let thread = scene.thread;
+    let known = thread.sights.get(&scene.turn.agent);
+    let present =
+        |sight: &&Sight| sight.entries() == thread.log.entries.len() && sight.heard() == thread.asides.len();
+    known.filter(present).map_or_else(|| Cow::Owned(anew(scene)), Cow::Borrowed)
+}
+
+/// Found by a look at everything.
+fn anew(scene: &Scene<'_>) -> Sight {
+    let mut sight = Sight::default();
+    look(&mut sight, scene);
+    sight
+}
+
 /// What groups come to.
-pub(super) fn size(groups: &[Group<'_>], visibility: ToolVisibility) -> Size {
+pub(super) fn size(groups: &[Group<'_>], scene: &Scene<'_>) -> Size {
     let sizes = groups.iter().map(|group| Size {
         groups: 1,
         length: group.length,
-        messages: messages(group.entry, group.own, visibility),
+        messages: messages(group, scene.context.tool_visibility),
     });
     sizes.fold(Size::default(), Size::plus)
 }
 
 /// An entry as this agent sees it.
-fn shown(entry: &Entry, own: bool, visibility: ToolVisibility) -> Shown {
-    let group = Group::new(entry, own, visibility);
-    Shown { own, length: group.length, messages: messages(entry, own, visibility) }
+fn shown(entry: &Entry, own: bool, scene: &Scene<'_>) -> Shown {
+    let group = Group::new(entry, own, scene);
+    Shown { own, length: group.length, messages: messages(&group, scene.context.tool_visibility) }
 }

@@ -1,39 +1,35 @@
 //! From a group to the messages that one agent is shown (§1.2).
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use super::fit::Fit;
 use super::group::{ANSWER, ARGUMENTS, Group, answer_length};
-use crate::domain::agent::AgentSpec;
+use super::scene::Scene;
 use crate::domain::context::{AnsweredCall, Author, Entry, ToolVisibility};
 use crate::domain::message::{ChatMessage, ChatRole};
 
 pub(super) const CUT: &str = "\n[… cut to fit the context …]\n";
 
-/// The agent's prompt and examples.
-pub(super) fn opening(agent: &AgentSpec) -> Vec<ChatMessage> {
+/// The agent's prompt with the run's brief behind it, and the examples.
+pub(super) fn opening(scene: &Scene<'_>) -> Vec<ChatMessage> {
+    let agent = scene.agent;
     let mut messages = Vec::with_capacity(1 + agent.examples.len());
-    if !agent.system_prompt.trim().is_empty() {
-        messages.push(ChatMessage::text(ChatRole::System, agent.system_prompt.clone()));
+    let system: Vec<&str> = system_parts(scene).collect();
+    if !system.is_empty() {
+        messages.push(ChatMessage::text(ChatRole::System, system.join("\n\n")));
     }
     messages.extend(agent.examples.iter().cloned());
     messages
 }
 
 /// How many messages [`opening`] makes.
-pub(super) fn opening_messages(agent: &AgentSpec) -> usize {
-    usize::from(!agent.system_prompt.trim().is_empty()) + agent.examples.len()
+pub(super) fn opening_messages(scene: &Scene<'_>) -> usize {
+    usize::from(system_parts(scene).next().is_some()) + scene.agent.examples.len()
 }
 
-/// The other agents that a view quotes.
-pub(super) fn speakers<'a>(agent: &AgentSpec, groups: &[Group<'a>]) -> BTreeSet<&'a str> {
-    groups
-        .iter()
-        .filter(|group| !group.own && !group.lead)
-        .filter_map(|group| speaker_name(&group.entry.author))
-        .filter(|name| *name != agent.id)
-        .collect()
+fn system_parts<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a str> {
+    let prompt = Some(scene.agent.system_prompt.as_str()).filter(|text| !text.trim().is_empty());
+    prompt.into_iter().chain(scene.brief.parts(scene.agent.without))
 }
 
 fn speaker_name(author: &Author) -> Option<&str> {
@@ -44,14 +40,10 @@ fn speaker_name(author: &Author) -> Option<&str> {
     }
 }
 
-pub(super) fn project(
-    group: &Group<'_>,
-    named: bool,
-    visibility: ToolVisibility,
-    fit: &Fit,
-    messages: &mut Vec<ChatMessage>,
-) {
-    let entry = group.entry;
+/// Texts of others get their names where the agent hears more than one: in a context with three seats from the first
+/// request on, as a name that came later would change what was said before it.
+pub(super) fn project(scene: &Scene<'_>, group: &Group<'_>, fit: &Fit, messages: &mut Vec<ChatMessage>) {
+    let (entry, visibility) = (group.entry, scene.context.tool_visibility);
     if entry.role == ChatRole::System {
         if !entry.text.trim().is_empty() {
             messages.push(ChatMessage::text(ChatRole::System, cut(&entry.text, group.room)));
@@ -59,7 +51,9 @@ pub(super) fn project(
         return;
     }
     if group.own {
-        return project_own(entry, fit, group.room, messages);
+        project_own(entry, fit, group.room, messages);
+        let reminder = scene.reminder().filter(|_| group.reminded);
+        return messages.extend(reminder.map(|text| ChatMessage::text(ChatRole::User, text)));
     }
     let mut text = said(entry).into_owned();
     for call in entry.calls.iter().filter(|_| visibility != ToolVisibility::None) {
@@ -74,7 +68,7 @@ pub(super) fn project(
     if text.trim().is_empty() {
         return;
     }
-    if named
+    if scene.others >= 2
         && !group.lead
         && let Some(name) = speaker_name(&entry.author)
     {
@@ -84,14 +78,16 @@ pub(super) fn project(
 }
 
 /// How many messages [`project`] makes of an entry.
-pub(super) fn messages(entry: &Entry, own: bool, visibility: ToolVisibility) -> usize {
+pub(super) fn messages(group: &Group<'_>, visibility: ToolVisibility) -> usize {
+    let entry = group.entry;
     let blank = entry.text.trim().is_empty();
     if entry.role == ChatRole::System {
         return usize::from(!blank);
     }
-    if own {
+    if group.own {
         let words = usize::from(!blank);
-        return if entry.calls.is_empty() { words } else { 1 + entry.calls.len() };
+        let reminded = usize::from(group.reminded);
+        return if entry.calls.is_empty() { words } else { 1 + entry.calls.len() + reminded };
     }
     let calls = !entry.calls.is_empty() && visibility != ToolVisibility::None;
     usize::from(!blank || entry.interrupted || calls)

@@ -1,15 +1,22 @@
+use std::collections::BTreeSet;
+
+use super::group::Group;
 use super::*;
 use crate::domain::agent::AgentSpec;
 use crate::domain::agent::{InputVisibility, Memory};
+use crate::domain::brief::{Brief, Without};
 use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side};
 use crate::domain::context::{ToolVisibility, Trim};
 use crate::domain::ids::{AgentIx, ContextIx};
-use crate::domain::message::ToolCall;
+use crate::domain::message::{ChatRole, ToolCall};
 use crate::domain::model::{ModelChoice, ToolChoice};
+use crate::domain::tool::ParsingTool;
 use crate::engine::thread::Summary;
 use crate::engine::thread::Thread;
 use crate::engine::turn::Turn;
-use crate::engine::turn::{Part, Summing, TurnEntry};
+use crate::engine::turn::{Covering, Part, Summing, TurnEntry};
+
+static NONE: Brief = Brief { environment: String::new(), guidance: String::new() };
 
 fn agent(id: &str, side: Side) -> AgentSpec {
     AgentSpec {
@@ -28,6 +35,7 @@ fn agent(id: &str, side: Side) -> AgentSpec {
         memory: Memory::None,
         budget: Default::default(),
         reminder: None,
+        without: Default::default(),
     }
 }
 
@@ -47,7 +55,8 @@ fn turn(agent: &AgentSpec, input: Option<&str>) -> Turn {
         nudged: false,
         choice: ToolChoice::Auto,
         open: None,
-        trimmed_told: false,
+        begin: 0,
+        shortened: 0,
         summing: Summing::Free,
         record: None,
     }
@@ -75,19 +84,15 @@ fn thread_of(entries: &[Entry]) -> Thread {
 
 /// The view, which is the same whatever is known of the agent's sight, and what is told of it without its messages.
 fn shown(agent: &AgentSpec, context: &ContextSpec, thread: &Thread, turn: &Turn) -> Result<View, Overflow> {
-    let view = compute(&Scene { agent, context, thread, turn, side_of: &side_of });
-    let mut known = thread.clone();
-    let sight = look(Sight::default(), &Scene { agent, context, thread, turn, side_of: &side_of });
-    known.sights.insert(turn.agent, sight);
-    let scene = Scene { agent, context, thread: &known, turn, side_of: &side_of };
-    for again in [compute(&scene), whole(&scene)] {
-        match (&view, &again) {
-            (Ok(one), Ok(other)) => {
-                assert_eq!(one.messages, other.messages);
-                assert_eq!((one.dropped, one.shortened), (other.dropped, other.shortened));
-            }
-            (one, other) => assert_eq!(one.as_ref().err(), other.as_ref().err()),
+    let (known, turn) = settled(agent, context, thread, turn);
+    let scene = Scene { turn: &turn, ..scene(agent, context, &known, &turn) };
+    let view = compute(&scene);
+    match (&view, &whole(&Scene { thread, ..scene })) {
+        (Ok(one), Ok(other)) => {
+            assert_eq!(one.messages, other.messages);
+            assert_eq!((one.dropped, one.shortened), (other.dropped, other.shortened));
         }
+        (one, other) => assert_eq!(one.as_ref().err(), other.as_ref().err()),
     }
     let told = view.as_ref().map(|view| (view.messages.len(), view.dropped, view.shortened));
     let outline = outline(&scene);
@@ -96,17 +101,60 @@ fn shown(agent: &AgentSpec, context: &ContextSpec, thread: &Thread, turn: &Turn)
     view
 }
 
-/// A view of which nothing was left out beforehand.
-fn whole(scene: &Scene<'_>) -> Result<View, Overflow> {
-    let said = Said::of(scene.turn);
-    let mut groups = groups(scene, &said, &sight(scene), 0);
-    let fit = fit(&mut groups, scene.context, 0)?;
-    let named = speakers(scene.agent, &groups).len() >= 2;
-    let mut messages = opening(scene.agent);
-    for group in &groups {
-        project(group, named, scene.context.tool_visibility, &fit, &mut messages);
+/// The scene of a context in which everybody who spoke has a seat.
+fn scene<'a>(
+    agent: &'a AgentSpec,
+    context: &'a ContextSpec,
+    thread: &'a Thread,
+    turn: &'a Turn,
+) -> Scene<'a> {
+    let mut others = BTreeSet::new();
+    for entry in &thread.log.entries {
+        if let Author::Agent(id) = &entry.author {
+            others.insert(id);
+        }
     }
-    messages.extend(reminder(scene).map(|text| ChatMessage::text(ChatRole::User, text)));
+    others.remove(&agent.id);
+    Scene { agent, context, thread, turn, brief: &NONE, others: others.len(), side_of: &side_of }
+}
+
+/// A request is made: the thread and the visit know where its view begins.
+fn settled(agent: &AgentSpec, context: &ContextSpec, thread: &Thread, turn: &Turn) -> (Thread, Turn) {
+    let (mut known, mut turn) = (thread.clone(), turn.clone());
+    let seen = known.sights.remove(&turn.agent).unwrap_or_default();
+    let seen = look(seen, &scene(agent, context, &known, &turn));
+    known.sights.insert(turn.agent, seen);
+    let begin = begin(&scene(agent, context, &known, &turn));
+    known.sights.get_mut(&turn.agent).unwrap().begin_at(begin.log);
+    turn.begin = begin.visit;
+    (known, turn)
+}
+
+/// The view from where it began before, found by a look at everything.
+fn whole(scene: &Scene<'_>) -> Result<View, Overflow> {
+    let turn = Turn { begin: 0, ..scene.turn.clone() };
+    let scene = &Scene { turn: &turn, ..*scene };
+    let said = Said::of(scene.turn);
+    let everything = groups(scene, &said, &sight(scene), 0).len();
+    let from = scene.thread.sights.get(&scene.turn.agent).map_or(0, Sight::begin);
+    let mut groups = groups(scene, &said, &sight(scene), from);
+    let mut dropped = everything - groups.len();
+    let (limit, _) = scene.limit();
+    let length = |groups: &[Group<'_>]| groups.iter().map(|group| group.length).sum::<usize>();
+    let low = if limit < 4_096 { limit } else { limit / 100 * 70 };
+    if length(&groups) > limit && scene.context.trim != Trim::Error {
+        while let Some(at) = groups[..groups.len() - 1].iter().position(|group| !group.keep)
+            && length(&groups) > low
+        {
+            groups.remove(at);
+            dropped += 1;
+        }
+    }
+    let fit = fit(&mut groups, scene, dropped)?;
+    let mut messages = opening(scene);
+    for group in &groups {
+        project(scene, group, &fit, &mut messages);
+    }
     Ok(View { messages, dropped: fit.dropped, shortened: shortened(&fit, &groups) })
 }
 
@@ -229,7 +277,7 @@ fn pinned_entries_stay_and_alone_too_long_is_an_error() {
     assert_eq!(view.dropped, 3);
     assert!(view.messages[1].content.starts_with("ppp"));
     let overflow = limited(&seat, &thread, &turn(&seat, None), 500).unwrap_err();
-    assert_eq!(overflow, Overflow { length: 600, limit: 500 });
+    assert_eq!(overflow, Overflow { length: 600, limit: 500, field: "max_length" });
 }
 
 #[test]
@@ -237,7 +285,7 @@ fn an_input_is_never_cut_and_answers_are() {
     let seat = agent("a", Side::Assistant);
     let long = "t".repeat(1_500);
     let overflow = limited(&seat, &[], &turn(&seat, Some(&long)), 1_000).unwrap_err();
-    assert_eq!(overflow, Overflow { length: 1_500, limit: 1_000 });
+    assert_eq!(overflow, Overflow { length: 1_500, limit: 1_000, field: "max_length" });
     let mut visit = turn(&seat, Some("go"));
     let mut answered = used_tool("a");
     answered.calls[0].answer = "r".repeat(5_000);
@@ -263,6 +311,123 @@ fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
     assert_eq!(roles(&visit)[1..], ["system rule", "user go"]);
     visit.entries.push(TurnEntry { entry: used_tool("a"), private: false });
     assert_eq!(roles(&visit).last().unwrap(), "user Run the tests.");
+    let first = roles(&visit);
+    visit.entries.push(TurnEntry { entry: used_tool("a"), private: false });
+    let second = roles(&visit);
+    assert_eq!(second[..first.len()], first, "an earlier round keeps its own");
+    assert_eq!(second.iter().filter(|line| *line == "user Run the tests.").count(), 2);
+    seat.parsing_tools.push(decision("read_files"));
+    let view = limited(&seat, &thread, &visit, 1_000).unwrap();
+    assert_eq!(view.messages.last().unwrap().role, ChatRole::Tool, "a decision is no round of tools");
+}
+
+fn decision(name: &str) -> ParsingTool {
+    let parameters = serde_json::json!({"type": "object"});
+    ParsingTool { name: name.into(), description: String::new(), parameters, parsing_only: false }
+}
+
+#[test]
+fn what_the_run_was_told_stands_behind_the_prompt_unless_the_role_goes_without() {
+    let brief = Brief { environment: "On linux.".into(), guidance: "Use tabs.".into() };
+    let (thread, context) = (Thread::default(), context(1_000));
+    for (prompt, without, expected) in [
+        ("Be.", Without::default(), "system: Be.\n\nUse tabs.\n\nOn linux."),
+        ("Be.", Without { environment: true, guidance: false }, "system: Be.\n\nUse tabs."),
+        ("Be.", Without { environment: true, guidance: true }, "system: Be."),
+        (" ", Without { environment: false, guidance: true }, "system: On linux."),
+        (" ", Without { environment: true, guidance: true }, ""),
+    ] {
+        let seat = AgentSpec { system_prompt: prompt.into(), without, ..agent("a", Side::Assistant) };
+        let visit = turn(&seat, Some("go"));
+        let scene = Scene { brief: &brief, ..scene(&seat, &context, &thread, &visit) };
+        let shown = lines(&compute(&scene).unwrap());
+        let expected: Vec<&str> =
+            [expected, "user: go"].into_iter().filter(|line| !line.is_empty()).collect();
+        assert_eq!(shown, expected);
+        assert_eq!(outline(&scene).unwrap().messages, expected.len());
+    }
+}
+
+#[test]
+fn where_three_sit_everybody_has_a_name_from_the_first_word_on() {
+    let (seat, context) = (agent("coder", Side::Assistant), context(1_000));
+    let thread = thread_of(&[said(Author::Agent("tester".into()), ChatRole::Assistant, "hm")]);
+    let visit = turn(&seat, None);
+    for (others, expected) in [(1, "user: hm"), (2, "user: [tester]: hm")] {
+        let scene = Scene { others, ..scene(&seat, &context, &thread, &visit) };
+        assert_eq!(lines(&compute(&scene).unwrap())[1], expected);
+    }
+}
+
+#[test]
+fn a_large_view_makes_room_at_once_and_keeps_its_beginning() {
+    let seat = agent("a", Side::Assistant);
+    let text = |at: usize| format!("{at} {}", "x".repeat(98));
+    for (limit, said_first, kept) in [(1_000, 11, 10), (4_000, 41, 40), (5_000, 51, 35), (50_000, 501, 350)] {
+        let context = context(limit);
+        let entries: Vec<Entry> = (0..said_first)
+            .map(|at| said(Author::Workflow, ChatRole::User, &text(at).chars().take(100).collect::<String>()))
+            .collect();
+        let visit = turn(&seat, None);
+        let mut thread = thread_of(&entries);
+        let view = shown(&seat, &context, &thread, &visit).unwrap();
+        assert_eq!((view.messages.len() - 1, view.dropped), (kept, said_first - kept), "limit {limit}");
+        thread = settled(&seat, &context, &thread, &visit).0;
+        for more in 0..(limit / 100 - kept) {
+            let before = lines(&shown(&seat, &context, &thread, &visit).unwrap());
+            thread.push(said(Author::Workflow, ChatRole::User, &"y".repeat(100)));
+            let after = lines(&shown(&seat, &context, &thread, &visit).unwrap());
+            assert_eq!(after[..before.len()], before, "{more} more in {limit}");
+        }
+    }
+}
+
+#[test]
+fn what_is_lost_is_told() {
+    let (seat, context) = (agent("a", Side::Assistant), context(200));
+    let words = ["the first of all, and it is rather long for a mark", "  ", "second\nline", "third"];
+    let entries = words.map(|text| said(Author::Workflow, ChatRole::User, text));
+    let thread = thread_of(&entries);
+    let visit = turn(&seat, None);
+    let scene = scene(&seat, &context, &thread, &visit);
+    let lost = lost(&scene, Begin::default(), Begin { log: 3, visit: 0 });
+    assert_eq!((lost.entries, lost.characters), (3, 63));
+    assert_eq!(
+        (lost.first.as_str(), lost.last.as_str()),
+        ("the first of all, and it is rather long …", "second line")
+    );
+    let mut busy = turn(&seat, None);
+    busy.add(String::new(), used_tool("a").calls, Vec::new());
+    busy.add("done".into(), Vec::new(), Vec::new());
+    let scene = Scene { turn: &busy, ..scene };
+    let lost = super::lost(&scene, Begin { log: 4, visit: 0 }, Begin { log: 4, visit: 1 });
+    assert_eq!((lost.entries, lost.first.as_str()), (1, "read_files(…)"));
+}
+
+#[test]
+fn what_the_model_cannot_take_is_not_sent() {
+    let entries: Vec<Entry> =
+        (0..20).map(|_| said(Author::Workflow, ChatRole::User, &"x".repeat(100))).collect();
+    let thread = thread_of(&entries);
+    for (size, answer, prompt, kept) in [
+        (None, None, 10, 20),
+        (Some(100_000), Some(50_000), 10, 20),
+        // of 500 tokens 100 are for an answer: 1,600 characters without the prompt's
+        (Some(500), None, 99, 15),
+        (Some(500), Some(200), 199, 10),
+        (Some(500), Some(499), 199, 8),
+    ] {
+        let mut seat = AgentSpec { system_prompt: "p".repeat(prompt), ..agent("a", Side::Assistant) };
+        seat.choice.context_size = size;
+        seat.choice.parameters.max_output_tokens = answer;
+        let visit = turn(&seat, None);
+        let view = shown(&seat, &context(50_000), &thread, &visit).unwrap();
+        assert_eq!(view.messages.len() - 1, kept, "{size:?} {answer:?}");
+    }
+    let mut seat = agent("a", Side::Assistant);
+    seat.choice.context_size = Some(20);
+    let too_long = limited(&seat, &entries[..1], &turn(&seat, Some(&"i".repeat(90))), 1_000).unwrap_err();
+    assert_eq!((too_long.limit, too_long.field), (54, "the model's window"));
 }
 
 #[test]
@@ -334,9 +499,15 @@ fn a_limit_in_tokens_and_trim_error() {
         (1_000, Some(12), Trim::DropOldest, Ok(1), "max_tokens"),
         (1_000, Some(13), Trim::DropOldest, Ok(0), "max_tokens"),
         (50, Some(13), Trim::DropOldest, Ok(1), "max_length"),
-        (50, None, Trim::Error, Err(Overflow { length: 51, limit: 50 }), "max_length"),
+        (50, None, Trim::Error, Err(Overflow { length: 51, limit: 50, field: "max_length" }), "max_length"),
         (51, None, Trim::Error, Ok(0), "max_length"),
-        (1_000, Some(12), Trim::Error, Err(Overflow { length: 51, limit: 48 }), "max_tokens"),
+        (
+            1_000,
+            Some(12),
+            Trim::Error,
+            Err(Overflow { length: 51, limit: 48, field: "max_tokens" }),
+            "max_tokens",
+        ),
     ];
     for (max_length, max_tokens, trim, expected, field) in rows {
         let context = ContextSpec { max_tokens, trim, ..context(max_length) };
@@ -431,7 +602,7 @@ fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
     let visit = turn(&seat, Some("go"));
     let covered = |trim, limit, thread: &Thread| {
         let context = ContextSpec { trim, ..context(limit) };
-        let scene = Scene { agent: &seat, context: &context, thread, turn: &visit, side_of: &side_of };
+        let scene = scene(&seat, &context, thread, &visit);
         summary::covering(&scene).map(|covering| (covering, summary::messages(&scene, covering)))
     };
     assert_eq!(covered(Trim::Summarize, 1_062, &thread), None, "it fits");
@@ -454,7 +625,8 @@ fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
     let (covering, messages) = covered(Trim::Summarize, 900, &thread).unwrap();
     assert_eq!((covering.covers, covering.replaced), (13, 13));
     assert!(messages[1].content.starts_with("[record so far]: the record\n\n[reviewer]: 7xx"));
-    assert_eq!(summary::within(&format!(" {} ", "z".repeat(500)), &context(400)).chars().count(), 100);
+    let short = Covering { length: 100, ..covering };
+    assert_eq!(summary::within(&format!(" {} ", "z".repeat(500)), short).chars().count(), 100);
 }
 
 #[test]
@@ -467,7 +639,7 @@ fn a_long_visit_has_a_record_of_its_own() {
     let context = ContextSpec { trim: Trim::Summarize, ..context(500) };
     let mut thread = thread_of(&[said(Author::Human, ChatRole::User, "short")]);
     let asked = |thread: &Thread, visit: &Turn| {
-        let scene = Scene { agent: &seat, context: &context, thread, turn: visit, side_of: &side_of };
+        let scene = scene(&seat, &context, thread, visit);
         summary::covering(&scene)
             .map(|covering| (covering, summary::messages(&scene, covering)[1].content.clone()))
     };
@@ -604,13 +776,21 @@ mod properties {
                     let covers = thread.log.entries.len() - 1;
                     thread.summary = Some(Summary::new(covers, covers, "s".repeat(at * 9)));
                 }
-                let scene = Scene { agent: &seat, context: &context, thread: &thread, turn: &visit, side_of: &side_of };
-                sight = look(sight, &scene);
-                let view = shown(&seat, &context, &thread, &visit).map(|view| (view.messages, view.dropped));
-                let mut known = thread.clone();
-                known.sights.insert(AgentIx(0), sight.clone());
-                let grown = compute(&Scene { thread: &known, ..scene }).map(|view| (view.messages, view.dropped));
-                prop_assert_eq!(grown, view);
+                sight = look(sight, &scene(&seat, &context, &thread, &visit));
+                let place = sight.begin();
+                let mut fresh = look(Sight::default(), &scene(&seat, &context, &thread, &visit));
+                fresh.begin_at(place);
+                let seen = |sight: &Sight| {
+                    let mut known = thread.clone();
+                    known.sights.insert(AgentIx(0), sight.clone());
+                    // both compare with a look at everything
+                    let view = shown(&seat, &context, &known, &visit).map(|view| view.messages);
+                    (view, settled(&seat, &context, &known, &visit).0.sights[&AgentIx(0)].begin())
+                };
+                let (grown, anew) = (seen(&sight), seen(&fresh));
+                prop_assert_eq!(&grown.0, &anew.0);
+                prop_assert_eq!(grown.1, anew.1);
+                sight.begin_at(grown.1);
             }
         }
 
@@ -676,12 +856,12 @@ mod properties {
                 said_since = said_since.map(|since| since + length);
                 let visit = turn(&seat, None);
                 let covering = {
-                    let scene = Scene { agent: &seat, context: &context, thread: &thread, turn: &visit, side_of: &side_of };
+                    let scene = scene(&seat, &context, &thread, &visit);
                     summary::covering(&scene)
                 };
                 if let Some(covering) = covering {
                     prop_assert!(said_since.is_none_or(|since| since > 200), "{said_since:?} characters after the last");
-                    let text = summary::within(&"s".repeat(2_000), &context);
+                    let text = summary::within(&"s".repeat(2_000), covering);
                     thread.summary = Some(Summary::new(covering.covers, covering.replaced, text));
                     said_since = Some(0);
                     before.clear();

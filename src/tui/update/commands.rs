@@ -41,6 +41,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
                 model.ledger().entries.into_iter().map(|entry| entry.model).collect();
             vec![Cmd::Prices(models.into_iter().collect())]
         }
+        Action::Review(agent) => review(model, agent),
         Action::Runs { statuses, words } => vec![history::runs(statuses, words)],
         Action::Search(words) => vec![Cmd::Search(words)],
         Action::Resume(run) => history::resume(model, run),
@@ -51,6 +52,14 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Clear => clear(model),
         Action::Quit => super::leave(model),
     }
+}
+
+fn review(model: &mut Model, agent: Option<String>) -> Vec<Cmd> {
+    let Some(run) = model.shown_run().map(|run| run.id.clone()) else {
+        model.say(Item::line(Tone::Bad, "nothing was asked so far"));
+        return Vec::new();
+    };
+    vec![Cmd::Review { run, agent }]
 }
 
 fn help(model: &mut Model, name: Option<&str>) -> Vec<Cmd> {

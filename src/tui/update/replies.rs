@@ -51,6 +51,8 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             let text = report::cost(&model.ledger(), &model.runs, &prices);
             say_report(model, "Cost", &text);
         }
+        Reply::Reviewed(Ok(text)) => say_report(model, "Last request", &text),
+        Reply::Reviewed(Err(reason)) => say_error(model, "There is no request", &reason),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
         Reply::Status(facts) => status(model, facts),

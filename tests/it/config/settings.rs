@@ -83,7 +83,9 @@ fn sample(path: &str) -> &'static str {
         "base_url" => "https://example.org/v1",
         "provider" => "openai",
         "read" | "write" | "execute" => "deny",
-        "prompt_enhancement" => "true",
+        "prompt_enhancement" | "environment" | "agents_md" => "true",
+        "files" => "3",
+        "agents_md_limit" => "5000",
         "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" | "attempts"
         | "first_delay_ms" | "longest_delay_ms" => "7",
         "terminal_timeout_seconds" => "9",

@@ -41,6 +41,7 @@ pub fn spec(luck: &mut Luck) -> RunSpec {
             execute: luck.pick(&rules),
             ..ApprovalPolicy::default()
         },
+        brief: Default::default(),
         interactive: chat || luck.chance(60),
     }
 }
@@ -130,6 +131,7 @@ fn context(luck: &mut Luck, name: usize) -> ContextSpec {
         max_length: luck.pick(&[20, 90, 90, 400, 400, 50_000]),
         max_tokens: luck.pick(&[None, None, None, Some(30)]),
         trim: luck.pick(&[Trim::DropOldest, Trim::DropOldest, Trim::Summarize, Trim::Summarize, Trim::Error]),
+        summary: None,
         pin_first: luck.pick(&[0, 0, 1, 3]),
         tool_visibility: luck.pick(&[ToolVisibility::Summary, ToolVisibility::None, ToolVisibility::Full]),
     }
@@ -178,6 +180,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         memory: luck.pick(&[Memory::None, Memory::Private]),
         budget: Default::default(),
         reminder: None,
+        without: Default::default(),
     }
 }
 

@@ -162,6 +162,19 @@ impl Behaviour {
         self
     }
 
+    /// In the name of the model that was asked for, unless the test has given another one.
+    fn named(mut self, model: &str) -> Self {
+        let (usual, own) = (r#""model":"mock-1""#, format!(r#""model":{}"#, json!(model)));
+        for step in &mut self.steps {
+            if let Step::Send(bytes) = step
+                && let Ok(text) = std::str::from_utf8(bytes)
+            {
+                *bytes = text.replace(usual, &own).into_bytes();
+            }
+        }
+        self
+    }
+
     /// Silence after what was sent so far, until the client goes away.
     #[must_use]
     pub fn stall(mut self) -> Self {
@@ -352,7 +365,7 @@ fn next(shared: &mut Shared, request: Recorded) -> Behaviour {
     let list = shared.per_model.get_mut(&model).unwrap_or(&mut shared.script);
     let end =
         || Behaviour::status(400, &json!({"error": {"message": "the mock's script is used up"}}).to_string());
-    list.pop_front().unwrap_or_else(end)
+    list.pop_front().unwrap_or_else(end).named(&model)
 }
 
 async fn read_request(

@@ -208,6 +208,7 @@ pub fn spec(program: Program, inputs: Map<String, Value>) -> RunSpec {
         program,
         inputs,
         approvals: ApprovalPolicy::default().approving_all(),
+        brief: Default::default(),
         interactive: false,
     }
 }

@@ -278,6 +278,17 @@ fn the_chat_waits_for_the_person_for_ever() {
 }
 
 #[test]
+fn a_context_may_name_the_level_that_sums_up() {
+    let of =
+        |context: Value| lowered(json!({"contexts": [context]})).workflows[0].contexts[0].summary.clone();
+    assert_eq!(of(json!({"name": "talk", "trim": "summarize"})), None, "the agent's own");
+    let named = of(json!({"name": "talk", "trim": "summarize", "summary_level": "fast"})).unwrap();
+    assert_eq!(named.level, "fast");
+    let found = one(&with(json!({"contexts": [{"name": "talk", "summary_level": "none"}]}))).unwrap_err();
+    assert!(found.iter().any(|finding| finding.code == "E05"), "{found:#?}");
+}
+
+#[test]
 fn the_limit_of_a_view_is_the_smaller_one_and_the_default_is_for_those_who_say_nothing() {
     let rows = [
         (json!({}), (50_000, "max_length")),

@@ -37,6 +37,7 @@ pub(super) fn differences(was: (&Workflow, &AgentSpec), now: (&Workflow, &AgentS
         ("`memory`", was.memory != now.memory),
         ("`budget`", was.budget != now.budget),
         ("reminder", was.reminder != now.reminder),
+        ("`environment` or `guidance`", was.without != now.without),
     ];
     notes.extend(
         fields

@@ -85,6 +85,7 @@ impl Played {
             program,
             inputs: inputs.as_object().cloned().unwrap(),
             approvals: policy,
+            brief: Default::default(),
             interactive: true,
         });
         let mut played = Self {

@@ -18,6 +18,7 @@ use synthdev::config::catalog::{Catalog, Sources};
 use synthdev::config::settings::layers::Overrides;
 use synthdev::config::source::SourceFile;
 use synthdev::domain::approval::ApprovalPolicy;
+use synthdev::domain::brief::Brief;
 use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::place::Layer;
@@ -130,8 +131,8 @@ impl Stage {
     pub async fn record(&mut self, program: Program) -> RunId {
         let approvals = ApprovalPolicy::default().approving_all();
         let inputs = Map::from_iter([("task".to_owned(), json!("go"))]);
-        let spec =
-            RunSpec { machine_version: MACHINE_VERSION, program, inputs, approvals, interactive: false };
+        let (machine_version, brief) = (MACHINE_VERSION, Brief::default());
+        let spec = RunSpec { machine_version, program, inputs, approvals, brief, interactive: false };
         let run = self.handle.start(spec).unwrap();
         self.ended(&run).await;
         run

@@ -1,0 +1,44 @@
+//! What agents are told beside their roles: where they work, and how this project wants work to be done. Fixed when a
+//! run starts and stored with it, so that later requests begin as earlier ones did (CFG-15).
+
+use serde::{Deserialize, Serialize};
+
+/// Stands behind the prompt of every agent that does not leave it out.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Brief {
+    /// The environment block as it was rendered; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub environment: String,
+    /// The texts of `AGENTS.md` files under a heading each; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub guidance: String,
+}
+
+/// What a role is not told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Without {
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub environment: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guidance: bool,
+}
+
+impl Brief {
+    pub fn is_empty(&self) -> bool {
+        self.environment.is_empty() && self.guidance.is_empty()
+    }
+
+    /// The parts for an agent, in the order in which they are told: what changes least comes first.
+    pub fn parts(&self, without: Without) -> impl Iterator<Item = &str> {
+        let guidance = (!without.guidance).then_some(self.guidance.as_str());
+        let environment = (!without.environment).then_some(self.environment.as_str());
+        guidance.into_iter().chain(environment).filter(|part| !part.trim().is_empty())
+    }
+}
+
+impl Without {
+    /// Everything is told.
+    pub fn nothing(&self) -> bool {
+        !self.environment && !self.guidance
+    }
+}

@@ -1,0 +1,115 @@
+//! What the agent of a visit is shown for its next request: where its view begins, what that costs it, the messages.
+
+use super::summary::SummaryRequest;
+use crate::domain::agent::AgentSpec;
+use crate::domain::brief::Brief;
+use crate::domain::context::{ContextSpec, Side};
+use crate::domain::message::ChatMessage;
+use crate::domain::workflow::Workflow;
+use crate::engine::thread::Thread;
+use crate::engine::turn::{Summing, Turn};
+use crate::engine::view::{self, Lost, Outline, Overflow, Scene, View, summary};
+
+/// An agent where it sits.
+pub(super) struct Seats<'a> {
+    pub(super) workflow: &'a Workflow,
+    pub(super) agent: &'a AgentSpec,
+    pub(super) context: &'a ContextSpec,
+    pub(super) brief: &'a Brief,
+}
+
+/// Whether the view can be as it was.
+pub(super) enum Settled {
+    /// It grows from where it began.
+    Stands,
+    /// It begins later: what is no longer in it, in words.
+    Moved(String),
+    /// What it would lose is to be summed up first.
+    Sums(SummaryRequest),
+}
+
+impl Seats<'_> {
+    /// Brings the agent's sight up to date, and finds where its view begins from now on.
+    pub(super) fn settle(&self, thread: &mut Thread, turn: &mut Turn) -> Settled {
+        let known = thread.sights.remove(&turn.agent).unwrap_or_default();
+        let sight = self.scene(thread, turn, |scene| view::look(known, scene));
+        thread.sights.insert(turn.agent, sight);
+        let free = turn.summing == Summing::Free;
+        let (begin, settled) = self.scene(thread, turn, |scene| {
+            let (held, begin) = (view::held(scene), view::begin(scene));
+            if begin == held {
+                return (held, Settled::Stands);
+            }
+            // each summary covers more than the one before, so this ends
+            if let Some(covering) = free.then(|| summary::covering(scene)).flatten() {
+                let messages = summary::messages(scene, covering);
+                return (held, Settled::Sums(SummaryRequest { covering, messages }));
+            }
+            (begin, Settled::Moved(self.trimmed(&view::lost(scene, held, begin), scene.limit())))
+        });
+        turn.begin = begin.visit;
+        if let Some(sight) = thread.sights.get_mut(&turn.agent) {
+            sight.begin_at(begin.log);
+        }
+        settled
+    }
+
+    /// The messages of the view, unless they are not needed, and what is told of it.
+    ///
+    /// # Errors
+    /// What must be shown whole is longer than the limit.
+    pub(super) fn see(
+        &self,
+        thread: &Thread,
+        turn: &Turn,
+        spared: bool,
+    ) -> Result<(Option<Vec<ChatMessage>>, Outline), Overflow> {
+        self.scene(thread, turn, |scene| {
+            if spared {
+                return Ok((None, view::outline(scene)?));
+            }
+            let View { messages, dropped, shortened } = view::compute(scene)?;
+            let outline = Outline { messages: messages.len(), dropped, shortened };
+            Ok((Some(messages), outline))
+        })
+    }
+
+    fn scene<T>(&self, thread: &Thread, turn: &Turn, work: impl FnOnce(&Scene<'_>) -> T) -> T {
+        let Self { workflow, agent, context, brief } = *self;
+        let side_of = |id: &str| -> Option<Side> {
+            workflow.agents.iter().find(|other| other.id == id).map(|other| other.side)
+        };
+        let seated = workflow.agents.iter().filter(|other| other.context == agent.context);
+        let others = seated.filter(|other| other.id != agent.id).count();
+        work(&Scene { agent, context, thread, turn, brief, others, side_of: &side_of })
+    }
+
+    /// Nothing is left out in silence.
+    fn trimmed(&self, lost: &Lost, (_, field): (usize, &str)) -> String {
+        let Lost { entries, characters, first, last } = lost;
+        let which = match (first.as_str(), last.as_str()) {
+            _ if *entries == 1 => format!("\"{first}\""),
+            (first, last) => format!("from \"{first}\" to \"{last}\""),
+        };
+        format!(
+            "`{}` no longer sees the oldest {} of `{}` ({field}): {characters} characters, {which}",
+            self.agent.id,
+            counted(*entries),
+            self.context.name,
+        )
+    }
+
+    pub(super) fn shortened(&self, thread: &Thread, turn: &Turn) -> String {
+        let (limit, field) = self.scene(thread, turn, |scene| scene.limit());
+        format!(
+            "`{}` sees {} of `{}` without the middle: together they are longer than {limit} characters ({field})",
+            self.agent.id,
+            counted(turn.shortened),
+            self.context.name,
+        )
+    }
+}
+
+fn counted(entries: usize) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") }
+}

@@ -1,0 +1,155 @@
+//! Where a view begins: the oldest groups are left out so that the rest stays below the limit (A41, CTX-5). Found by
+//! sums, so that what is left out is not looked at.
+//!
+//! A view keeps its beginning until it would pass the limit again: requests that begin alike are cached by providers.
+
+use super::group::{Group, Said, range, summary, visit};
+use super::measure::{sight, size};
+use super::project::said;
+use super::scene::Scene;
+use crate::domain::context::{Entry, ToolVisibility, Trim};
+use crate::engine::sight::{Sight, Size, Spot};
+use crate::engine::turn::Part;
+
+/// Providers cache a beginning from 1,024 tokens on. A view with a smaller limit loses no more than it must; in larger
+/// ones as much is left out at once as makes room for many further requests.
+const CACHED: usize = 4_096;
+/// Of a hundred characters of the limit, so many stay then.
+const KEPT: usize = 70;
+/// Characters of a text that tell which one it was.
+const MARK: usize = 40;
+
+/// What of a log and of a visit is not in a view any more, unless it is never left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Begin {
+    /// Place in the agent's sight.
+    pub log: usize,
+    /// Entries of the visit.
+    pub visit: usize,
+}
+
+/// What went between two beginnings.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lost {
+    pub entries: usize,
+    /// As they were shown.
+    pub characters: usize,
+    /// How the first and the last of them began.
+    pub first: String,
+    pub last: String,
+}
+
+/// Where the view of the scene's agent begins so far.
+pub fn held(scene: &Scene<'_>) -> Begin {
+    Begin { log: sight(scene).begin(), visit: scene.turn.begin }
+}
+
+/// Where it has to begin now: there as well, as long as everything since fits.
+pub fn begin(scene: &Scene<'_>) -> Begin {
+    let spoken = Said::of(scene.turn);
+    let sight = sight(scene);
+    let held = Begin { log: sight.begin(), visit: scene.turn.begin };
+    let (limit, _) = scene.limit();
+    let range = range(scene, &sight);
+    let visit = visit(scene, &spoken);
+    let fixed = range.kept().plus(recorded(scene)).length + length(&visit);
+    let start = held.log.max(sight.owed());
+    if scene.context.trim == Trim::Error || fixed + range.rest(start).length <= limit {
+        return Begin { log: start, ..held };
+    }
+    let low = if limit < CACHED { limit } else { limit / 100 * KEPT };
+    // the newest is never left out
+    let most = if visit.is_empty() { sight.len().saturating_sub(1) } else { sight.len() };
+    let log = range.fitting(low.checked_sub(fixed), most).max(start);
+    let mut total = fixed + range.rest(log).length;
+    let mut begin = Begin { log, ..held };
+    for group in visit.iter().rev().skip(1).rev().filter(|group| !group.keep) {
+        if total > low
+            && let Some((Part::Visit, at)) = group.at
+        {
+            total -= group.length;
+            begin.visit = at + 1;
+        }
+    }
+    begin
+}
+
+/// What a view loses that begins at `to` and no longer at `from`.
+pub fn lost(scene: &Scene<'_>, from: Begin, to: Begin) -> Lost {
+    let sight = sight(scene);
+    let range = range(scene, &sight);
+    let gone = range.rest(from.log).length.saturating_sub(range.rest(to.log).length);
+    let mut lost = Lost { characters: gone, ..Lost::default() };
+    let before: Vec<usize> = range.shown(from.log).take_while(|place| *place < to.log).collect();
+    for place in before.into_iter().filter(|place| !range.keeps(*place)) {
+        let Some((spot, ..)) = sight.item(place) else { continue };
+        lost.entries += 1;
+        let entry = match spot {
+            Spot::Aside(at) => scene.thread.asides.get(at).map(|aside| &aside.entry),
+            Spot::Log(at) => scene.thread.log.entries.get(at),
+        };
+        lost.tell(entry);
+    }
+    let covered = scene.turn.record.as_ref().map_or(0, |record| record.covers);
+    let visit = scene.turn.entries.iter().take(to.visit).skip(from.visit.max(covered));
+    for part in visit {
+        lost.entries += 1;
+        lost.characters += Group::new(&part.entry, !part.private, scene).length;
+        lost.tell(Some(&part.entry));
+    }
+    lost
+}
+
+impl Lost {
+    fn tell(&mut self, entry: Option<&Entry>) {
+        let Some(entry) = entry else { return };
+        let text = said(entry);
+        let word = entry.calls.first().filter(|_| text.trim().is_empty());
+        let line = word.map_or_else(
+            || text.split_whitespace().collect::<Vec<_>>().join(" "),
+            |answered| format!("{}(…)", answered.call.name),
+        );
+        let mut mark: String = line.chars().take(MARK).collect();
+        if mark.len() < line.len() {
+            mark.push('…');
+        }
+        if self.first.is_empty() {
+            self.first.clone_from(&mark);
+        }
+        self.last = mark;
+    }
+}
+
+/// What a view is made of without a look at its log, where it needs no cuts.
+pub(super) struct Window {
+    /// Items of the log, and entries of the visit, that are left out.
+    pub(super) left_out: usize,
+    /// What the log and the visit come to in messages; `None` where something has to be cut.
+    pub(super) messages: Option<usize>,
+}
+
+impl Window {
+    pub(super) fn of(scene: &Scene<'_>, said: &Said, sight: &Sight) -> Self {
+        let range = range(scene, sight);
+        let visit = size(&visit(scene, said), scene);
+        let rest = range.rest(sight.begin());
+        let all = range.kept().plus(recorded(scene)).plus(visit).plus(rest);
+        let (limit, _) = scene.limit();
+        let covered = scene.turn.record.as_ref().map_or(0, |record| record.covers);
+        let left_out = range.rest(0).groups - rest.groups + scene.turn.begin.saturating_sub(covered);
+        Self { left_out, messages: (all.length <= limit).then_some(all.messages) }
+    }
+}
+
+fn length(groups: &[Group<'_>]) -> usize {
+    groups.iter().map(|group| group.length).sum()
+}
+
+/// The summary of the log.
+fn recorded(scene: &Scene<'_>) -> Size {
+    summary(scene.thread).map_or_else(Size::default, |summary| {
+        let group = Group::summary(summary, scene);
+        let messages = super::project::messages(&group, ToolVisibility::None);
+        Size { groups: 1, length: group.length, messages }
+    })
+}

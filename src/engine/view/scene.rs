@@ -1,0 +1,68 @@
+//! What a view is made of, and how long it may be: what the model cannot take is not sent.
+
+use crate::domain::agent::AgentSpec;
+use crate::domain::brief::Brief;
+use crate::domain::context::{CHARACTERS_A_TOKEN, ContextSpec, Side};
+use crate::engine::sight::Sight;
+use crate::engine::thread::Thread;
+use crate::engine::turn::Turn;
+
+/// As the limit is called to people.
+const WINDOW: &str = "the model's window";
+/// Where nothing says how long an answer may be, this part of the window is for it.
+const ANSWER: u64 = 5;
+
+/// Everything that a view is made of.
+pub struct Scene<'a> {
+    pub agent: &'a AgentSpec,
+    pub context: &'a ContextSpec,
+    pub thread: &'a Thread,
+    pub turn: &'a Turn,
+    /// What the agent is told beside its role.
+    pub brief: &'a Brief,
+    /// How many other agents have a seat in the context.
+    pub others: usize,
+    /// The seat of another agent, by id.
+    pub side_of: &'a dyn Fn(&str) -> Option<Side>,
+}
+
+impl<'a> Scene<'a> {
+    /// The limit of the view in characters, and the name of what sets it: the context, or a model with a small window
+    /// (an answer, the prompt and the tools need room there, too).
+    pub fn limit(&self) -> (usize, &'static str) {
+        let (limit, field) = self.context.limit();
+        match room(self) {
+            Some(room) if room < limit => (room, WINDOW),
+            Some(_) | None => (limit, field),
+        }
+    }
+
+    /// What the role wants said after each tool round.
+    pub(super) fn reminder(&self) -> Option<&'a str> {
+        self.agent.reminder.as_deref().filter(|text| !text.trim().is_empty())
+    }
+}
+
+/// Characters; `None` where the window is not known.
+fn room(scene: &Scene<'_>) -> Option<usize> {
+    let choice = &scene.agent.choice;
+    let window = choice.context_size?;
+    let most = window / 2;
+    let answer = choice.parameters.max_output_tokens.unwrap_or(window / ANSWER).min(most);
+    let tokens = usize::try_from(window - answer).unwrap_or(usize::MAX);
+    let whole = tokens.saturating_mul(CHARACTERS_A_TOKEN);
+    let known = scene.thread.sights.get(&scene.turn.agent).and_then(Sight::around);
+    Some(whole.saturating_sub(known.unwrap_or_else(|| around(scene))))
+}
+
+/// Characters of a request that are not the conversation.
+pub(super) fn around(scene: &Scene<'_>) -> usize {
+    let agent = scene.agent;
+    let prompt: usize =
+        agent.system_prompt.len() + scene.brief.parts(agent.without).map(str::len).sum::<usize>();
+    let examples: usize = agent.examples.iter().map(|message| message.content.len()).sum();
+    let tools = agent.tools.iter().map(|tool| (&tool.description, &tool.parameters));
+    let decisions = agent.parsing_tools.iter().map(|tool| (&tool.description, &tool.parameters));
+    let tools: usize = tools.chain(decisions).map(|(text, form)| text.len() + form.to_string().len()).sum();
+    prompt + examples + tools
+}
