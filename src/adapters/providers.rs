@@ -126,6 +126,7 @@ impl ModelPort for Providers {
         }
         match request.choice.protocol {
             Protocol::Chat => openai::build(request).ok(),
+            Protocol::Responses => Some(responses::build(request)),
             Protocol::Anthropic => Some(anthropic::build(request)),
         }
     }
