@@ -82,7 +82,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
     logs::start(&world.dirs.data, catalog.settings().verbosity());
     let plays = script.is_some() || opening.start.is_some();
-    let setup = setup::first(&catalog, opening.setup, plays);
+    let setup = super::setup::first(&catalog, opening.setup, plays);
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);

@@ -26,6 +26,7 @@ use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelRequest, Too
 use crate::domain::place::Layer;
 use crate::domain::secret::Secret;
 use crate::ports::model::{DeltaSink, ModelPort};
+use crate::tui::setup::Asked;
 
 const SETTINGS_FILE: &str = "settings.json";
 /// A model may have to be loaded first.
@@ -124,6 +125,13 @@ impl Candidate {
             }
         }
     }
+}
+
+/// What a session begins with: the dialog alone if that is all that was wanted, or unbidden where no model is set.
+/// `plays`: a script answers, or something starts by itself.
+pub(super) fn first(catalog: &Catalog, alone: bool, plays: bool) -> Option<Asked> {
+    let unset = !plays && catalog.choice("base").is_err();
+    (alone || unset).then(|| Asked::Open { level: "base".to_owned(), first: !alone, alone })
 }
 
 /// What changes in the files for these levels; a key that stands at a level moves with its provider.

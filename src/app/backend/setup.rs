@@ -23,13 +23,6 @@ use crate::tui::update::history::offer;
 /// A name for a model that is not chosen yet.
 const NONE_YET: &str = "-";
 
-/// What a session begins with: the dialog alone if that is all that was wanted, or unbidden where no model is set.
-/// `plays`: a script answers, or something starts by itself.
-pub(super) fn first(catalog: &Catalog, alone: bool, plays: bool) -> Option<Asked> {
-    let unset = !plays && catalog.choice("base").is_err();
-    (alone || unset).then(|| Asked::Open { level: "base".to_owned(), first: !alone, alone })
-}
-
 impl Desk {
     /// From now on runs start with this configuration; running ones keep theirs.
     pub(super) fn take_up(&self, catalog: Catalog) {
