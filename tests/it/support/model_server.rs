@@ -323,7 +323,7 @@ async fn converse(
             continue;
         };
         shared.lock().unwrap().requests.push(request.clone());
-        let behaviour = desk.reply(&request);
+        let behaviour = desk.reply(&request).named(request.body["model"].as_str().unwrap_or_default());
         if !answer(&mut socket, behaviour, &gone).await {
             return;
         }
