@@ -4,6 +4,7 @@
 pub mod disk;
 pub mod git;
 pub mod javascript;
+pub mod machine;
 pub mod mcp;
 pub mod project_lock;
 pub mod providers;

@@ -11,8 +11,11 @@ mod backend;
 mod briefing;
 mod cassettes;
 mod checks;
+mod configure;
+mod cut_off;
 pub mod deck;
 mod demo;
+mod doctor;
 mod driving;
 mod findings;
 mod foreign;
@@ -23,16 +26,19 @@ mod isolation;
 mod lists;
 mod loading;
 mod logs;
+mod models;
 mod new;
 mod own_files;
 mod past;
 mod reading;
 mod runs;
 mod salvage;
-mod scenes;
+pub mod scenes;
 mod schema;
+mod setup;
 mod simulate;
 mod sources;
+mod survey;
 mod taped;
 mod testing;
 mod travel;
@@ -44,7 +50,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::cli::args::{Cli, Command, ConfigCommand, completions};
+use crate::cli::args::{Cli, Command, ConfigCommand, SettingFlags, completions};
 use crate::cli::{exit, limits};
 use world::World;
 
@@ -52,7 +58,7 @@ use world::World;
 ///
 /// # Errors
 /// What could not be done, with what to do next; exit code 2.
-pub fn run(cli: Cli) -> Result<u8> {
+pub fn run(mut cli: Cli) -> Result<u8> {
     hardening::close_to_others();
     if let Some(Command::Completions { shell }) = cli.command {
         std::io::stdout().lock().write_all(&completions(shell))?;
@@ -61,6 +67,15 @@ pub fn run(cli: Cli) -> Result<u8> {
     if matches!(cli.command, Some(Command::Limits)) {
         std::io::stdout().lock().write_all(limits::page().as_bytes())?;
         return Ok(exit::COMPLETED);
+    }
+    if matches!(cli.command, Some(Command::Models { .. } | Command::Configure(_))) {
+        // there these flags say what is listed, or what is written
+        let flags = std::mem::take(&mut cli.settings);
+        cli.settings =
+            SettingFlags { config: flags.config.clone(), trust: flags.trust, ..SettingFlags::default() };
+        if let Some(Command::Configure(args)) = &mut cli.command {
+            args.flags = flags;
+        }
     }
     let world = World::find(&cli)?;
     match cli.command {
@@ -80,7 +95,11 @@ pub fn run(cli: Cli) -> Result<u8> {
         Some(Command::Workflows { json }) => lists::workflows(&world, json),
         Some(Command::Roles { json }) => lists::roles(&world, json),
         Some(Command::Tools { json }) => lists::tools(&world, json),
+        Some(Command::Models { provider, json }) => models::models(&world, provider.as_deref(), json),
+        Some(Command::Doctor { offline, json }) => doctor::doctor(&world, offline, json),
+        Some(Command::Configure(args)) => configure::configure(world, &args),
         Some(Command::Config(ConfigCommand::Show { origin })) => lists::config(&world, origin),
+        Some(Command::Config(ConfigCommand::Explain { key, json })) => lists::explain(&world, &key, json),
         Some(Command::Completions { .. } | Command::Limits) => Ok(exit::COMPLETED),
     }
 }

@@ -3,12 +3,14 @@
 pub mod archive;
 pub mod args;
 pub mod data;
+pub mod doctor;
 pub mod envelope;
 pub mod exit;
 pub mod graph;
 pub mod headless;
 pub mod limits;
 pub mod lists;
+pub mod models;
 pub mod moments;
 pub mod past;
 pub mod refusal;

@@ -18,6 +18,7 @@ pub mod schema;
 pub mod script_facts;
 pub mod secret;
 pub mod settings;
+pub mod setup;
 pub mod source;
 pub mod suggest;
 pub mod test_file;

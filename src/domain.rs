@@ -16,6 +16,7 @@ pub mod line_diff;
 pub mod lock;
 pub mod message;
 pub mod model;
+pub mod model_list;
 pub mod parameter;
 pub mod place;
 pub mod printable;

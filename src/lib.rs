@@ -51,12 +51,15 @@
 //! | errors, limits, budgets, time | `engine/machine/{recover,failed,limits,budgets,timers}.rs` |
 //! | step lists and handlers | `config/workflow_file/{steps,handlers}.rs`: rewritten as states |
 //! | drawings, schemas, the cost envelope | `config/graph/`, `config/schema/`, `config/envelope.rs` |
+//! | what is asked and written when a model is set up | `config/setup/`, `app/setup.rs`, `tui/setup.rs` |
+//! | what a model server lists | `adapters/providers/listing.rs`, `config/models/servers.rs`, `cli/models.rs` |
+//! | `doctor` | `app/doctor/`, `adapters/machine.rs` |
 //! | what an agent is shown of a conversation | `engine/view.rs` |
 //! | what agents are told beside their roles | `config/brief.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/replied.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
-//! | the protocols of model servers | `adapters/providers/openai/`, `adapters/providers/anthropic/` |
+//! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
 //! | recorded model calls | `adapters/providers/cassette.rs` |
 //! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |

@@ -5,6 +5,7 @@ mod bus;
 mod carried;
 pub mod command;
 pub mod compare;
+mod cut_off;
 mod digest;
 mod driver;
 pub mod glance;

@@ -16,6 +16,7 @@ pub mod program;
 pub mod report;
 pub mod run_view;
 pub mod session;
+pub mod setup;
 pub mod slash;
 pub mod terminal;
 pub mod text;

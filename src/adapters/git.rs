@@ -12,13 +12,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::domain::ids::{SnapshotId, Timestamp};
-use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest, Sweep};
+use crate::domain::snapshot::{
+    Beyond, ChangedFile, CutOff, Goal, Restored, SnapshotInfo, SnapshotRequest, Sweep,
+};
 use crate::ports::clock::Clock;
 use crate::ports::snapshot::{Begin, SnapshotError, SnapshotPort};
 
 pub(super) mod apply;
 pub(super) mod between;
+mod beyond;
 pub(super) mod compare;
+pub(super) mod cut_off;
 pub(super) mod entry;
 pub(super) mod fault;
 pub(super) mod here;
@@ -51,8 +55,17 @@ pub(super) struct Plan<'a> {
     pub empty_dirs: &'a BTreeSet<RelPath>,
     pub hollow_now: &'a [RelPath],
     pub act: &'static str,
+    pub goal: &'a Goal,
     /// The snapshot that undoes it.
     pub request: &'a SnapshotRequest,
+}
+
+/// How a change of the files can be taken back.
+pub(super) struct Saved {
+    /// The files as they were before, or before an earlier attempt that was cut off.
+    pub safety: SnapshotId,
+    /// The files as that had left them.
+    pub halfway: Option<SnapshotId>,
 }
 
 /// The snapshots of one project.
@@ -127,6 +140,7 @@ impl GitSnapshots {
             empty_dirs: scan.empty_dirs.into_iter().filter_map(text).collect(),
             exclude: self.exclude.clone(),
             partial: scan.partial,
+            head: (!store.private).then(|| beyond::head(&store.repo)),
         };
         let id = record::create(store, tree, &record)?;
         StatCache { entries: scan.entries, snapshot: id.0.clone() }.save(&here.place, store, since)?;
@@ -139,26 +153,16 @@ impl GitSnapshots {
         Here { place, store, rules, cache }
     }
 
-    /// Snapshots the present as scanned, then applies the changes; call with the lock held.
+    /// Snapshots the present as scanned, then applies the changes; call with the lock held. `begin` is told the snapshot
+    /// that undoes it when all was checked, before the first change.
     pub(super) fn save_and_apply(
         &self,
         here: &Here,
         scan: Scan,
         since: (i64, u32),
         plan: &Plan<'_>,
-    ) -> Outcome<SnapshotId> {
-        self.save_note_and_apply(here, scan, since, plan, &mut |_| Ok(()))
-    }
-
-    /// The same; `begin` is told the snapshot of the present when all was checked, before the first change.
-    fn save_note_and_apply(
-        &self,
-        here: &Here,
-        scan: Scan,
-        since: (i64, u32),
-        plan: &Plan<'_>,
         begin: Begin<'_>,
-    ) -> Outcome<SnapshotId> {
+    ) -> Outcome<Saved> {
         let act = plan.act;
         if let Some(lost) = plan.changes.iter().find(|change| scan.unreadable.contains(&change.path)) {
             let path = lost.shown().path;
@@ -167,22 +171,36 @@ impl GitSnapshots {
                 format!("Make it readable or move it away, then {act} again."),
             ));
         }
-        let safety = self.record(here, scan, since, plan.request)?.id;
+        let earlier = cut_off::read(&here.place).filter(|earlier| {
+            earlier.goal == *plan.goal && one(&here.store, earlier.safety.as_str()).is_ok()
+        });
+        let halfway =
+            || SnapshotRequest { label: format!("Half of a {act} that was cut off"), ..plan.request.clone() };
+        let request = if earlier.is_some() { &halfway() } else { plan.request };
+        let present = self.record(here, scan, since, request)?.id;
+        let saved = match &earlier {
+            Some(earlier) => Saved { safety: earlier.safety.clone(), halfway: Some(present) },
+            None => Saved { safety: present, halfway: None },
+        };
         let odb = here.store.repo.odb().map_err(|error| fault::git_read(here.store.location(), &error))?;
         let root = here.place.project.as_path();
         let (empty_dirs, hollow_now) = (plan.empty_dirs, plan.hollow_now);
         let restore = Restore { root, odb, empty_dirs, hollow_now, act };
         let undone_by = |error: SnapshotError| SnapshotError {
             hint: Some(format!(
-                "{} The state before is snapshot {safety}.",
-                error.hint.as_deref().unwrap_or_default()
+                "{} The state before is snapshot {}.",
+                error.hint.as_deref().unwrap_or_default(),
+                saved.safety
             )),
             ..error
         };
         restore.check(plan.changes).map_err(undone_by)?;
-        begin(Some(&safety))?;
+        let (goal, safety) = (plan.goal.clone(), saved.safety.clone());
+        begin(Some(&saved.safety))?;
+        cut_off::write(&here.place, &CutOff { goal, safety, since: self.clock.now() })?;
         restore.run(plan.changes).map_err(undone_by)?;
-        Ok(safety)
+        cut_off::clear(&here.place)?;
+        Ok(saved)
     }
 
     /// Compares a snapshot with the present without storing anything of it.
@@ -273,6 +291,9 @@ impl SnapshotPort for GitSnapshots {
         let _lock = place.lock()?;
         let store = holding(&place, id.as_str())?;
         let here = self.here(place, store);
+        if cut_off::is_there(&here.place) {
+            cut_off::sweep(&here.place, &here.rules);
+        }
         let since = stat_cache::disk_time(&here.place);
         let found = one(&here.store, id.as_str())?;
         let stored = here.stored(&found)?;
@@ -280,7 +301,9 @@ impl SnapshotPort for GitSnapshots {
         let changes = here.changes(&found, &stored, &scan);
         if changes.is_empty() && !here.hollow_differs(&found, &scan) {
             begin(None)?;
-            return Ok(Restored { safety: None, files: Vec::new() });
+            // they are those of one moment
+            cut_off::clear(&here.place)?;
+            return Ok(Restored { safety: None, files: Vec::new(), halfway: None });
         }
         let request = SnapshotRequest {
             label: format!("Before restore of {id}"),
@@ -294,10 +317,41 @@ impl SnapshotPort for GitSnapshots {
             empty_dirs: &empty_dirs,
             hollow_now: &hollow_now,
             act: "restore",
+            goal: &Goal::Snapshot(id.clone()),
             request: &request,
         };
-        let safety = self.save_note_and_apply(&here, scan, since, &plan, begin)?;
-        Ok(Restored { safety: Some(safety), files: changes.iter().map(Change::shown).collect() })
+        let Saved { safety, halfway } = self.save_and_apply(&here, scan, since, &plan, begin)?;
+        Ok(Restored { safety: Some(safety), files: changes.iter().map(Change::shown).collect(), halfway })
+    }
+
+    fn cut_off(&self) -> Result<Option<CutOff>, SnapshotError> {
+        let place = self.place()?;
+        if !cut_off::is_there(&place) {
+            return Ok(None);
+        }
+        // whoever is at work removes it
+        let _lock = place.lock()?;
+        Ok(cut_off::read(&place))
+    }
+
+    fn accept(&self) -> Result<(), SnapshotError> {
+        let place = self.place()?;
+        if !cut_off::is_there(&place) {
+            return Ok(());
+        }
+        let _lock = place.lock()?;
+        let store = place.store()?;
+        cut_off::sweep(&place, &place.rules(&store, &self.exclude));
+        cut_off::clear(&place)
+    }
+
+    fn beyond(&self, id: &SnapshotId) -> Result<Beyond, SnapshotError> {
+        let place = self.place()?;
+        let store = holding(&place, id.as_str())?;
+        let here = self.here(place, store);
+        let found = one(&here.store, id.as_str())?;
+        let stored = here.stored(&found)?;
+        beyond::beyond(&here, &found.record, &|path| stored.contains_key(path))
     }
 
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError> {

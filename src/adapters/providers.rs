@@ -1,13 +1,15 @@
 //! Models: the one `ModelPort` of the program, which sends each request to where its `choice` points.
 //!
 //! `scripted` is answered from a file (`scripted.rs`); every other provider speaks the protocol of its choice at its
-//! base URL: chat completions (`openai.rs`) or Anthropic's messages (`anthropic.rs`). All share one way to a server
-//! (`http.rs`), one reader of bodies (`stream.rs`) and one list of errors (`errors.rs`).
+//! base URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages
+//! (`anthropic.rs`). All share one way to a server (`http.rs`), one reader of bodies (`stream.rs`) and one list of
+//! errors (`errors.rs`).
 //! Refuses: retries (the runtime's), keys in any text (CFG-20).
 
 mod address;
 mod answer;
 pub mod anthropic;
+mod call_ids;
 mod calls;
 pub mod cassette;
 mod client;
@@ -15,23 +17,28 @@ mod conversation;
 mod errors;
 mod http;
 mod keys;
+mod listing;
 mod offered;
 pub mod openai;
 mod patience;
+mod reported;
+pub mod responses;
 mod retry_after;
 pub mod scripted;
+mod sealed;
 mod spoken;
 mod sse;
 mod stream;
 mod tokens;
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
+use crate::domain::model_list::ListedModel;
 use crate::domain::protocol::Protocol;
 use crate::domain::secret::Secret;
 use crate::ports::model::{DeltaSink, ModelPort};
@@ -48,13 +55,14 @@ pub const SCRIPTED: &str = "scripted";
 #[derive(Debug)]
 pub struct Providers {
     http: Http,
+    learnt: responses::Learnt,
     scripted: Option<ScriptedModel>,
 }
 
 impl Providers {
     /// `keys`: the key ring; a `ModelChoice` holds only the name of its key (CFG-20).
     pub fn new(keys: BTreeMap<String, Secret>, patience: Patience) -> Self {
-        Self { http: Http::new(keys, patience), scripted: None }
+        Self { http: Http::new(keys, patience), learnt: responses::Learnt::default(), scripted: None }
     }
 
     /// Keys are sent to these base URLs' servers only: a recorded run may name others (CFG-20).
@@ -76,11 +84,30 @@ impl Providers {
         self.scripted.as_ref()
     }
 
+    /// What the server of a choice says it has; its model is not looked at. Costs nothing there.
+    ///
+    /// # Errors
+    /// No list arrived within `deadline`.
+    pub async fn list(
+        &self,
+        choice: &ModelChoice,
+        deadline: Duration,
+    ) -> Result<Vec<ListedModel>, ModelError> {
+        let key = self.http.key(choice)?;
+        let asked = tokio::time::timeout(deadline, listing::list(&self.http, choice, key)).await;
+        let answer = asked.unwrap_or_else(|_| {
+            let shown = address::Address::parse(&choice.base_url, &[])?.shown;
+            Err(errors::silent(&shown, deadline, ""))
+        });
+        answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)))
+    }
+
     async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
-        let key = self.http.key(request)?;
+        let key = self.http.key(&request.choice)?;
         let begun = Instant::now();
         let answer = match request.choice.protocol {
             Protocol::Chat => openai::call(&self.http, request, key, sink).await,
+            Protocol::Responses => responses::call((&self.http, &self.learnt), request, key, sink).await,
             Protocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
         };
         let mut reply = answer.map_err(|error| match key {
@@ -99,6 +126,7 @@ impl ModelPort for Providers {
         }
         match request.choice.protocol {
             Protocol::Chat => openai::build(request).ok(),
+            Protocol::Responses => Some(responses::build(request)),
             Protocol::Anthropic => Some(anthropic::build(request)),
         }
     }

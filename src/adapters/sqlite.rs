@@ -62,6 +62,9 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// The version of the file that this program writes.
+    pub const VERSION: i32 = schema::VERSION;
+
     /// The database at `path`; its directory is made when needed. Touches nothing yet.
     pub fn at(path: PathBuf) -> Self {
         Self {

@@ -2,6 +2,8 @@
 
 mod history;
 mod isolated;
+mod setup;
+mod stored_files;
 mod told;
 mod travel;
 
@@ -22,7 +24,7 @@ use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::disk;
 use crate::adapters::providers::scripted::ScriptedModel;
-use crate::cli::{exit, snapshots};
+use crate::cli::exit;
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
 use crate::config::roles::tools_for;
@@ -33,16 +35,16 @@ use crate::domain::cost::Price;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::snapshot::SnapshotRequest;
 use crate::domain::workflow::Program;
 use crate::engine::spec::RunSpec;
-use crate::ports::snapshot::{SnapshotError, SnapshotPort};
 use crate::runtime::command::Command;
+use crate::runtime::handle::Handle;
 use crate::tui::backend::{
     Backend, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps, ToolLine,
     Travel, Travelled, WorkflowLine,
 };
 use crate::tui::past::Past;
+use crate::tui::setup::{Asked, Told};
 use crate::tui::{FirstAction, Session, TrustQuestion};
 
 /// The first line of every session.
@@ -57,6 +59,8 @@ pub(super) struct Opening {
     /// A workflow with its input, started at once.
     pub(super) start: Option<(String, String)>,
     pub(super) banner: Vec<String>,
+    /// Only a model is set up.
+    pub(super) setup: bool,
 }
 
 pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
@@ -76,6 +80,13 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     banner.extend(problems(&catalog));
     let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
     logs::start(&world.dirs.data, catalog.settings().verbosity());
+    let setup = match (opening.setup, script.is_none() && opening.start.is_none()) {
+        (true, _) => Some(Asked::Open { level: "base".to_owned(), first: false, alone: true }),
+        (false, true) if catalog.choice("base").is_err() => {
+            Some(Asked::Open { level: "base".to_owned(), first: true, alone: false })
+        }
+        (false, _) => None,
+    };
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);
@@ -93,6 +104,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         events,
         start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
         trust: question,
+        setup,
         banner,
         no_color,
     };
@@ -110,7 +122,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-async fn settled(handle: &crate::runtime::handle::Handle) {
+async fn settled(handle: &Handle) {
     while !handle.running().is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
@@ -165,7 +177,8 @@ impl Desk {
     }
 
     fn start(&self, spec: RunSpec) -> Result<RunId, String> {
-        self.wired().handle.start(spec).map_err(|error| history::told(&error.message, error.hint.as_deref()))
+        let told = |error| told::here(&history::of_store(&error));
+        self.wired().handle.start(spec).map_err(told)
     }
 
     /// Why something cannot start. A missing model is told once, not for every agent that needs it.
@@ -342,9 +355,10 @@ impl Backend for Desk {
     }
 
     fn snapshot(&self, command: SnapshotCommand) -> BoxFuture<'static, Result<String, String>> {
-        let store = Arc::clone(&self.wired().handle.ports().snapshots);
+        let handle = self.wired().handle.clone();
         away(move || {
-            perform(&*store, command).map_err(|error| history::told(&error.message, error.hint.as_deref()))
+            stored_files::perform(&handle, command)
+                .map_err(|error| history::told(&error.message, error.hint.as_deref()))
         })
     }
 
@@ -367,13 +381,12 @@ impl Backend for Desk {
         let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
         let known = problems(&self.catalog());
         let new = problems(&catalog).into_iter().filter(|line| !known.contains(line)).collect();
-        let old = self.wired();
-        if old.providers.scripted().is_none() {
-            let wired = wiring::rewire(&old, &self.world.project, &self.world.dirs.data, &catalog);
-            *self.wired.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(wired);
-        }
-        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+        self.take_up(catalog);
         Ok(new)
+    }
+
+    fn set_up(&self, asked: Asked) -> BoxFuture<'static, Told> {
+        self.set_up(asked)
     }
 
     fn status_line(&self) -> StatusFacts {
@@ -398,8 +411,8 @@ impl Backend for Desk {
 }
 
 /// What to set before the start; said wherever a model is missing.
-const HOW_TO_SET: &str = "Set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or for a server of your own SYNTHDEV_BASE_URL \
-    (Ollama: http://127.0.0.1:11434/v1) and SYNTHDEV_BASE_MODEL, and start again.";
+const HOW_TO_SET: &str = "/configure sets up a model, and so does `synthdev configure`. Or set SYNTHDEV_API_KEY and \
+    SYNTHDEV_BASE_MODEL, for a server of your own SYNTHDEV_BASE_URL (Ollama: http://127.0.0.1:11434/v1), and start again.";
 
 /// Without a model the program says so and offers what works; it never pretends.
 fn no_model(missing: &str) -> String {
@@ -436,28 +449,6 @@ fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
             layer: file.layer,
             broken: Some(crate::config::render::compact(broken)),
         })
-    })
-}
-
-fn perform(store: &dyn SnapshotPort, command: SnapshotCommand) -> Result<String, SnapshotError> {
-    Ok(match command {
-        SnapshotCommand::List => travel::here(&snapshots::list(&store.list()?)),
-        SnapshotCommand::Create { label } => {
-            snapshots::created(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
-        }
-        SnapshotCommand::Show { id } => {
-            let info = store.find(&id)?;
-            snapshots::show(&info, &store.changes(&info.id, None)?)
-        }
-        SnapshotCommand::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
-        SnapshotCommand::Restore { id } => {
-            travel::here(&snapshots::restored(&store.restore(&store.find(&id)?.id)?))
-        }
-        SnapshotCommand::Delete { id } => {
-            let info = store.find(&id)?;
-            store.delete(&info.id)?;
-            format!("snapshot {} is forgotten", info.id)
-        }
     })
 }
 

@@ -216,7 +216,9 @@ fn restored(program: &Program, header: &Header, name: &str) -> Program {
             let level = if now.level == seat.plain.level { seat.choice.level.clone() } else { now.level };
             let parameters = overlaid(&seat.choice.parameters, &seat.plain.parameters, &now.parameters);
             let provenance = format!("as recorded in {name}");
-            agent.choice = ModelChoice { level, parameters, provenance, ..seat.choice.clone() };
+            // no address: whoever would ask it is told why that cannot be
+            let base_url = format!("recording:{name}");
+            agent.choice = ModelChoice { level, base_url, parameters, provenance, ..seat.choice.clone() };
         }
     }
     program

@@ -46,6 +46,7 @@ pub(super) fn run(world: &World, headless: bool) -> Result<u8> {
         script: Some((script()?, "demo")),
         start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
         banner: banner(&project),
+        setup: false,
     };
     backend::interactive(world, opening)
 }

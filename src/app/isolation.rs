@@ -6,21 +6,24 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 
 use super::cassettes::Tape;
+use super::cut_off;
 use super::driving::stay;
 use super::loading::load;
 use super::reading::{of_snapshot, of_store, reader};
 use super::world::World;
 use super::{briefing, wiring};
 use crate::adapters::providers::scripted::ScriptedModel;
-use crate::adapters::worktree::GitWorktrees;
+use crate::adapters::worktree::{GitWorktrees, before_merge};
 use crate::cli::headless::{FinalReport, Show};
-use crate::cli::words::{name, tell};
+use crate::cli::past::Ground;
+use crate::cli::words::{name, tell, time};
 use crate::cli::{exit, snapshots};
 use crate::config::catalog::Catalog;
-use crate::domain::journal::{RunStatus, RunSummary};
-use crate::domain::snapshot::{Skipped, Worktree};
+use crate::domain::ids::SnapshotId;
+use crate::domain::journal::{Origin, RunStatus, RunSummary};
+use crate::domain::snapshot::{Goal, Kept, Skipped, Worktree};
 use crate::engine::spec::RunSpec;
-use crate::ports::snapshot::SnapshotError;
+use crate::ports::snapshot::{SnapshotError, SnapshotPort};
 use crate::ports::worktree::{MergeError, WorktreePort};
 use crate::runtime::handle::Handle;
 
@@ -34,7 +37,10 @@ pub(super) fn run(
 ) -> Result<FinalReport> {
     let data = &world.dirs.data;
     let trees = wiring::worktrees(&world.project, data, catalog);
-    let id = wiring::wire(&world.project, data, catalog, None).handle.draw_run_id();
+    let handle = wiring::wire(&world.project, data, catalog, None).handle;
+    // its files would begin as they are
+    handle.judge_project().map_err(of_store)?;
+    let id = handle.draw_run_id();
     let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
     let tree = trees.create(&id, &workflow).map_err(of_snapshot)?;
     let spec = match spec.brief.is_empty() {
@@ -76,24 +82,38 @@ pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Re
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running: what it has so far is no result\nhint: stop it first", summary.id);
     }
-    let changes = trees.unmerged(&tree).map_err(of_snapshot)?;
-    let Some(changes) = changes else {
+    let Some(left) = trees.unmerged(&tree).map_err(of_snapshot)? else {
         bail!("worktree and branch {} of run {} are gone", name(&tree.branch), summary.id);
     };
-    if changes.is_empty() {
-        tell("nothing to do: the project has everything that the run changed");
-        return Ok(exit::COMPLETED);
+    let half = is_half(&handle, &tree);
+    if left.files.is_empty() && !half {
+        return nothing_to_merge(&summary, &tree, &left.kept);
+    }
+    if let Some(gone) = kept(&summary, &tree, &left.kept) {
+        tell(gone);
+    }
+    if half {
+        tell("a merge of this run was cut off: this brings the rest");
     }
     tell(format_args!(
         "to bring what run {} changed into {}:\n{}",
         summary.id,
         name(&summary.project),
-        snapshots::incoming(&changes)
+        snapshots::incoming(&left.files)
     ));
+    if !left.conflicts.is_empty() {
+        tell(snapshots::conflicts(&left.conflicts));
+        if dry_run {
+            let error = MergeError::Conflicts(left.conflicts);
+            bail!("{error}\nhint: nothing was changed, and nothing would be without --dry-run");
+        }
+    }
     if dry_run {
         return Ok(exit::COMPLETED);
     }
-    if !yes && !confirmed(&format!("bring these {} files into {}?", changes.len(), name(&summary.project)))? {
+    let question = format!("bring {} into {}?", snapshots::counted(left.files.len()), name(&summary.project));
+    // one that is refused changes nothing, and need not be asked about
+    if left.conflicts.is_empty() && !yes && !confirmed(&question)? {
         tell("nothing was changed");
         return Ok(exit::CANCELLED);
     }
@@ -103,39 +123,90 @@ pub(super) fn merge(world: &World, id: &str, (dry_run, yes): (bool, bool)) -> Re
             let undo = merged
                 .safety
                 .map_or_else(String::new, |id| format!("; undo: synthdev snapshot restore {id}"));
-            tell(format_args!("{} files merged{undo}", merged.files.len()));
-            tell(format_args!("the worktree stays until: synthdev runs discard {}", summary.id));
+            tell(format_args!("{} merged{undo}", snapshots::counted(merged.files.len())));
+            let stays = if left.kept == Kept::Tree { "the worktree stays" } else { "what was kept stays" };
+            tell(format_args!("{stays} until: synthdev runs discard {}", summary.id));
             Ok(exit::COMPLETED)
         }
-        Err(error @ MergeError::Conflicts(_)) => {
+        Err(error @ MergeError::Conflicts(_)) if left.kept == Kept::Tree => {
             bail!("{error}\nhint: nothing was changed; merge by hand: git merge {}", tree.branch)
+        }
+        Err(error @ MergeError::Conflicts(_)) => {
+            bail!(
+                "{error}\nhint: nothing was changed; move these files of the project away, then merge again"
+            )
         }
         Err(MergeError::Failed(error)) => Err(of_snapshot(error)),
     }
 }
 
+/// The words for a project that has all there is.
+fn nothing_to_merge(run: &RunSummary, tree: &Worktree, kept: &Kept) -> Result<u8> {
+    match kept {
+        Kept::Tree => tell("nothing to do: the project has everything that the run changed"),
+        Kept::Nothing => bail!(
+            "the worktree of run {} is gone, and nothing that it changed was kept: {}\n\
+             hint: clean up with: synthdev runs discard {}",
+            run.id,
+            name(&tree.path),
+            run.id
+        ),
+        Kept::Snapshot { .. } | Kept::Branch => {
+            self::kept(run, tree, kept).iter().for_each(tell);
+            tell("nothing to do: the project has everything that was kept");
+        }
+    }
+    Ok(exit::COMPLETED)
+}
+
+/// What is looked at in the place of a worktree that is gone.
+fn kept(run: &RunSummary, tree: &Worktree, kept: &Kept) -> Option<String> {
+    let from = match kept {
+        Kept::Tree => return None,
+        Kept::Snapshot { id, taken } => format!("its last snapshot is there, {id} of {} UTC", time(*taken)),
+        Kept::Branch => format!("its branch {} is there", name(&tree.branch)),
+        Kept::Nothing => "nothing that it changed was kept".to_owned(),
+    };
+    let lost = if *kept == Kept::Nothing { "" } else { "; what it changed after that is lost" };
+    Some(format!("the worktree of run {} is gone: {}\n{from}{lost}", run.id, name(&tree.path)))
+}
+
+/// Whether a merge of this worktree was cut off.
+fn is_half(handle: &Handle, tree: &Worktree) -> bool {
+    let found = handle.ports().snapshots.cut_off().ok().flatten();
+    found.is_some_and(|found| matches!(found.goal, Goal::Merge { branch, .. } if branch == tree.branch))
+}
+
 /// Says first what would be lost; at a terminal it asks, elsewhere `--yes` is needed.
 pub(super) fn discard(world: &World, id: &str, (force, yes): (bool, bool)) -> Result<u8> {
-    let Isolated { summary, tree, trees, .. } = isolated(world, id)?;
+    let Isolated { summary, tree, trees, handle } = isolated(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running\nhint: stop it first", summary.id);
     }
-    let lost = match trees.unmerged(&tree) {
+    if let Some(half) = cut_off::told(&handle).filter(|_| is_half(&handle, &tree)) {
+        bail!(half);
+    }
+    let (lost, is_there) = match trees.unmerged(&tree) {
         Ok(None) => {
             trees.discard(&tree, force).map_err(of_snapshot)?;
             tell(format_args!("worktree and branch {} are gone already", name(&tree.branch)));
             return Ok(exit::COMPLETED);
         }
-        Ok(Some(files)) if files.is_empty() => None,
-        Ok(Some(files)) => Some(format!(
-            "changes of run {} that are not in the project, and would be lost:\n{}",
-            summary.id,
-            snapshots::incoming(&files)
-        )),
-        Err(error) => Some(format!("what would be lost cannot be told: {}", name(&error.message))),
+        Ok(Some(left)) => {
+            let gone = kept(&summary, &tree, &left.kept);
+            gone.iter().for_each(tell);
+            let lost = format!(
+                "changes of run {} that are not in the project, and would be lost:\n{}",
+                summary.id,
+                snapshots::incoming(&left.files)
+            );
+            ((!left.files.is_empty()).then_some(lost), gone.is_none())
+        }
+        Err(error) => (Some(format!("what would be lost cannot be told: {}", name(&error.message))), true),
     };
     let status = summary.progress.status;
-    let goes_on = matches!(status, RunStatus::Paused | RunStatus::Interrupted | RunStatus::Failed);
+    let goes_on =
+        is_there && matches!(status, RunStatus::Paused | RunStatus::Interrupted | RunStatus::Failed);
     if !force && (lost.is_some() || goes_on) {
         lost.iter().for_each(tell);
         if goes_on {
@@ -155,6 +226,38 @@ pub(super) fn discard(world: &World, id: &str, (force, yes): (bool, bool)) -> Re
     Ok(exit::COMPLETED)
 }
 
+/// Why an isolated run is not undone, and what is there instead.
+pub(super) fn not_undone(world: &World, run: &RunSummary, tree: &Worktree) -> anyhow::Error {
+    if !tree.is_known() {
+        return gone(run, tree);
+    }
+    let here = Path::new(&run.project) == world.project;
+    let snapshots = reader(world).ok().filter(|_| here).map(|wired| wired.handle.ports().snapshots.clone());
+    let (message, hint) = why_not_undone(run, tree, snapshots.as_deref());
+    anyhow!("{message}\nhint: {hint}")
+}
+
+/// The same as a message and a hint; `snapshots` are the project's.
+pub(super) fn why_not_undone(
+    run: &RunSummary,
+    tree: &Worktree,
+    snapshots: Option<&dyn SnapshotPort>,
+) -> (String, String) {
+    let apart = format!("run {} worked in a worktree of its own ({})", run.id, name(&tree.path));
+    let label = before_merge(&tree.branch);
+    let taken = snapshots.and_then(|snapshots| snapshots.list().ok()).unwrap_or_default();
+    match taken.into_iter().find(|info| info.label == label) {
+        Some(merge) => (
+            format!("{apart}, and was merged into the project at {} UTC", time(merge.created)),
+            format!("undo that merge with: synthdev snapshot restore {}", merge.id),
+        ),
+        None => (
+            format!("{apart}: the project's files are untouched by it"),
+            format!("throw its files away with: synthdev runs discard {}", run.id),
+        ),
+    }
+}
+
 /// At a terminal it asks; elsewhere `--yes` is needed.
 pub(super) fn confirmed(question: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
@@ -164,6 +267,20 @@ pub(super) fn confirmed(question: &str) -> Result<bool> {
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// How the run's files stand now, for `runs show`.
+pub(super) fn ground(world: &World, handle: &Handle, run: &RunSummary) -> Ground {
+    let gone = |tree: &Worktree| tree.is_known() && !Path::new(&tree.path).is_dir();
+    let foreign = run.origin.as_ref().is_some_and(Origin::is_foreign);
+    let here = Path::new(&run.project) == world.project;
+    let stored = |id: &SnapshotId| handle.ports().snapshots.find(id.as_str()).is_ok();
+    let half = run.worktree.as_ref().filter(|_| here).is_some_and(|tree| is_half(handle, tree));
+    Ground {
+        worktree_gone: run.worktree.as_ref().is_some_and(gone),
+        undo: !foreign || (here && run.progress.snapshot.as_ref().is_some_and(stored)),
+        half_merged: half,
+    }
 }
 
 /// A run with its worktree, and what is needed of its project.
@@ -202,7 +319,8 @@ pub(super) fn why_gone(run: &RunSummary, tree: &Worktree) -> (String, String) {
     let fork = format!("synthdev runs fork {id} --at STEP makes a run of it that works in the project");
     if tree.is_known() {
         let message = format!("the worktree of run {id} is gone: {}", name(&tree.path));
-        return (message, format!("its branch {} may still be there; {fork}", name(&tree.branch)));
+        let merge = format!("synthdev runs merge {id} brings what was kept of it into the project");
+        return (message, format!("{merge}; {fork}"));
     }
     let message = format!(
         "where run {id} worked was lost when the history was salvaged: it may have been a worktree of its own, so it \

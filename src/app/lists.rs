@@ -1,8 +1,8 @@
-//! `workflows`, `roles`, `tools`, `config show`.
+//! `workflows`, `roles`, `tools`, `config show`, `config explain`.
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use serde_json::json;
 
 use super::briefing;
@@ -12,6 +12,7 @@ use crate::cli::words::{Clean, name, one_line};
 use crate::cli::{data, exit};
 use crate::config::render::compact;
 use crate::config::roles::tools_for;
+use crate::config::settings::explain::explain_text;
 use crate::config::settings::show_text;
 use crate::domain::diagnostic::Severity;
 
@@ -119,4 +120,16 @@ pub(super) fn config(world: &World, origin: bool) -> Result<u8> {
         writeln!(out, "{line}")?;
     }
     Ok(if super::findings::tell_setting_errors(&catalog) { exit::USAGE } else { exit::COMPLETED })
+}
+
+pub(super) fn explain(world: &World, key: &str, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let explained = catalog.explain(key).map_err(|error| anyhow!(error))?;
+    let mut stdout = std::io::stdout().lock();
+    if as_json {
+        data::pretty(&explained, &mut stdout)?;
+    } else {
+        Clean(&mut stdout).write_all(explain_text(&explained).as_bytes())?;
+    }
+    Ok(exit::COMPLETED)
 }

@@ -8,7 +8,7 @@ use super::reading::{of_snapshot, of_store, reader};
 use super::runs::load;
 use super::wiring;
 use super::world::World;
-use super::{archive, going, isolation, salvage, travel};
+use super::{archive, cut_off, going, isolation, salvage, travel};
 use crate::cli;
 use crate::cli::args::{RequestOf, RunsCommand, SnapshotCommand};
 use crate::cli::words::{Clean, name, tell};
@@ -58,7 +58,9 @@ pub(super) fn runs(world: &World, command: RunsCommand) -> Result<u8> {
 
 fn show(world: &World, id: &str, json: bool) -> Result<u8> {
     let wired = reader(world)?;
-    past::show(&wired.handle.run(id).map_err(of_store)?, json, &mut std::io::stdout().lock())?;
+    let record = wired.handle.run(id).map_err(of_store)?;
+    let ground = isolation::ground(world, &wired.handle, &record.summary);
+    past::show(&record, &ground, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
@@ -83,12 +85,17 @@ pub(super) fn snapshot(world: &World, command: SnapshotCommand) -> Result<u8> {
             return Ok(exit::COMPLETED);
         }
         SnapshotCommand::Create { label } => {
+            cut_off::keep(&wired.handle).map_err(of_snapshot)?;
             let label = if label.is_empty() { "by hand".to_owned() } else { label.join(" ") };
             snapshots::created(
                 &store.take(&SnapshotRequest { label, ..Default::default() }).map_err(of_snapshot)?,
             )
         }
-        SnapshotCommand::List { json: false } => snapshots::list(&store.list().map_err(of_snapshot)?),
+        SnapshotCommand::List { json: false } => {
+            let list = snapshots::list(&store.list().map_err(of_snapshot)?);
+            cut_off::told(&wired.handle).iter().for_each(tell);
+            list
+        }
         SnapshotCommand::Show { id } => {
             let info = store.find(&id).map_err(of_snapshot)?;
             let changes = store.changes(&info.id, None).map_err(of_snapshot)?;
@@ -120,7 +127,7 @@ fn restore(handle: &Handle, id: &str, yes: bool) -> Result<u8> {
     let store = &handle.ports().snapshots;
     let info = store.find(id).map_err(of_snapshot)?;
     let changes = store.changes(&info.id, None).map_err(of_snapshot)?;
-    if changes.is_empty() {
+    if changes.is_empty() && handle.cut_off().is_none() {
         say(&format!("nothing to do: the files are as in snapshot {}", info.id))?;
         return Ok(exit::COMPLETED);
     }
@@ -134,7 +141,7 @@ fn restore(handle: &Handle, id: &str, yes: bool) -> Result<u8> {
         if !std::io::stdin().is_terminal() {
             return Err(anyhow!("not restored: nobody can be asked here\nhint: add --yes"));
         }
-        tell(format_args!("restore these {} files? [y/N]", changes.len()));
+        tell(format_args!("restore {}? [y/N]", snapshots::counted(changes.len())));
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
         if !matches!(answer.trim(), "y" | "Y" | "yes") {
@@ -144,7 +151,7 @@ fn restore(handle: &Handle, id: &str, yes: bool) -> Result<u8> {
     }
     let run = info.run.clone().unwrap_or_else(|| RunId::from(""));
     let _held = handle.hold_files(&run, "").map_err(of_store)?;
-    let done = store.restore(&info.id).map_err(of_snapshot)?;
+    let done = cut_off::restore(handle, &info.id).map_err(of_snapshot)?;
     say(&if yes { snapshots::restored(&done) } else { snapshots::restored_as_shown(&done) })?;
     Ok(exit::COMPLETED)
 }

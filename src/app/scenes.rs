@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::cassettes;
@@ -20,17 +21,18 @@ use crate::domain::brief::Brief;
 use crate::domain::cost::Price;
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::ids::Timestamp;
+use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::domain::scripted::ScriptedAnswer;
 use crate::domain::workflow::{Program, SnapshotPolicy, Workflow};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
-use crate::ports::model::ModelPort;
+use crate::ports::model::{DeltaSink, ModelPort};
 use crate::runtime::simulation::{Played, Props, play};
 
 /// Steps that workflows take through tools that no agent has.
 const STEPS: [&str; 3] = ["shell", "http_request", "mcp"];
 
 /// What the models say.
-pub(super) enum Words {
+pub enum Words {
     Scripted(ScriptedModel),
     Played(Player),
     /// Real ones, while they are recorded.
@@ -58,10 +60,20 @@ impl Words {
     }
 }
 
+impl ModelPort for Words {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        self.port().call(request, sink)
+    }
+}
+
 /// A scripted run that can be played.
-pub(super) struct Scene {
+pub struct Scene {
     spec: RunSpec,
-    words: Words,
+    words: Arc<Words>,
     tools: ScriptedTools,
     answers: Vec<ScriptedAnswer>,
     now: Timestamp,
@@ -73,7 +85,7 @@ impl Scene {
     ///
     /// # Errors
     /// Everything in the file that does not fit the workflow.
-    pub(super) fn new(
+    pub fn new(
         catalog: &Catalog,
         file: &SourceFile,
         scenario: &Scenario,
@@ -115,7 +127,7 @@ impl Scene {
                 brief: Brief::default(),
                 interactive: true,
             },
-            words,
+            words: Arc::new(words),
             tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: scenario.answers.clone(),
             now: scenario.now,
@@ -123,11 +135,22 @@ impl Scene {
         })
     }
 
-    pub(super) async fn play(self, scripts: &Host) -> Judged {
+    /// Plays it to its end and judges it.
+    pub async fn play(self, scripts: &Host) -> Judged {
+        self.play_through(scripts, |model| model).await
+    }
+
+    /// The same with something between the run and its models.
+    pub async fn play_through(
+        self,
+        scripts: &Host,
+        around: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>,
+    ) -> Judged {
+        let models = around(self.words.clone());
         let root = self.spec.program.workflows.first().cloned();
         let missing = || self.tools.missing();
         let props = Props {
-            models: self.words.port(),
+            models: models.as_ref(),
             tools: &self.tools,
             scripts,
             missing: &missing,
@@ -138,7 +161,7 @@ impl Scene {
         let facts = root.map_or_else(Facts::default, |root| Facts::of(&root, &played.events));
         let loose = loose(played, &self.words, &self.tools);
         let mut problems = judge(&self.expect, &facts, &loose);
-        if let Words::Recorded(recorder) = &self.words
+        if let Words::Recorded(recorder) = self.words.as_ref()
             && loose.gap.is_none()
             && let Err(bad) = recorder.finish()
         {

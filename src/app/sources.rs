@@ -13,6 +13,7 @@ use crate::config::beside::Reader;
 use crate::config::brief::{GUIDANCE, TEMPLATE};
 use crate::config::catalog::Sources;
 use crate::config::settings::layers::Overrides;
+use crate::config::setup::KEYS_FILE;
 use crate::config::source::SourceFile;
 use crate::config::test_file::ENDING;
 use crate::config::trust::Verdict;
@@ -151,13 +152,13 @@ impl Gathered {
     }
 
     fn layer(&mut self, directory: &Path, layer: Layer, label: &str) {
-        for name in ["settings.json", "models.json"] {
+        for name in ["settings.json", KEYS_FILE, "models.json"] {
             let Some(text) = self.text(disk::read_if_there(&directory.join(name)), &format!("{label}{name}"))
             else {
                 continue;
             };
             let file = SourceFile::new(layer, format!("{label}{name}"), text);
-            if name == "settings.json" { &mut self.sources.settings } else { &mut self.sources.models }
+            if name == "models.json" { &mut self.sources.models } else { &mut self.sources.settings }
                 .push(file);
         }
         for folder in ["roles", "workflows"] {

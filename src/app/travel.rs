@@ -13,7 +13,7 @@ use anyhow::{Result, bail};
 use self::files::{Files, elsewhere};
 use super::findings;
 use super::isolation;
-use super::reading::{of_store, reader};
+use super::reading::{of_snapshot, of_store, reader};
 use super::runs::{load, read_workflow};
 use super::world::World;
 use crate::cli::travel::Forked;
@@ -66,7 +66,7 @@ pub(super) fn fork(world: &World, fork: &Fork) -> Result<u8> {
     }
     let files = if fork.restore_files {
         let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
-        let files = Files::of_step(world, &run, &place, &command, "fork without --restore-files")?;
+        let files = Files::of_step((world, &handle), &run, &place, &command, "fork without --restore-files")?;
         notes.iter().for_each(|note| tell(format_args!("note: {note}")));
         if !files.agreed(fork.yes, "not forked")? {
             return Ok(exit::CANCELLED);
@@ -109,7 +109,7 @@ pub(super) fn rewind(world: &World, run: &str, to: u32, (keep_files, yes): (bool
     } else {
         let command = format!("runs rewind {} --to {to}", run.id);
         Some(Files::of_step(
-            world,
+            (world, &handle),
             &run,
             &place,
             &command,
@@ -132,7 +132,11 @@ pub(super) fn rewind(world: &World, run: &str, to: u32, (keep_files, yes): (bool
     }
     let changes = Changes { files: files.as_ref().map(|files| files.snapshot.clone()), ..Changes::default() };
     let snapshots = files.as_ref().map_or(&handle.ports().snapshots, |files| &files.store);
+    let half = keep_files.then(|| files::on_their_way(world, &handle, &run)).flatten();
     let restored = handle.rewind(&run.id, place.step, changes, &**snapshots).map_err(of_store)?;
+    if let Some(half) = half {
+        half.accept().map_err(of_snapshot)?;
+    }
     restored.iter().for_each(files::tell);
     travel::rewound(&run.id, &place, elsewhere(world, &run), &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
@@ -147,27 +151,21 @@ pub(super) fn undo(world: &World, run: &str, yes: bool) -> Result<u8> {
         );
     }
     if let Some(worktree) = &run.worktree {
-        if !worktree.is_known() {
-            return Err(isolation::gone(&run, worktree));
-        }
-        bail!(
-            "run {} worked in a worktree of its own ({}): the project's files are untouched by it\n\
-             hint: throw its files away with: synthdev runs discard {}",
-            run.id,
-            name(&worktree.path),
-            run.id
-        );
+        return Err(isolation::not_undone(world, &run, worktree));
     }
-    let files = Files::before(world, &run)?;
-    if files.changes.is_empty() {
+    let files = Files::before((world, &handle), &run)?;
+    let half = files.store.cut_off().ok().flatten().is_some();
+    if files.changes.is_empty() && !half {
         say(&format!("nothing to do: the files are as before run {} (snapshot {})", run.id, files.snapshot))?;
+        files.tell_beyond();
         return Ok(exit::COMPLETED);
     }
     if !files.agreed(yes, "not undone")? {
         return Ok(exit::CANCELLED);
     }
     files::tell(&handle.undo(&run.id, &files.snapshot, &*files.store).map_err(of_store)?);
-    say(&format!("the files are as before run {}; what it said and did stays in the history", run.id))?;
+    let but = if files.beyond.is_empty() { "" } else { ", but for what is noted above" };
+    say(&format!("the files are as before run {}{but}; what it said and did stays in the history", run.id))?;
     Ok(exit::COMPLETED)
 }
 

@@ -1,6 +1,6 @@
 //! `runs list`, `cost`, `search`, `diff`, `export`, `import`, `gc` and `du`: the words around the history as a whole.
 
-mod columns;
+pub mod columns;
 pub mod diff;
 pub mod list;
 pub mod markdown;

@@ -150,6 +150,26 @@ pub enum Command {
     /// Settings
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Providers, their models with window and price, and what the servers themselves list
+    Models {
+        /// Only this provider, with everything that it has
+        #[arg(long, value_name = "NAME")]
+        provider: Option<String>,
+        /// The answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Set up a model: provider, key and model; without options in a dialog
+    Configure(Box<ConfigureArgs>),
+    /// Look whether everything is in order, and say how to mend what is not
+    Doctor {
+        /// Ask no server
+        #[arg(long)]
+        offline: bool,
+        /// The answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// See it work: a sample project and a scripted model, everything else real
     Demo {
         /// Without a screen
@@ -231,6 +251,30 @@ pub struct RunArgs {
     /// Run beside another run that works in this project
     #[arg(long, conflicts_with = "isolate")]
     pub share: bool,
+}
+
+#[derive(Args, Debug, Default)]
+pub struct ConfigureArgs {
+    /// Read the key from standard input; it is kept in a file that only you can read
+    #[arg(long)]
+    pub key_stdin: bool,
+    /// The level that the key is for, where several are set
+    #[arg(long, value_name = "LEVEL", default_value = "base")]
+    pub level: Level,
+    /// Save without asking the model for a word first
+    #[arg(long)]
+    pub no_test: bool,
+    /// What is saved: the settings of this start.
+    #[arg(skip)]
+    pub flags: SettingFlags,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum Level {
+    #[default]
+    Base,
+    Smart,
+    Fast,
 }
 
 #[derive(Args, Debug, Default)]
@@ -384,6 +428,15 @@ pub enum ConfigCommand {
         #[arg(long)]
         origin: bool,
     },
+    /// One setting: its value, where that comes from, what it shadows, what sets it
+    Explain {
+        /// Its path (levels.base.model), a name of the environment, or an option without its dashes
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// The answer as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -399,7 +452,7 @@ pub enum Shell {
 /// Where flags for settings stand in the help.
 const SETTINGS: &str = "Settings for this start";
 /// Commands that ask models: their help lists the settings, too.
-const WITH_SETTINGS: [&str; 3] = ["run", "resume", "retry"];
+const WITH_SETTINGS: [&str; 4] = ["run", "resume", "retry", "configure"];
 
 /// What was typed. Flags for settings are taken everywhere, and listed where they are looked for.
 ///

@@ -30,8 +30,8 @@ pub fn line(event: &RunEvent) -> Option<String> {
             format!("[{}] taken by {}{target}", name(&error.code), name(by))
         }
         RunEvent::Stored { key, .. } => format!("stored in common_data.{}", name(key)),
-        RunEvent::BudgetWarning { what, spent, soft, .. } => {
-            format!("warning: {spent} {} spent, the budget warns at {soft}", name(what))
+        RunEvent::BudgetWarning { scope, what, spent, soft, .. } => {
+            format!("warning: budget of {}: {spent} {} spent, it warns at {soft}", name(scope), name(what))
         }
         RunEvent::BudgetRaised { scope, what, hard } => {
             format!("budget of {} raised to {hard} {}", name(scope), name(what))

@@ -11,9 +11,18 @@ use crate::domain::journal::{OriginKind, RunStatus, RunSummary};
 use crate::domain::workflow::plain_text;
 use crate::runtime::history::RunRecord;
 
+/// How the files of a run stand now.
+pub struct Ground {
+    pub worktree_gone: bool,
+    /// There is something to undo it to.
+    pub undo: bool,
+    /// A merge of it was cut off.
+    pub half_merged: bool,
+}
+
 /// # Errors
 /// stdout cannot be written.
-pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn show(record: &RunRecord, ground: &Ground, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
         for (at, event) in &record.events {
             let line = crate::engine::event::Published {
@@ -26,7 +35,7 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
         return Ok(());
     }
     let out = &mut Clean(out);
-    head(&record.summary, out)?;
+    head(&record.summary, ground, out)?;
     writeln!(out)?;
     let mut timeline = Timeline::of(&record.answers);
     for (at, event) in &record.events {
@@ -42,6 +51,13 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
             files.to, files.safety
         )?;
     }
+    if ground.half_merged {
+        writeln!(
+            out,
+            "\na merge of this run was cut off; the rest comes with: synthdev runs merge {}",
+            record.summary.id
+        )?;
+    }
     ways(&record.summary, out)?;
     if !record.open.is_empty() {
         let running = record.summary.progress.status == RunStatus::Running;
@@ -55,7 +71,7 @@ pub fn show(record: &RunRecord, json: bool, out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
-fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+fn head(run: &RunSummary, ground: &Ground, out: &mut dyn Write) -> io::Result<()> {
     let progress = &run.progress;
     writeln!(out, "run        {}", run.id)?;
     writeln!(
@@ -67,7 +83,8 @@ fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "project    {}", name(&run.project))?;
     match &run.worktree {
         Some(tree) if tree.is_known() => {
-            writeln!(out, "worktree   {} (branch {})", name(&tree.path), name(&tree.branch))?;
+            let gone = if ground.worktree_gone { "gone; it was " } else { "" };
+            writeln!(out, "worktree   {gone}{} (branch {})", name(&tree.path), name(&tree.branch))?;
         }
         Some(_) => writeln!(out, "worktree   not known any more: it was lost when the history was salvaged")?,
         None => {}
@@ -88,11 +105,12 @@ fn head(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "usage      {}, cost {}", tokens(&progress.usage), cost(progress.cost_usd))?;
     if let Some(snapshot) = &progress.snapshot {
         let undo = match &run.worktree {
-            Some(tree) if tree.is_known() => {
+            Some(tree) if tree.is_known() && !ground.worktree_gone => {
                 format!("   (throw its files away: synthdev runs discard {})", run.id)
             }
             Some(_) => String::new(),
-            None => format!("   (undo: synthdev runs undo {})", run.id),
+            None if ground.undo => format!("   (undo: synthdev runs undo {})", run.id),
+            None => String::new(),
         };
         writeln!(out, "snapshot   {snapshot}{undo}")?;
     }

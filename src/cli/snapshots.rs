@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::words::{name, time};
-use crate::domain::snapshot::{ChangedFile, FileChange, Restored, SnapshotInfo};
+use crate::domain::snapshot::{Beyond, ChangedFile, FileChange, MergeConflict, Restored, SnapshotInfo};
+
+/// Files that are listed one by one.
+const SHOWN: usize = 40;
 
 /// One line a snapshot.
 pub fn list(snapshots: &[SnapshotInfo]) -> String {
@@ -43,28 +46,36 @@ pub fn show(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
     text
 }
 
+/// What a run is known to have changed itself.
+#[derive(Debug, Default)]
+pub struct Own {
+    pub files: BTreeSet<String>,
+    /// It may have changed others, too: what it did last was stored nowhere.
+    pub unclear: bool,
+}
+
 /// What a restore would do, from the reader's point of view.
 pub fn files(changes: &[ChangedFile]) -> String {
     files_of_run(changes, None)
 }
 
-/// The same for going back behind a run: `own` are the files that it is known to have changed, all others are marked.
-pub fn files_of_run(changes: &[ChangedFile], own: Option<&BTreeSet<String>>) -> String {
-    let lines: Vec<String> = changes
-        .iter()
-        .map(|file| {
-            let what = match file.change {
-                FileChange::Modified => "revert",
-                FileChange::Added => "delete",
-                FileChange::Deleted => "restore",
-                FileChange::Mode => "set mode of",
-            };
-            let foreign = own.is_some_and(|own| !own.contains(&file.path));
-            let mark = if foreign { "  (not changed by this run)" } else { "" };
-            format!("  {what:<12} {}{mark}", name(&file.path))
-        })
-        .collect();
-    lines.join("\n")
+/// The same for going back behind a run: what it is not known to have changed is marked.
+pub fn files_of_run(changes: &[ChangedFile], own: Option<&Own>) -> String {
+    let line = |file: &ChangedFile| {
+        let what = match file.change {
+            FileChange::Modified => "revert",
+            FileChange::Added => "delete",
+            FileChange::Deleted => "restore",
+            FileChange::Mode => "set mode of",
+        };
+        let mark = match own.filter(|own| !own.files.contains(&file.path)) {
+            Some(Own { unclear: false, .. }) => "  (not changed by this run)",
+            Some(Own { unclear: true, .. }) => "  (perhaps not changed by this run)",
+            None => "",
+        };
+        format!("  {what:<12} {}{mark}", name(&file.path))
+    };
+    listed(changes, line, (FileChange::Deleted, FileChange::Added))
 }
 
 /// What a merge would do: the changes as the run made them.
@@ -78,14 +89,66 @@ pub fn incoming(changes: &[ChangedFile]) -> String {
         };
         format!("  {what:<12} {}", name(&file.path))
     };
-    changes.iter().map(line).collect::<Vec<_>>().join("\n")
+    listed(changes, line, (FileChange::Added, FileChange::Deleted))
+}
+
+/// Why a merge is refused, a line each.
+pub fn conflicts(conflicts: &[MergeConflict]) -> String {
+    let lines = conflicts.iter().take(SHOWN);
+    let lines = lines.map(|found| format!("  conflict     {} ({})", name(&found.path), found.reason));
+    let mut text = lines.collect::<Vec<_>>().join("\n");
+    if let Some(more) = conflicts.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        let _ = write!(text, "\n  … and {more} more");
+    }
+    text
+}
+
+/// A line each; of many files the first, how many more, and what becomes of all. `made` and `gone` tell which changes
+/// create and delete.
+fn listed(
+    changes: &[ChangedFile],
+    line: impl Fn(&ChangedFile) -> String,
+    (made, gone): (FileChange, FileChange),
+) -> String {
+    let mut text = changes.iter().take(SHOWN).map(line).collect::<Vec<_>>().join("\n");
+    if let Some(more) = changes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        let count = |what: FileChange| changes.iter().filter(|file| file.change == what).count();
+        let (made, gone) = (count(made), count(gone));
+        let changed = changes.len() - made - gone;
+        let _ = write!(text, "\n  … and {more} more\n  {made} created, {changed} changed, {gone} deleted");
+    }
+    text
+}
+
+/// What stays as it is although it was changed, a line each; no text if nothing does.
+pub fn beyond(found: &Beyond) -> String {
+    let mut lines = Vec::new();
+    let places = |kind: &str, places: &[String]| format!("{} ({kind})", first(places));
+    let kinds = [("ignored by git", &found.ignored), ("a repository of its own", &found.nested)];
+    let stay: Vec<String> = kinds
+        .iter()
+        .filter(|(_, found)| !found.is_empty())
+        .map(|(kind, found)| places(kind, found))
+        .collect();
+    if !stay.is_empty() {
+        lines
+            .push(format!("changed since then, but never stored, so it stays as it is: {}", stay.join("; ")));
+    }
+    if found.head {
+        lines.push("HEAD is at another commit than then: your commits stay".to_owned());
+    }
+    lines.join("\n")
 }
 
 /// The first of them in one line: `a.txt, b.txt and 3 more`.
 pub fn named(changes: &[ChangedFile]) -> String {
+    first(&changes.iter().map(|file| file.path.clone()).collect::<Vec<_>>())
+}
+
+fn first(paths: &[String]) -> String {
     const NAMED: usize = 5;
-    let shown: Vec<String> = changes.iter().take(NAMED).map(|file| name(&file.path)).collect();
-    let more = changes.len().saturating_sub(NAMED);
+    let shown: Vec<String> = paths.iter().take(NAMED).map(|path| name(path)).collect();
+    let more = paths.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("{}{more}", shown.join(", "))
 }
@@ -105,9 +168,48 @@ pub fn restored_as_shown(done: &Restored) -> String {
 
 fn undo_of(done: &Restored) -> String {
     let undo = |safety| format!("\nundo this: synthdev snapshot restore {safety}");
-    done.safety.as_ref().map(undo).unwrap_or_default()
+    let halfway =
+        |id| format!("\nthat is what was there before all of it; what was there just now is snapshot {id}");
+    let undo = done.safety.as_ref().map(undo).unwrap_or_default();
+    undo + &done.halfway.as_ref().map(halfway).unwrap_or_default()
 }
 
-fn counted(files: usize) -> String {
+/// `1 file`, `2 files`
+pub fn counted(files: usize) -> String {
     format!("{files} file{}", if files == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn many(count: usize) -> Vec<ChangedFile> {
+        let kinds = [FileChange::Added, FileChange::Deleted, FileChange::Modified, FileChange::Mode];
+        let file = |at: usize| ChangedFile { path: format!("f{at}"), change: kinds[at % 4] };
+        (0..count).map(file).collect()
+    }
+
+    #[test]
+    fn a_long_list_is_cut_and_summed_up() {
+        let short = files(&many(SHOWN));
+        assert_eq!(short.lines().count(), SHOWN);
+        let long = files(&many(SHOWN + 5));
+        assert_eq!(long.lines().count(), SHOWN + 2, "{long}");
+        assert!(long.ends_with("  … and 5 more\n  11 created, 22 changed, 12 deleted"), "{long}");
+        let long = incoming(&many(SHOWN + 5));
+        assert!(long.ends_with("  … and 5 more\n  12 created, 22 changed, 11 deleted"), "{long}");
+    }
+
+    #[test]
+    fn what_a_run_did_not_change_is_marked() {
+        let own = |unclear| Own { files: BTreeSet::from(["f0".to_owned()]), unclear };
+        for (own, mark) in [
+            (Some(own(false)), "  (not changed by this run)"),
+            (Some(own(true)), "  (perhaps not changed by this run)"),
+            (None, ""),
+        ] {
+            let text = files_of_run(&many(2), own.as_ref());
+            assert_eq!(text, format!("  delete       f0\n  restore      f1{mark}"));
+        }
+    }
 }

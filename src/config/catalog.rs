@@ -12,11 +12,13 @@ use super::brief::{self, Facts, Given};
 use super::models::catalogue::Models;
 use super::models::read as read_models;
 use super::models::resolve::{Resolver, homes, key_ring};
+use super::models::servers::{self, Server};
 use super::models::wish::Wish;
 use super::roles::RoleSet;
 use super::secret::{KeyRing, mask_dotenv, mask_settings};
 use super::settings::Settings;
 use super::settings::environment::Environment;
+use super::settings::explain::{self, Explained};
 use super::settings::layers::Overrides;
 use super::settings::rules::is_harmless;
 use super::source::SourceFile;
@@ -77,7 +79,20 @@ impl Catalog {
         diagnostics.append(&mut found);
         diagnostics.extend(sources.templates.iter().flat_map(brief::check));
         let keys = key_ring(&settings, &models, &environment);
-        Self { settings, environment, models, roles, keys, tools, workflows, files: sources, diagnostics }
+        let mut catalog = Self {
+            settings,
+            environment,
+            models,
+            roles,
+            keys,
+            tools,
+            workflows,
+            files: sources,
+            diagnostics,
+        };
+        let unknown = catalog.resolver().unknown_providers();
+        catalog.diagnostics.extend(unknown);
+        catalog
     }
 
     pub fn settings(&self) -> &Settings {
@@ -152,6 +167,19 @@ impl Catalog {
     /// Where each key of the ring may be sent.
     pub fn key_homes(&self) -> BTreeMap<String, Vec<String>> {
         homes(&self.resolver())
+    }
+
+    /// Every server that could be asked as things are set.
+    pub fn servers(&self) -> Vec<Server> {
+        servers::servers(&self.resolver())
+    }
+
+    /// One setting with everything that decides it: by its path, an environment name or an option.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn explain(&self, key: &str) -> Result<Explained, String> {
+        explain::explain(&self.settings, &self.models, &self.environment, key)
     }
 
     /// The model of a level: base, smart or fast (MODEL-4).

@@ -126,7 +126,8 @@ impl Node {
 }
 
 /// Comments and trailing commas, nothing else: other looseness would hide slips (CFG-6, C12).
-fn strict_but_commented() -> ParseOptions {
+/// JSON as our files are written: with comments and trailing commas, else by the book.
+pub fn strict_but_commented() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,

@@ -5,4 +5,5 @@ pub mod address;
 pub mod catalogue;
 pub mod read;
 pub mod resolve;
+pub mod servers;
 pub mod wish;

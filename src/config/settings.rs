@@ -2,6 +2,7 @@
 //! with its origin. Refuses to print a key, and to read anything but the texts it is given.
 
 pub mod environment;
+pub mod explain;
 pub mod layers;
 pub mod origin;
 pub mod rules;
@@ -34,6 +35,8 @@ pub struct Setting {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settings {
     values: BTreeMap<String, Setting>,
+    /// What was set for the same path further down, the weakest first.
+    shadowed: BTreeMap<String, Vec<Setting>>,
 }
 
 /// One line of `config show`.
@@ -55,7 +58,7 @@ impl Settings {
         environment: &Environment,
         overrides: &Overrides,
     ) -> (Self, Vec<Diagnostic>) {
-        let mut settings = Self { values: defaults() };
+        let mut settings = Self { values: defaults(), shadowed: BTreeMap::new() };
         let mut diagnostics = Vec::new();
         let mut ordered: Vec<&SourceFile> = files.iter().collect();
         ordered.sort_by_key(|file| file.layer);
@@ -66,7 +69,10 @@ impl Settings {
         given.append(&mut read_environment(environment, &mut diagnostics));
         given.append(&mut read_overrides(overrides, &mut diagnostics));
         for one in given {
-            settings.values.insert(one.path, Setting { datum: one.datum, origin: one.origin });
+            let setting = Setting { datum: one.datum, origin: one.origin };
+            if let Some(below) = settings.values.insert(one.path.clone(), setting) {
+                settings.shadowed.entry(one.path).or_default().push(below);
+            }
         }
         (settings, diagnostics)
     }

@@ -215,7 +215,9 @@ impl ModelError {
             Self::Timeout { .. } => {
                 "the server accepted the request and went silent; try again or use another model"
             }
-            Self::Auth { .. } => "set the key for this provider, for example SYNTHDEV_API_KEY",
+            Self::Auth { .. } => {
+                "set a key that this provider takes (`synthdev configure`, or SYNTHDEV_API_KEY); an account without credit needs some"
+            }
             Self::TooLong { .. } => {
                 "let the conversation be cut earlier (\"max_length\" or \"max_tokens\" of the context) or choose a \
                  model with a larger window"

@@ -8,6 +8,8 @@ pub enum Protocol {
     /// OpenAI-compatible chat completions (MODEL-1).
     #[default]
     Chat,
+    /// OpenAI's Responses, with nothing kept at the server.
+    Responses,
     /// Anthropic's messages (MODEL-2).
     Anthropic,
 }
@@ -16,12 +18,13 @@ pub enum Protocol {
 pub const ANSWER_TOKENS: u64 = 32_000;
 
 impl Protocol {
-    pub const ALL: [Self; 2] = [Self::Chat, Self::Anthropic];
+    pub const ALL: [Self; 3] = [Self::Chat, Self::Responses, Self::Anthropic];
 
     /// As the catalogue writes it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
+            Self::Responses => "responses",
             Self::Anthropic => "anthropic",
         }
     }
@@ -34,7 +37,7 @@ impl Protocol {
     /// the model can give, as far as that is known. Tokens.
     pub fn answer_tokens(self, most: Option<u64>) -> Option<u64> {
         match self {
-            Self::Chat => None,
+            Self::Chat | Self::Responses => None,
             Self::Anthropic => Some(most.unwrap_or(ANSWER_TOKENS).min(ANSWER_TOKENS)),
         }
     }
@@ -48,6 +51,7 @@ mod tests {
     fn an_answer_has_a_length_where_the_protocol_wants_one() {
         let rows = [
             (Protocol::Chat, Some(9), None),
+            (Protocol::Responses, Some(9), None),
             (Protocol::Anthropic, None, Some(32_000)),
             (Protocol::Anthropic, Some(8_192), Some(8_192)),
             (Protocol::Anthropic, Some(64_000), Some(32_000)),

@@ -68,9 +68,51 @@ pub struct Sweep {
 /// What a restore did; the present was snapshotted first (SNAP-4).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Restored {
-    /// Undo of the restore; `None` when nothing had to change.
+    /// Undo of the restore; `None` when nothing had to change. If it finished one that was cut off, the files as they
+    /// were before that.
     pub safety: Option<SnapshotId>,
     pub files: Vec<ChangedFile>,
+    /// The files as the one that was cut off had left them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halfway: Option<SnapshotId>,
+}
+
+/// What a change of the project's files as a whole is to come to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Goal {
+    Snapshot(SnapshotId),
+    /// What the run of a worktree changed, merged in.
+    Merge {
+        run: RunId,
+        branch: String,
+    },
+}
+
+/// A change of the project's files as a whole that was cut off: the files are of two moments.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CutOff {
+    pub goal: Goal,
+    /// The files as they were before it.
+    pub safety: SnapshotId,
+    pub since: Timestamp,
+}
+
+/// What was changed since a snapshot and does not come back with it, as far as that can be seen.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Beyond {
+    /// Ignored files, or directories that hold some.
+    pub ignored: Vec<String>,
+    /// Repositories and submodules inside the project.
+    pub nested: Vec<String>,
+    /// HEAD is at another commit.
+    pub head: bool,
+}
+
+impl Beyond {
+    pub fn is_empty(&self) -> bool {
+        self.ignored.is_empty() && self.nested.is_empty() && !self.head
+    }
 }
 
 /// A linked git worktree in which one run works apart from the project's own files (SNAP-13).
@@ -93,6 +135,30 @@ impl Worktree {
     pub fn is_known(&self) -> bool {
         !self.path.is_empty()
     }
+}
+
+/// Where the files of a worktree can be read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// It is there.
+    Tree,
+    /// It is gone: the last snapshot that was taken of it. What changed later is lost.
+    Snapshot { id: SnapshotId, taken: Timestamp },
+    /// It is gone: what was committed to its branch. What changed later is lost.
+    Branch,
+    /// It is gone, and of what it changed nothing was kept.
+    Nothing,
+}
+
+/// What of a run's work the project has not got.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Unmerged {
+    pub kept: Kept,
+    /// Seen from what was merged before: `Added` is new.
+    pub files: Vec<ChangedFile>,
+    /// Why a merge would be refused now.
+    pub conflicts: Vec<MergeConflict>,
 }
 
 /// What a merge of a worktree into the project did.

@@ -130,6 +130,9 @@ pub struct Resumed {
     /// The definition changed and was accepted (`resume --upgrade`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
+    /// It came from a file, and no snapshot of the files here was taken for it yet: it is undone to what they are now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub arrived: bool,
 }
 
 /// Where a run goes back to, and what is different from then on.

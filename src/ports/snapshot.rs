@@ -1,7 +1,7 @@
 //! Stored states of the project's files.
 
 use crate::domain::ids::SnapshotId;
-use crate::domain::snapshot::{ChangedFile, Restored, SnapshotInfo, SnapshotRequest, Sweep};
+use crate::domain::snapshot::{Beyond, ChangedFile, CutOff, Restored, SnapshotInfo, SnapshotRequest, Sweep};
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
@@ -10,7 +10,8 @@ pub struct SnapshotError {
     pub hint: Option<String>,
 }
 
-/// Told the snapshot of the present that was just taken; `None`: the files are as they should be, none will change.
+/// Told the snapshot that undoes it: of the present, or of what was there before an earlier attempt that was cut off.
+/// `None`: the files are as they should be, none will change.
 pub type Begin<'a> = &'a mut dyn FnMut(Option<&SnapshotId>) -> Result<(), SnapshotError>;
 
 /// Blocking: callers use a blocking thread. One store serves one project directory.
@@ -54,6 +55,27 @@ pub trait SnapshotPort: Send + Sync {
     /// See the trait; nothing was changed if the safety snapshot could not be taken.
     fn restore(&self, id: &SnapshotId) -> Result<Restored, SnapshotError> {
         self.bring_back(id, &mut |_| Ok(()))
+    }
+
+    /// A change of the files as a whole that a process began here and did not finish. Waits for one that is under way.
+    /// # Errors
+    /// See the trait.
+    fn cut_off(&self) -> Result<Option<CutOff>, SnapshotError> {
+        Ok(None)
+    }
+
+    /// The files are to stay as such a change left them.
+    /// # Errors
+    /// See the trait.
+    fn accept(&self) -> Result<(), SnapshotError> {
+        Ok(())
+    }
+
+    /// What a restore would leave as it is although it was changed since. What cannot be seen is left out.
+    /// # Errors
+    /// See the trait.
+    fn beyond(&self, _id: &SnapshotId) -> Result<Beyond, SnapshotError> {
+        Ok(Beyond::default())
     }
 
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::snapshot::SnapshotError;
 use crate::domain::ids::RunId;
-use crate::domain::snapshot::{ChangedFile, MergeConflict, Merged, Skipped, Worktree};
+use crate::domain::snapshot::{ChangedFile, MergeConflict, Merged, Skipped, Unmerged, Worktree};
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
@@ -33,22 +33,24 @@ pub trait WorktreePort: Send + Sync {
     /// The worktree is gone or damaged; see the trait.
     fn changes(&self, worktree: &Worktree) -> Result<Vec<ChangedFile>, SnapshotError>;
 
-    /// What a merge would bring, and a discard would throw away: files that differ from those that were merged last,
-    /// from the start if nothing was, and that the project does not have like this. A merge that was undone does not
-    /// count. Without the worktree its branch is looked at; `None` if nothing is left of either.
+    /// What a merge would bring, and a discard would throw away: files that differ from those of the start, or of the
+    /// last merge as far as the project still has what that brought, and that the project does not have like this now.
+    /// Without the worktree its last snapshot or its branch is looked at; `None` if nothing is left of any. Nothing is
+    /// stored.
     /// # Errors
     /// The worktree is damaged; see the trait.
-    fn unmerged(&self, worktree: &Worktree) -> Result<Option<Vec<ChangedFile>>, SnapshotError>;
+    fn unmerged(&self, worktree: &Worktree) -> Result<Option<Unmerged>, SnapshotError>;
 
     /// Unified diff from the start to now.
     /// # Errors
     /// As `changes`.
     fn diff(&self, worktree: &Worktree) -> Result<String, SnapshotError>;
 
-    /// Commits the worktree's files to its branch, then brings what the run changed since the last merge into the
-    /// project's files by a three-way merge. The project is snapshotted first. The worktree and its branch stay.
+    /// Commits the worktree's files to its branch, then brings what `unmerged` tells into the project's files by a
+    /// three-way merge. The project is snapshotted first. The worktree and its branch stay. Doing it again finishes one
+    /// that was cut off.
     /// # Errors
-    /// Conflicts (nothing was changed), or as `changes`.
+    /// Conflicts, or another change of the project's files was cut off (nothing was changed); or as `changes`.
     fn merge(&self, worktree: &Worktree) -> Result<Merged, MergeError>;
 
     /// Removes the worktree with its files, its branch, its snapshots and what git knows of it. What is already gone is

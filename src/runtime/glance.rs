@@ -9,10 +9,9 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::handle::Handle;
 use crate::domain::context::Side;
 use crate::domain::cost::Usage;
-use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::ids::{SnapshotId, Timestamp};
 use crate::engine::event::RunEvent;
 
 /// Events that are kept.
@@ -151,14 +150,6 @@ impl Before {
         if sum.model != model {
             model.clone_into(&mut sum.model);
         }
-    }
-}
-
-impl Handle {
-    /// What was stored of a run when it stood still last, if it is still true.
-    pub fn glance(&self, run: &RunId) -> Option<Glance> {
-        let text = self.ports().store.glance(run).ok().flatten()?;
-        serde_json::from_str(&text).ok()
     }
 }
 

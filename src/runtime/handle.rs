@@ -30,6 +30,10 @@ use crate::ports::lock::{Guard, LockError, ProjectLock};
 use crate::ports::model::ModelPort;
 use crate::ports::run_store::StoreError;
 
+/// What can be done from the command line where another run works.
+pub const WAIT_OR_SHARE: &str =
+    "wait for it, give this run a worktree of its own (--isolate), or share the files (--share)";
+
 #[derive(Clone)]
 pub struct Handle {
     pub(super) shared: Arc<Shared>,
@@ -91,7 +95,8 @@ impl Handle {
     /// Records and starts a run. It goes on in the background; watch it through `subscribe`.
     ///
     /// # Errors
-    /// The run cannot be recorded, or another run works in this project: nothing was started.
+    /// The run cannot be recorded, another run works in this project, or a change of its files as a whole was cut off:
+    /// nothing was started.
     pub fn start(&self, spec: RunSpec) -> Result<RunId, StoreError> {
         self.start_as(self.shared.ports.ids.run_id(), spec, None)
     }
@@ -110,6 +115,9 @@ impl Handle {
         // the definition, too: it is stored, and shown to models
         let spec = shared.redactor.clean_data(spec);
         let guard = self.lock(&run, &spec)?;
+        if spec.program.changes_files() {
+            self.judge_project()?;
+        }
         let header = RunHeader { worktree, ..self.header(&run, &spec)? };
         shared.ports.store.create(&header)?;
         let input = Input::Started { seed: shared.ports.ids.seed() };
@@ -191,10 +199,7 @@ impl Handle {
             },
             LockError::Held(_) => StoreError {
                 message: format!("{error}: two runs would change the same files"),
-                hint: Some(
-                    "wait for it, give this run a worktree of its own (--isolate), or share the files (--share)"
-                        .to_owned(),
-                ),
+                hint: Some(WAIT_OR_SHARE.to_owned()),
             },
             LockError::Io { message, hint } => StoreError { message, hint },
         })

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::thread;
 
+pub use super::cut_off::of_two_moments;
+use super::glance::Glance;
 use super::handle::Handle;
 use super::look::{self, Looked};
 use super::reopen::{self, Story};
 pub use super::restoring::Restoring;
 use crate::domain::cost::CostLedger;
-use crate::domain::ids::{CallId, Timestamp};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RunQuery, RunSummary};
 use crate::domain::workflow::Program;
 use crate::engine::event::RunEvent;
@@ -32,6 +34,12 @@ pub struct RunRecord {
 }
 
 impl Handle {
+    /// What was stored of a run when it stood still last, if it is still true.
+    pub fn glance(&self, run: &RunId) -> Option<Glance> {
+        let text = self.ports().store.glance(run).ok().flatten()?;
+        serde_json::from_str(&text).ok()
+    }
+
     /// Newest first; `limit` 0 means all.
     ///
     /// # Errors

@@ -184,10 +184,11 @@ impl Handle {
         self.ports().store.append(run, &[settled(at)?], None).map_err(unsettled)?;
         let undo = restored.safety.map(|safety| format!("; undo this: synthdev snapshot restore {safety}"));
         let text = format!(
-            "the program had died while files were brought back to snapshot {}: {} more are back now{}. Before all \
+            "the program had died while files were brought back to snapshot {}: {} more {} back now{}. Before all \
              that, they were those of snapshot {}",
             files.to,
             restored.files.len(),
+            if restored.files.len() == 1 { "is" } else { "are" },
             undo.unwrap_or_default(),
             files.safety
         );
@@ -202,11 +203,8 @@ impl Handle {
 /// They are.
 pub(super) fn judge(run: &RunId, restoring: Option<&Restoring>) -> Result<(), StoreError> {
     let Some(files) = restoring else { return Ok(()) };
-    let finish = if files.undo {
-        format!("synthdev runs undo {run}")
-    } else {
-        format!("synthdev resume {run}, which then goes on; or fork with --restore-files")
-    };
+    let or = if files.undo { "" } else { ", which then goes on; or fork with --restore-files" };
+    let finish = format!("{}{or}", finish(run, files));
     Err(StoreError {
         message: format!(
             "files of run {run} were on their way back to snapshot {} when the program died: they are of two moments",
@@ -214,6 +212,11 @@ pub(super) fn judge(run: &RunId, restoring: Option<&Restoring>) -> Result<(), St
         ),
         hint: Some(format!("bring the rest back: {finish}")),
     })
+}
+
+/// The command that brings back the rest.
+pub(super) fn finish(run: &RunId, files: &Restoring) -> String {
+    if files.undo { format!("synthdev runs undo {run}") } else { format!("synthdev resume {run}") }
 }
 
 /// What a person is told; `finish` is the command that brings back the rest.

@@ -10,8 +10,10 @@ use super::handle::Handle;
 use super::journal;
 use super::reopen::{self, Story};
 use crate::domain::approval::{ApprovalPolicy, Decision};
-use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::{OpenPause, Origin, Redeemed, Row, RunProgress, RunStatus, RunSummary};
+use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use crate::domain::journal::{
+    OpenPause, Origin, OriginKind, Redeemed, Row, RunProgress, RunStatus, RunSummary,
+};
 use crate::domain::tool::{Repeat, Standing};
 use crate::domain::workflow::Program;
 use crate::engine::effect::Effect;
@@ -185,13 +187,16 @@ impl Handle {
         })?;
         judge(&*under(&standing.machine, going.program.as_ref())?, &going)?;
         let guard = self.lock(run, &story.spec)?;
-        if let Some(files) = &story.restoring {
-            self.finish_files(run, files, foreign).await?;
+        match &story.restoring {
+            Some(files) => self.finish_files(run, files, foreign).await?,
+            None if story.spec.program.changes_files() => self.judge_project()?,
+            None => {}
         }
         let crashed = self.sort(&story, standing.pending, foreign).await;
         let mut machine = standing.machine;
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
+        let arrived = self.arrives(&story, machine.progress().snapshot).await;
         let input = Input::Resumed(Box::new(Resumed {
             present: going.present,
             approvals: going.approvals,
@@ -200,6 +205,7 @@ impl Handle {
             again,
             unclear: crashed.unclear,
             program: going.program,
+            arrived,
         }));
         let input = self.shared.redactor.clean_data(input);
         let at = self.ports().clock.now();
@@ -218,6 +224,15 @@ impl Handle {
         let opening = Opening { ring: Ring::of(standing.events), output, at, again: crashed.again };
         self.launch(run.clone(), machine, guard, opening, crashed.finished);
         Ok(())
+    }
+
+    /// Whether a run from a file has no snapshot of the files here yet: what it was undone to is elsewhere.
+    async fn arrives(&self, story: &Story, before: Option<SnapshotId>) -> bool {
+        let imported = story.header.origin.as_ref().is_some_and(|origin| origin.kind == OriginKind::Import);
+        let (Some(before), true) = (before, imported) else { return imported };
+        let (snapshots, run) = (self.ports().snapshots.clone(), story.header.id.clone());
+        let own = move || snapshots.find(before.as_str()).is_ok_and(|info| info.run == Some(run));
+        !tokio::task::spawn_blocking(own).await.unwrap_or(false)
     }
 
     fn write(

@@ -12,6 +12,7 @@ use crate::domain::place::Layer;
 use crate::domain::tool::ToolRisk;
 use crate::runtime::command::Command;
 use crate::tui::past::Past;
+use crate::tui::setup::{Asked, Told};
 
 /// A line of `/workflows` (REPL-5).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -203,6 +204,11 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// They do not load, or the answer could not be stored.
     fn trust(&self, yes: bool) -> Result<Vec<String>, String>;
+
+    /// What the dialog that sets up a model asks (CFG-7).
+    fn set_up(&self, _asked: Asked) -> BoxFuture<'static, Told> {
+        Box::pin(std::future::ready(Told::Unneeded))
+    }
 
     fn status_line(&self) -> StatusFacts;
 }

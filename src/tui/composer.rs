@@ -47,6 +47,11 @@ impl Composer {
         Some(&line[..end])
     }
 
+    /// Nothing was ever sent from it.
+    pub fn is_fresh(&self) -> bool {
+        self.is_empty() && self.history.is_empty()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
     }

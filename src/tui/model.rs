@@ -11,6 +11,7 @@ use crate::tui::dialog::Dialog;
 use crate::tui::msg::Cmd;
 use crate::tui::past::Opening;
 use crate::tui::run_view::RunView;
+use crate::tui::setup::Setup;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::item::Item;
@@ -25,6 +26,12 @@ pub struct Model {
     pub popup: Option<Popup>,
     pub names: Names,
     pub dialogs: VecDeque<Dialog>,
+    /// A model is being set up: in front of everything else.
+    pub setup: Option<Setup>,
+    /// How many such dialogs there were.
+    pub setups: u64,
+    /// A last line for the terminal.
+    pub parting: Option<String>,
     pub runs: Vec<RunView>,
     /// The conversation that plain text goes to.
     pub chat: Option<RunId>,

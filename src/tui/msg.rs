@@ -13,6 +13,7 @@ use crate::tui::backend::{
 };
 use crate::tui::past::Past;
 use crate::tui::session::FirstAction;
+use crate::tui::setup::{Asked, Told};
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
@@ -106,6 +107,8 @@ pub enum Reply {
         result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
+    /// With the number of the dialog that asked.
+    Setup(u64, Told),
 }
 
 /// Why runs are listed.
@@ -165,6 +168,8 @@ pub enum Cmd {
     Travel(Travel),
     Snapshot(SnapshotCommand, Purpose),
     Trust(bool),
+    /// With the number of the dialog; 0 for the question that opens one.
+    Setup(u64, Box<Asked>),
     Status,
     Quit,
 }

@@ -40,6 +40,14 @@ pub async fn run(session: Session) -> io::Result<()> {
     let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
     let (mut model, first) =
         initial(facts, session.start, session.trust, &session.banner, Theme { plain: session.no_color });
+    let setup = session.setup.map(|asked| Cmd::Setup(0, Box::new(asked)));
+    let mut first = first;
+    if model.dialogs.is_empty() {
+        first.extend(setup);
+    } else {
+        // the project's own definitions may bring a model
+        model.start = model.start.take().or(setup);
+    }
     let end = terminal::asked_to_end();
     let screen = Screen::open()?;
     model.size = screen.size();
@@ -276,6 +284,7 @@ impl Program {
             | Cmd::Steps(_)
             | Cmd::Plan(_)
             | Cmd::Travel(_)
+            | Cmd::Setup(..)
             | Cmd::Snapshot(..) => return None,
         })
     }
@@ -290,7 +299,7 @@ impl Program {
         });
         let left = self.model.left.iter();
         let left = left.map(|(name, run)| format!("left: {name} {run}; /resume takes it up again"));
-        let lines: Vec<String> = left.chain(spent).collect();
+        let lines: Vec<String> = self.model.parting.clone().into_iter().chain(left).chain(spent).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 }
@@ -339,6 +348,10 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
         Cmd::Snapshot(command, purpose) => {
             let text = backend.snapshot(command.clone());
             Box::pin(async move { Reply::Snapshot { command, purpose, text: text.await } })
+        }
+        Cmd::Setup(number, asked) => {
+            let told = backend.set_up(*asked);
+            Box::pin(async move { Reply::Setup(number, told.await) })
         }
         other => return Err(other),
     })

@@ -6,6 +6,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::engine::event::Published;
 use crate::tui::backend::Backend;
+use crate::tui::setup::Asked;
 
 /// What a session begins with.
 pub struct Session {
@@ -14,6 +15,8 @@ pub struct Session {
     pub events: UnboundedReceiver<Published>,
     pub start: Option<FirstAction>,
     pub trust: Option<TrustQuestion>,
+    /// A model is set up first.
+    pub setup: Option<Asked>,
     /// Lines above the start line.
     pub banner: Vec<String>,
     pub no_color: bool,

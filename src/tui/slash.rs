@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::config::settings::rules::LEVELS;
 use crate::domain::journal::RunStatus;
 use crate::tui::backend::{SnapshotCommand, Travel};
 
@@ -45,6 +46,8 @@ pub enum Action {
     Steps(Option<String>),
     Travel(Travel),
     Snapshot(SnapshotCommand),
+    /// A level: base, smart or fast.
+    Configure(String),
     Clear,
     Quit,
 }
@@ -228,6 +231,17 @@ pub const COMMANDS: &[SlashCommand] = &[
         parse: parse_snapshot,
     },
     SlashCommand {
+        name: "configure",
+        aliases: &[],
+        usage: "[LEVEL]",
+        about: "set up a model: provider, key, model",
+        more: "Asks for the provider, the key and the model, tries them and saves them in your settings; the next text \
+               is answered by the new model. Without a level: base, and which models smart and fast use. Esc leaves \
+               everything as it was.\nExample: /configure fast",
+        argument: Argument::None,
+        parse: parse_level,
+    },
+    SlashCommand {
         name: "clear",
         aliases: &[],
         usage: "",
@@ -334,6 +348,14 @@ fn parse_workflow(rest: &str) -> Result<Action, String> {
         return Ok(Action::Workflows);
     }
     Ok(Action::Workflow { name: name.to_owned(), input: unquote(input.trim()).to_owned() })
+}
+
+fn parse_level(rest: &str) -> Result<Action, String> {
+    match rest {
+        "" => Ok(Action::Configure("base".to_owned())),
+        level if LEVELS.contains(&level) => Ok(Action::Configure(level.to_owned())),
+        other => Err(format!("there is no level {other}: it is one of {}", LEVELS.join(", "))),
+    }
 }
 
 /// Words of statuses first, then anything.

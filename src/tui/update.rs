@@ -14,6 +14,7 @@ mod opening;
 pub mod past;
 mod replies;
 mod runs;
+mod setup;
 mod submit;
 
 /// Applies one message.

@@ -14,6 +14,7 @@ mod dialog;
 mod marks;
 mod panel;
 mod popup;
+mod setup;
 
 /// From this width on the panel stands beside the transcript.
 const WIDE: u16 = 100;
@@ -61,11 +62,16 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     if let Some(list) = model.popup.as_ref().filter(|_| writing(model)) {
         popup::draw(model, list, areas.composer, frame);
     }
+    if let Some(dialog) = &model.setup {
+        let (columns, rows) = model.size;
+        let room = Rect { x: 0, y: 0, width: columns, height: rows.saturating_sub(areas.status.height) };
+        setup::draw(model, dialog, Rect { height: areas.note.y.min(room.height), ..room }, frame);
+    }
 }
 
 /// The input box takes keys: nothing is asked, or the answer is typed there.
 fn writing(model: &Model) -> bool {
-    model.dialogs.front().is_none_or(Dialog::is_written)
+    model.setup.is_none() && model.dialogs.front().is_none_or(Dialog::is_written)
 }
 
 /// Everything between the header and the status line, or the input box if the answer is typed there.
@@ -224,6 +230,7 @@ fn activity(model: &Model) -> Option<String> {
 fn keys_hint(model: &Model) -> String {
     match model.transcript.percent() {
         Some(percent) => format!("{percent} % · End: newest"),
+        None if model.setup.is_some() => "Esc leaves it".to_owned(),
         None => match model.dialogs.front() {
             Some(dialog) => dialog.escape().to_owned(),
             None if model.busy_run().is_some() => "Esc stops".to_owned(),

@@ -20,30 +20,31 @@
 //! agent id, in `views` (messages of its last request, `role: text`, with ` +tool` for each call), `calls` (requests
 //! in all), `choices` (level, model and parameters) and `tools` (names of its last request).
 //!
-//! Every request of every case is also sent to a server that refuses what some real provider would refuse.
+//! Each case is played once for each protocol: what the script answers comes over a wire, from a server that refuses
+//! what some real provider would refuse.
 
 mod choices;
 mod coverage;
+mod shipped;
 mod world;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use synthdev::adapters::providers::{Patience, Providers};
 use synthdev::config::inputs;
 use synthdev::domain::context::Author;
 use synthdev::domain::diagnostic::{Diagnostic, Severity};
 use synthdev::domain::message::ChatMessage;
-use synthdev::domain::model::{DeltaKind, ModelChoice, ModelRequest};
-use synthdev::domain::protocol::Protocol;
+use synthdev::domain::model::ModelRequest;
 use synthdev::domain::workflow::Program;
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::spec::RunSpec;
-use synthdev::ports::model::{DeltaSink, ModelPort};
+use synthdev::ports::tool::ToolPort;
 
-use super::support::model_server::{Behaviour, ModelServer, messages};
+use super::support::model_server::Dialect;
 use super::support::stage::{Stage, Texts, spec};
+use super::support::wire::Wire;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,67 +106,46 @@ fn play(text: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut failed = Vec::new();
     for case in &cases {
-        let problems = runtime.block_on(async {
-            let (mut problems, requests) = played(case).await;
-            problems.extend(refusals(&requests).await);
-            problems
-        });
-        if !problems.is_empty() {
-            failed.push(format!("{} — {}\n    {}", case.rule, case.about, problems.join("\n    ")));
+        let [first, others @ ..] = Dialect::ALL;
+        let (problems, asked) = runtime.block_on(played(case, first));
+        let mut plays = vec![(first, problems)];
+        // who never asks a model never meets a protocol
+        if asked {
+            let all = futures_util::future::join_all(others.map(|dialect| played(case, dialect)));
+            let all = runtime.block_on(all).into_iter().map(|(problems, _)| problems);
+            plays.extend(others.into_iter().zip(all));
+        }
+        for (dialect, problems) in plays.into_iter().filter(|(_, problems)| !problems.is_empty()) {
+            let problems = problems.join("\n    ");
+            failed.push(format!("{} — {} ({dialect:?})\n    {problems}", case.rule, case.about));
         }
     }
     assert!(
         failed.is_empty(),
-        "{} of {} cases fail:\n\n{}\n",
+        "{} plays of {} cases fail:\n\n{}\n",
         failed.len(),
         cases.len(),
         failed.join("\n\n")
     );
 }
 
-struct Deaf;
-
-impl DeltaSink for Deaf {
-    fn delta(&self, _: DeltaKind, _: &str) {}
+/// What is wrong with a case in a protocol, and whether it asked a model.
+async fn played(case: &Case, dialect: Dialect) -> (Vec<String>, bool) {
+    let wire = Wire::new(dialect).await;
+    let problems = problems(case, &wire).await;
+    (problems, wire.requests() > 0)
 }
 
-/// Why strict servers refuse requests, whatever their protocol.
-async fn refusals(requests: &[ModelRequest]) -> Vec<String> {
-    let fine = |answer: fn(&str) -> Behaviour| requests.iter().map(|_| answer("Fine.")).collect();
-    let chat = ModelServer::start(fine(Behaviour::text)).await;
-    let messages = ModelServer::start_messages(fine(messages::text)).await;
-    let mut found = refusals_of(&chat, Protocol::Chat, requests).await;
-    found.extend(refusals_of(&messages, Protocol::Anthropic, requests).await);
-    found
-}
-
-async fn refusals_of(server: &ModelServer, protocol: Protocol, requests: &[ModelRequest]) -> Vec<String> {
-    let providers = Providers::new(BTreeMap::new(), Patience::default());
-    for request in requests {
-        let choice = ModelChoice {
-            provider: "mock".to_owned(),
-            base_url: server.base_url.clone(),
-            protocol,
-            model: "mock-1".to_owned(),
-            ..request.choice.clone()
-        };
-        let _ = providers.call(&ModelRequest { choice, ..request.clone() }, &Deaf).await;
-    }
-    let sent = server.requests();
-    assert_eq!(sent.len(), requests.len(), "every request arrives");
-    sent.into_iter().filter_map(|one| one.rejected.map(|why| format!("{why}: {}", one.body))).collect()
-}
-
-/// What is wrong with a case, and the requests that it made.
-async fn played(case: &Case) -> (Vec<String>, Vec<ModelRequest>) {
+async fn problems(case: &Case, wire: &Arc<Wire>) -> Vec<String> {
     let mut texts = texts(case);
     if texts.workflows.iter().any(|text| text.contains(WEB)) {
         let url = world::web().await;
         texts.workflows.iter_mut().for_each(|text| *text = text.replace(WEB, &url));
     }
     let mut scripted = None;
-    let mut stage =
-        Stage::with_tools(&texts, |real| scripted.insert(world::Scripted::new(real, &case.results)).clone());
+    let tools =
+        |real| -> Arc<dyn ToolPort> { scripted.insert(world::Scripted::new(real, &case.results)).clone() };
+    let mut stage = Stage::with(&texts, |script| wire.before(script), tools);
     if case.snapshots.as_deref() == Some("fail") {
         stage.break_snapshots();
     }
@@ -176,19 +156,19 @@ async fn played(case: &Case) -> (Vec<String>, Vec<ModelRequest>) {
             found.extend(more);
             program
         }
-        Ok(_) => return (refused(case, &found), Vec::new()),
+        Ok(_) => return refused(case, &found),
         Err(more) => {
             found.extend(more);
-            return (refused(case, &found), Vec::new());
+            return refused(case, &found);
         }
     };
     if case.expect.contains_key("findings") || case.expect.contains_key("findings_any") {
         let wanted = Value::Object(case.expect.clone());
-        return (vec![format!("expected {wanted}, but it loads")], Vec::new());
+        return vec![format!("expected {wanted}, but it loads")];
     }
     let values = match inputs_of(case, &program) {
         Ok(values) => values,
-        Err(error) => return (vec![format!("the input is refused: {error}")], Vec::new()),
+        Err(error) => return vec![format!("the input is refused: {error}")],
     };
     let interactive = case.answers.is_some();
     let run = stage.start(RunSpec { interactive, ..spec(program, values) });
@@ -209,7 +189,8 @@ async fn played(case: &Case) -> (Vec<String>, Vec<ModelRequest>) {
         problems.push(format!("its error: {}", got["error"]));
     }
     problems.extend(stage.faults(&run));
-    (problems, requests)
+    problems.extend(wire.refusals());
+    problems
 }
 
 /// Facts by name are compared for what is named; everything else as a whole.

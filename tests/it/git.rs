@@ -1,5 +1,7 @@
 //! Snapshots against real repositories made by the `git` command.
 
+#[path = "git/delivered.rs"]
+mod delivered;
 #[path = "git/fixture.rs"]
 mod fixture;
 #[path = "git/foreign.rs"]

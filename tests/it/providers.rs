@@ -1,6 +1,10 @@
 //! The providers through real sockets: what strict servers accept, and what sloppy ones send.
 
 mod anthropic;
+mod faults;
+mod outcome;
+mod properties;
+mod responses;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -16,9 +20,9 @@ use synthdev::domain::model::{
 use synthdev::domain::secret::Secret;
 use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
 use synthdev::ports::model::{DeltaSink, ModelPort};
-use tokio::sync::oneshot;
 
-use crate::support::model_server::{Behaviour, ModelServer, dead_url, strict_check};
+use self::outcome::Outcome;
+use crate::support::model_server::{Behaviour, Dialect, ModelServer, strict_check};
 
 const KEY: &str = "sk-test-4711";
 
@@ -35,24 +39,6 @@ impl Heard {
     fn all(&self, wanted: DeltaKind) -> String {
         let heard = self.0.lock().unwrap();
         heard.iter().filter(|(kind, _)| *kind == wanted).map(|(_, text)| text.as_str()).collect()
-    }
-}
-
-/// Tells when the first piece of an answer is heard.
-struct First(Mutex<Option<oneshot::Sender<()>>>);
-
-impl First {
-    fn new() -> (Self, oneshot::Receiver<()>) {
-        let (tell, heard) = oneshot::channel();
-        (Self(Mutex::new(Some(tell))), heard)
-    }
-}
-
-impl DeltaSink for First {
-    fn delta(&self, _: DeltaKind, _: &str) {
-        if let Some(tell) = self.0.lock().unwrap().take() {
-            tell.send(()).unwrap();
-        }
     }
 }
 
@@ -86,45 +72,12 @@ fn request(base_url: &str) -> ModelRequest {
     }
 }
 
-/// Asks once and checks that nobody asked again.
-async fn ask(behaviour: Behaviour, idle: Duration) -> (Result<ModelReply, ModelError>, Heard) {
-    let server = ModelServer::start(vec![behaviour]).await;
-    let heard = Heard::default();
-    let answer = providers(idle).call(&request(&server.base_url), &heard).await;
-    assert_eq!(server.requests().len(), 1, "retries are the runtime's");
-    (answer, heard)
+async fn ask(behaviour: Behaviour) -> (Result<ModelReply, ModelError>, Heard) {
+    outcome::ask(Dialect::Completions, behaviour, Duration::from_secs(30)).await
 }
 
-async fn fails(title: &str, behaviour: Behaviour, code: &str, says: &[&str]) -> ModelError {
-    // Silence is the expected failure of some rows; the others never come near the limit.
-    let idle = if code == "model.timeout" { Duration::from_millis(500) } else { Duration::from_secs(30) };
-    let (answer, _) = ask(behaviour, idle).await;
-    let error = answer.expect_err(title);
-    let text = error.to_string();
-    assert_eq!(error.code(), code, "{title}: {text}");
-    for word in says {
-        assert!(text.contains(word), "{title}: `{word}` is not in: {text}");
-    }
-    assert!(!text.contains(KEY), "{title}: {text}");
-    assert!(text.chars().count() < 330 && !text.chars().any(char::is_control), "{title}: {text}");
-    error
-}
-
-async fn answers(
-    title: &str,
-    behaviour: Behaviour,
-    text: &str,
-    calls: &[(&str, &str, &str)],
-    finish: FinishReason,
-) {
-    let (answer, heard) = ask(behaviour, Duration::from_secs(30)).await;
-    let reply = answer.unwrap_or_else(|error| panic!("{title}: {error}"));
-    let found: Vec<_> =
-        reply.tool_calls.iter().map(|c| (c.id.as_str(), c.name.as_str(), c.arguments.as_str())).collect();
-    assert_eq!((reply.text.as_str(), found.as_slice(), reply.finish), (text, calls, finish), "{title}");
-    if !reply.text.is_empty() {
-        assert!(reply.text.ends_with(&heard.all(DeltaKind::Text)), "{title}: streamed text is the text");
-    }
+async fn becomes(title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
+    outcome::becomes(Dialect::Completions, title, behaviour, outcome).await;
 }
 
 #[tokio::test]
@@ -159,7 +112,7 @@ async fn answers_of_every_kind_are_read() {
         ),
     ];
     for (title, behaviour, text, calls, finish) in rows {
-        answers(title, behaviour, text, calls, finish).await;
+        becomes(title, behaviour, Outcome::Reply(text, calls, finish)).await;
     }
 }
 
@@ -175,9 +128,6 @@ async fn every_status_has_its_class_and_one_clear_line() {
             &["***"][..],
         ),
         ("forbidden", Behaviour::status(403, "{\"detail\":\"no\"}"), "model.auth", &["403", "no"]),
-        ("no credit", Behaviour::status(429, &error("insufficient_quota")), "model.auth", &["429"]),
-        ("rate limit", Behaviour::status(429, &error("slow")), "model.rate_limit", &["slow"]),
-        ("server error", Behaviour::status(500, "oops"), "model.overloaded", &["500", "oops"]),
         (
             "overloaded",
             Behaviour::status(529, "[{\"error\":{\"message\":\"busy\"}}]"),
@@ -207,28 +157,20 @@ async fn every_status_has_its_class_and_one_clear_line() {
         ),
     ];
     for (title, behaviour, code, says) in rows {
-        fails(title, behaviour, code, says).await;
+        becomes(title, behaviour, Outcome::Error(code, says)).await;
     }
 }
 
 #[tokio::test]
 async fn what_is_no_answer_has_its_class_and_one_clear_line() {
     let hi = r#"{"choices":[{"delta":{"content":"Hi"}}]}"#;
-    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"r","arguments":"{"}}]}}]}"#;
     let rows = [
-        (
-            "page with 200",
-            Behaviour::html("<!doctype html><title>Log in</title>"),
-            "model.protocol",
-            &["Log in"][..],
-        ),
         (
             "error with 200",
             Behaviour::whole(&json!({"error": "model not loaded"})),
             "model.protocol",
             &["not loaded"],
         ),
-        ("words with 200", Behaviour::raw_stream("hello there"), "model.protocol", &["hello there"]),
         (
             "error in the stream",
             Behaviour::events(&[hi, r#"{"error":{"message":"Provider died","code":502}}"#]),
@@ -236,18 +178,7 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
             &["Provider died"],
         ),
         ("no JSON in the stream", Behaviour::events(&[hi, "{\"choices"]), "model.protocol", &["not JSON"]),
-        ("clean end without an end", Behaviour::events(&[hi]), "model.transport", &["after 2 characters"]),
-        ("cut in the text", Behaviour::events(&[hi]).cut(), "model.transport", &["after 2 characters"]),
-        ("cut in a call", Behaviour::events(&[call]).cut(), "model.transport", &["middle of a tool call"]),
         ("cut before anything", Behaviour::raw_stream("").cut(), "model.transport", &["before anything"]),
-        ("stall", Behaviour::events(&[hi]).stall(), "model.timeout", &["0.5 s", "2 characters"]),
-        ("nothing said", Behaviour::text(""), "model.protocol", &["answered nothing"]),
-        (
-            "refusal",
-            Behaviour::chunks(&[json!({"refusal": "I won't."})], "stop"),
-            "model.refusal",
-            &["I won't."],
-        ),
         (
             "filter",
             Behaviour::chunks(&[json!({"content": "He"})], "content_filter"),
@@ -256,31 +187,13 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
         ),
     ];
     for (title, behaviour, code, says) in rows {
-        fails(title, behaviour, code, says).await;
+        becomes(title, behaviour, Outcome::Error(code, says)).await;
     }
 }
 
 #[tokio::test]
-async fn a_rate_limit_says_when_to_come_back() {
-    let rows = [
-        ("retry-after", "7", 7_000),
-        ("retry-after-ms", "250", 250),
-        ("x-ratelimit-reset-requests", "1m2s", 62_000),
-    ];
-    for (name, value, expected) in rows {
-        let behaviour = Behaviour::status(429, "{}").header(name, value);
-        let error = fails(name, behaviour, "model.rate_limit", &[]).await;
-        assert_eq!(error.retry_after_ms(), Some(expected), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn silence_and_dead_addresses_are_told_apart() {
+async fn addresses_that_lead_nowhere_are_told() {
     let quick = providers(Duration::from_millis(200));
-    let refused = quick.call(&request(&dead_url()), &Heard::default()).await.unwrap_err();
-    assert_eq!(refused.code(), "model.transport");
-    assert!(refused.to_string().to_lowercase().contains("refused"), "{refused}");
-
     // TLS is set up, its handshake is hung up on.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let secure = format!("https://{}/v1", listener.local_addr().unwrap());
@@ -291,31 +204,6 @@ async fn silence_and_dead_addresses_are_told_apart() {
 
     let error = quick.call(&request("not a url"), &Heard::default()).await.unwrap_err();
     assert_eq!(error.code(), "model.protocol", "{error}");
-}
-
-#[tokio::test]
-async fn a_server_that_never_answers_is_given_up() {
-    let server = ModelServer::start(vec![Behaviour::silence()]).await;
-    let keys = BTreeMap::from([("main".to_owned(), Secret::new(KEY))]);
-    let patience = Patience { connect: Duration::from_millis(100), idle: Duration::from_millis(100) };
-    let error =
-        Providers::new(keys, patience).call(&request(&server.base_url), &Heard::default()).await.unwrap_err();
-    assert_eq!(error.code(), "model.timeout", "{error}");
-    server.closed(1).await;
-}
-
-#[tokio::test]
-async fn dropping_the_call_closes_its_connection() {
-    let hi = r#"{"choices":[{"delta":{"content":"Hi"}}]}"#;
-    let server = ModelServer::start(vec![Behaviour::events(&[hi]).stall()]).await;
-    let providers = patient();
-    let request = request(&server.base_url);
-    let (sink, heard) = First::new();
-    tokio::select! {
-        answer = providers.call(&request, &sink) => panic!("{answer:?}"),
-        _ = heard => {}
-    }
-    server.closed(1).await;
 }
 
 #[tokio::test]
@@ -340,13 +228,13 @@ async fn five_turns_use_one_connection() {
 
 #[tokio::test]
 async fn usage_is_counted_or_estimated() {
-    let (answer, _) = ask(Behaviour::text("Hello"), Duration::from_secs(30)).await;
+    let (answer, _) = ask(Behaviour::text("Hello")).await;
     let reply = answer.unwrap();
     assert_eq!((reply.usage.prompt, reply.usage.completion, reply.usage_estimated), (10, 5, false));
     assert_eq!(reply.model.as_deref(), Some("mock-1"));
 
     let bare = r#"{"choices":[{"delta":{"content":"12345678"},"finish_reason":"stop"}]}"#;
-    let (answer, _) = ask(Behaviour::events(&[bare]), Duration::from_secs(30)).await;
+    let (answer, _) = ask(Behaviour::events(&[bare])).await;
     let reply = answer.unwrap();
     assert!(reply.usage_estimated && reply.usage.completion == 2 && reply.usage.prompt > 10, "{reply:?}");
 }
@@ -360,7 +248,7 @@ async fn reasoning_is_apart_and_one_read_is_one_delta() {
         json!({"content": "B"}),
         json!({"content": "C"}),
     ];
-    let (answer, heard) = ask(Behaviour::chunks(&deltas, "stop"), Duration::from_secs(30)).await;
+    let (answer, heard) = ask(Behaviour::chunks(&deltas, "stop")).await;
     let reply = answer.unwrap();
     assert_eq!((reply.reasoning.as_str(), reply.text.as_str()), ("Let me see.", "ABC"));
     assert_eq!(heard.all(DeltaKind::Reasoning), "Let me see.");
@@ -493,7 +381,8 @@ async fn tools_and_parameters_are_sent_as_a_strict_server_wants_them() {
 fn the_strict_server_refuses_what_strict_servers_refuse() {
     let good = json!({"model": "m", "stream": true, "stream_options": {"include_usage": true},
         "messages": [{"role": "user", "content": "U"}],
-        "tools": [{"type": "function", "function": {"name": "r", "parameters": {"type": "object", "properties": {}}}}],
+        "tools": [{"type": "function", "function": {"name": "r", "strict": false,
+            "parameters": {"type": "object", "properties": {}}}}],
         "tool_choice": "auto"});
     assert_eq!(strict_check(&good), Ok(()));
     let user = json!({"role": "user", "content": "U"});
@@ -518,6 +407,13 @@ fn the_strict_server_refuses_what_strict_servers_refuse() {
         ("/tools", json!([]), "non-empty"),
         ("/tools", schema(json!({"type": "string"})), "must be object"),
         ("/tools", schema(json!({"type": "object"})), "missing properties"),
+        ("/tools", schema(json!({"type": "object", "properties": {}, "oneOf": []})), "top level"),
+        (
+            "/tools",
+            schema(json!({"type": "object", "properties": {"a": {"type": "array"}}})),
+            "missing items",
+        ),
+        ("/tools/0/function/strict", json!(true), "additionalProperties must be false"),
         ("/tools/0/function/name", json!("a b"), "function name"),
         ("/stream_options", json!({"include_usage": "yes"}), "boolean"),
         ("/stream", json!(false), "needs stream"),

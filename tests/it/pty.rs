@@ -2,6 +2,7 @@
 //! was at the end. Every wait is for something on screen; its bound only ends a failing test.
 
 mod resuming;
+mod setup;
 mod terminal;
 
 use std::time::Duration;
@@ -81,6 +82,8 @@ fn the_demo_asks_runs_and_gives_the_terminal_back() {
 #[test]
 fn without_a_model_it_says_so_and_pretends_nothing() {
     let mut terminal = Terminal::start(&[], &[]);
+    terminal.wait_for("Set up a model");
+    terminal.press(ESC);
     terminal.wait_for("no model is set for level base");
     terminal.wait_for("synthdev demo");
     terminal.press("hello\r");
@@ -178,7 +181,9 @@ async fn commands_get_no_key_and_no_screen() {
 #[test]
 fn control_c_twice_leaves() {
     let mut terminal = Terminal::start(&[], &[]);
-    terminal.wait_for("message, or / for commands");
+    terminal.wait_for("Set up a model");
+    terminal.press(ESC);
+    terminal.wait_for("nothing was changed");
     terminal.press("a draft");
     terminal.wait_for("❯ a draft");
     terminal.press(CTRL_C);

@@ -1,6 +1,9 @@
 //! What several tests share: strict fakes of the world outside, and a stage on which runs are played.
 
 #[allow(dead_code, reason = "each test uses its part")]
+pub mod list_server;
+#[allow(dead_code, reason = "each test uses its part")]
 pub mod model_server;
 pub mod requests;
 pub mod stage;
+pub mod wire;

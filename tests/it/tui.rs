@@ -3,6 +3,7 @@
 mod branches;
 mod history;
 mod questions;
+mod setup;
 
 use std::collections::BTreeMap;
 
@@ -867,7 +868,7 @@ fn completion_shows_narrows_and_fills() {
 #[test]
 fn enter_takes_what_was_chosen_by_hand() {
     let mut desk = Desk::new();
-    desk.typed("/co").key(KeyCode::Down);
+    desk.typed("/cos").key(KeyCode::Down);
     desk.key(KeyCode::Enter);
     assert_eq!(desk.take(), [Cmd::Prices(vec![])]);
 }

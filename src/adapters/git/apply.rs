@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use git2::{Odb, Oid};
 
 use super::compare::Change;
+use super::cut_off;
 use super::entry::{Kind, RelPath, Stat, ancestors, shown, to_path};
 use super::fault::{self, Outcome, fault};
 use crate::domain::snapshot::FileChange;
@@ -176,8 +177,7 @@ struct Draft(PathBuf);
 
 impl Draft {
     fn beside(place: &Path) -> Self {
-        let tag = uuid::Uuid::new_v4().simple().to_string();
-        Self(place.with_file_name(format!(".synthdev-{}", &tag[..16])))
+        Self(cut_off::draft(place))
     }
 }
 

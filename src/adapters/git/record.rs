@@ -35,6 +35,9 @@ pub struct Record {
     pub exclude: Vec<String>,
     /// The list of skipped paths is cut, so a restore cannot know what is new.
     pub partial: bool,
+    /// The commit at which HEAD was; empty before the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
 }
 
 /// A stored snapshot.
@@ -134,17 +137,21 @@ pub fn delete(store: &Store, id: &SnapshotId) -> Outcome<()> {
     store.repo.find_reference(&reference(id.as_str())).and_then(|mut found| found.delete()).map_err(failed)
 }
 
-/// Deletes the snapshots of a linked work tree, by its name: nothing could be restored to it any more.
+/// The snapshots of a linked work tree, by its name; oldest first.
+/// # Errors
+/// A ref cannot be read.
+pub fn of_tree<'repo>(store: &'repo Store, tree: &str) -> Outcome<Vec<Found<'repo>>> {
+    let of = |found: &Found<'_>| found.record.scope.split_once(':').is_some_and(|(of, _)| of == tree);
+    let mut found: Vec<_> = names(store)?.into_iter().filter_map(|id| load(store, &id)).filter(of).collect();
+    found.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(found)
+}
+
+/// Deletes the snapshots of a linked work tree: nothing could be restored to it any more.
 /// # Errors
 /// A ref cannot be read or removed.
 pub fn delete_of_tree(store: &Store, tree: &str) -> Outcome<()> {
-    for id in names(store)? {
-        let found = load(store, &id);
-        if found.is_some_and(|found| found.record.scope.split_once(':').is_some_and(|(of, _)| of == tree)) {
-            delete(store, &SnapshotId(id))?;
-        }
-    }
-    Ok(())
+    of_tree(store, tree)?.iter().try_for_each(|found| delete(store, &found.id))
 }
 
 fn load<'repo>(store: &'repo Store, id: &str) -> Option<Found<'repo>> {

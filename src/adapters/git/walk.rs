@@ -23,6 +23,10 @@ pub struct Walked {
     pub dirs: BTreeSet<RelPath>,
     pub empty_dirs: Vec<RelPath>,
     pub skipped: Vec<Skipped>,
+    /// What ignore files name: files, and directories as one. Not what the settings exclude.
+    pub ignored: Vec<RelPath>,
+    /// Other repositories and submodules.
+    pub nested: Vec<RelPath>,
 }
 
 /// Lists a project; `is_submodule` names directories that the user's index knows as submodules,
@@ -55,6 +59,7 @@ impl Walk<'_> {
             Err(error) => return self.skip(dir, format!("cannot be read: {error}")),
         };
         if !dir.is_empty() && names.iter().any(|(name, _)| name == ".git") {
+            self.found.nested.push(dir.to_vec());
             return self.skip(dir, "a repository of its own; its inside is not covered".to_owned());
         }
         let mut rules = outer.to_vec();
@@ -77,10 +82,18 @@ impl Walk<'_> {
     fn item(&mut self, rules: &[Arc<Gitignore>], path: RelPath, kind: Option<fs::FileType>) {
         let is_dir = kind.is_some_and(|kind| kind.is_dir());
         if is_dir && (self.is_submodule)(&path) {
+            self.found.nested.push(path.clone());
             return self
                 .skip(&path, "a submodule; its commit is recorded, its inside is not covered".to_owned());
         }
-        if self.rules.excluded_here(&path, is_dir) || self.rules.ignored_here(rules, &path, is_dir) {
+        if self.rules.excluded_here(&path, is_dir) {
+            return;
+        }
+        if self.rules.ignored_here(rules, &path, is_dir) {
+            // our own data is nobody's work
+            if self.fenced != Some(self.root.join(to_path(&path)).as_path()) {
+                self.found.ignored.push(path);
+            }
             return;
         }
         match kind {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::domain::model::ModelError;
 
+use super::errors;
 use super::spoken::Spoken;
 
 /// One answer of some protocol, put together piece by piece.
@@ -15,7 +16,23 @@ pub trait Answer: Default + Send {
     ///
     /// # Errors
     /// An error that the server reports; data that is no JSON.
-    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError>;
+    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
+        let data = data.trim();
+        if data.is_empty() || self.quick(name, data) {
+            return Ok(());
+        }
+        if data == "[DONE]" {
+            self.done();
+            return Ok(());
+        }
+        self.value(name, &parsed(name, data, shown)?, shown)
+    }
+
+    /// Takes what almost every event is, a piece of text; whether it was one.
+    fn quick(&mut self, name: &str, data: &str) -> bool;
+
+    /// `[DONE]` has arrived, which ends a stream where the protocol has it.
+    fn done(&mut self);
 
     /// Takes one event that has been parsed, or a whole answer.
     ///
@@ -35,4 +52,31 @@ pub trait Answer: Default + Send {
 
     /// The last event of the protocol has arrived.
     fn is_over(&self) -> bool;
+}
+
+/// The data of one event.
+///
+/// # Errors
+/// It is no JSON.
+fn parsed(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
+    serde_json::from_str(data).map_err(|_| {
+        let text = errors::one_line(data);
+        match name {
+            "error" => errors::of_object(&Value::String(text), shown),
+            _ => ModelError::Protocol {
+                detail: format!("{shown} sent something in its stream that is not JSON: {text}"),
+            },
+        }
+    })
+}
+
+/// The server answers in another protocol than the one it was asked in.
+pub fn speaks_chat<A: Answer>(shown: &str) -> ModelError {
+    ModelError::Protocol {
+        detail: format!(
+            "{shown} answered with chat completions, not with {}: set `\"protocol\": \"chat\"` for its provider in \
+             models.json",
+            A::KIND
+        ),
+    }
 }

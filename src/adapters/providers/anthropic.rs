@@ -15,7 +15,7 @@ mod usage;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
 use crate::domain::secret::Secret;
 use crate::ports::model::DeltaSink;
 
@@ -39,7 +39,7 @@ pub async fn call(
     key: Option<&Secret>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
-    let address = Address::parse(&request.choice.base_url, &["/messages", "/v1"])?;
+    let address = address(&request.choice)?;
     let body = build(request).to_string();
     let prompt_bytes = body.len();
     let url = format!("{}/v1/messages", address.base);
@@ -47,7 +47,17 @@ pub async fn call(
     answer.into_reply(prompt_bytes, request.messages.len())
 }
 
-fn headers(key: Option<&Secret>) -> Result<HeaderMap, ModelError> {
+/// Where the server of a choice is.
+///
+/// # Errors
+/// The base URL is none.
+pub fn address(choice: &ModelChoice) -> Result<Address, ModelError> {
+    Address::parse(&choice.base_url, &["/messages", "/v1"])
+}
+
+/// # Errors
+/// The key holds what no header can.
+pub fn headers(key: Option<&Secret>) -> Result<HeaderMap, ModelError> {
     let version = (HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION));
     let mut headers = HeaderMap::from_iter([version]);
     if let Some(key) = key {

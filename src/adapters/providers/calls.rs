@@ -67,6 +67,13 @@ impl Calls {
         }
     }
 
+    /// Says what the arguments of an index's newest call are, whatever came of them in pieces.
+    pub fn settle(&mut self, index: u64, arguments: &str) {
+        if let Some(call) = self.list.iter_mut().rev().find(|call| call.index == Some(index)) {
+            arguments.clone_into(&mut call.arguments);
+        }
+    }
+
     /// The finished calls. `turn` makes ids that the server forgot differ from those of other turns.
     ///
     /// # Errors

@@ -8,7 +8,7 @@
 //!   start, `Continue.` after an assistant's end (some servers answer such an end with 400, others
 //!   silently complete the assistant's sentence);
 //! - never an empty content; an assistant that only calls tools has no content at all;
-//! - every call answered at once, in the order of the calls; no answer without its call;
+//! - every call answered at once, in the order of the calls, each with an id of its own; no answer without its call;
 //! - function names of letters, digits, `_` and `-`, and arguments that are a JSON object, also where a model
 //!   once sent something else: servers parse them again when they render their template.
 
@@ -93,8 +93,9 @@ fn push_calls(out: &mut Vec<ChatMessage>, messages: &[ChatMessage], at: usize, u
         }
     };
     carrier.sealed.clone_from(&messages[at].sealed);
-    carrier.tool_calls = calls.iter().map(valid_call).collect();
-    for call in calls {
+    let ids = distinct(calls);
+    carrier.tool_calls = calls.iter().zip(&ids).map(|(call, id)| valid_call(call, id)).collect();
+    for (call, id) in calls.iter().zip(ids) {
         let found = (at + 1..messages.len()).find(|index| {
             let message = &messages[*index];
             message.role == ChatRole::Tool
@@ -106,7 +107,7 @@ fn push_calls(out: &mut Vec<ChatMessage>, messages: &[ChatMessage], at: usize, u
             messages[index].content.as_str()
         });
         let answer = if answer.trim().is_empty() { NO_OUTPUT } else { answer };
-        out.push(ChatMessage::tool_result(call.id.clone(), answer));
+        out.push(ChatMessage::tool_result(id, answer));
     }
 }
 
@@ -114,13 +115,25 @@ fn labelled(name: &str, text: &str) -> String {
     if text.trim().is_empty() { String::new() } else { format!("[{name}]: {text}") }
 }
 
-fn valid_call(call: &ToolCall) -> ToolCall {
+/// The ids of calls that are made at once, as they came where that tells them apart.
+fn distinct(calls: &[ToolCall]) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::with_capacity(calls.len());
+    for call in calls {
+        let stem = if call.id.is_empty() { "call" } else { call.id.as_str() };
+        let numbered = (2..).map(|number| format!("{stem}_{number}"));
+        let id = std::iter::once(stem.to_owned()).chain(numbered).find(|id| !ids.contains(id));
+        ids.extend(id);
+    }
+    ids
+}
+
+fn valid_call(call: &ToolCall, id: &str) -> ToolCall {
     let arguments = match serde_json::from_str::<Value>(&call.arguments) {
         Ok(Value::Object(_)) => call.arguments.clone(),
         Ok(_) | Err(_) if call.arguments.trim().is_empty() => "{}".to_owned(),
         Ok(_) | Err(_) => json!({ "invalid_arguments": call.arguments }).to_string(),
     };
-    ToolCall { id: call.id.clone(), name: function_name(&call.name), arguments }
+    ToolCall { id: id.to_owned(), name: function_name(&call.name), arguments }
 }
 
 #[cfg(test)]

@@ -67,6 +67,10 @@ pub fn of_status(status: u16, headers: &HeaderMap, body: &[u8], shown: &str, now
             format!("{shown} answered {status} and points to {}; set that as the base URL", one_line(target))
         }
         _ if text.is_empty() => format!("{shown} answered {status} without a word"),
+        _ if no_credit(status, &words) => format!(
+            "{shown} says that the account has no credit left; add some there, or set another provider for the level \
+             ({status}: {text})"
+        ),
         _ if unknown_model(status, &words) => {
             format!("{shown} has no such model; set another one for the level ({status}: {text})")
         }
@@ -182,8 +186,7 @@ fn classify(status: Option<u16>, words: &str, retry_after_ms: Option<u64>, detai
     match status {
         Some(401..=403) => ModelError::Auth { detail },
         // Asking again does not fill an empty account.
-        Some(429) if says(&NO_CREDIT) => ModelError::Auth { detail },
-        Some(400) if words.contains(EMPTY_ACCOUNT) => ModelError::Auth { detail },
+        Some(status) if no_credit(status, words) => ModelError::Auth { detail },
         Some(429) => ModelError::RateLimited { retry_after_ms, detail },
         Some(413) => ModelError::TooLong { detail },
         _ if says(&TOO_LONG) => ModelError::TooLong { detail },
@@ -194,6 +197,16 @@ fn classify(status: Option<u16>, words: &str, retry_after_ms: Option<u64>, detai
         None if says(&AUTH) => ModelError::Auth { detail },
         None if says(&OVERLOADED) => ModelError::Overloaded { retry_after_ms, detail },
         None => ModelError::Protocol { detail },
+    }
+}
+
+/// Whether a server says that somebody has to pay first.
+fn no_credit(status: u16, words: &str) -> bool {
+    match status {
+        402 => true,
+        429 => NO_CREDIT.iter().any(|word| words.contains(word)),
+        400 => words.contains(EMPTY_ACCOUNT),
+        _ => false,
     }
 }
 

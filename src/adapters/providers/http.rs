@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Response};
 
-use crate::domain::model::{ModelError, ModelRequest};
+use crate::domain::model::{ModelChoice, ModelError};
 use crate::domain::secret::Secret;
 use crate::ports::model::DeltaSink;
 
@@ -19,6 +19,9 @@ use super::client::Clients;
 use super::errors;
 use super::keys::Keys;
 use super::stream::{self, Source};
+
+/// Bytes. The longest known list of models is a twentieth of that.
+const LARGEST_DOCUMENT: usize = 16 << 20;
 
 /// Connections and keys of every server; shared by all protocols, agents and runs.
 #[derive(Debug)]
@@ -48,12 +51,12 @@ impl Http {
         self.keys.keep_to(homes);
     }
 
-    /// The key for a request; `None` where the server wants none.
+    /// The key for a choice; `None` where the server wants none.
     ///
     /// # Errors
     /// As [`Keys::of`].
-    pub fn key(&self, request: &ModelRequest) -> Result<Option<&Secret>, ModelError> {
-        self.keys.of(request)
+    pub fn key(&self, choice: &ModelChoice) -> Result<Option<&Secret>, ModelError> {
+        self.keys.of(choice)
     }
 
     /// Sends and reads the whole answer. Dropping the future closes the connection (MODEL-3).
@@ -77,6 +80,39 @@ impl Http {
         }
         let Patience { connect, idle } = self.patience;
         stream::read(response, Source { shown: &address.shown, connect, idle }, sink).await
+    }
+
+    /// Gets a short document whole.
+    ///
+    /// # Errors
+    /// Every way in which it did not arrive.
+    pub async fn fetch(
+        &self,
+        address: &Address,
+        url: &str,
+        headers: HeaderMap,
+    ) -> Result<Vec<u8>, ModelError> {
+        let Patience { connect, idle } = self.patience;
+        let client = self.clients.get(address, connect)?;
+        let broken = |error| errors::of_transport(error, &address.shown, connect, "");
+        let sent = client.get(url).headers(headers).header(ACCEPT, "application/json").send();
+        let mut response = sent.await.map_err(broken)?;
+        let status = response.status();
+        if !status.is_success() {
+            let headers = response.headers().clone();
+            let body = stream::error_body(response, idle).await;
+            let now = SystemTime::now();
+            return Err(errors::of_status(status.as_u16(), &headers, &body, &address.shown, now));
+        }
+        let mut body = Vec::new();
+        while let Some(bytes) = response.chunk().await.map_err(broken)? {
+            body.extend_from_slice(&bytes);
+            if body.len() > LARGEST_DOCUMENT {
+                let detail = format!("{} sends more than {} MiB", address.shown, LARGEST_DOCUMENT >> 20);
+                return Err(ModelError::Protocol { detail });
+            }
+        }
+        Ok(body)
     }
 
     async fn send(&self, client: &Client, address: &Address, post: Post) -> Result<Response, ModelError> {

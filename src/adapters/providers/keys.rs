@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use reqwest::header::HeaderValue;
 
-use crate::domain::model::{ModelError, ModelRequest};
+use crate::domain::model::{ModelChoice, ModelError};
 use crate::domain::secret::Secret;
 
 use super::address::{Address, same_server};
@@ -26,17 +26,17 @@ impl Keys {
         self.homes = Some(homes);
     }
 
-    /// The key that the request's choice names; `None` where the server wants none.
+    /// The key that a choice names; `None` where the server wants none.
     ///
     /// # Errors
     /// There is none of that name; the server is not one of its homes.
-    pub fn of(&self, request: &ModelRequest) -> Result<Option<&Secret>, ModelError> {
-        let Some(name) = &request.choice.key else { return Ok(None) };
+    pub fn of(&self, choice: &ModelChoice) -> Result<Option<&Secret>, ModelError> {
+        let Some(name) = &choice.key else { return Ok(None) };
         let found = self.ring.get(name).filter(|key| !key.expose().trim().is_empty());
         let found = found.ok_or_else(|| ModelError::Auth {
-            detail: format!("no key `{name}` is set for the provider {}", request.choice.provider),
+            detail: format!("no key `{name}` is set for the provider {}", choice.provider),
         })?;
-        let url = &request.choice.base_url;
+        let url = &choice.base_url;
         let at_home = self.homes.as_ref().is_none_or(|homes| {
             homes.get(name).is_some_and(|homes| homes.iter().any(|home| same_server(home, url)))
         });
@@ -63,4 +63,12 @@ pub fn header(key: &Secret) -> Result<HeaderValue, ModelError> {
     })?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+/// A key as most servers want it: `Bearer …`.
+///
+/// # Errors
+/// As [`header`].
+pub fn bearer(key: &Secret) -> Result<HeaderValue, ModelError> {
+    header(&Secret::new(format!("Bearer {}", key.expose().trim())))
 }

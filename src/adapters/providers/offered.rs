@@ -4,7 +4,12 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::domain::model::ModelRequest;
+use crate::domain::model::{ModelChoice, ModelRequest, ToolChoice};
+
+use super::address::is_local;
+
+/// Providers that take a *named* tool choice and then let the model do what it likes.
+const IGNORES_NAMED: [&str; 6] = ["llama.cpp", "llamacpp", "llama-cpp", "ollama", "lmstudio", "local"];
 
 /// One tool, ordinary or parsing.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +29,36 @@ pub fn offered(request: &ModelRequest) -> Vec<Offered<'_>> {
         .filter(|(name, ..)| seen.insert(name.as_str()))
         .map(|(name, description, schema)| Offered { name, description, schema })
         .collect()
+}
+
+/// How binding an offer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Binding<'a> {
+    Auto,
+    Required,
+    Named(&'a str),
+}
+
+/// What is offered in OpenAI's protocols, and how binding that is. A server that ignores a named choice is offered
+/// nothing else and told `required`, which it does enforce; all others keep their list, and with it the cached prefix.
+pub fn bound(request: &ModelRequest) -> (Vec<Offered<'_>>, Binding<'_>) {
+    let mut offered = offered(request);
+    let binding = match &request.tool_choice {
+        ToolChoice::Auto => Binding::Auto,
+        ToolChoice::Required => Binding::Required,
+        ToolChoice::Named(name) if !offered.iter().any(|tool| tool.name == name) => Binding::Auto,
+        ToolChoice::Named(name) if ignores_named(&request.choice) => {
+            offered.retain(|tool| tool.name == name);
+            Binding::Required
+        }
+        ToolChoice::Named(name) => Binding::Named(name),
+    };
+    (offered, binding)
+}
+
+fn ignores_named(choice: &ModelChoice) -> bool {
+    let provider = choice.provider.to_ascii_lowercase();
+    IGNORES_NAMED.contains(&provider.as_str()) || is_local(&choice.base_url)
 }
 
 impl Offered<'_> {

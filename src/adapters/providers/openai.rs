@@ -7,12 +7,11 @@
 
 mod decode;
 mod request;
-mod usage;
 
 use async_openai::config::{Config, OpenAIConfig};
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 
-use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
 use crate::domain::secret::Secret;
 use crate::ports::model::DeltaSink;
 
@@ -35,17 +34,31 @@ pub async fn call(
     key: Option<&Secret>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
-    let address = Address::parse(&request.choice.base_url, &[PATH])?;
+    let address = address(&request.choice)?;
     let body = build(request)?.to_string();
     let prompt_bytes = body.len();
-    // Set to nothing what the config would else take from the environment.
-    let config = OpenAIConfig::new().with_org_id("").with_project_id("").with_api_base(&address.base);
-    let post = Post { url: config.url(PATH), headers: headers(config, key)?, body };
+    let post = Post { url: config(&address).url(PATH), headers: headers(&address, key)?, body };
     let answer: Completion = http.ask(&address, post, sink).await?;
     answer.into_reply(prompt_bytes, request.messages.len())
 }
 
-fn headers(config: OpenAIConfig, key: Option<&Secret>) -> Result<HeaderMap, ModelError> {
+/// Where the server of a choice is.
+///
+/// # Errors
+/// The base URL is none.
+pub fn address(choice: &ModelChoice) -> Result<Address, ModelError> {
+    Address::parse(&choice.base_url, &[PATH])
+}
+
+/// Set to nothing what it would else take from the environment.
+fn config(address: &Address) -> OpenAIConfig {
+    OpenAIConfig::new().with_org_id("").with_project_id("").with_api_base(&address.base)
+}
+
+/// # Errors
+/// The key holds what no header can.
+pub fn headers(address: &Address, key: Option<&Secret>) -> Result<HeaderMap, ModelError> {
+    let config = config(address);
     let Some(key) = key else {
         let mut headers = config.with_api_key("").headers();
         headers.remove(AUTHORIZATION);

@@ -2,7 +2,8 @@
 //!
 //! Refuses: deciding what an answer means; that is each protocol's.
 
-use crate::domain::model::{DeltaKind, FinishReason, ModelError};
+use crate::domain::cost::Usage;
+use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply};
 use crate::ports::model::DeltaSink;
 
 use super::calls::Calls;
@@ -12,11 +13,39 @@ pub struct Spoken {
     pub text: String,
     pub reasoning: String,
     pub calls: Calls,
+    /// What follows stands apart from what was said or thought before.
+    text_apart: bool,
+    thought_apart: bool,
     told_text: usize,
     told_reasoning: usize,
 }
 
 impl Spoken {
+    /// A piece of the text.
+    pub fn say(&mut self, text: &str) {
+        add(&mut self.text, &mut self.text_apart, text);
+    }
+
+    /// A piece of the thoughts.
+    pub fn think(&mut self, text: &str) {
+        add(&mut self.reasoning, &mut self.thought_apart, text);
+    }
+
+    /// The text to come is another part of the answer: a blank line goes before it.
+    pub fn part_text(&mut self) {
+        self.text_apart = true;
+    }
+
+    /// As `part_text`, for thoughts.
+    pub fn part_thoughts(&mut self) {
+        self.thought_apart = true;
+    }
+
+    /// Readable parts so far: the text, then each call.
+    pub fn parts(&self) -> usize {
+        usize::from(!self.text.is_empty()) + self.calls.len()
+    }
+
     /// Hands the pieces since the last time to the screen, one per kind: called once per network read.
     pub fn tell(&mut self, sink: &dyn DeltaSink) {
         if self.told_reasoning < self.reasoning.len() {
@@ -62,4 +91,38 @@ impl Spoken {
         };
         Err(ModelError::Protocol { detail: detail.to_owned() })
     }
+
+    /// The finished answer, but for what only its protocol knows: sealed parts and the model's name. `counted`: its
+    /// tokens, and whether they are an estimate; `turn` makes ids of calls without any.
+    ///
+    /// # Errors
+    /// A call of no function.
+    pub fn into_reply(
+        self,
+        finish: FinishReason,
+        (usage, usage_estimated): (Usage, bool),
+        turn: usize,
+    ) -> Result<ModelReply, ModelError> {
+        Ok(ModelReply {
+            text: self.text,
+            reasoning: self.reasoning,
+            tool_calls: self.calls.finish(turn)?,
+            sealed: Vec::new(),
+            usage,
+            usage_estimated,
+            model: None,
+            finish,
+            duration_ms: 0,
+        })
+    }
+}
+
+fn add(whole: &mut String, apart: &mut bool, piece: &str) {
+    if piece.is_empty() {
+        return;
+    }
+    if std::mem::take(apart) && !whole.is_empty() {
+        whole.push_str("\n\n");
+    }
+    whole.push_str(piece);
 }

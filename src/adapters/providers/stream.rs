@@ -54,15 +54,19 @@ pub async fn read<A: Answer>(
     outcome.map(|()| answer)
 }
 
-/// The body of an error, as far as anybody would read it; empty where it cannot be read.
+/// The body of an error, as far as anybody would read it and it comes in time; empty where it cannot be read.
 pub async fn error_body(mut response: Response, idle: Duration) -> Vec<u8> {
     let mut body = Vec::new();
-    while let Ok(Ok(Some(bytes))) = tokio::time::timeout(idle, response.chunk()).await {
-        body.extend_from_slice(&bytes);
-        if body.len() > 64 * 1024 {
-            break;
+    let read = async {
+        while let Ok(Some(bytes)) = response.chunk().await {
+            body.extend_from_slice(&bytes);
+            if body.len() > 64 * 1024 {
+                break;
+            }
         }
-    }
+    };
+    // In all, not for each piece: a status says enough.
+    let _ = tokio::time::timeout(idle, read).await;
     body
 }
 

@@ -93,7 +93,7 @@ impl Linked {
         ours.then_some(place)
     }
 
-    fn gone(&self) -> SnapshotError {
+    pub fn gone(&self) -> SnapshotError {
         fault(
             format!("the worktree {} is gone or damaged", self.top.display()),
             format!("What was committed is on branch {}; discard the worktree to clean up.", self.branch),

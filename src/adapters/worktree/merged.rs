@@ -1,15 +1,19 @@
 //! What was merged of a worktree so far, and from where its next merge starts. Moves no ref but our mark.
 //!
 //! A merge brings what the run did since the last one, so the files that were merged last are the base of the next:
-//! with the files of the start, what was brought before would conflict with itself. Where the project went back to what
-//! it was before a merge (that merge was undone), the run's work is not in it any more, and counts again.
+//! with the files of the start, what was brought before would conflict with itself. What counts is the project as it is
+//! now: where it has again what stood there before a merge, before the run or in the last commit before that, or nothing
+//! at all, the run's work is not in it any more, whoever took it out, and is brought again.
 
-use git2::{Commit, Oid, Repository, Tree};
+use std::collections::BTreeSet;
+
+use git2::{Commit, ObjectType, Oid, Repository, Tree};
 
 use super::base;
 use super::linked::Linked;
-use super::tips::{self, MERGED};
+use super::tips::MERGED;
 use crate::adapters::git::between;
+use crate::adapters::git::entry::RelPath;
 use crate::adapters::git::fault::{self, Outcome};
 use crate::adapters::git::record;
 use crate::adapters::git::tree::{self, Stored};
@@ -37,6 +41,8 @@ struct Step {
 /// All merges of a worktree so far.
 pub struct Past {
     start: Stored,
+    /// The last commit before the run.
+    committed: Stored,
     /// Newest first.
     steps: Vec<Step>,
 }
@@ -54,7 +60,12 @@ impl Past {
             steps.push(step(repo, linked, &commit, &start)?);
             next = commit.parent(1).ok();
         }
-        Ok(Self { start, steps })
+        let before = repo.find_commit(linked.base).and_then(|base| base.parent(0)).ok();
+        let committed = match before.filter(|_| !steps.is_empty()) {
+            Some(commit) => tree::read(repo, &base::below(repo, commit.tree_id(), &linked.prefix)?)?,
+            None => Stored::new(),
+        };
+        Ok(Self { start, committed, steps })
     }
 
     /// Every path that matters for a comparison with the project.
@@ -70,16 +81,40 @@ impl Past {
     pub fn base(&self, ours: &Stored) -> Stored {
         let Some(newest) = self.steps.first() else { return self.start.clone() };
         let mut base = newest.theirs.clone();
+        let renamed = renamed(ours, &self.start, &newest.theirs);
+        let brought = |path: &RelPath| {
+            let (now, brought) = (ours.get(path), newest.theirs.get(path));
+            now == brought || now.is_none() && brought.is_some_and(|(_, blob)| renamed.contains(blob))
+        };
         // the oldest merge that was undone decides: all that came after it is gone with it
         for step in &self.steps {
             for (path, _) in between::changes(&step.before, &step.after) {
-                if ours.get(&path) == step.before.get(&path) {
+                if ours.get(&path) == step.before.get(&path) && !brought(&path) {
                     put(&mut base, &path, &step.base);
                 }
             }
         }
+        // however it came there: a merge may have found it in the project
+        for (path, _) in between::changes(&self.start, &newest.theirs) {
+            match ours.get(&path) {
+                _ if brought(&path) => {}
+                now if now == self.start.get(&path) => put(&mut base, &path, &self.start),
+                None => drop(base.remove(&path)),
+                now if now == self.committed.get(&path) => put(&mut base, &path, &self.committed),
+                Some(_) => {}
+            }
+        }
         base
     }
+}
+
+/// What stands in the project under names that neither it had before the run, nor the run gave.
+fn renamed(ours: &Stored, start: &Stored, theirs: &Stored) -> BTreeSet<Oid> {
+    let empty = Oid::hash_object(ObjectType::Blob, b"").unwrap_or(Oid::ZERO_SHA1);
+    let new = ours.iter().filter(|(path, (_, blob))| {
+        *blob != empty && !start.contains_key(*path) && !theirs.contains_key(*path)
+    });
+    new.map(|(_, (_, blob))| *blob).collect()
 }
 
 /// Says what is merged now; `tip` is the commit with the worktree's files.
@@ -102,16 +137,6 @@ pub fn say(repo: &Repository, linked: &Linked, tip: Oid, merge: &Merge, at: Time
         repo.reference(&format!("{MERGED}{}", linked.name), commit, true, "").map(drop)
     };
     written().map_err(|error| fault::git_write(repo.path(), &error))
-}
-
-/// The files that the worktree would leave if it were gone: those on its branch.
-///
-/// # Errors
-/// An object is missing or damaged.
-pub fn on_branch(repo: &Repository, linked: &Linked) -> Result<Option<Stored>, git2::Error> {
-    let Some(tip) = tips::tip(repo, linked) else { return Ok(None) };
-    let files = base::below(repo, repo.find_commit(tip)?.tree_id(), &linked.prefix)?;
-    tree::read(repo, &files).map(Some)
 }
 
 fn mark<'repo>(repo: &'repo Repository, linked: &Linked) -> Option<Commit<'repo>> {

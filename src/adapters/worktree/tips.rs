@@ -1,13 +1,10 @@
 //! The branch of a worktree: its name, the commit of its final state, what was merged, and what would be lost.
 //! Moves no branch but ours.
 
-use std::fs;
-
 use git2::{Commit, ErrorCode, Oid, Repository};
 
 use super::linked::Linked;
 use crate::adapters::git::fault::{self, Outcome};
-use crate::adapters::git::place::Store;
 use crate::adapters::git::record::{self, ADDRESS};
 use crate::domain::ids::{RunId, Timestamp};
 
@@ -102,13 +99,6 @@ pub fn delete(repo: &Repository, linked: &Linked) -> Result<(), git2::Error> {
     gone(repo.find_branch(&linked.branch, git2::BranchType::Local).and_then(|mut branch| branch.delete()))?;
     let mark = format!("{MERGED}{}", linked.name);
     gone(repo.find_reference(&mark).and_then(|mut mark| mark.delete()))
-}
-
-/// Whether nothing is left of a worktree: neither directory, record nor branch.
-pub fn is_gone(linked: &Linked, store: &Store) -> bool {
-    fs::symlink_metadata(&linked.top).is_err()
-        && linked.metadata(store).is_none()
-        && tip(&store.repo, linked).is_none()
 }
 
 /// Where the branch stands.

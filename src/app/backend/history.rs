@@ -1,6 +1,7 @@
 //! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
 
 use super::isolated::{self, Elsewhere};
+use super::told::here;
 pub(super) use super::told::{of_store, told};
 use crate::app::wiring::Wired;
 use crate::app::{foreign, going};
@@ -78,7 +79,7 @@ pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
     let done = tokio::runtime::Handle::current().block_on(wired.handle.resume(run, going));
     done.map_err(|error| match &error {
         ResumeError::Over { why, .. } => over(run, why),
-        _ => told(&error.to_string(), error.hint().as_deref()),
+        _ => here(&told(&error.to_string(), error.hint().as_deref())),
     })
 }
 
@@ -99,7 +100,11 @@ pub(super) fn at_home(
     }
 }
 
-fn of_here(summary: &RunSummary, here: &str, command: &dyn Fn(&str) -> String) -> Result<(), String> {
+pub(super) fn of_here(
+    summary: &RunSummary,
+    here: &str,
+    command: &dyn Fn(&str) -> String,
+) -> Result<(), String> {
     let (run, project) = (&summary.id, &summary.project);
     if project == here {
         return Ok(());

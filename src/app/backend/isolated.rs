@@ -38,6 +38,8 @@ impl Elsewhere {
 
     /// The run, and where it works. Without a worktree nothing is started. Blocking.
     pub(super) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+        // its files would begin as they are
+        self.wired.handle.judge_project().map_err(|error| of_store(&error))?;
         let trees = wiring::worktrees(&self.project, &self.data, &self.catalog);
         let id = self.wired.handle.draw_run_id();
         let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();

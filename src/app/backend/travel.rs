@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::history::{at_home, of_store, told};
-use crate::app::own_files;
+use super::history::{at_home, of_here, of_store, told};
+use super::told::here;
+use crate::app::{isolation, own_files};
 use crate::cli::snapshots;
 use crate::config::suggest::did_you_mean;
 use crate::domain::ids::SnapshotId;
@@ -16,11 +17,6 @@ use crate::tui::backend::{Plan, Steps, Travel, Travelled};
 
 /// Runs that are looked through for the last one that could have changed files.
 const LOOKED_THROUGH: usize = 50;
-
-/// Commands as they are typed here.
-pub(super) fn here(text: &str) -> String {
-    text.replace("synthdev snapshot ", "/snapshot ")
-}
 
 pub(super) fn steps(handle: &Handle, home: &str, run: Option<String>) -> Result<Steps, String> {
     let summary = found(handle, home, run.as_deref(), |_| true)?;
@@ -36,12 +32,13 @@ pub(super) fn plan(handle: &Handle, home: &str, travel: Travel) -> Result<Plan, 
             let (summary, snapshot) = undoable(handle, home, run.as_deref())?;
             let files = changes(handle, &snapshot)?;
             let run = &summary.id;
-            if files.is_empty() {
-                return Err(format!("nothing to undo: the files are as they were before run {run}"));
+            let beyond = beyond(handle, &snapshot);
+            if files.is_empty() && handle.cut_off().is_none() {
+                return Err(format!("nothing to undo: the files are as they were before run {run}{beyond}"));
             }
             Ok(Plan {
-                title: format!("Undo {} {run}: {}?", summary.workflow, counted(&files)),
-                body: format!("{}\n\n{SAFE}", listed(handle, &summary, &files)),
+                title: format!("Undo {} {run}: {}?", summary.workflow, snapshots::counted(files.len())),
+                body: format!("{}{beyond}\n\n{SAFE}", listed(handle, &summary, &files)),
                 travel: Travel::Undo { run: Some(run.to_string()) },
             })
         }
@@ -176,10 +173,14 @@ fn found(
 
 fn undoable(handle: &Handle, home: &str, run: Option<&str>) -> Result<(RunSummary, SnapshotId), String> {
     let summary = found(handle, home, run, |run| run.progress.snapshot.is_some())?;
-    at_home(&summary, home, &|project| format!("synthdev{project} runs undo {}", summary.id))?;
-    let snapshot = summary.progress.snapshot.clone();
-    let snapshot = snapshot
-        .ok_or_else(|| format!("run {} has no snapshot: it was allowed to change nothing", summary.id))?;
+    let id = &summary.id;
+    of_here(&summary, home, &|project| format!("synthdev{project} runs undo {id}"))?;
+    let taken = &*handle.ports().snapshots;
+    if let Some(tree) = &summary.worktree {
+        let (message, hint) = isolation::why_not_undone(&summary, tree, Some(taken));
+        return Err(told(&message, Some(&here(&hint))));
+    }
+    let snapshot = own_files::undone_to(handle, taken, &summary)?;
     Ok((summary, snapshot))
 }
 
@@ -219,17 +220,20 @@ fn changes(handle: &Handle, snapshot: &SnapshotId) -> Result<Vec<ChangedFile>, S
 
 /// What would happen to the files; those that the run never changed are marked.
 fn listed(handle: &Handle, run: &RunSummary, files: &[ChangedFile]) -> String {
-    snapshots::files_of_run(files, own_files::of(&*handle.ports().snapshots, run).as_ref())
+    snapshots::files_of_run(files, own_files::of(handle, &*handle.ports().snapshots, run).as_ref())
+}
+
+/// What does not come back, on lines of its own.
+fn beyond(handle: &Handle, snapshot: &SnapshotId) -> String {
+    let found = handle.ports().snapshots.beyond(snapshot).unwrap_or_default();
+    let lines = snapshots::beyond(&found);
+    if lines.is_empty() { lines } else { format!("\n\n{lines}") }
 }
 
 /// What the person should know of the files of a step.
 fn note(place: &StepPlace) -> Option<String> {
     (!place.exact)
         .then(|| "the snapshot of that step could not be taken: they go back to an earlier one".to_owned())
-}
-
-fn counted(files: &[ChangedFile]) -> String {
-    format!("{} file{}", files.len(), if files.len() == 1 { "" } else { "s" })
 }
 
 fn of_snapshot(error: &SnapshotError) -> String {

@@ -1,6 +1,5 @@
 //! The project's files on their way back: what would change, whether that is wanted, and doing it (SNAP-4, SNAP-10).
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,11 +12,11 @@ use crate::app::reading::{of_snapshot, of_store};
 use crate::app::runs::load_quietly;
 use crate::app::wiring;
 use crate::app::world::World;
-use crate::cli::snapshots;
+use crate::cli::snapshots::{self, Own};
 use crate::cli::words::{Clean, name, names, tell as tell_line};
 use crate::domain::ids::{RunId, SnapshotId};
-use crate::domain::journal::RunSummary;
-use crate::domain::snapshot::{ChangedFile, Restored};
+use crate::domain::journal::{Origin, RunSummary};
+use crate::domain::snapshot::{Beyond, ChangedFile, Restored};
 use crate::ports::snapshot::SnapshotPort;
 use crate::runtime::handle::Handle;
 use crate::runtime::travel::StepPlace;
@@ -31,8 +30,9 @@ pub(super) struct Files {
     note: Option<String>,
     /// `before step 3 (review)`
     what: String,
-    /// What the run is known to have changed itself.
-    own: Option<BTreeSet<String>>,
+    own: Option<Own>,
+    /// What does not come back.
+    pub(super) beyond: Beyond,
 }
 
 impl Files {
@@ -42,7 +42,7 @@ impl Files {
     /// # Errors
     /// The run worked elsewhere, or its files were not stored or are gone.
     pub(super) fn of_step(
-        world: &World,
+        (world, handle): (&World, &Handle),
         run: &RunSummary,
         place: &StepPlace,
         command: &str,
@@ -62,37 +62,40 @@ impl Files {
             )
         });
         let what = format!("before step {} ({})", place.step, name(&place.state));
-        Self::new(store, run, snapshot, note, what)
+        Self::new(handle, store, run, (snapshot, what, note))
     }
 
-    /// The files as they were before the run.
+    /// The files as they were before the run, or before it began to work here.
     ///
     /// # Errors
     /// As `of_step`.
-    pub(super) fn before(world: &World, run: &RunSummary) -> Result<Self> {
+    pub(super) fn before((world, handle): (&World, &Handle), run: &RunSummary) -> Result<Self> {
         let store = at(world, run, &format!("runs undo {}", run.id))?;
-        let Some(snapshot) = run.progress.snapshot.clone() else {
-            bail!(
-                "run {} cannot be undone: no snapshot was taken before it\nhint: `synthdev snapshot list` shows what there is",
-                run.id
-            );
+        let foreign = run.origin.as_ref().is_some_and(Origin::is_foreign);
+        let snapshot = own_files::undone_to(handle, &*store, run).map_err(|why| anyhow!(why))?;
+        let what = if foreign {
+            format!("before run {} began to work here", run.id)
+        } else {
+            format!("before run {}", run.id)
         };
-        if let Err(error) = store.find(snapshot.as_str()) {
-            bail!("run {} cannot be undone: {}", run.id, error.message);
-        }
-        Self::new(store, run, snapshot, None, format!("before run {}", run.id))
+        Self::new(handle, store, run, (snapshot, what, None))
     }
 
     fn new(
+        handle: &Handle,
         store: Arc<dyn SnapshotPort>,
         run: &RunSummary,
-        snapshot: SnapshotId,
-        note: Option<String>,
-        what: String,
+        (snapshot, what, note): (SnapshotId, String, Option<String>),
     ) -> Result<Self> {
         let changes = store.changes(&snapshot, None).map_err(of_snapshot)?;
-        let own = if changes.is_empty() { None } else { own_files::of(&*store, run) };
-        Ok(Self { store, snapshot, changes, note, what, own })
+        let own = if changes.is_empty() { None } else { own_files::of(handle, &*store, run) };
+        let beyond = store.beyond(&snapshot).unwrap_or_default();
+        Ok(Self { store, snapshot, changes, note, what, own, beyond })
+    }
+
+    /// What the person should know of what does not come back.
+    pub(super) fn tell_beyond(&self) {
+        snapshots::beyond(&self.beyond).lines().for_each(|line| tell_line(format_args!("note: {line}")));
     }
 
     /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
@@ -113,9 +116,9 @@ impl Files {
                 self.snapshot,
                 snapshots::files_of_run(&self.changes, self.own.as_ref())
             ));
-            let files = if self.changes.len() == 1 { "file" } else { "files" };
-            format!("go back {}, with {} {files}?", self.what, self.changes.len())
+            format!("go back {}, with {}?", self.what, snapshots::counted(self.changes.len()))
         };
+        self.tell_beyond();
         confirmed(yes, refused, &question)
     }
 }
@@ -164,6 +167,18 @@ pub(super) fn place(
         )
     });
     Ok((place, note))
+}
+
+/// The store of the run's files, if they were on their way back when the program died.
+pub(super) fn on_their_way(
+    world: &World,
+    handle: &Handle,
+    run: &RunSummary,
+) -> Option<Arc<dyn SnapshotPort>> {
+    let restoring = handle.run(run.id.as_str()).ok()?.restoring?;
+    let store = at(world, run, "").ok()?;
+    let found = store.cut_off().ok()??;
+    (found.safety == restoring.safety).then_some(store)
 }
 
 /// What was brought back, and how to undo that.

@@ -56,7 +56,7 @@ pub(super) fn money(usd: Option<f64>) -> String {
 
 /// `12 B`, `3.4 KB`, `1.2 GB`: thousands, as the systems count that sell disks.
 #[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
-pub(super) fn bytes(number: u64) -> String {
+pub fn bytes(number: u64) -> String {
     let mut size = number as f64;
     for unit in ["B", "KB", "MB", "GB"] {
         if size < 999.95 {
@@ -68,7 +68,7 @@ pub(super) fn bytes(number: u64) -> String {
 }
 
 /// `1 run`, `2 runs`.
-pub(super) fn counted(number: usize, one: &str) -> String {
+pub fn counted(number: usize, one: &str) -> String {
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -35,6 +35,8 @@ pub struct Provider {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Model {
     pub name: String,
+    /// Its provider's where nothing is said.
+    pub protocol: Option<Protocol>,
     /// Tokens.
     pub context_size: Option<u64>,
     /// Tokens.
@@ -72,6 +74,11 @@ impl Models {
 impl Provider {
     pub fn model(&self, name: &str) -> Option<&Model> {
         self.models.iter().find(|model| model.name == name)
+    }
+
+    /// How one of its models is spoken to: as the model says, else as the provider does, else chat completions.
+    pub fn protocol(&self, model: Option<&Model>) -> Protocol {
+        model.and_then(|model| model.protocol).or(self.protocol).unwrap_or_default()
     }
 
     /// `None` if input or output price is unknown.
@@ -113,6 +120,7 @@ impl Provider {
 
 impl Model {
     fn merge(&mut self, later: Self) {
+        take(&mut self.protocol, later.protocol);
         take(&mut self.context_size, later.context_size);
         take(&mut self.max_output, later.max_output);
         take(&mut self.reasoning, later.reasoning);

@@ -20,7 +20,8 @@ const PROVIDER_KEYS: &[&str] = &[
     "prices",
     "models",
 ];
-const MODEL_KEYS: &[&str] = &["context_size", "max_output", "prices", "reasoning", "parameters", "accepts"];
+const MODEL_KEYS: &[&str] =
+    &["protocol", "context_size", "max_output", "prices", "reasoning", "parameters", "accepts"];
 
 /// Names of sampling parameters, as in settings.
 pub const PARAMETERS: &[&str] = &[
@@ -122,6 +123,7 @@ fn model(name: &str, node: &Node, findings: &mut Findings<'_>) -> Option<Model> 
     }
     Some(Model {
         name: name.to_owned(),
+        protocol: protocol(&fields, findings),
         context_size: fields.count(&["context_size"], findings),
         max_output: fields.count(&["max_output"], findings),
         prices: prices(&fields, findings),

@@ -101,7 +101,7 @@ impl Resolver<'_> {
         let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(model_name)));
         let base_url = if scripted { String::new() } else { self.base_url(level, &pick)? };
         let key = self.key(level, &pick, &base_url)?;
-        let protocol = pick.known.and_then(|provider| provider.protocol).unwrap_or_default();
+        let protocol = pick.known.map(|provider| provider.protocol(listed)).unwrap_or_default();
         let (mut parameters, mut dropped) = self.parameters(wish, pick.known, known);
         dropped.extend(parameters.reconcile(protocol).into_iter().map(str::to_owned));
         if parameters.max_output_tokens.is_none() {
@@ -131,6 +131,22 @@ impl Resolver<'_> {
             provenance,
             provider: pick.name,
         })
+    }
+
+    /// Levels whose provider is none, each at the place where it was set.
+    pub fn unknown_providers(&self) -> Vec<Diagnostic> {
+        let set = LEVELS.iter().filter_map(|level| self.settings.own(level, "provider"));
+        set.filter_map(|setting| self.named(setting).err()).map(|found| *found).collect()
+    }
+
+    /// Where a provider of the catalogue is reached, and the name of its key if there is one; `None` where nobody
+    /// says where it is.
+    pub fn reach(&self, provider: &Provider) -> Option<(String, Option<String>)> {
+        let name = provider.name.clone();
+        let pick = Pick { name, known: Some(provider), why: String::new(), elsewhere: true };
+        let url = self.base_url("base", &pick).ok()?;
+        let key = self.has_key(provider).then(|| provider_key(&provider.name));
+        Some((url, key))
     }
 
     /// Provider and model: the level's, or the agent's. A level that is answered from a script stays so,
@@ -325,8 +341,8 @@ impl Resolver<'_> {
 
     fn no_provider(&self, level: &str, model: &str) -> Box<Diagnostic> {
         if model.is_empty() {
-            let hint = "set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of \
-                        your own); `synthdev config show --origin` shows what is in force";
+            let hint = "`synthdev configure` sets one up; or set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and \
+                        SYNTHDEV_BASE_URL for a server of your own)";
             return problem(format!("no model is set for level {level}"), Some(hint.to_owned()));
         }
         let hint = "set SYNTHDEV_BASE_URL to the server's address, or SYNTHDEV_PROVIDER to a provider of the \
@@ -365,7 +381,8 @@ fn no_provider_key(pick: &Pick<'_>, base_url: &str, usual: Option<&String>) -> B
     problem(format!("provider {name}: no key is set for {base_url}"), Some(hint))
 }
 
-fn provider_key(provider: &str) -> String {
+/// The name of a provider's key in the key ring.
+pub fn provider_key(provider: &str) -> String {
     format!("provider:{provider}")
 }
 

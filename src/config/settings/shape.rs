@@ -33,16 +33,34 @@ pub enum Datum {
     Secret(Secret),
 }
 
+/// Shown without the key.
+const BROKEN_KEY: &str = "holds a line break or another control character: set the key again, in one line";
+
 /// Why a value was refused: a code and a sentence without the setting's name in front.
 pub type Refusal = (&'static str, String);
 
 impl Shape {
+    /// What is allowed, for people.
+    pub fn allowed(self) -> String {
+        match self {
+            Self::Text => "any text".to_owned(),
+            Self::Url => "a URL that begins with http:// or https://".to_owned(),
+            Self::Secret => "a key".to_owned(),
+            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Real { min, max } => format!("a number from {min} to {max}"),
+            Self::Flag => "true or false".to_owned(),
+            Self::Permission => "allow, ask or deny".to_owned(),
+            Self::TextList => "a list of texts; in the environment, separated by commas".to_owned(),
+        }
+    }
+
     /// Checks a value of a file. Zero is as good as any number in range (CFG-6).
     pub fn check(self, value: &Value) -> Result<Datum, Refusal> {
         match self {
             Self::Text => text(value).map(|_| Datum::Plain(value.clone())),
             Self::Url => text(value).and_then(url).map(|url| Datum::Plain(Value::from(url))),
             Self::Secret => match value.as_str() {
+                Some(key) if key.trim().contains(char::is_control) => Err(("C06", BROKEN_KEY.to_owned())),
                 Some(key) if !key.trim().is_empty() => Ok(Datum::Secret(Secret::new(key.trim()))),
                 Some(_) => Err(("C06", "must not be empty".to_owned())),
                 None => Err(("C03", "must be a string".to_owned())),

@@ -35,18 +35,39 @@ impl ModelParameters {
 
     /// Takes out what the protocol refuses beside the rest; what and why, for people (MODEL-6).
     pub fn reconcile(&mut self, protocol: Protocol) -> Vec<&'static str> {
-        let mut dropped = Vec::new();
-        if protocol == Protocol::Chat {
-            return dropped;
+        match protocol {
+            Protocol::Chat => Vec::new(),
+            Protocol::Responses => self.for_responses(),
+            Protocol::Anthropic => self.for_anthropic(),
         }
-        if self.thinks() {
-            let taken = [
-                (self.temperature.take().is_some(), "temperature (not beside reasoning_effort)"),
-                (self.top_p.take().is_some(), "top_p (not beside reasoning_effort)"),
-                (self.top_k.take().is_some(), "top_k (not beside reasoning_effort)"),
-            ];
-            dropped.extend(taken.into_iter().filter(|(set, _)| *set).map(|(_, text)| text));
+    }
+
+    fn for_responses(&mut self) -> Vec<&'static str> {
+        let unknown = [
+            (self.top_k.take().is_some(), "top_k (not in this protocol)"),
+            (self.frequency_penalty.take().is_some(), "frequency_penalty (not in this protocol)"),
+            (self.presence_penalty.take().is_some(), "presence_penalty (not in this protocol)"),
+            (self.repetition_penalty.take().is_some(), "repetition_penalty (not in this protocol)"),
+        ];
+        let mut dropped = named(&unknown);
+        dropped.extend(self.thinking_alone());
+        dropped
+    }
+
+    /// A model that thinks chooses its words as it likes.
+    fn thinking_alone(&mut self) -> Vec<&'static str> {
+        if !self.thinks() {
+            return Vec::new();
         }
+        named(&[
+            (self.temperature.take().is_some(), "temperature (not beside reasoning_effort)"),
+            (self.top_p.take().is_some(), "top_p (not beside reasoning_effort)"),
+            (self.top_k.take().is_some(), "top_k (not beside reasoning_effort)"),
+        ])
+    }
+
+    fn for_anthropic(&mut self) -> Vec<&'static str> {
+        let mut dropped = self.thinking_alone();
         if self.temperature.is_some() && self.top_p.take().is_some() {
             dropped.push("top_p (not beside temperature)");
         }
@@ -56,6 +77,10 @@ impl ModelParameters {
         }
         dropped
     }
+}
+
+fn named(taken: &[(bool, &'static str)]) -> Vec<&'static str> {
+    taken.iter().filter(|(set, _)| *set).map(|(_, text)| *text).collect()
 }
 
 #[cfg(test)]
@@ -74,6 +99,8 @@ mod tests {
         let thoughtless = ModelParameters { reasoning_effort: Some("None".to_owned()), ..all.clone() };
         let rows = [
             (Protocol::Chat, thinking.clone(), (Some(1.5), Some(0.5), Some(3)), 0),
+            (Protocol::Responses, thinking.clone(), (None, None, None), 3),
+            (Protocol::Responses, thoughtless.clone(), (Some(1.5), Some(0.5), None), 1),
             (Protocol::Anthropic, thinking, (None, None, None), 3),
             (Protocol::Anthropic, thoughtless, (Some(1.0), None, Some(3)), 2),
             (Protocol::Anthropic, all.clone(), (Some(1.0), None, Some(3)), 2),

@@ -15,7 +15,7 @@ use crate::engine::input::{Answer, Resumed};
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: Resumed) {
-        let Resumed { present, approvals, answers, decisions, again, unclear, program } = resumed;
+        let Resumed { present, approvals, answers, decisions, again, unclear, program, arrived } = resumed;
         if self.lane.phase == Phase::Ending {
             // the work is done; only the last snapshot is made again
             let again = again.into_iter().map(|(call, _)| call).collect();
@@ -38,7 +38,10 @@ impl Machine {
         let notes = program.and_then(|program| self.upgrade(program).ok()).unwrap_or_default();
         let again = again.into_iter().map(|(call, _)| call).collect();
         self.emit(RunEvent::Resumed { present, again, definition, notes });
-        if std::mem::take(&mut self.fresh) {
+        if arrived {
+            self.before = None;
+        }
+        if std::mem::take(&mut self.fresh) || arrived {
             self.snapshot_before();
         }
         for (call, reason) in unclear {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::busy::{end_chat, refuse_while_busy};
-use super::history;
+use super::{history, setup};
 use crate::tui::backend::SnapshotCommand;
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
@@ -48,6 +48,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Steps(run) => history::steps(model, run),
         Action::Travel(travel) => history::travel(model, travel),
         Action::Snapshot(command) => snapshot(model, command),
+        Action::Configure(level) => setup::open(model, level),
         Action::Clear => clear(model),
         Action::Quit => super::leave(model),
     }

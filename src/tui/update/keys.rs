@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, history, leave, submit};
+use super::{answers, history, leave, setup, submit};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
@@ -24,6 +24,12 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     model.now = model.now.max(at);
     model.hint = None;
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if model.setup.as_ref().is_some_and(|dialog| setup::gives_way(dialog, key)) {
+        model.setup = None;
+    }
+    if model.setup.is_some() {
+        return in_setup(model, key, at);
+    }
     if control && key.code == KeyCode::Char('c') {
         return interrupt(model, at);
     }
@@ -59,7 +65,26 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     outside(model, key, control)
 }
 
+/// Nothing behind the dialog that sets up a model hears a key.
+fn in_setup(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Esc => {}
+        KeyCode::Char('c') if control => model.last_interrupt = Some(at),
+        KeyCode::Char('l') if control => {
+            model.repaint = true;
+            return Vec::new();
+        }
+        _ => return model.setup.as_mut().map_or_else(Vec::new, |dialog| setup::press(dialog, key)),
+    }
+    if setup::close(model) { leave(model) } else { Vec::new() }
+}
+
 pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
+    if let Some(dialog) = &mut model.setup {
+        setup::paste(dialog, text);
+        return Vec::new();
+    }
     if let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !dialog.is_written()) {
         if let Some(reason) = &mut dialog.reason {
             reason.push_str(&clean(text).replace('\n', " "));

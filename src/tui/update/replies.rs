@@ -1,6 +1,6 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{busy, history, keys, submit};
+use super::{busy, history, keys, setup, submit};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -56,6 +56,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
         Reply::Status(facts) => status(model, facts),
+        Reply::Setup(number, told) => return setup::told(model, number, told),
         past @ (Reply::Runs { .. }
         | Reply::Found { .. }
         | Reply::Glance(_)

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::real_http::{KEY, Words, asking, script};
+use super::real_http::{KEY, asking, script};
+use super::real_protocols::asking_in;
 use super::world::{Ran, World, talk, workflow};
-use crate::support::model_server::{Behaviour, Desk, ModelServer, Recorded, dead_url, messages};
-
-const COMPLETIONS: Words = Words { text: Behaviour::text, calls: Behaviour::calls };
-const MESSAGES: Words = Words { text: messages::text, calls: messages::calls };
+use crate::support::model_server::{Behaviour, Desk, Dialect, ModelServer, Recorded, dead_url};
 
 /// Events without what differs from run to run.
 fn events(ran: &Ran, world: &World) -> Vec<Value> {
@@ -47,15 +45,9 @@ fn ordered(lines: Vec<Value>) -> Vec<Value> {
 }
 
 /// Recorded with a server, played in another place without any.
-async fn plays_again(words: Words, provider: Option<&str>) {
-    let server = match provider {
-        Some(_) => ModelServer::start_messages_per_model(script(words)).await,
-        None => ModelServer::start_per_model(script(words)).await,
-    };
-    let mut first = asking(&server);
-    if let Some(provider) = provider {
-        first.set("SYNTHDEV_PROVIDER", provider);
-    }
+async fn plays_again(dialect: Dialect) {
+    let server = ModelServer::speak_per_model(dialect, script(dialect)).await;
+    let first = asking_in(dialect, &server);
     let run = ["run", "coder_reviewer", "count to three", "--yes", "--events"];
     let recorded = first.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0);
     let asked = server.requests().len();
@@ -84,12 +76,17 @@ async fn plays_again(words: Words, provider: Option<&str>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_over_chat_completions_is_played_without_server_key_and_place() {
-    plays_again(COMPLETIONS, None).await;
+    plays_again(Dialect::Completions).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_over_anthropics_messages_is_played_without_server_key_and_place() {
-    plays_again(MESSAGES, Some("anthropic")).await;
+    plays_again(Dialect::Messages).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_over_responses_is_played_without_server_key_and_place() {
+    plays_again(Dialect::Responses).await;
 }
 
 /// Answers each branch by what it is asked.
@@ -144,6 +141,58 @@ async fn no_key_is_in_a_recording_wherever_it_was_said() {
     assert!(!file.contains(KEY) && file.contains("what about ***?") && file.contains("It is ***."), "{file}");
     let played = world.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0).json();
     assert_eq!(played["output"], "It is ***.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_of_the_directory_is_said_of_another_one() {
+    let asks = |world: &World, more: &[&str]| -> Vec<String> {
+        let here = std::fs::canonicalize(world.project()).unwrap();
+        let prompt = format!("see {}/a.rs", here.display());
+        let run = ["run", "talk", &prompt, "--json"];
+        run.iter().chain(more).map(|argument| (*argument).to_owned()).collect()
+    };
+    let run = |world: &World, more: &[&str]| {
+        let arguments = asks(world, more);
+        world.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).code(0).json()
+    };
+    for place in ["--share", "--isolate"] {
+        let server = ModelServer::start(vec![Behaviour::text("Seen.")]).await;
+        let mut world = World::repository();
+        world.configure("workflows/talk.json", &talk().to_string());
+        world.set("SYNTHDEV_BASE_URL", &server.base_url);
+        world.set("SYNTHDEV_BASE_MODEL", "m");
+        run(&world, &[place, "--record", "it.jsonl"]);
+        drop(server);
+        let file = world.read("it.jsonl");
+        assert!(file.contains("see ⟨project⟩/a.rs"), "{file}");
+        assert!(!file.contains(&world.root().display().to_string()), "{file}");
+        let other = World::repository();
+        other.configure("workflows/talk.json", &talk().to_string());
+        other.write("it.jsonl", &file);
+        for place in ["--share", "--isolate"] {
+            assert_eq!(run(&other, &[place, "--replay", "it.jsonl"])["output"], "Seen.");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_gets_over_a_difference_says_so() {
+    let server = ModelServer::start(vec![Behaviour::text("Hello.")]).await;
+    let mut world = World::new();
+    let mut flow = talk();
+    flow["states"][1]["catch"] = json!([{"errors": ["model.*"], "target": "stop",
+        "before": "() => { this.common_data.result = 'caught'; }"}]);
+    world.write_json("talk.json", &flow);
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    world.run(&["run", "--workflow-file", "talk.json", "hello", "--record", "it.jsonl"]).code(0);
+    drop(server);
+    let run = ["run", "--workflow-file", "talk.json", "bye", "--replay", "it.jsonl", "--json"];
+    let warnings = world.run(&run).code(0).json()["warnings"].to_string();
+    assert!(
+        warnings.contains("cassette") && warnings.contains("asks what it.jsonl does not hold"),
+        "{warnings}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

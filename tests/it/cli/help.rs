@@ -52,7 +52,8 @@ fn every_flag_of_every_help_is_accepted() {
             let known = captures.get(3).map(|value| first_known(&help[value.end()..]));
             arguments.extend(known.map(|word| word.unwrap_or("1")));
         }
-        let settings = matches!(path.last().map(String::as_str), None | Some("run" | "resume" | "retry"));
+        let settings =
+            matches!(path.last().map(String::as_str), None | Some("run" | "resume" | "retry" | "configure"));
         assert_eq!(count >= 15, settings, "{path:?}: {count} flags are listed");
         arguments.push("--help");
         assert_eq!(world.run(&arguments).code(0).out, help, "{arguments:?}");
@@ -74,6 +75,7 @@ fn every_flag_of_the_settings_table_sets_its_setting() {
         let with: Vec<_> = RULES.iter().filter(|rule| rule.flags.len() > nth).collect();
         let value = |path: &str| match path.rsplit('.').next().unwrap() {
             "base_url" => "https://example.org/v1",
+            "provider" => "openai",
             "temperature" => "0.5",
             "max_tool_calls" => "7",
             "verbosity" => "4",

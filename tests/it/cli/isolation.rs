@@ -203,3 +203,65 @@ fn a_run_is_not_merged_while_it_runs() {
     end(child);
     says(&world.run(&["runs", "merge", &id, "--yes"]).code(0), &["  create       ran.txt"]);
 }
+
+#[test]
+fn a_worktree_that_is_gone_is_merged_from_its_last_snapshot() {
+    let world = project();
+    let run = isolated(&world);
+    std::fs::remove_dir_all(tree_of(&world, &run)).unwrap();
+    let shown = world.run(&["runs", "show", &run]).code(0).out;
+    assert!(shown.contains("worktree   gone; it was"), "{shown}");
+    says(&world.run(&["resume", &run, "--results", "on"]).code(2), &["is gone", "runs merge", "runs fork"]);
+    let list = ["is gone", "its last snapshot", "  change       edited.txt", "  create       made.txt"];
+    says(&world.run(&["runs", "merge", &run, "--dry-run"]).code(0), &list);
+    let refused = world.run(&["runs", "discard", &run]).code(2);
+    says(&refused, &list);
+    says(&refused, &["would be lost", "--yes"]);
+    says(&world.run(&["runs", "merge", &run, "--yes"]).code(0), &["3 files merged; undo:"]);
+    assert_eq!((world.read("edited.txt"), world.read("made.txt")), ("run\n".into(), "1\n".into()));
+    says(&world.run(&["runs", "merge", &run]).code(0), &["is gone", "everything that was kept"]);
+    world.run(&["runs", "discard", &run]).code(0);
+    says(&world.run(&["runs", "merge", &run]).code(2), &["are gone"]);
+}
+
+#[test]
+fn what_was_taken_out_of_the_project_is_not_thrown_away_unasked() {
+    let world = project();
+    let run = isolated(&world);
+    std::fs::copy(tree_of(&world, &run).join("made.txt"), world.project().join("made.txt")).unwrap();
+    world.run(&["runs", "merge", &run, "--yes"]).code(0);
+    std::fs::remove_file(world.project().join("made.txt")).unwrap();
+    let refused = world.run(&["runs", "discard", &run]).code(2);
+    says(&refused, &["would be lost", "  create       made.txt"]);
+    says(&world.run(&["runs", "merge", &run, "--yes"]).code(0), &["1 file merged"]);
+    assert_eq!(world.read("made.txt"), "1\n");
+}
+
+#[test]
+fn a_trial_tells_the_conflicts_and_ends_as_the_merge() {
+    let world = project();
+    let run = isolated(&world);
+    world.write("edited.txt", "mine\n");
+    let conflict = ["  conflict     edited.txt (changed in the project and by the run)", "cannot be merged"];
+    says(&world.run(&["runs", "merge", &run, "--dry-run"]).code(2), &conflict);
+    // nobody has to agree to what will not happen
+    let real = world.run(&["runs", "merge", &run]).code(2);
+    says(&real, &conflict);
+    says(&real, &["merge by hand: git merge synthdev/"]);
+}
+
+#[test]
+fn an_isolated_run_is_undone_by_undoing_its_merge() {
+    let world = project();
+    let run = isolated(&world);
+    says(&world.run(&["runs", "undo", &run]).code(2), &["are untouched by it", "runs discard"]);
+    world.run(&["runs", "merge", &run, "--yes"]).code(0);
+    let told = world.run(&["runs", "undo", &run]).code(2);
+    says(&told, &["was merged into the project", "undo that merge with: synthdev snapshot restore "]);
+    let (_, safety) = told.err.trim().rsplit_once(' ').unwrap();
+    world.run(&["snapshot", "restore", safety, "--yes"]).code(0);
+    assert_eq!(world.read("edited.txt"), "before\n");
+    world.run(&["runs", "discard", &run, "--yes"]).code(0);
+    let shown = world.run(&["runs", "show", &run]).code(0).out;
+    assert!(shown.contains("gone; it was") && !shown.contains("throw its files away"), "{shown}");
+}

@@ -4,18 +4,9 @@
 use serde_json::{Value, json};
 
 use super::world::World;
-use crate::support::model_server::{Behaviour, ModelServer, Recorded};
+use crate::support::model_server::{Behaviour, Dialect, ModelServer, Recorded};
 
 pub const KEY: &str = "sk-loopback-0001";
-
-/// How a protocol says things.
-#[derive(Clone, Copy)]
-pub struct Words {
-    pub text: fn(&str) -> Behaviour,
-    pub calls: fn(&[(&str, &str, &str)]) -> Behaviour,
-}
-
-const COMPLETIONS: Words = Words { text: Behaviour::text, calls: Behaviour::calls };
 
 fn review(id: &str, arguments: &Value) -> Behaviour {
     Behaviour::calls(&[(id, "review_work", &arguments.to_string())])
@@ -42,8 +33,9 @@ fn tools(request: &Recorded) -> Vec<&str> {
 }
 
 /// What coder and reviewer answer over three rounds.
-pub fn script(words: Words) -> Vec<(&'static str, Vec<Behaviour>)> {
-    let Words { text, calls } = words;
+pub fn script(dialect: Dialect) -> Vec<(&'static str, Vec<Behaviour>)> {
+    let text = |text: &str| dialect.text(text);
+    let calls = |list: &[(&str, &str, &str)]| dialect.calls(list);
     let review = |id: &str, arguments: &Value| calls(&[(id, "review_work", &arguments.to_string())]);
     let again =
         |id: &str, text: &str| review(id, &json!({"improvement_needed": true, "continue_message": text}));
@@ -76,7 +68,7 @@ pub fn asking(server: &ModelServer) -> World {
 }
 
 async fn three_rounds() -> (World, Value, ModelServer) {
-    let server = ModelServer::start_per_model(script(COMPLETIONS)).await;
+    let server = ModelServer::start_per_model(script(Dialect::Completions)).await;
     let world = asking(&server);
     let report = world.run(&["run", "coder_reviewer", "count to three", "--yes", "--json"]).code(0).json();
     (world, report, server)

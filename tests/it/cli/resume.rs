@@ -309,7 +309,7 @@ fn an_isolated_run_leaves_the_project_alone_until_it_is_merged() {
     assert!(!world.project().join("made.txt").exists());
     assert!(world.git(&["branch", "--list", "synthdev/*"]).contains(run), "a branch named after it");
     let merged = world.run(&["runs", "merge", run, "--yes"]).code(0);
-    assert!(merged.err.contains("1 files merged"), "{}", merged.err);
+    assert!(merged.err.contains("1 file merged"), "{}", merged.err);
     assert_eq!(world.read("made.txt"), "made");
     world.run(&["runs", "discard", run]).code(0);
     assert_eq!(world.git(&["branch", "--list", "synthdev/*"]), "");

@@ -117,7 +117,7 @@ fn what_is_missing_is_named_with_how_to_set_it() {
         (
             "base",
             &[],
-            "settings: error[C10]: no model is set for level base (set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of your own); `synthdev config show --origin` shows what is in force)",
+            "settings: error[C10]: no model is set for level base (`synthdev configure` sets one up; or set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and SYNTHDEV_BASE_URL for a server of your own))",
         ),
         (
             "base",
@@ -442,12 +442,24 @@ fn a_file_of_ones_own_can_name_a_protocol() {
         sources.models.push(user("models.json", &text.replace("PROTOCOL", protocol)));
         load(sources)
     };
-    for (name, protocol) in [("chat", Protocol::Chat), ("anthropic", Protocol::Anthropic)] {
-        assert_eq!(own(name).choice("base").unwrap().protocol, protocol);
+    for protocol in Protocol::ALL {
+        assert_eq!(own(protocol.as_str()).choice("base").unwrap().protocol, protocol);
     }
     let expected =
         ["models.json:1:71: error[C06]: `antropic` is no protocol (did you mean `anthropic`?)".to_owned()];
     assert_eq!(lines(own("antropic").diagnostics()), expected);
+
+    // A model can be spoken to otherwise than its provider, which keeps its protocol for the rest.
+    let pairs = |model| {
+        [("SYNTHDEV_BASE_MODEL", model), ("OPENAI_API_KEY", "k"), ("SYNTHDEV_REASONING_EFFORT", "low")]
+    };
+    let text = r#"{"providers": {"openai": {"models": {"gpt-5": {"protocol": "responses"}}}}}"#;
+    for (model, protocol) in [("gpt-5", Protocol::Responses), ("gpt-5-mini", Protocol::Chat)] {
+        let mut sources = with_environment(&pairs(model));
+        sources.models.push(user("models.json", text));
+        let found = load(sources).choice("base").unwrap();
+        assert_eq!((found.provider.as_str(), found.protocol), ("openai", protocol), "{model}");
+    }
 
     // A run of before there were protocols, and one of a chat server today, are written the same.
     let choice = own("chat").choice("base").unwrap();

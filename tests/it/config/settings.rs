@@ -81,6 +81,7 @@ fn cfg_3_every_environment_name_changes_its_setting() {
 fn sample(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap() {
         "base_url" => "https://example.org/v1",
+        "provider" => "openai",
         "read" | "write" | "execute" => "deny",
         "prompt_enhancement" | "environment" | "agents_md" => "true",
         "files" => "3",

@@ -13,16 +13,16 @@ use synthdev::domain::snapshot::{FileChange, Worktree};
 use synthdev::ports::snapshot::SnapshotPort;
 use synthdev::ports::worktree::{MergeError, WorktreePort};
 
-fn port(project: &Project) -> GitWorktrees {
+pub fn port(project: &Project) -> GitWorktrees {
     GitWorktrees::new(project.store())
 }
 
-fn create(project: &Project, run: &str) -> Worktree {
+pub fn create(project: &Project, run: &str) -> Worktree {
     port(project).create(&RunId::from(run), "coder").unwrap()
 }
 
 /// A committed project of three files.
-fn small() -> Project {
+pub fn small() -> Project {
     let project = Project::repository();
     project.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     project.write("b.txt", "b\n");
@@ -36,13 +36,13 @@ fn commit(project: &Project) {
     project.git(&["commit", "-qm", "first"]);
 }
 
-fn write(worktree: &Worktree, path: &str, text: &str) {
+pub fn write(worktree: &Worktree, path: &str, text: &str) {
     let place = Path::new(&worktree.path).join(path);
     fs::create_dir_all(place.parent().unwrap()).unwrap();
     fs::write(place, text).unwrap();
 }
 
-fn remove(worktree: &Worktree, path: &str) {
+pub fn remove(worktree: &Worktree, path: &str) {
     fs::remove_file(Path::new(&worktree.path).join(path)).unwrap();
 }
 
@@ -68,11 +68,11 @@ fn covered(mut found: Vec<Seen>) -> Vec<Seen> {
     found
 }
 
-fn named(changes: Vec<synthdev::domain::snapshot::ChangedFile>) -> Vec<(String, FileChange)> {
+pub fn named(changes: Vec<synthdev::domain::snapshot::ChangedFile>) -> Vec<(String, FileChange)> {
     changes.into_iter().map(|file| (file.path, file.change)).collect()
 }
 
-fn row(path: &str, change: FileChange) -> (String, FileChange) {
+pub fn row(path: &str, change: FileChange) -> (String, FileChange) {
     (path.to_owned(), change)
 }
 
@@ -317,7 +317,7 @@ fn ignored_files_in_a_directory_that_must_go_stop_the_merge() {
 fn a_second_merge_begins_where_the_first_one_ended() {
     let project = small();
     let (made, port) = (create(&project, "r"), port(&project));
-    let left = || port.unmerged(&made).unwrap().map(named);
+    let left = || port.unmerged(&made).unwrap().map(|left| named(left.files));
     assert_eq!(left(), Some(vec![]));
     write(&made, "a.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
     write(&made, "new.txt", "1\n");
@@ -361,7 +361,7 @@ fn a_second_merge_begins_where_the_first_one_ended() {
 fn a_merge_that_was_undone_counts_as_none() {
     let project = small();
     let (made, port) = (create(&project, "r"), port(&project));
-    let left = || port.unmerged(&made).unwrap().map(named);
+    let left = || port.unmerged(&made).unwrap().map(|left| named(left.files));
     write(&made, "a.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
     write(&made, "c.txt", "c\n");
     project.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nmine\n");
@@ -390,10 +390,10 @@ fn what_is_only_on_the_branch_could_be_lost_too() {
     project.write("b.txt", "mine\n");
     assert!(matches!(port.merge(&made), Err(MergeError::Conflicts(_))), "it was committed to the branch");
     fs::remove_dir_all(&made.path).unwrap();
-    let lost = port.unmerged(&made).unwrap().map(named);
+    let lost = port.unmerged(&made).unwrap().map(|left| named(left.files));
     assert_eq!(lost, Some(vec![row("b.txt", FileChange::Modified)]));
     project.write("b.txt", "run\n");
-    assert_eq!(port.unmerged(&made).unwrap(), Some(vec![]), "brought by hand");
+    assert_eq!(port.unmerged(&made).unwrap().unwrap().files, [], "brought by hand");
 }
 
 #[test]
@@ -524,14 +524,14 @@ fn a_project_below_its_repository_is_isolated_in_place() {
     let diff = port(&sub).diff(&made).unwrap();
     assert!(diff.contains("--- a/c.txt"), "{diff}");
     assert_eq!(
-        port(&sub).unmerged(&made).unwrap().map(named),
+        port(&sub).unmerged(&made).unwrap().map(|left| named(left.files)),
         Some(vec![row("c.txt", FileChange::Modified)])
     );
     assert_eq!(port(&sub).merge(&made).unwrap().files.len(), 1);
-    assert_eq!(port(&sub).unmerged(&made).unwrap(), Some(vec![]));
+    assert_eq!(port(&sub).unmerged(&made).unwrap().unwrap().files, []);
     write(&made, "c.txt", "again\n");
     assert_eq!(
-        port(&sub).unmerged(&made).unwrap().map(named),
+        port(&sub).unmerged(&made).unwrap().map(|left| named(left.files)),
         Some(vec![row("c.txt", FileChange::Modified)])
     );
     write(&made, "c.txt", "run\n");

@@ -72,7 +72,10 @@ fn a_call_is_made_shorter_or_not_at_all() {
     play.act(Act::Costs(900));
     assert_eq!(play.lines.last().unwrap(), "end paused budget_exceeded");
     let error = play.machine.progress().error.unwrap();
-    assert!(error.detail.contains("has used 900 tokens of 1000 tokens; the next call can take"), "{error:?}");
+    assert!(
+        error.detail.contains("has used 900 tokens of 1000 tokens; the next call needs room for"),
+        "{error:?}"
+    );
     let mut uncapped = looping(tokens(None, 1_000), None);
     uncapped.agents[0].choice.uncapped = true;
     let play = Play::new(vec![uncapped], false);

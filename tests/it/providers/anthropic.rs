@@ -1,30 +1,24 @@
 //! Anthropic's messages through real sockets: what the strict server accepts, and what odd ones send (MODEL-2).
 
-mod properties;
 mod refusals;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use synthdev::adapters::providers::{Patience, Providers};
 use synthdev::domain::message::{ChatMessage, ChatRole};
 use synthdev::domain::model::{
     DeltaKind, FinishReason, ModelError, ModelParameters, ModelReply, ModelRequest, ToolChoice,
 };
-use synthdev::domain::protocol::Protocol;
-use synthdev::domain::secret::Secret;
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
 use synthdev::ports::model::ModelPort;
 
-use super::{First, Heard, KEY, calls, patient, providers, request as completion};
+use super::outcome::{self, Outcome, asking};
+use super::{Heard, KEY, calls, patient};
 use crate::support::model_server::messages::{self, call_block, text_block, thinking_block};
-use crate::support::model_server::{Behaviour, ModelServer, dead_url};
+use crate::support::model_server::{Behaviour, Dialect, ModelServer};
 
-fn request(base_url: &str) -> ModelRequest {
-    let mut asked = completion(base_url);
-    asked.choice.protocol = Protocol::Anthropic;
-    asked.choice.model = "claude-sonnet-4-5".to_owned();
-    asked
+pub(super) fn request(base_url: &str) -> ModelRequest {
+    asking(Dialect::Messages, base_url)
 }
 
 fn thinking(base_url: &str) -> ModelRequest {
@@ -35,7 +29,7 @@ fn thinking(base_url: &str) -> ModelRequest {
     asked
 }
 
-fn tool(name: &str) -> ToolSpec {
+pub(super) fn tool(name: &str) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: String::new(),
@@ -45,53 +39,12 @@ fn tool(name: &str) -> ToolSpec {
     }
 }
 
-/// Asks once and checks that nobody asked again and that the strict server took the request.
-async fn ask(behaviour: Behaviour, idle: Duration) -> (Result<ModelReply, ModelError>, Heard) {
-    let server = ModelServer::start_messages(vec![behaviour]).await;
-    let heard = Heard::default();
-    let answer = providers(idle).call(&request(&server.base_url), &heard).await;
-    let requests = server.requests();
-    assert_eq!((requests.len(), &requests[0].rejected), (1, &None), "retries are the runtime's");
-    (answer, heard)
-}
-
-/// What an answer is expected to become: a text with calls, or an error's code with words of its line.
-enum Outcome<'a> {
-    Reply(&'a str, &'a [(&'a str, &'a str, &'a str)], FinishReason),
-    Error(&'a str, &'a [&'a str]),
+async fn ask(behaviour: Behaviour) -> (Result<ModelReply, ModelError>, Heard) {
+    outcome::ask(Dialect::Messages, behaviour, Duration::from_secs(30)).await
 }
 
 async fn becomes(title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
-    // Silence is the expected failure of some rows; the others never come near the limit.
-    let silent = matches!(outcome, Outcome::Error("model.timeout", _));
-    let idle = if silent { Duration::from_millis(500) } else { Duration::from_secs(30) };
-    let (answer, heard) = ask(behaviour, idle).await;
-    match outcome {
-        Outcome::Reply(text, calls, finish) => {
-            let reply = answer.unwrap_or_else(|error| panic!("{title}: {error}"));
-            let found: Vec<_> = reply
-                .tool_calls
-                .iter()
-                .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))
-                .collect();
-            assert_eq!(
-                (reply.text.as_str(), found.as_slice(), reply.finish),
-                (text, calls, finish),
-                "{title}"
-            );
-            assert_eq!(heard.all(DeltaKind::Text), text, "{title}");
-        }
-        Outcome::Error(code, says) => {
-            let error = answer.expect_err(title);
-            let text = error.to_string();
-            assert_eq!(error.code(), code, "{title}: {text}");
-            for word in says {
-                assert!(text.contains(word), "{title}: `{word}` is not in: {text}");
-            }
-            assert!(!text.contains(KEY), "{title}: {text}");
-            assert!(text.chars().count() < 330 && !text.chars().any(char::is_control), "{title}: {text}");
-        }
-    }
+    outcome::becomes(Dialect::Messages, title, behaviour, outcome).await;
 }
 
 /// The events of a short text, to be left out from the end.
@@ -163,7 +116,6 @@ async fn a_request_at_fault_has_its_class_and_one_clear_line() {
     use Outcome::Error;
     let invalid = |text: &str| Behaviour::status(400, &error("invalid_request_error", text));
     let key = error("authentication_error", &format!("invalid x-api-key {KEY}"));
-    let unknown = error("not_found_error", "model: claude-nine");
     let large = error("request_too_large", "big");
     let rows = [
         ("bad key", Behaviour::status(401, &key), Error("model.auth", &["401", "***"])),
@@ -172,24 +124,13 @@ async fn a_request_at_fault_has_its_class_and_one_clear_line() {
             Behaviour::status(403, &error("permission_error", "no")),
             Error("model.auth", &["403"]),
         ),
-        (
-            "unknown model",
-            Behaviour::status(404, &unknown),
-            Error("model.protocol", &["no such model", "claude-nine"]),
-        ),
         ("no such path", Behaviour::status(404, "Not Found"), Error("model.protocol", &["404", "Not Found"])),
-        (
-            "too long",
-            invalid("prompt is too long: 210000 tokens > 200000 maximum"),
-            Error("context_overflow", &["210000"]),
-        ),
         (
             "too long with its answer",
             invalid("input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000"),
             Error("context_overflow", &["190000"]),
         ),
         ("too large", Behaviour::status(413, &large), Error("context_overflow", &["413"])),
-        ("no credit", invalid("Your credit balance is too low to go on."), Error("model.auth", &["too low"])),
         ("bad request", invalid("messages: nope"), Error("model.protocol", &["400", "nope"])),
         (
             "redirect",
@@ -203,43 +144,18 @@ async fn a_request_at_fault_has_its_class_and_one_clear_line() {
 }
 
 #[tokio::test]
-async fn a_server_at_fault_has_its_class_and_one_clear_line() {
-    use Outcome::Error;
-    let page = format!("<html><head><title>502 Bad\tGateway</title></head>{}</html>", "x".repeat(5000));
-    let rows = [
-        (429, error("rate_limit_error", "slow"), Error("model.rate_limit", &["slow"])),
-        (500, error("api_error", "oops"), Error("model.overloaded", &["500", "oops"])),
-        (529, error("overloaded_error", "busy"), Error("model.overloaded", &["529", "busy"])),
-        (502, page, Error("model.overloaded", &["\"502 Bad Gateway\""])),
-        (500, String::new(), Error("model.overloaded", &["without a word"])),
-    ];
-    for (status, body, outcome) in rows {
-        becomes(&status.to_string(), Behaviour::status(status, &body), outcome).await;
-    }
-}
-
-#[tokio::test]
 async fn what_is_no_message_has_its_class_and_one_clear_line() {
     use Outcome::Error;
     let failure = json!({"type": "error", "error": {"type": "api_error", "message": "Provider died"}});
     let thought = [thinking_block("Hm", "sig-1")];
     let rows = [
-        ("page with 200", Behaviour::html("<title>Log in</title>"), Error("model.protocol", &["Log in"])),
-        ("words with 200", Behaviour::raw_stream("hello there"), Error("model.protocol", &["hello there"])),
-        ("empty body", Behaviour::raw_stream(""), Error("model.transport", &["before anything"])),
         ("error with 200", Behaviour::whole(&failure), Error("model.overloaded", &["Provider died"])),
         (
             "chat completions",
             Behaviour::text("Hi"),
             Error("model.protocol", &["chat completions", "\"protocol\": \"chat\""]),
         ),
-        ("nothing said", messages::blocks(&[], "end_turn"), Error("model.protocol", &["answered nothing"])),
         ("only thoughts", messages::blocks(&thought, "end_turn"), Error("model.protocol", &["only thought"])),
-        (
-            "refusal",
-            messages::blocks(&[text_block("He")], "refusal"),
-            Error("model.refusal", &["2 characters"]),
-        ),
     ];
     for (title, behaviour, outcome) in rows {
         becomes(title, behaviour, outcome).await;
@@ -253,7 +169,6 @@ async fn a_stream_that_breaks_has_its_class_and_one_clear_line() {
         let failure = json!({"type": "error", "error": {"type": kind, "message": "Provider died"}});
         messages::events(&[&hi()[..4], &[failure]].concat())
     };
-    let call = messages::parts(&[call_block("c", "read", "{\"path\"")], "tool_use", &Value::Null);
     let rows = [
         ("overloaded", with("overloaded_error"), Error("model.overloaded", &["Provider died"])),
         ("limit", with("rate_limit_error"), Error("model.rate_limit", &["Provider died"])),
@@ -262,41 +177,11 @@ async fn a_stream_that_breaks_has_its_class_and_one_clear_line() {
             Behaviour::raw_stream("event: ping\ndata: {\"type\n\n"),
             Error("model.protocol", &["not JSON"]),
         ),
-        ("clean end without an end", in_part(4), Error("model.transport", &["after 2 characters"])),
-        ("cut in the text", in_part(4).cut(), Error("model.transport", &["after 2 characters"])),
-        (
-            "cut in a call",
-            messages::events(&call[..4]).cut(),
-            Error("model.transport", &["middle of a tool call"]),
-        ),
         ("cut before anything", in_part(2).cut(), Error("model.transport", &["before anything"])),
-        ("stall", in_part(4).stall(), Error("model.timeout", &["0.5 s", "2 characters"])),
     ];
     for (title, behaviour, outcome) in rows {
         becomes(title, behaviour, outcome).await;
     }
-}
-
-#[tokio::test]
-async fn a_server_that_never_answers_is_given_up() {
-    let server = ModelServer::start_messages(vec![Behaviour::silence()]).await;
-    let keys = [("main".to_owned(), Secret::new(KEY))].into();
-    let patience = Patience { connect: Duration::from_millis(100), idle: Duration::from_millis(100) };
-    let asked = request(&server.base_url);
-    let error = Providers::new(keys, patience).call(&asked, &Heard::default()).await.unwrap_err();
-    assert_eq!(error.code(), "model.timeout", "{error}");
-    server.closed(1).await;
-}
-
-#[tokio::test]
-async fn a_rate_limit_says_when_to_come_back() {
-    for (name, value, expected) in [("retry-after", "7", 7_000), ("retry-after-ms", "250", 250)] {
-        let (answer, _) =
-            ask(Behaviour::status(529, "{}").header(name, value), Duration::from_secs(30)).await;
-        assert_eq!(answer.unwrap_err().retry_after_ms(), Some(expected), "{name}");
-    }
-    let refused = patient().call(&request(&dead_url()), &Heard::default()).await.unwrap_err();
-    assert_eq!(refused.code(), "model.transport", "{refused}");
 }
 
 /// However the bytes are cut on their way, the answer is the same.
@@ -306,25 +191,13 @@ async fn a_stream_may_be_cut_anywhere() {
     let stream = messages::stream(&messages::parts(&blocks, "tool_use", &json!({"input_tokens": 10})));
     for step in [1, 7, 64, 1000] {
         let behaviour = Behaviour::in_steps(stream.as_bytes(), step);
-        let (answer, _) = ask(behaviour, Duration::from_secs(30)).await;
+        let (answer, _) = ask(behaviour).await;
         let reply = answer.unwrap();
         assert_eq!(
             (reply.text.as_str(), reply.tool_calls[0].arguments.as_str()),
             ("Hé \"you\"\n", "{\"p\":\"ü\"}")
         );
     }
-}
-
-#[tokio::test]
-async fn dropping_the_call_closes_its_connection() {
-    let server = ModelServer::start_messages(vec![in_part(4).stall()]).await;
-    let (providers, request) = (patient(), request(&server.base_url));
-    let (sink, heard) = First::new();
-    tokio::select! {
-        answer = providers.call(&request, &sink) => panic!("{answer:?}"),
-        _ = heard => {}
-    }
-    server.closed(1).await;
 }
 
 #[tokio::test]
@@ -362,7 +235,7 @@ async fn cached_tokens_are_a_part_of_the_prompt() {
     let rows = [(usage, (123, 5, 100, false)), (Value::Null, (0, 5, 0, true))];
     for (usage, (prompt, completion, cached, estimated)) in rows {
         let behaviour = messages::answer(&[text_block("Hello")], "end_turn", &usage);
-        let reply = ask(behaviour, Duration::from_secs(30)).await.0.unwrap();
+        let reply = ask(behaviour).await.0.unwrap();
         let found = (reply.usage.completion, reply.usage.cached, reply.usage_estimated);
         assert_eq!(found, (completion, cached, estimated));
         assert!(if estimated { reply.usage.prompt > 10 } else { reply.usage.prompt == prompt }, "{reply:?}");

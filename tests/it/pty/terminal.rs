@@ -176,6 +176,16 @@ impl Terminal {
         drop(seen);
     }
 
+    /// The home directory.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Nothing that the program ever wrote to the terminal holds this.
+    pub fn assert_never_shown(&self, text: &str) {
+        assert!(!contains(&self.seen().bytes, text.as_bytes()), "it was on screen");
+    }
+
     /// Modes of terminal and line as they were before.
     pub fn assert_restored(&self) {
         let seen = self.seen();

@@ -9,7 +9,10 @@
 //! assert_eq!(server.requests().len(), 2);
 //! ```
 
+pub mod dialect;
 pub mod messages;
+pub mod responses;
+mod schema;
 mod strict;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,6 +23,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+pub use dialect::Dialect;
 pub use strict::check as strict_check;
 
 /// What one request is answered with.
@@ -38,6 +42,8 @@ enum Step {
     Stall,
     /// Closes the connection in the middle.
     Cut,
+    /// Breaks the connection: what is on its way is lost too.
+    Reset,
 }
 
 impl Behaviour {
@@ -55,6 +61,12 @@ impl Behaviour {
     /// Tool calls as (id, name, arguments), their arguments split over chunks of three characters.
     pub fn calls(calls: &[(&str, &str, &str)]) -> Self {
         let mut deltas = vec![json!({"role": "assistant", "content": null})];
+        deltas.extend(Self::call_chunks(calls));
+        Self::chunks(&deltas, "tool_calls")
+    }
+
+    fn call_chunks(calls: &[(&str, &str, &str)]) -> Vec<Value> {
+        let mut deltas = Vec::new();
         for (index, (id, name, arguments)) in calls.iter().enumerate() {
             let head = json!({"index": index, "id": id, "type": "function",
                 "function": {"name": name, "arguments": ""}});
@@ -65,7 +77,7 @@ impl Behaviour {
                 deltas.push(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}));
             }
         }
-        Self::chunks(&deltas, "tool_calls")
+        deltas
     }
 
     /// Deltas by the book, then usage and `[DONE]`.
@@ -145,6 +157,24 @@ impl Behaviour {
         self
     }
 
+    /// The connection is reset after what was sent so far.
+    #[must_use]
+    pub fn reset(mut self) -> Self {
+        self.steps.push(Step::Reset);
+        self
+    }
+
+    /// Answers in the name of another model than `mock-1`.
+    #[must_use]
+    pub fn serving(mut self, model: &str) -> Self {
+        for step in &mut self.steps {
+            if let Step::Send(bytes) = step {
+                *bytes = String::from_utf8_lossy(bytes).replace("mock-1", model).into_bytes();
+            }
+        }
+        self
+    }
+
     /// Silence after what was sent so far, until the client goes away.
     #[must_use]
     pub fn stall(mut self) -> Self {
@@ -154,43 +184,16 @@ impl Behaviour {
 
     /// Silence from the start: not even a status.
     pub fn silence() -> Self {
-        Self { status: 0, content_type: "", headers: Vec::new(), steps: vec![Step::Stall] }
-    }
-}
-
-/// Which protocol a server speaks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Dialect {
-    #[default]
-    Completions,
-    Messages,
-}
-
-impl Dialect {
-    fn path(self) -> &'static str {
-        match self {
-            Self::Completions => "/v1/chat/completions",
-            Self::Messages => "/v1/messages",
-        }
+        Self::wordless(Step::Stall)
     }
 
-    /// Why a strict provider refuses a request.
-    fn check(self, headers: &BTreeMap<String, String>, body: &Value) -> Result<(), String> {
-        match self {
-            Self::Completions => strict::check(body),
-            Self::Messages => messages::check_headers(headers).and_then(|()| messages::check(body)),
-        }
+    /// The connection is reset before anything was answered.
+    pub fn reset_at_once() -> Self {
+        Self::wordless(Step::Reset)
     }
 
-    fn refusal(self, why: &str) -> Value {
-        match self {
-            Self::Completions => {
-                json!({"error": {"message": why, "type": "invalid_request_error", "code": null}})
-            }
-            Self::Messages => {
-                json!({"type": "error", "error": {"type": "invalid_request_error", "message": why}})
-            }
-        }
+    fn wordless(step: Step) -> Self {
+        Self { status: 0, content_type: "", headers: Vec::new(), steps: vec![step] }
     }
 }
 
@@ -241,20 +244,23 @@ impl ModelServer {
 
     /// The same in Anthropic's protocol.
     pub async fn start_messages(script: Vec<Behaviour>) -> Self {
-        let dialect = Dialect::Messages;
+        Self::speak(Dialect::Messages, script).await
+    }
+
+    /// The same in any protocol.
+    pub async fn speak(dialect: Dialect, script: Vec<Behaviour>) -> Self {
         Self::serve(Shared { dialect, script: script.into(), ..Shared::default() }).await
     }
 
-    /// Each model's requests by its own list, in Anthropic's protocol.
-    pub async fn start_messages_per_model(scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
+    /// Each model's requests by its own list, in any protocol; more lists may come later (`answer`).
+    pub async fn speak_per_model(dialect: Dialect, scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
         let per_model = scripts.into_iter().map(|(model, list)| (model.to_owned(), list.into())).collect();
-        Self::serve(Shared { dialect: Dialect::Messages, per_model, ..Shared::default() }).await
+        Self::serve(Shared { dialect, per_model, ..Shared::default() }).await
     }
 
     /// Answers each model's requests in the order of its own list: for agents that speak at the same time.
     pub async fn start_per_model(scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
-        let per_model = scripts.into_iter().map(|(model, list)| (model.to_owned(), list.into())).collect();
-        Self::serve(Shared { per_model, ..Shared::default() }).await
+        Self::speak_per_model(Dialect::Completions, scripts).await
     }
 
     /// Answers whatever is asked, as the desk says.
@@ -279,6 +285,24 @@ impl ModelServer {
             }
         });
         Self { base_url, shared, gone }
+    }
+
+    /// The next request for this model is answered so.
+    pub fn answer(&self, model: &str, behaviour: Behaviour) {
+        let mut shared = self.shared.lock().unwrap();
+        shared.per_model.entry(model.to_owned()).or_default().push_back(behaviour);
+    }
+
+    /// What it was told to answer for this model and was not asked for is forgotten.
+    pub fn forget(&self, model: &str) {
+        self.shared.lock().unwrap().per_model.remove(model);
+    }
+
+    /// Waits until this many requests have come.
+    pub async fn asked(&self, count: usize) {
+        while self.requests().len() < count {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
     }
 
     /// Every request so far, refused ones included.
@@ -336,7 +360,7 @@ fn next(shared: &mut Shared, request: Recorded) -> Behaviour {
     let rejected = request.rejected.clone();
     shared.requests.push(request);
     if let Some(why) = rejected {
-        return Behaviour::status(400, &shared.dialect.refusal(&why).to_string());
+        return Behaviour::status(400, &shared.dialect.error("invalid_request_error", &why));
     }
     let list = shared.per_model.get_mut(&model).unwrap_or(&mut shared.script);
     let end =
@@ -416,6 +440,10 @@ async fn answer(socket: &mut TcpStream, behaviour: Behaviour, gone: &watch::Send
                 return false;
             }
             Step::Cut => return false,
+            Step::Reset => {
+                socket.set_zero_linger().unwrap();
+                return false;
+            }
         }
     }
     socket.write_all(b"0\r\n\r\n").await.is_ok()

@@ -68,12 +68,8 @@ impl Stage {
         Self::with(texts, around, |tools| tools)
     }
 
-    /// With something between the runtime and the project's tools.
-    pub fn with_tools(texts: &Texts, around: impl FnOnce(Arc<dyn ToolPort>) -> Arc<dyn ToolPort>) -> Self {
-        Self::with(texts, |model| model, around)
-    }
-
-    fn with(
+    /// With something between the runtime and the scripted model, and its project's tools.
+    pub fn with(
         texts: &Texts,
         model: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>,
         tools: impl FnOnce(Arc<dyn ToolPort>) -> Arc<dyn ToolPort>,
@@ -177,7 +173,7 @@ fn journaled(event: &RunEvent) -> bool {
 }
 
 /// The shipped configuration with every level answered from the script.
-fn sources(texts: &Texts) -> Sources {
+pub fn sources(texts: &Texts) -> Sources {
     let built_in = |name: &str, text: &str| SourceFile::new(Layer::BuiltIn, name, text);
     let layers = [Layer::User, Layer::Project];
     let roles = texts.roles.iter().zip(layers).enumerate();

@@ -1,11 +1,11 @@
 //! The turns of a request, made of blocks: the user's and the model's strictly by turns, which tool results and what
 //! the user says after them share.
 
-use std::collections::{HashSet, VecDeque};
-
 use serde_json::{Value, json};
 
-use crate::domain::message::{ChatMessage, ChatRole, Sealed};
+use crate::adapters::providers::call_ids::CallIds;
+use crate::adapters::providers::sealed::weave;
+use crate::domain::message::{ChatMessage, ChatRole};
 
 /// What the protocol wants apart.
 #[derive(Default, Debug)]
@@ -24,18 +24,10 @@ pub struct Turn {
     pub blocks: Vec<Value>,
 }
 
-/// Ids as the protocol takes them: letters, digits, `_` and `-`, and no id twice.
-#[derive(Default)]
-struct Ids {
-    taken: HashSet<String>,
-    /// Of calls that wait for their results, which follow in the same order.
-    waiting: VecDeque<String>,
-}
-
 /// Arranges messages that are in valid order already (`normalise`). `thoughts`: signed thoughts go along.
 pub fn arrange(messages: Vec<ChatMessage>, thoughts: bool) -> Conversation {
     let mut out = Conversation::default();
-    let mut ids = Ids::default();
+    let mut ids = CallIds::default();
     for message in messages {
         match message.role {
             ChatRole::System => out.system.push(text(&message.content)),
@@ -54,11 +46,11 @@ pub fn arrange(messages: Vec<ChatMessage>, thoughts: bool) -> Conversation {
                     }
                 }
                 let sealed = if thoughts { &message.sealed[..] } else { &[] };
-                out.say(false, with_sealed(parts, sealed));
+                out.say(false, weave(parts, sealed));
             }
             ChatRole::Tool => {
-                let id = ids.waiting.pop_front().unwrap_or_default();
-                let result = json!({ "type": "tool_result", "tool_use_id": id, "content": message.content });
+                let result =
+                    json!({ "type": "tool_result", "tool_use_id": ids.close(), "content": message.content });
                 out.say(true, vec![result]);
             }
         }
@@ -94,35 +86,8 @@ impl Conversation {
     }
 }
 
-impl Ids {
-    fn open(&mut self, id: &str) -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-        let mut id: String = id.chars().map(plain).collect();
-        if id.is_empty() {
-            "call".clone_into(&mut id);
-        }
-        while !self.taken.insert(id.clone()) {
-            id.push('_');
-        }
-        self.waiting.push_back(id.clone());
-        id
-    }
-}
-
 fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
-}
-
-/// Readable parts with the sealed ones back in their places; never one of those at the end.
-fn with_sealed(parts: Vec<Value>, sealed: &[Sealed]) -> Vec<Value> {
-    let last = parts.len().saturating_sub(1);
-    let mut blocks = Vec::with_capacity(parts.len() + sealed.len());
-    for (at, part) in parts.into_iter().enumerate() {
-        let here = sealed.iter().filter(|one| one.after.min(last) == at);
-        blocks.extend(here.map(|one| one.block.clone()));
-        blocks.push(part);
-    }
-    blocks
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::adapters::providers::answer::Answer;
+use crate::adapters::providers::answer::{Answer, speaks_chat};
 use crate::adapters::providers::errors;
 use crate::adapters::providers::spoken::Spoken;
 use crate::domain::message::Sealed;
@@ -20,8 +20,6 @@ pub struct Message {
     thoughts: Vec<Thought>,
     /// The blocks so far, by their index.
     blocks: Vec<(u64, Block)>,
-    /// Another kind of block stood between the text before and the text to come.
-    gap: bool,
     stop: Option<String>,
     usage: Reported,
     model: Option<String>,
@@ -72,22 +70,17 @@ struct QuickDelta<'a> {
 impl Answer for Message {
     const KIND: &'static str = "a message of Anthropic's protocol";
 
-    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
-        let data = data.trim();
-        if data.is_empty() || data == "[DONE]" || self.quick(data) {
-            return Ok(());
+    fn quick(&mut self, _: &str, data: &str) -> bool {
+        let Ok(Quick { kind, index, delta }) = serde_json::from_str(data) else { return false };
+        if kind != "content_block_delta" || delta.kind != "text_delta" || self.kind_of(index) != Block::Text {
+            return false;
         }
-        let Ok(value) = serde_json::from_str::<Value>(data) else {
-            let text = errors::one_line(data);
-            return Err(match name {
-                "error" => errors::of_object(&Value::String(text), shown),
-                _ => ModelError::Protocol {
-                    detail: format!("{shown} sent something in its stream that is not JSON: {text}"),
-                },
-            });
-        };
-        self.value(name, &value, shown)
+        self.spoken.say(&delta.text);
+        true
     }
+
+    /// Not of this protocol; some servers send it all the same.
+    fn done(&mut self) {}
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
@@ -105,14 +98,7 @@ impl Answer for Message {
                 self.usage.absorb(&value["usage"]);
             }
             "message_stop" => self.over = true,
-            _ if value.get("choices").is_some() => {
-                return Err(ModelError::Protocol {
-                    detail: format!(
-                        "{shown} speaks chat completions, not Anthropic's messages: set `\"protocol\": \"chat\"` for its \
-                         provider in models.json"
-                    ),
-                });
-            }
+            _ if value.get("choices").is_some() => return Err(speaks_chat::<Self>(shown)),
             // Pings, ends of blocks, and whatever the protocol will have tomorrow.
             _ => {}
         }
@@ -153,29 +139,11 @@ impl Message {
         }
         let finish = reason(said, self.spoken.calls.is_empty());
         self.spoken.checked(finish)?;
-        let (usage, usage_estimated) = self.usage.complete(prompt_bytes, self.spoken.bytes());
+        let counted = self.usage.complete(prompt_bytes, self.spoken.bytes());
         // Only beside calls do thoughts have to go back.
         let thoughts = if self.spoken.calls.is_empty() { Vec::new() } else { self.thoughts };
-        Ok(ModelReply {
-            text: self.spoken.text,
-            reasoning: self.spoken.reasoning,
-            tool_calls: self.spoken.calls.finish(turn)?,
-            sealed: thoughts.into_iter().filter_map(Thought::seal).collect(),
-            usage,
-            usage_estimated,
-            model: self.model,
-            finish,
-            duration_ms: 0,
-        })
-    }
-
-    fn quick(&mut self, data: &str) -> bool {
-        let Ok(Quick { kind, index, delta }) = serde_json::from_str(data) else { return false };
-        if kind != "content_block_delta" || delta.kind != "text_delta" || self.kind_of(index) != Block::Text {
-            return false;
-        }
-        self.text(&delta.text);
-        true
+        let sealed = thoughts.into_iter().filter_map(Thought::seal).collect();
+        Ok(ModelReply { sealed, model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
     }
 
     /// A message, of which the start of a stream holds the beginning.
@@ -209,14 +177,17 @@ impl Message {
             "tool_use" => Block::Call,
             _ => Block::Other,
         };
-        self.gap |= kind != Block::Text && !self.spoken.text.is_empty();
+        if kind != Block::Text {
+            self.spoken.part_text();
+        }
         self.blocks.push((index, kind));
         match kind {
-            Block::Text => self.text(text("text")),
+            Block::Text => self.spoken.say(text("text")),
             Block::Thought(at) => {
                 let redacted = (text("type") == "redacted_thinking").then(|| block.clone());
                 let signature = block.get("signature").and_then(Value::as_str).map(str::to_owned);
-                let after = usize::from(!self.spoken.text.is_empty()) + self.spoken.calls.len();
+                let after = self.spoken.parts();
+                self.spoken.part_thoughts();
                 self.thoughts.push(Thought { after, text: String::new(), signature, redacted });
                 self.think(at, text("thinking"));
             }
@@ -233,13 +204,13 @@ impl Message {
     fn delta(&mut self, index: u64, delta: &Value) {
         let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
         match (text("type"), self.kind_of(index)) {
-            ("text_delta", _) => self.text(text("text")),
+            ("text_delta", _) => self.spoken.say(text("text")),
             ("input_json_delta", _) => {
                 let piece = json!({ "index": index, "arguments": text("partial_json") });
                 self.spoken.calls.absorb(&piece);
             }
             ("thinking_delta", Block::Thought(at)) => self.think(at, text("thinking")),
-            ("thinking_delta", _) => self.spoken.reasoning.push_str(text("thinking")),
+            ("thinking_delta", _) => self.spoken.think(text("thinking")),
             ("signature_delta", Block::Thought(at)) => {
                 self.thoughts[at].signature.get_or_insert_default().push_str(text("signature"));
             }
@@ -252,21 +223,9 @@ impl Message {
         self.blocks.iter().rev().find(|(at, _)| *at == index).map_or(Block::Other, |(_, kind)| *kind)
     }
 
-    fn text(&mut self, text: &str) {
-        if self.gap && !text.is_empty() {
-            self.gap = false;
-            self.spoken.text.push_str("\n\n");
-        }
-        self.spoken.text.push_str(text);
-    }
-
     fn think(&mut self, at: usize, text: &str) {
-        let thought = &mut self.thoughts[at];
-        if thought.text.is_empty() && !text.is_empty() && !self.spoken.reasoning.is_empty() {
-            self.spoken.reasoning.push_str("\n\n");
-        }
-        thought.text.push_str(text);
-        self.spoken.reasoning.push_str(text);
+        self.thoughts[at].text.push_str(text);
+        self.spoken.think(text);
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::adapters::providers::conversation::normalise;
 use crate::adapters::providers::offered::{Offered, offered};
+use crate::adapters::providers::sealed;
 use crate::domain::model::{ModelParameters, ModelRequest, ToolChoice};
 use crate::domain::protocol::Protocol;
 
@@ -17,9 +18,13 @@ const LEAST_ANSWER: u64 = 1_024;
 /// Bytes of text and code per token, a cautious guess: an answer that does not fit is refused unasked.
 const BYTES_PER_TOKEN: u64 = 3;
 
+/// What of other answers goes back.
+const SEALED: [&str; 2] = ["thinking", "redacted_thinking"];
+
 /// The body of a request.
 pub fn build(request: &ModelRequest) -> Value {
-    let messages = normalise(&request.messages);
+    let mut messages = normalise(&request.messages);
+    sealed::keep(&mut messages, &SEALED);
     let tools = offered(request);
     let answer_tokens = answer_tokens(request, &tools);
     let thinking = Thinking::of(&request.choice, &request.tool_choice, answer_tokens, thoughtless(&messages));

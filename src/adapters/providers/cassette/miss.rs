@@ -1,12 +1,13 @@
 //! A request that is not in the recording: who asks, and how it differs from the nearest one that is.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::format::Recorded;
 use super::neutral::{Asked, Offer};
 use super::shelf::Shelf;
 use crate::domain::line_diff;
-use crate::domain::message::ChatMessage;
+use crate::domain::message::{ChatMessage, ChatRole};
 
 /// Lines of a difference that are shown.
 const MOST_LINES: usize = 40;
@@ -106,21 +107,20 @@ fn roughly(one: &Asked, other: &Asked) -> usize {
 fn difference(recorded: &Asked, now: &Asked) -> String {
     let mut text = String::new();
     part(&mut text, "who asks, and how", &facts(recorded), &facts(now));
+    let system = |asked: &Asked| asked.messages.first().is_some_and(|first| first.role == ChatRole::System);
+    let first = usize::from(system(recorded) && system(now));
+    if first == 1 {
+        part(&mut text, "system prompt", &spelled(&recorded.messages[0]), &spelled(&now.messages[0]));
+    }
     tools(&mut text, &recorded.tools, &now.tools);
-    let count = recorded.messages.len().max(now.messages.len());
-    for at in 0..count {
+    for at in first..recorded.messages.len().max(now.messages.len()) {
         let (one, other) = (recorded.messages.get(at), now.messages.get(at));
         if one == other {
             continue;
         }
         let role = one.or(other).map_or("", |message| message.role.as_str());
-        let title = if role == "system" && at == 0 {
-            "system prompt".to_owned()
-        } else {
-            format!("message {} ({role})", at + 1)
-        };
-        let said = |message: Option<&ChatMessage>| message.map(spelled).unwrap_or_default();
-        part(&mut text, &title, &said(one.map(|m| &**m)), &said(other.map(|m| &**m)));
+        let said = |message: Option<&Arc<ChatMessage>>| message.map(|one| spelled(one)).unwrap_or_default();
+        part(&mut text, &format!("message {} ({role})", at + 1), &said(one), &said(other));
     }
     text
 }
@@ -210,11 +210,9 @@ fn broken(text: &str) -> String {
         }
         let mut length = 0;
         for word in line.split_inclusive(' ') {
-            let ends = length > 0
-                && out.ends_with([' '])
-                && out.trim_end().ends_with(['.', '!', '?', ';', ':', ',', '}']);
+            let ends = length > 20 && [". ", "! ", "? ", "; "].iter().any(|end| out.ends_with(end));
             let letters = word.chars().count();
-            if (ends && length > 20) || (length > 0 && length + letters > LONG_LINE) {
+            if ends || (length > 0 && length + letters > LONG_LINE) {
                 out.push('\n');
                 length = 0;
             }

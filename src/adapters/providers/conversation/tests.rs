@@ -78,3 +78,15 @@ fn names_are_cut_to_what_servers_take() {
     assert_eq!(function_name("ok_name-1"), "ok_name-1");
     assert_eq!(function_name(&"x".repeat(80)).len(), 64);
 }
+
+#[test]
+fn calls_made_at_once_have_ids_of_their_own() {
+    let call = |id: &str| ToolCall { id: id.to_owned(), name: "read".to_owned(), arguments: "{}".to_owned() };
+    let ids = ["1", "1", "", "", "1_2"];
+    let asked = ChatMessage { tool_calls: ids.map(call).to_vec(), ..text(ChatRole::Assistant, "") };
+    let found = normalise(&[text(ChatRole::User, "U"), asked]);
+    let called: Vec<_> = found[1].tool_calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(called, ["1", "1_2", "call", "call_2", "1_2_2"]);
+    let answered: Vec<_> = found[2..].iter().map(|answer| answer.tool_call_id.as_deref().unwrap()).collect();
+    assert_eq!(answered, called);
+}

@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use crate::adapters::providers::answer::Answer;
 use crate::adapters::providers::errors;
+use crate::adapters::providers::reported::Reported;
 use crate::adapters::providers::spoken::Spoken;
 use crate::domain::model::{FinishReason, ModelError, ModelReply};
-
-use super::usage::Reported;
 
 #[derive(Default, Debug)]
 pub struct Completion {
@@ -63,29 +62,29 @@ struct QuickDelta {
 impl Answer for Completion {
     const KIND: &'static str = "a chat completion";
 
-    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
-        let data = data.trim();
-        if data.is_empty() {
-            return Ok(());
-        }
-        if data == "[DONE]" {
-            self.done = true;
-            return Ok(());
-        }
+    fn quick(&mut self, name: &str, data: &str) -> bool {
         // The first chunk goes the long way: it names the model.
-        if self.chunks > 0 && name.is_empty() && self.quick(data) {
-            return Ok(());
+        if self.chunks == 0 || !name.is_empty() {
+            return false;
         }
-        let Ok(value) = serde_json::from_str::<Value>(data) else {
-            let text = errors::one_line(data);
-            return Err(match name {
-                "error" => errors::of_object(&Value::String(text), shown),
-                _ => ModelError::Protocol {
-                    detail: format!("{shown} sent something in its stream that is not JSON: {text}"),
-                },
-            });
+        let Ok(Quick { choices: [choice], usage: None, error: None }) = serde_json::from_str(data) else {
+            return false;
         };
-        self.value(name, &value, shown)
+        let QuickChoice { delta, finish_reason: None, usage: None, error: None } = choice else {
+            return false;
+        };
+        let QuickDelta { content, tool_calls: None, reasoning_content: None, reasoning: None, refusal: None } =
+            delta
+        else {
+            return false;
+        };
+        self.spoken.text.push_str(&content);
+        self.chunks += 1;
+        true
+    }
+
+    fn done(&mut self) {
+        self.done = true;
     }
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
@@ -156,35 +155,8 @@ impl Completion {
             return Err(ModelError::Overloaded { retry_after_ms: None, detail });
         }
         self.spoken.checked(finish)?;
-        let (usage, usage_estimated) = self.usage.complete(prompt_bytes, self.spoken.bytes());
-        Ok(ModelReply {
-            text: self.spoken.text,
-            reasoning: self.spoken.reasoning,
-            tool_calls: self.spoken.calls.finish(turn)?,
-            sealed: Vec::new(),
-            usage,
-            usage_estimated,
-            model: self.model,
-            finish,
-            duration_ms: 0,
-        })
-    }
-
-    fn quick(&mut self, data: &str) -> bool {
-        let Ok(Quick { choices: [choice], usage: None, error: None }) = serde_json::from_str(data) else {
-            return false;
-        };
-        let QuickChoice { delta, finish_reason: None, usage: None, error: None } = choice else {
-            return false;
-        };
-        let QuickDelta { content, tool_calls: None, reasoning_content: None, reasoning: None, refusal: None } =
-            delta
-        else {
-            return false;
-        };
-        self.spoken.text.push_str(&content);
-        self.chunks += 1;
-        true
+        let counted = self.usage.complete(prompt_bytes, self.spoken.bytes());
+        Ok(ModelReply { model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
     }
 
     fn choice(&mut self, choice: &Value, shown: &str) -> Result<(), ModelError> {

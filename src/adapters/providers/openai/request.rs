@@ -14,14 +14,10 @@ use async_openai::types::chat::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::adapters::providers::address::is_local;
 use crate::adapters::providers::conversation::normalise;
-use crate::adapters::providers::offered::offered;
+use crate::adapters::providers::offered::{Binding, bound};
 use crate::domain::message::{ChatMessage, ChatRole, ToolCall};
-use crate::domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest, ToolChoice};
-
-/// Providers that take a *named* tool choice and then let the model do what it likes.
-const IGNORES_NAMED: [&str; 6] = ["llama.cpp", "llamacpp", "llama-cpp", "ollama", "lmstudio", "local"];
+use crate::domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest};
 
 /// The body of a request.
 ///
@@ -79,23 +75,14 @@ fn call(call: ToolCall) -> ChatCompletionMessageToolCalls {
     })
 }
 
-/// What is offered, and how binding that is. A server that ignores a named choice is offered nothing else and
-/// told `required`, which it does enforce; all others keep their list, and with it the cached prefix.
+/// What is offered, and how binding that is.
 fn tools(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToolChoiceOption) {
-    let mut offered = offered(request);
-    let known = |wanted: &String| offered.iter().any(|tool| tool.name == wanted);
-    let choice = match &request.tool_choice {
-        ToolChoice::Auto => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto),
-        ToolChoice::Required => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required),
-        ToolChoice::Named(name) if !known(name) => {
-            ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto)
-        }
-        ToolChoice::Named(name) if ignores_named(&request.choice) => {
-            offered.retain(|tool| tool.name == name);
-            ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required)
-        }
-        ToolChoice::Named(name) => ChatCompletionToolChoiceOption::Function(ChatCompletionNamedToolChoice {
-            function: FunctionName { name: name.clone() },
+    let (offered, binding) = bound(request);
+    let choice = match binding {
+        Binding::Auto => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto),
+        Binding::Required => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required),
+        Binding::Named(name) => ChatCompletionToolChoiceOption::Function(ChatCompletionNamedToolChoice {
+            function: FunctionName { name: name.to_owned() },
         }),
     };
     let offered = offered.into_iter().map(|tool| {
@@ -109,11 +96,6 @@ fn tools(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToo
         })
     });
     (offered.collect(), choice)
-}
-
-fn ignores_named(choice: &ModelChoice) -> bool {
-    let provider = choice.provider.to_ascii_lowercase();
-    IGNORES_NAMED.contains(&provider.as_str()) || is_local(&choice.base_url)
 }
 
 fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice) {

@@ -19,10 +19,7 @@ impl Machine {
         let mut text = format!("{owner} has used {} of {}", kind.show(spent), kind.show(end));
         if let Some(need) = self.lane.need.filter(|_| spent < end) {
             let next = need.with(need.worth(kind, end)).of(kind);
-            text.push_str(&format!(
-                "; the next call can take {}, which is more than is left",
-                kind.show(next)
-            ));
+            text.push_str(&format!("; the next call needs room for {}, which is not left", kind.show(next)));
         }
         self.reached(Asked::Budget(scope, kind), kind.limit(), end.ceil() as u32, text);
     }

@@ -102,3 +102,15 @@ fn an_undo_that_was_killed() {
     scene.world.run(&["runs", "undo", &scene.run, "--yes"]).code(0);
     assert!(World::files(&scene.world.project().join("data")).iter().all(|(_, bytes)| bytes == b"old\n"));
 }
+
+#[test]
+fn files_that_are_kept_are_those_of_one_moment_again() {
+    let scene = Scene::new();
+    let rewind = ["runs", "rewind", &scene.run, "--to", "1", "--yes"];
+    if !scene.kill(&rewind) {
+        return;
+    }
+    scene.world.run(&[&rewind[..], &["--keep-files"]].concat()).code(0);
+    assert!(!scene.world.run(&["snapshot", "list"]).code(0).err.contains("of two moments"));
+    scene.world.run(&["resume", &scene.run, "--yes"]).code(3);
+}

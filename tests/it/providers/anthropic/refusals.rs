@@ -59,6 +59,7 @@ fn fields_are_checked() {
         ("temperature", json!(0.5), "sampling"),
         ("tools", Value::Null, "while providing tools"),
         ("tools", json!([{"name": "r", "input_schema": {}}]), "must be object"),
+        ("tools", json!([{"name": "r", "input_schema": {"type": "object", "anyOf": []}}]), "top level"),
         ("tools", json!([tool, tool]), "unique"),
         ("tool_choice", json!({"type": "tool", "name": "x"}), "not found"),
         ("tool_choice", json!({"type": "any"}), "forces tool use"),

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::schema;
+
 const TOP: [&str; 15] = [
     "model",
     "messages",
@@ -64,25 +66,37 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
         only(function, &["name", "description", "parameters", "strict"], "a function")?;
         let name = function_name(function)?;
         ensure(function.get("description").is_none_or(Value::is_string), "a description must be a text")?;
-        let schema = object(function.get("parameters").unwrap_or(&Value::Null), "parameters")?;
-        ensure(schema.get("type") == Some(&"object".into()), "a schema's type must be object")?;
-        ensure(schema.get("properties").is_some_and(Value::is_object), "object schema missing properties")?;
+        let strict = function.get("strict").and_then(Value::as_bool).unwrap_or(false);
+        let parameters = function.get("parameters").unwrap_or(&Value::Null);
+        schema::check(parameters, strict)
+            .map_err(|why| format!("invalid schema for function `{name}`: {why}"))?;
+        ensure(parameters["properties"].is_object(), "object schema missing properties")?;
         ensure(names.insert(name.clone()), &format!("two tools are named {name}"))?;
     }
     Ok(names)
 }
 
 fn tool_choice(body: &Map<String, Value>, tools: &HashSet<String>) -> Checked {
-    let Some(choice) = body.get("tool_choice") else { return Ok(()) };
-    ensure(!tools.is_empty(), "tool_choice is only allowed when tools are given")?;
-    if let Value::String(mode) = choice {
-        return ensure(matches!(mode.as_str(), "auto" | "none" | "required"), "unknown tool_choice");
-    }
-    let choice = object(choice, "tool_choice")?;
+    let Some(choice) = function_choice(body, tools)? else { return Ok(()) };
     only(choice, &["type", "function"], "tool_choice")?;
-    ensure(choice.get("type") == Some(&"function".into()), "tool_choice.type must be function")?;
     let name = choice.get("function").and_then(|function| function["name"].as_str()).unwrap_or_default();
     ensure(tools.contains(name), &format!("tool_choice names `{name}`, which is not offered"))
+}
+
+/// The choice of one function; `None` where there is none, or a mode.
+pub fn function_choice<'a>(
+    body: &'a Map<String, Value>,
+    tools: &HashSet<String>,
+) -> Result<Option<&'a Map<String, Value>>, String> {
+    let Some(choice) = body.get("tool_choice") else { return Ok(None) };
+    ensure(!tools.is_empty(), "tool_choice is only allowed when tools are given")?;
+    if let Value::String(mode) = choice {
+        ensure(matches!(mode.as_str(), "auto" | "none" | "required"), "unknown tool_choice")?;
+        return Ok(None);
+    }
+    let choice = object(choice, "tool_choice")?;
+    ensure(choice.get("type") == Some(&"function".into()), "tool_choice.type must be function")?;
+    Ok(Some(choice))
 }
 
 fn conversation(messages: &[Value]) -> Checked {
@@ -170,7 +184,8 @@ fn calls(members: &Map<String, Value>, place: &str) -> Result<Vec<String>, Strin
     Ok(ids)
 }
 
-fn function_name(function: &Map<String, Value>) -> Result<String, String> {
+/// The name of a function that is offered or called.
+pub fn function_name(function: &Map<String, Value>) -> Result<String, String> {
     let name = text(function, "name", "a function")?;
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     ensure(plain && name.len() <= 64, &format!("invalid function name `{name}`"))?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::message::ToolCall;
+use crate::domain::message::{Sealed, ToolCall};
 
 fn call(id: &str, sealed: Vec<Sealed>) -> ChatMessage {
     let call = ToolCall { id: id.to_owned(), name: "read".to_owned(), arguments: "{\"p\":1}".to_owned() };
@@ -46,8 +46,8 @@ fn results_open_the_users_turn_and_ids_are_plain_and_unique() {
         "u:text=U",
         "a:thinking=s tool_use=a_b",
         "u:tool_result=a_b",
-        "a:tool_use=a_b_",
-        "u:tool_result=a_b_ text=V",
+        "a:tool_use=a_b_2",
+        "u:tool_result=a_b_2 text=V",
     ];
     assert_eq!(shape(&found), expected);
 }

@@ -129,9 +129,9 @@ fn the_quick_way_hears_the_same_as_the_slow_one() {
         answer.event("", &chunk(text), "here").unwrap();
         answer.spoken_mut().tell(&heard);
     }
-    assert!(answer.quick(&chunk("!")), "a usual chunk is quick");
+    assert!(answer.quick("", &chunk("!")), "a usual chunk is quick");
     answer.spoken_mut().tell(&heard);
     assert_eq!(heard.0.into_inner().unwrap(), "Hell\u{f6}\n\"you\"!");
     let tool = json!({"choices": [{"delta": {"content": "", "tool_calls": [{}]}}]}).to_string();
-    assert!(!answer.quick(&tool));
+    assert!(!answer.quick("", &tool));
 }

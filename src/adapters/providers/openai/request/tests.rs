@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::domain::model::ToolChoice;
 use crate::domain::tool::{ToolRisk, ToolSpec};
 
 fn request(provider: &str, base_url: &str, tool_choice: ToolChoice) -> ModelRequest {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::support::model_server::schema;
 use crate::support::model_server::strict::{ensure, object, only, text};
 
 const TOP: [&str; 14] = [
@@ -114,8 +115,8 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
             &format!("tools.name: `{name}` does not match the pattern"),
         )?;
         ensure(tool.get("description").is_none_or(Value::is_string), "a description must be a text")?;
-        let schema = object(tool.get("input_schema").unwrap_or(&Value::Null), "input_schema")?;
-        ensure(schema.get("type") == Some(&"object".into()), "input_schema.type: must be object")?;
+        schema::check(tool.get("input_schema").unwrap_or(&Value::Null), false)
+            .map_err(|why| format!("tools.{name}.input_schema: {why}"))?;
         ensure(names.insert(name.clone()), "tools: tool names must be unique")?;
     }
     Ok(names)

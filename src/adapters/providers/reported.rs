@@ -1,9 +1,11 @@
-//! Token counts as servers report them, and an estimate where they do not.
+//! Token counts as OpenAI and those who follow it report them, in both of its protocols, and an estimate where they
+//! do not.
 
 use serde_json::Value;
 
-use crate::adapters::providers::tokens::{estimate, whole};
 use crate::domain::cost::Usage;
+
+use super::tokens::{estimate, whole};
 
 /// What was reported; each part may be missing.
 #[derive(Clone, Copy, Default, Debug)]
@@ -18,11 +20,20 @@ impl Reported {
     /// Takes what a usage object holds; later reports replace earlier ones, part by part.
     pub fn absorb(&mut self, value: &Value) {
         let count = |paths: &[&str]| paths.iter().find_map(|path| whole(value.pointer(path)?));
-        let cached = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
+        let cached = [
+            "/prompt_tokens_details/cached_tokens",
+            "/input_tokens_details/cached_tokens",
+            "/prompt_cache_hit_tokens",
+            "/cached_tokens",
+        ];
         self.prompt = count(&["/prompt_tokens", "/input_tokens"]).or(self.prompt);
         self.completion = count(&["/completion_tokens", "/output_tokens"]).or(self.completion);
         self.cached = count(&cached).or(self.cached);
-        let reasoning = ["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"];
+        let reasoning = [
+            "/completion_tokens_details/reasoning_tokens",
+            "/output_tokens_details/reasoning_tokens",
+            "/reasoning_tokens",
+        ];
         self.reasoning = count(&reasoning).or(self.reasoning);
     }
 
@@ -64,6 +75,12 @@ mod tests {
                 false,
             ),
             (json!({"input_tokens": 7.0, "output_tokens": 2}), (7, 2, 0, 0), false),
+            (
+                json!({"input_tokens": 10, "input_tokens_details": {"cached_tokens": 8},
+                    "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 3}}),
+                (10, 5, 8, 3),
+                false,
+            ),
             (json!({"prompt_tokens": 10, "prompt_tokens_details": null}), (10, 2, 0, 0), true),
             (json!({"prompt_tokens": 0, "completion_tokens": 0}), (25, 2, 0, 0), true),
             (json!({}), (25, 2, 0, 0), true),

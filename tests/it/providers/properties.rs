@@ -1,13 +1,16 @@
-//! Whatever a conversation looks like, the strict server takes the request that is made of it (CTX-4, CTX-10).
+//! Whatever a conversation looks like, the strict server of each protocol takes the request that is made of it (CTX-4,
+//! CTX-10).
 
 use proptest::prelude::*;
 use serde_json::json;
-use synthdev::adapters::providers::anthropic::build;
+use synthdev::adapters::providers::{anthropic, openai, responses as answers};
 use synthdev::domain::message::{ChatMessage, ChatRole, Sealed, ToolCall};
 use synthdev::domain::model::{ModelRequest, ToolChoice};
 
-use super::{request, tool};
-use crate::support::model_server::messages::{check, thinking_block};
+use super::anthropic::tool;
+use super::outcome::asking;
+use crate::support::model_server::messages::thinking_block;
+use crate::support::model_server::{Dialect, messages, responses, strict_check};
 
 /// Words, and what is none.
 fn words() -> impl Strategy<Value = String> {
@@ -31,10 +34,12 @@ fn call() -> impl Strategy<Value = ToolCall> {
 }
 
 fn sealed() -> impl Strategy<Value = Sealed> {
-    (0..4_usize, any::<bool>()).prop_map(|(after, hidden)| {
-        let block = json!({"type": "redacted_thinking", "data": "x"});
-        Sealed { after, block: if hidden { block } else { thinking_block("Hm", "sig-1") } }
-    })
+    let blocks = vec![
+        json!({"type": "redacted_thinking", "data": "x"}),
+        thinking_block("Hm", "sig-1"),
+        json!({"type": "reasoning", "summary": [], "encrypted_content": "enc-1"}),
+    ];
+    (0..4_usize, prop::sample::select(blocks)).prop_map(|(after, block)| Sealed { after, block })
 }
 
 fn message() -> impl Strategy<Value = ChatMessage> {
@@ -61,19 +66,37 @@ proptest! {
             ToolChoice::Auto, ToolChoice::Required, ToolChoice::Named("read".to_owned()),
         ]),
         effort in prop::sample::select(vec![None, Some("low"), Some("max")]),
-        model in prop::sample::select(vec!["claude-sonnet-4-5", "claude-opus-4-7", "mine"]),
+        model in prop::sample::select(vec!["claude-sonnet-4-5", "claude-opus-4-7", "gpt-5", "mine"]),
         most in prop::sample::select(vec![None, Some(10), Some(3_000)]),
         window in prop::sample::select(vec![None, Some(2_000), Some(200_000)]),
     ) {
-        let mut asked: ModelRequest = request("");
-        asked.messages = messages;
-        asked.tools = if offered { vec![tool("read"), tool("list")] } else { Vec::new() };
-        asked.tool_choice = choice;
-        asked.choice.model = model.to_owned();
-        asked.choice.context_size = window;
-        asked.choice.parameters.max_output_tokens = most;
-        asked.choice.parameters.reasoning_effort = effort.map(str::to_owned);
-        let body = build(&asked);
-        prop_assert_eq!(check(&body), Ok(()), "{}", body);
+        for dialect in Dialect::ALL {
+            let mut asked: ModelRequest = asking(dialect, "https://models.example/v1");
+            asked.messages.clone_from(&messages);
+            asked.tools = if offered { vec![tool("read"), tool("list")] } else { Vec::new() };
+            asked.tool_choice = choice.clone();
+            asked.choice.model = model.to_owned();
+            asked.choice.context_size = window;
+            asked.choice.parameters.max_output_tokens = most;
+            asked.choice.parameters.reasoning_effort = effort.map(str::to_owned);
+            let (body, checked) = match dialect {
+                Dialect::Completions => {
+                    let body = openai::build(&asked).unwrap();
+                    let checked = strict_check(&body);
+                    (body, checked)
+                }
+                Dialect::Responses => {
+                    let body = answers::build(&asked);
+                    let checked = responses::check(&body);
+                    (body, checked)
+                }
+                Dialect::Messages => {
+                    let body = anthropic::build(&asked);
+                    let checked = messages::check(&body);
+                    (body, checked)
+                }
+            };
+            prop_assert_eq!(checked, Ok(()), "{}", body);
+        }
     }
 }

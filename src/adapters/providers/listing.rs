@@ -1,0 +1,123 @@
+//! What a server says it has: one GET, whatever of the known shapes comes back.
+//!
+//! OpenAI and everything compatible answer `{"data": [{"id"}]}`, some with the window under a name of their own
+//! (OpenRouter, vLLM, Groq, Mistral, llama.cpp); Anthropic the same with pages; a few a bare list.
+
+use serde_json::Value;
+
+use crate::domain::model::{ModelChoice, ModelError};
+use crate::domain::model_list::ListedModel;
+use crate::domain::protocol::Protocol;
+use crate::domain::secret::Secret;
+
+use super::http::Http;
+use super::{anthropic, openai};
+
+/// Asks the server that a choice points at; its model is not looked at.
+///
+/// # Errors
+/// Every way in which no list arrived.
+pub async fn list(
+    http: &Http,
+    choice: &ModelChoice,
+    key: Option<&Secret>,
+) -> Result<Vec<ListedModel>, ModelError> {
+    let native = choice.protocol == Protocol::Anthropic;
+    let (address, url, headers) = if native {
+        let address = anthropic::address(choice)?;
+        let url = format!("{}/v1/models?limit=1000", address.base);
+        (address, url, anthropic::headers(key)?)
+    } else {
+        let address = openai::address(choice)?;
+        let url = format!("{}/models", address.base);
+        (address.clone(), url, openai::headers(&address, key)?)
+    };
+    let body = http.fetch(&address, &url, headers).await?;
+    let wrong = || ModelError::Protocol {
+        detail: format!("{} answers, but not with a list of models", address.shown),
+    };
+    let value: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
+    read(&value).ok_or_else(wrong)
+}
+
+/// In the server's order. `None`: it is no list of models.
+fn read(value: &Value) -> Option<Vec<ListedModel>> {
+    let items =
+        value.as_array().or_else(|| ["data", "models"].iter().find_map(|key| value.get(key)?.as_array()));
+    let Some(items) = items else {
+        // a server without a model says null
+        return value.get("data").filter(|data| data.is_null()).map(|_| Vec::new());
+    };
+    Some(items.iter().filter_map(model).collect())
+}
+
+fn model(item: &Value) -> Option<ListedModel> {
+    let name = ["id", "name", "model"].iter().find_map(|key| item.get(key)?.as_str());
+    let name = name.or_else(|| item.as_str())?.trim();
+    // Gemini's list has a prefix that its requests do without
+    let name = name.strip_prefix("models/").unwrap_or(name);
+    let windows =
+        ["context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens"];
+    let window = windows.iter().find_map(|key| item.get(key)?.as_u64());
+    let trained = || item.pointer("/meta/n_ctx_train").and_then(Value::as_u64);
+    let price = |key: &str| {
+        let per_token = item.get("pricing")?.get(key)?;
+        let dollars: f64 = per_token.as_str().and_then(|text| text.parse().ok()).or(per_token.as_f64())?;
+        // OpenRouter's own router has no price: it says -1
+        (dollars >= 0.0).then_some(dollars * 1e6)
+    };
+    (!name.is_empty()).then(|| ListedModel {
+        name: name.to_owned(),
+        context_size: window.or_else(trained).filter(|tokens| *tokens > 0),
+        input: price("prompt"),
+        output: price("completion"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lists_of_every_dialect_are_read() {
+        let named = |name: &str| ListedModel { name: name.to_owned(), ..ListedModel::default() };
+        let sized = |name: &str, tokens| ListedModel { context_size: Some(tokens), ..named(name) };
+        let rows = [
+            (
+                json!({"object": "list", "data": [{"id": "a", "object": "model"}, {"id": "b"}]}),
+                Some(vec![named("a"), named("b")]),
+            ),
+            (
+                json!({"data": [{"id": "x/y", "context_length": 8, "pricing": {"prompt": "0.000003", "completion": "0.000015"}},
+                    {"id": "auto", "pricing": {"prompt": "-1", "completion": "-1"}}]}),
+                Some(vec![
+                    ListedModel { input: Some(3.0), output: Some(15.0), ..sized("x/y", 8) },
+                    named("auto"),
+                ]),
+            ),
+            (
+                json!({"data": [{"id": "v", "max_model_len": 4096}, {"id": "g", "context_window": 7}]}),
+                Some(vec![sized("v", 4096), sized("g", 7)]),
+            ),
+            (
+                json!({"models": [{"name": "q", "model": "q"}], "object": "list", "data": [{"id": "q.gguf", "meta": {"n_ctx_train": 32}}]}),
+                Some(vec![sized("q.gguf", 32)]),
+            ),
+            (
+                json!({"data": [{"type": "model", "id": "claude-x", "display_name": "X"}], "has_more": false}),
+                Some(vec![named("claude-x")]),
+            ),
+            (json!({"models": [{"name": "qwen3:8b", "size": 1}]}), Some(vec![named("qwen3:8b")])),
+            (json!({"data": [{"id": "models/gemini-2.5-pro"}]}), Some(vec![named("gemini-2.5-pro")])),
+            (json!([{"id": "bare"}, "text", 3, {"id": ""}]), Some(vec![named("bare"), named("text")])),
+            (json!({"object": "list", "data": null}), Some(vec![])),
+            (json!({"hello": "world"}), None),
+            (json!("x"), None),
+        ];
+        for (value, expected) in rows {
+            assert_eq!(read(&value), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! A conversation as items: what is said, what is called, what a call gave, and sealed thoughts, all in one flat list.
+
+use serde_json::{Value, json};
+
+use crate::adapters::providers::call_ids::CallIds;
+use crate::adapters::providers::sealed::weave;
+use crate::domain::message::{ChatMessage, ChatRole};
+
+/// What the protocol wants apart.
+#[derive(Default, Debug)]
+pub struct Input {
+    /// The system text.
+    pub instructions: Option<String>,
+    pub items: Vec<Value>,
+}
+
+/// Arranges messages that are in valid order already (`normalise`).
+pub fn arrange(messages: Vec<ChatMessage>) -> Input {
+    let mut out = Input::default();
+    let mut ids = CallIds::default();
+    for message in messages {
+        match message.role {
+            ChatRole::System => out.instructions = Some(message.content),
+            ChatRole::User => out.items.push(said("user", &message.content)),
+            ChatRole::Assistant => {
+                let mut parts = Vec::with_capacity(1 + message.tool_calls.len());
+                if !message.content.trim().is_empty() {
+                    parts.push(said("assistant", &message.content));
+                }
+                let calls = message.tool_calls.iter().map(|call| {
+                    let id = ids.open(&call.id);
+                    json!({ "type": "function_call", "call_id": id, "name": call.name, "arguments": call.arguments })
+                });
+                parts.extend(calls);
+                out.items.extend(weave(parts, &message.sealed));
+            }
+            ChatRole::Tool => {
+                let id = ids.close();
+                let result =
+                    json!({ "type": "function_call_output", "call_id": id, "output": message.content });
+                out.items.push(result);
+            }
+        }
+    }
+    out
+}
+
+fn said(role: &str, text: &str) -> Value {
+    json!({ "type": "message", "role": role, "content": text })
+}

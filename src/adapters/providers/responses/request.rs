@@ -1,0 +1,110 @@
+//! The body of a request: nothing in it that was not asked for (MODEL-6), and nothing that the server would keep.
+
+use serde_json::{Map, Value, json};
+
+use crate::adapters::providers::conversation::normalise;
+use crate::adapters::providers::offered::{Binding, Offered, bound};
+use crate::adapters::providers::sealed;
+use crate::domain::model::{ModelChoice, ModelParameters, ModelRequest};
+
+use super::input::{Input, arrange};
+use super::limits::Limits;
+use super::strict::is_strict;
+
+/// The shortest limit of an answer that is taken.
+const LEAST_ANSWER: u64 = 16;
+/// What of other answers goes back.
+const SEALED: [&str; 1] = ["reasoning"];
+
+/// The body of a request, with everything that is good to have.
+pub fn build(request: &ModelRequest) -> Value {
+    build_within(request, Limits::default())
+}
+
+/// The body of a request to a server that refuses some of it.
+pub fn build_within(request: &ModelRequest, limits: Limits) -> Value {
+    let choice = &request.choice;
+    let reasons = !limits.unsealed && (choice.parameters.thinks() || reasons_by_itself(&choice.model));
+    let mut messages = normalise(&request.messages);
+    // Other models refuse sealed thoughts.
+    sealed::keep(&mut messages, if reasons { &SEALED } else { &[] });
+    let Input { instructions, items } = arrange(messages);
+    let (offered, binding) = bound(request);
+
+    let mut body = Map::new();
+    body.insert("model".to_owned(), Value::String(choice.model.clone()));
+    body.extend(instructions.map(|text| ("instructions".to_owned(), Value::String(text))));
+    if !offered.is_empty() {
+        body.insert("tools".to_owned(), offered.iter().map(tool).collect());
+    }
+    body.insert("input".to_owned(), Value::Array(items));
+    if !offered.is_empty() {
+        let binding = match binding {
+            Binding::Auto => json!("auto"),
+            Binding::Required => json!("required"),
+            Binding::Named(name) => json!({ "type": "function", "name": name }),
+        };
+        body.insert("tool_choice".to_owned(), binding);
+    }
+    parameters(&mut body, choice, limits);
+    if reasons {
+        body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
+    }
+    body.insert("store".to_owned(), Value::Bool(false));
+    body.insert("stream".to_owned(), Value::Bool(true));
+    Value::Object(body)
+}
+
+/// Whether a tool is strict is always said: where it is not, servers take it to be.
+fn tool(tool: &Offered<'_>) -> Value {
+    let schema = tool.schema();
+    let mut members = Map::new();
+    members.insert("type".to_owned(), json!("function"));
+    members.insert("name".to_owned(), json!(tool.name));
+    if !tool.description.is_empty() {
+        members.insert("description".to_owned(), json!(tool.description));
+    }
+    members.insert("strict".to_owned(), Value::Bool(is_strict(&schema)));
+    members.insert("parameters".to_owned(), schema);
+    Value::Object(members)
+}
+
+fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: Limits) {
+    let ModelParameters { temperature, top_p, max_output_tokens, reasoning_effort, .. } = &choice.parameters;
+    let effort = reasoning_effort.as_deref().map(str::trim).filter(|effort| !effort.is_empty());
+    let summed = choice.parameters.thinks() && !limits.unsummed;
+    let rows: [(&str, Option<Value>); 4] = [
+        ("temperature", temperature.map(Value::from)),
+        ("top_p", top_p.map(Value::from)),
+        ("max_output_tokens", max_output_tokens.map(|most| most.max(LEAST_ANSWER).into())),
+        ("reasoning", effort.map(|effort| reasoning(effort, summed))),
+    ];
+    body.extend(rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+}
+
+/// Whoever sets an effort wants to see what it is spent on.
+fn reasoning(effort: &str, summed: bool) -> Value {
+    let effort = match effort.to_ascii_lowercase().as_str() {
+        "off" => "none".to_owned(),
+        "max" => "xhigh".to_owned(),
+        other => other.to_owned(),
+    };
+    if summed { json!({ "effort": effort, "summary": "auto" }) } else { json!({ "effort": effort }) }
+}
+
+/// Whether a model reasons without being told to, by its name; the others refuse to be asked for sealed thoughts.
+fn reasons_by_itself(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let name = name.strip_prefix("ft:").unwrap_or(&name);
+    let number = |prefix: &str| {
+        let digits = name.strip_prefix(prefix)?.split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse::<u32>().ok()
+    };
+    let reasons =
+        number("o").is_some() || number("gpt-").is_some_and(|age| age >= 5) || name.starts_with("codex-");
+    reasons && !name.contains("-chat")
+}
+
+#[cfg(test)]
+#[path = "request/tests.rs"]
+mod tests;

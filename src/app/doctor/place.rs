@@ -1,0 +1,97 @@
+//! Where runs work and are kept: git, the store, what commands can do.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use crate::adapters::machine;
+use crate::adapters::sqlite::SqliteStore;
+use crate::app::wiring;
+use crate::app::world::World;
+use crate::cli::archive::columns::bytes;
+use crate::cli::doctor::Line;
+use crate::domain::journal::RunQuery;
+use crate::ports::run_store::RunStore;
+
+const PATIENCE: Duration = Duration::from_secs(1);
+/// With less, a run may not be recorded to its end. Bytes.
+const LEAST_FREE: u64 = 200 << 20;
+
+pub(in crate::app) async fn git(world: &World) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let library = machine::git_library();
+    let program = machine::on_path("git", path(world));
+    let version = match &program {
+        Some(program) => machine::version(program, PATIENCE).await,
+        None => None,
+    };
+    lines.push(match version {
+        Some(version) => Line::ok("git", format!("{version}; snapshots use the built-in one ({library})")),
+        None => Line::warning(
+            "git",
+            format!("no git program answers; snapshots work all the same (built in: {library})"),
+            "install git if agents are to use it",
+        ),
+    });
+    lines.push(match machine::repository(&world.project) {
+        Some(top) => Line::ok("git", format!("{} is a repository", top.display())),
+        None => Line::ok(
+            "git",
+            format!("{} is no repository: snapshots go to a private one", world.project.display()),
+        ),
+    });
+    lines
+}
+
+pub(in crate::app) fn store(world: &World) -> Vec<Line> {
+    let file = wiring::history(&world.dirs.data);
+    let shown = file.display();
+    let mut lines = Vec::new();
+    match machine::size_of(&file) {
+        None => lines.push(Line::ok("store", format!("{shown} is made with the first run"))),
+        Some(size) => match SqliteStore::at(file.clone()).list(&RunQuery::newest(1)) {
+            Ok(_) => lines.push(Line::ok(
+                "store",
+                format!("{shown}: {}, version {}, can be read", bytes(size), SqliteStore::VERSION),
+            )),
+            Err(error) => {
+                let fix =
+                    error.hint.unwrap_or_else(|| "`synthdev runs salvage` saves what can be".to_owned());
+                lines.push(Line::problem("store", error.message, fix));
+            }
+        },
+    }
+    if machine::writable(&world.dirs.data) == Some(false) {
+        let text = format!("{} cannot be written to: runs cannot be recorded", world.dirs.data.display());
+        lines.push(Line::problem(
+            "store",
+            text,
+            "change its rights, or set XDG_DATA_HOME to another directory",
+        ));
+    }
+    if let Some(free) = machine::free_bytes(&world.dirs.data) {
+        let text = format!("{} free on its disk", bytes(free));
+        lines.push(if free < LEAST_FREE {
+            Line::warning("store", text, "make room: `synthdev runs du` and `synthdev runs gc`")
+        } else {
+            Line::ok("store", text)
+        });
+    }
+    lines
+}
+
+/// Nothing is confined today; what there is to do it with is said, and no more.
+pub(in crate::app) fn sandbox(world: &World) -> Line {
+    let found = machine::confinement(path(world));
+    let has = match found.as_slice() {
+        [] => "this system offers nothing to confine them".to_owned(),
+        names => format!("this system has {}: not used yet", names.join(", ")),
+    };
+    Line::ok(
+        "sandbox",
+        format!("commands of agents run with your rights, after approval and without your keys; {has}"),
+    )
+}
+
+fn path(world: &World) -> Option<&OsStr> {
+    world.environment.get("PATH").map(OsStr::new)
+}

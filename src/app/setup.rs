@@ -1,0 +1,240 @@
+//! Setting up a model: what would be if a choice were saved, whether it works, and saving it. The files of the user
+//! are written here and nowhere else; nothing is written before everything is known to be sound.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::sources;
+use super::wiring;
+use super::world::World;
+use crate::adapters::disk;
+use crate::adapters::providers::{Patience, Providers};
+use crate::config::catalog::Catalog;
+use crate::config::models::catalogue::Models;
+use crate::config::models::resolve::{CUSTOM, provider_key};
+use crate::config::render::compact;
+use crate::config::settings::Setting;
+use crate::config::settings::layers::Overrides;
+use crate::config::setup::edit::edited;
+use crate::config::setup::{Change, Changes, KEYS_FILE, LevelSetup, Now};
+use crate::config::source::SourceFile;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::message::{ChatMessage, ChatRole};
+use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelRequest, ToolChoice};
+use crate::domain::place::Layer;
+use crate::domain::secret::Secret;
+use crate::ports::model::{DeltaSink, ModelPort};
+
+const SETTINGS_FILE: &str = "settings.json";
+/// A model may have to be loaded first.
+const PATIENCE: Patience = Patience { connect: Duration::from_secs(10), idle: Duration::from_secs(60) };
+
+/// The configuration as it would be.
+pub(super) struct Candidate {
+    pub(super) catalog: Catalog,
+    /// Path, text before and text after, of the files that change.
+    files: Vec<(PathBuf, String)>,
+}
+
+impl Candidate {
+    /// With these changes in the user's files.
+    ///
+    /// # Errors
+    /// A file of the user is broken, or would be.
+    pub(super) fn of(world: &World, overrides: Overrides, changes: &Changes) -> Result<Self> {
+        let mut gathered = sources::gather(world, overrides, world.trust)?;
+        let mut files = Vec::new();
+        for (name, changes) in [(SETTINGS_FILE, &changes.settings), (KEYS_FILE, &changes.keys)] {
+            let path = world.dirs.config.join(name);
+            let old =
+                disk::read_if_there(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+            let Some(new) = changed(&path, old.as_deref(), changes)? else { continue };
+            let label = format!("user:{name}");
+            let settings = &mut gathered.sources.settings;
+            settings.retain(|file| file.name != label);
+            settings.push(SourceFile::new(Layer::User, label, new.as_str()));
+            files.push((path, new));
+        }
+        // within a layer the later file wins: keys come last
+        gathered.sources.settings.sort_by_key(|file| file.name.ends_with(KEYS_FILE));
+        let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
+        refuse_errors(&catalog)?;
+        Ok(Self { catalog, files })
+    }
+
+    /// Writes the files, keys first: settings never name what is not there.
+    ///
+    /// # Errors
+    /// As the system says; what was written before that stays.
+    pub(super) fn save(&self) -> Result<Vec<String>> {
+        let mut written = Vec::new();
+        for (path, text) in self.files.iter().rev() {
+            disk::write_private(path, text)
+                .with_context(|| format!("{} cannot be written", path.display()))?;
+            written.push(path.display().to_string());
+        }
+        Ok(written)
+    }
+
+    /// What each level asks then, in the words of a person; also what wins over the files.
+    ///
+    /// # Errors
+    /// The level has no model even then.
+    pub(super) fn choice(&self, setup: &LevelSetup) -> Result<ModelChoice> {
+        self.catalog.choice(&setup.level).map_err(|missing| told(&missing))
+    }
+
+    /// What was chosen and does not count because something above the user's files is set.
+    pub(super) fn overruled(&self, setup: &LevelSetup) -> Option<String> {
+        let settings = self.catalog.settings();
+        let fields = [
+            ("provider", setup.provider.is_some() || setup.base_url.is_some()),
+            ("base_url", setup.provider.is_some() || setup.base_url.is_some()),
+            ("model", setup.model.is_some()),
+            ("api_key", setup.key.is_some() || setup.provider.is_some() || setup.base_url.is_some()),
+        ];
+        let above = fields.iter().filter(|(_, chosen)| *chosen).filter_map(|(field, _)| {
+            let setting = settings.own(&setup.level, field)?;
+            (setting.origin.layer > Layer::User).then(|| setting.origin.to_string())
+        });
+        let names: Vec<String> = above.collect();
+        (!names.is_empty()).then(|| format!("{} wins over what is saved here", names.join(", ")))
+    }
+
+    /// Asks the model for a word. The answer: what was asked and how long it took.
+    ///
+    /// # Errors
+    /// What went wrong and what to do, ready for people.
+    pub(super) fn trial(
+        &self,
+        choice: ModelChoice,
+    ) -> impl Future<Output = Result<String, String>> + Send + use<> {
+        let providers = providers(&self.catalog);
+        async move {
+            let shown = named(&choice);
+            let request = question(choice);
+            match providers.call(&request, &Nobody).await {
+                Ok(reply) => {
+                    let seconds = Duration::from_millis(reply.duration_ms).as_secs_f64();
+                    Ok(format!("{shown} answered in {seconds:.1} s"))
+                }
+                Err(error) => Err(broken(&error)),
+            }
+        }
+    }
+}
+
+/// What changes in the files for these levels; a key that stands at a level moves with its provider.
+pub(super) fn changes(catalog: &Catalog, setups: &[LevelSetup]) -> Changes {
+    let mut all = Changes::default();
+    for setup in setups {
+        let own = owned_key(catalog, &setup.level);
+        let own_key = own.as_ref().map(|(provider, key)| (provider.as_str(), key));
+        all = all.and(setup.changes(&Now { same_server: same_server(catalog, setup), own_key }));
+    }
+    all
+}
+
+/// Whether a level asks the chosen server already.
+pub(super) fn same_server(catalog: &Catalog, setup: &LevelSetup) -> bool {
+    let own = |field: &str| catalog.settings().own(&setup.level, field).and_then(Setting::as_str);
+    match (&setup.provider, &setup.base_url) {
+        (_, Some(url)) => own("base_url") == Some(url),
+        (Some(provider), None) => {
+            let now = catalog.choice(&setup.level).map(|choice| choice.provider);
+            own("base_url").is_none() && now.is_ok_and(|now| now == *provider)
+        }
+        (None, None) => true,
+    }
+}
+
+/// The key that the user's files give to the level itself, with the provider of the catalogue that it is for.
+fn owned_key(catalog: &Catalog, level: &str) -> Option<(String, Secret)> {
+    let setting = catalog.settings().own(level, "api_key").filter(|one| one.origin.layer == Layer::User)?;
+    let choice = catalog.choice(level).ok()?;
+    let known = catalog.models().provider(&choice.provider)?;
+    let taken = catalog.key_ring().contains_key(&provider_key(&known.name));
+    let key = setting.secret().filter(|_| setting.origin.name.is_none() && !taken)?;
+    Some((known.name.clone(), key.clone()))
+}
+
+/// # Errors
+/// A name or text that cannot be.
+pub(super) fn check(setups: &[LevelSetup], models: &Models) -> Result<()> {
+    setups.iter().try_for_each(|setup| setup.check(models)).map_err(|error| anyhow!(error))
+}
+
+fn changed(path: &std::path::Path, old: Option<&str>, changes: &[Change]) -> Result<Option<String>> {
+    if old.is_none() && changes.iter().all(|change| change.value.is_none()) {
+        return Ok(None);
+    }
+    let old = old.unwrap_or_default();
+    let new = edited(old, changes).map_err(|why| {
+        anyhow!(
+            "{} is broken and was left as it is: {why}\nhint: `synthdev check` shows the place; correct it first",
+            path.display()
+        )
+    })?;
+    Ok((new != old).then_some(new))
+}
+
+/// Errors of settings files; those of roles and workflows are somebody else's.
+fn refuse_errors(catalog: &Catalog) -> Result<()> {
+    let own =
+        |finding: &&Diagnostic| finding.place.file.starts_with("user:") && finding.code.starts_with('C');
+    let settings = |finding: &&Diagnostic| {
+        [SETTINGS_FILE, KEYS_FILE].iter().any(|name| finding.place.file == format!("user:{name}"))
+    };
+    let errors = catalog.diagnostics().iter().filter(|finding| finding.severity == Severity::Error);
+    match errors.filter(own).find(settings) {
+        Some(error) => bail!("{}\nhint: correct it first, then set up the model", compact(error)),
+        None => Ok(()),
+    }
+}
+
+/// Asks with the keys of this catalogue.
+fn providers(catalog: &Catalog) -> Providers {
+    Providers::new(catalog.key_ring().clone(), PATIENCE).with_homes(catalog.key_homes())
+}
+
+fn question(choice: ModelChoice) -> ModelRequest {
+    ModelRequest {
+        agent: "setup".to_owned(),
+        state: "setup".to_owned(),
+        choice,
+        messages: vec![ChatMessage::text(ChatRole::User, "Answer with the single word: ready")],
+        tools: Vec::new(),
+        parsing_tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+    }
+}
+
+/// A model and who serves it, for people.
+pub(super) fn named(choice: &ModelChoice) -> String {
+    let place = if choice.provider == CUSTOM { &choice.base_url } else { &choice.provider };
+    format!("{} of {place}", choice.model)
+}
+
+fn broken(error: &ModelError) -> String {
+    let hint = match error {
+        ModelError::Auth { .. } => "give the key again, in one piece",
+        _ => error.hint(),
+    };
+    format!("{error}\nhint: {hint}")
+}
+
+fn told(missing: &Diagnostic) -> anyhow::Error {
+    match &missing.hint {
+        Some(hint) => anyhow!("{}\nhint: {hint}", missing.message),
+        None => anyhow!("{}", missing.message),
+    }
+}
+
+/// The words of a trial are for nobody.
+struct Nobody;
+
+impl DeltaSink for Nobody {
+    fn delta(&self, _: DeltaKind, _: &str) {}
+}

@@ -1,0 +1,82 @@
+//! `doctor` as text and as data: a line a finding, with the fix where there is one.
+
+use serde::Serialize;
+
+use super::archive::columns::counted;
+use super::words::safe;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Ok,
+    /// Works, with something to know.
+    Warning,
+    /// Something will not work.
+    Problem,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Line {
+    /// terminal, git, store, sandbox, models or configuration.
+    pub area: &'static str,
+    pub state: State,
+    pub text: String,
+    /// What to do, where something is to be done.
+    pub fix: Option<String>,
+}
+
+impl Line {
+    pub fn ok(area: &'static str, text: impl Into<String>) -> Self {
+        Self { area, state: State::Ok, text: text.into(), fix: None }
+    }
+
+    pub fn warning(area: &'static str, text: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { area, state: State::Warning, text: text.into(), fix: Some(fix.into()) }
+    }
+
+    pub fn problem(area: &'static str, text: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { area, state: State::Problem, text: text.into(), fix: Some(fix.into()) }
+    }
+}
+
+#[derive(Serialize)]
+pub struct Report {
+    pub version: &'static str,
+    /// The worst of all lines.
+    pub state: State,
+    pub lines: Vec<Line>,
+}
+
+pub fn report(lines: Vec<Line>) -> Report {
+    let state = lines.iter().map(|line| line.state).max().unwrap_or(State::Ok);
+    Report { version: env!("CARGO_PKG_VERSION"), state, lines }
+}
+
+pub fn text(report: &Report) -> String {
+    let mut text = format!("synthdev {}\n", report.version);
+    let mut area = "";
+    for line in &report.lines {
+        if line.area != area {
+            area = line.area;
+            text.push_str(&format!("\n{area}\n"));
+        }
+        let mark = match line.state {
+            State::Ok => "✓",
+            State::Warning => "!",
+            State::Problem => "✗",
+        };
+        // what is told of a file may have several lines
+        let told = safe(&line.text).replace('\n', "\n    ");
+        text.push_str(&format!("  {mark} {told}\n"));
+        if let Some(fix) = &line.fix {
+            text.push_str(&format!("    → {}\n", safe(fix)));
+        }
+    }
+    let count = |state| report.lines.iter().filter(|line| line.state == state).count();
+    let (problems, warnings) = (count(State::Problem), count(State::Warning));
+    text.push_str(&match (problems, warnings) {
+        (0, 0) => "\nEverything is in order.\n".to_owned(),
+        _ => format!("\n{}, {}.\n", counted(problems, "problem"), counted(warnings, "warning")),
+    });
+    text
+}

@@ -1,0 +1,222 @@
+//! `models` as text and as data: each server with what it has, what the catalogue knows of it, and who uses it.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::words::name;
+use crate::config::models::catalogue::{Model, Models};
+use crate::config::models::servers::Server;
+use crate::domain::model::ModelError;
+use crate::domain::model_list::ListedModel;
+use crate::domain::printable;
+
+/// A server, and what it answered if it was asked.
+#[derive(Debug)]
+pub struct Seen {
+    pub server: Server,
+    pub answer: Option<Result<Vec<ListedModel>, ModelError>>,
+}
+
+/// Models that a server lists and the catalogue does not know are shown up to this number, unless it was named.
+const OTHERS: usize = 12;
+
+#[derive(Serialize)]
+pub struct Report {
+    pub providers: Vec<Offer>,
+}
+
+/// What one server offers.
+#[derive(Serialize)]
+pub struct Offer {
+    #[serde(flatten)]
+    pub server: Server,
+    pub usable: bool,
+    /// `null`: it was not asked.
+    pub reached: Option<bool>,
+    /// Why it gave no list, in one line.
+    pub problem: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    pub models: Vec<Row>,
+}
+
+#[derive(Serialize)]
+pub struct Row {
+    pub name: String,
+    /// Tokens.
+    pub context_size: Option<u64>,
+    /// Tokens.
+    pub max_output: Option<u64>,
+    /// US dollars per million tokens; `null`: not known.
+    pub input: Option<f64>,
+    pub output: Option<f64>,
+    pub cached: Option<f64>,
+    /// The catalogue knows it.
+    pub known: bool,
+    /// The server lists it; `null`: it gave no list.
+    pub listed: Option<bool>,
+    /// Levels that use it.
+    pub levels: Vec<String>,
+}
+
+pub fn report(seen: Vec<Seen>, models: &Models) -> Report {
+    Report { providers: seen.into_iter().map(|one| offer(one, models)).collect() }
+}
+
+/// Used ones first, then the catalogue's, then the server's own, each once.
+pub fn offer(seen: Seen, models: &Models) -> Offer {
+    let Seen { server, answer } = seen;
+    let known = models.provider(&server.provider).map_or(&[][..], |provider| &provider.models);
+    let listed: Option<&[ListedModel]> = answer.as_ref().and_then(|answer| answer.as_deref().ok());
+    let used = server.levels.iter().map(|used| used.model.as_str());
+    let catalogued = known.iter().map(|model| model.name.as_str());
+    let others = listed.into_iter().flatten().map(|model| model.name.as_str());
+    let mut taken = BTreeSet::new();
+    let names: Vec<&str> =
+        used.chain(catalogued).chain(others).filter(|name| taken.insert(name.to_owned())).collect();
+    let rows = names.into_iter().map(|name| row(name, &server, listed, models)).collect();
+    let error = answer.as_ref().and_then(|answer| answer.as_ref().err());
+    Offer {
+        usable: server.usable(),
+        reached: answer.as_ref().map(Result::is_ok),
+        problem: error.map(ToString::to_string),
+        hint: error.map(|error| hint(&server, error)),
+        models: rows,
+        server,
+    }
+}
+
+fn row(name: &str, server: &Server, listed: Option<&[ListedModel]>, models: &Models) -> Row {
+    let provider = models.provider(&server.provider);
+    let model: Option<&Model> = provider.and_then(|provider| provider.model(name));
+    let own = listed.and_then(|list| list.iter().find(|one| one.name == name));
+    let price = provider.and_then(|provider| provider.price(model));
+    let levels = server.levels.iter().filter(|used| used.model == name);
+    Row {
+        name: name.to_owned(),
+        context_size: model.and_then(|model| model.context_size).or(own.and_then(|own| own.context_size)),
+        max_output: model.and_then(|model| model.max_output),
+        input: price.map(|price| price.input).or(own.and_then(|own| own.input)),
+        output: price.map(|price| price.output).or(own.and_then(|own| own.output)),
+        cached: price.and_then(|price| price.cached),
+        known: model.is_some(),
+        listed: listed.map(|_| own.is_some()),
+        levels: levels.map(|used| used.level.clone()).collect(),
+    }
+}
+
+/// What to do where no list came.
+pub fn hint(server: &Server, error: &ModelError) -> String {
+    match error {
+        ModelError::Auth { .. } => format!("set the key again: {}", configure(server)),
+        ModelError::Transport { .. } if server.local => {
+            format!("start the server, or set another address with {}", configure(server))
+        }
+        ModelError::Transport { .. } => "check the network and the address of the server".to_owned(),
+        _ => error.hint().to_owned(),
+    }
+}
+
+/// How this server's settings are changed.
+fn configure(server: &Server) -> String {
+    match server.levels.first().map_or("base", |used| used.level.as_str()) {
+        "base" => "`synthdev configure`".to_owned(),
+        level => format!("`/configure {level}`"),
+    }
+}
+
+/// For people. `named`: one provider was asked for, and everything is shown.
+pub fn text(report: &Report, named: bool) -> String {
+    let (mut text, mut keyless, mut absent) = (String::new(), Vec::new(), Vec::new());
+    for offer in &report.providers {
+        let server = &offer.server;
+        if !named && !offer.usable {
+            let variable = server.key_env.first().map(|name| format!(" ({name})")).unwrap_or_default();
+            keyless.push(format!("{}{variable}", name(&server.provider)));
+            continue;
+        }
+        if !named && server.local && server.levels.is_empty() && offer.reached == Some(false) {
+            absent.push(format!("{} ({})", name(&server.provider), server.base_url));
+            continue;
+        }
+        section(offer, named, &mut text);
+    }
+    if !keyless.is_empty() {
+        text.push_str(&format!("No key yet: {}.\n", keyless.join(", ")));
+    }
+    if !absent.is_empty() {
+        text.push_str(&format!("Not running here: {}.\n", absent.join(", ")));
+    }
+    if !named && report.providers.iter().all(|offer| offer.server.levels.is_empty()) {
+        text.push_str("No level has a model yet. `synthdev configure` sets one up.\n");
+    }
+    text
+}
+
+fn section(offer: &Offer, named: bool, text: &mut String) {
+    let server = &offer.server;
+    let key = match &server.key_from {
+        Some(from) => format!("key: {from}"),
+        None if server.needs_key => {
+            let variable = server.key_env.first().map(|name| format!("set {name}, or ")).unwrap_or_default();
+            format!("no key: {variable}run `synthdev configure --provider {} --key-stdin`", server.provider)
+        }
+        None => "no key needed".to_owned(),
+    };
+    text.push_str(&format!("{}  {}\n  {key}\n", name(&server.provider), server.base_url));
+    if let (Some(problem), Some(hint)) = (&offer.problem, &offer.hint) {
+        text.push_str(&format!("  ✗ {}; {hint}\n", printable::name(problem)));
+    }
+    let most = if named { usize::MAX } else { OTHERS };
+    let first = |row: &&Row| row.known || !row.levels.is_empty();
+    let rows: Vec<&Row> = offer.models.iter().filter(first).collect();
+    let others: Vec<&Row> = offer.models.iter().filter(|row| !first(row)).collect();
+    let shown: Vec<&Row> = rows.into_iter().chain(others.iter().copied().take(most)).collect();
+    let wide = shown.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).min(44);
+    for row in &shown {
+        text.push_str(&line(row, wide));
+    }
+    if others.len() > most {
+        let more = others.len() - most;
+        let provider = &server.provider;
+        text.push_str(&format!("    … {more} more: synthdev models --provider {provider}\n"));
+    }
+    if shown.is_empty() && offer.reached == Some(true) {
+        text.push_str("    it has no model yet\n");
+    }
+    text.push('\n');
+}
+
+fn line(row: &Row, wide: usize) -> String {
+    let levels = row.levels.join(", ");
+    let window = row.context_size.map_or_else(String::new, window);
+    let gone = if row.listed == Some(false) { "  not in the server's list" } else { "" };
+    let used = if levels.is_empty() { String::new() } else { format!("  ← {levels}") };
+    format!("    {:<wide$}  {window:>12}  {}{gone}{used}\n", name(&row.name), price(row))
+}
+
+/// Window and price of a model, for a list to choose from.
+pub fn note(row: &Row) -> String {
+    let window = row.context_size.map(|tokens| format!("{}, ", window(tokens))).unwrap_or_default();
+    let gone = if row.listed == Some(false) { ", not in the server's list" } else { "" };
+    format!("{window}{}{gone}", price(row))
+}
+
+fn price(row: &Row) -> String {
+    match (row.input, row.output) {
+        (Some(0.0), Some(0.0)) => "free".to_owned(),
+        (Some(input), Some(output)) => format!("${} in, ${} out", money(input), money(output)),
+        _ => "price unknown".to_owned(),
+    }
+}
+
+/// Dollars per million tokens, without noise.
+fn money(dollars: f64) -> String {
+    let text = format!("{dollars:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn window(tokens: u64) -> String {
+    if tokens < 10_000 { format!("{tokens} tokens") } else { format!("{}k tokens", tokens / 1_000) }
+}

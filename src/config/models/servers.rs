@@ -1,0 +1,120 @@
+//! Every server that could be asked as things are set, with its key's name and where that key comes from.
+//! Refuses: asking any of them, and the keys themselves.
+
+use serde::Serialize;
+
+use super::address::{authority, is_loopback};
+use super::resolve::{CUSTOM, Resolver, SCRIPTED};
+use super::wish::Wish;
+use crate::config::settings::rules::LEVELS;
+use crate::domain::model::ModelChoice;
+use crate::domain::protocol::Protocol;
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Server {
+    /// A provider's name in the catalogue, or `custom`.
+    pub provider: String,
+    pub base_url: String,
+    pub protocol: Protocol,
+    /// The name of its key in the key ring; never the key.
+    pub key: Option<String>,
+    /// Where that key was set, for people.
+    pub key_from: Option<String>,
+    /// It answers nobody without a key.
+    pub needs_key: bool,
+    /// Environment names that its key is usually in.
+    pub key_env: Vec<String>,
+    /// It runs on this machine.
+    pub local: bool,
+    /// Levels that ask it, with the model they ask.
+    pub levels: Vec<Used>,
+}
+
+/// A level that asks a server.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Used {
+    pub level: String,
+    pub model: String,
+}
+
+impl Server {
+    /// It can be asked: it has the key that it wants.
+    pub fn usable(&self) -> bool {
+        self.key.is_some() || !self.needs_key
+    }
+
+    /// For an adapter that lists models: a choice without a model.
+    pub fn choice(&self) -> ModelChoice {
+        ModelChoice {
+            provider: self.provider.clone(),
+            base_url: self.base_url.clone(),
+            protocol: self.protocol,
+            key: self.key.clone(),
+            ..ModelChoice::default()
+        }
+    }
+}
+
+/// Those that levels ask, in their order, then the rest of the catalogue.
+pub fn servers(resolver: &Resolver<'_>) -> Vec<Server> {
+    let mut found: Vec<Server> = Vec::new();
+    for level in LEVELS {
+        let Ok(choice) = resolver.resolve(&Wish::level(level)) else { continue };
+        if choice.provider == SCRIPTED {
+            continue;
+        }
+        let same = |one: &&mut Server| {
+            one.provider == choice.provider && one.base_url == choice.base_url && one.key == choice.key
+        };
+        let asks = Used { level: level.to_owned(), model: choice.model.clone() };
+        match found.iter_mut().find(same) {
+            Some(server) => server.levels.push(asks),
+            None => found.push(Server { levels: vec![asks], ..of_choice(resolver, &choice) }),
+        }
+    }
+    let rest = resolver.models.providers.iter().filter(|provider| provider.name != SCRIPTED);
+    for provider in rest {
+        let Some((base_url, key)) = resolver.reach(provider) else { continue };
+        let known =
+            |one: &Server| one.provider == provider.name && authority(&one.base_url) == authority(&base_url);
+        if !found.iter().any(known) {
+            let choice = ModelChoice {
+                provider: provider.name.clone(),
+                base_url,
+                protocol: provider.protocol.unwrap_or_default(),
+                key,
+                ..ModelChoice::default()
+            };
+            found.push(of_choice(resolver, &choice));
+        }
+    }
+    found
+}
+
+/// Where a key of the ring was set.
+pub fn key_origin(resolver: &Resolver<'_>, name: &str) -> Option<String> {
+    let Some(provider) = name.strip_prefix("provider:") else {
+        return resolver.settings.own(name, "api_key").map(|setting| setting.origin.to_string());
+    };
+    if let Some(setting) = resolver.settings.get(&format!("keys.{provider}")) {
+        return Some(setting.origin.to_string());
+    }
+    let names = resolver.models.provider(provider)?.key_env.iter().flatten();
+    names.filter_map(|name| resolver.environment.get(name)).map(|(_, origin)| origin.to_string()).next()
+}
+
+fn of_choice(resolver: &Resolver<'_>, choice: &ModelChoice) -> Server {
+    let known = resolver.models.provider(&choice.provider);
+    let local = is_loopback(&choice.base_url);
+    Server {
+        provider: if choice.provider.is_empty() { CUSTOM.to_owned() } else { choice.provider.clone() },
+        base_url: choice.base_url.clone(),
+        protocol: choice.protocol,
+        key_from: choice.key.as_deref().and_then(|name| key_origin(resolver, name)),
+        key: choice.key.clone(),
+        needs_key: !local && known.and_then(|provider| provider.needs_key).unwrap_or(false),
+        key_env: known.and_then(|provider| provider.key_env.clone()).unwrap_or_default(),
+        local,
+        levels: Vec::new(),
+    }
+}

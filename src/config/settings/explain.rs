@@ -1,0 +1,177 @@
+//! `config explain`: one setting with everything that decides it. Never a key (CFG-1, CFG-20).
+
+use serde::Serialize;
+
+use super::rules::{RULES, Rule, children, environment_names, rule_of, rule_of_flag};
+use super::{Setting, Settings, foreign, shown};
+use crate::config::models::catalogue::Models;
+use crate::config::settings::environment::Environment;
+use crate::config::settings::origin::Origin;
+use crate::config::settings::shape::Datum;
+use crate::config::suggest;
+
+/// A setting, explained.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Explained {
+    /// Dotted path in settings.json.
+    pub path: String,
+    pub about: String,
+    /// As `config show` has it: JSON text, `not set`, or `set (…)` for a key.
+    pub value: String,
+    /// Layer, name and place; `None`: nothing sets it.
+    pub origin: Option<Source>,
+    /// What else sets it and does not count, the strongest first.
+    pub shadows: Vec<Shadowed>,
+    pub allowed: String,
+    /// JSON text.
+    pub default: Option<String>,
+    /// Environment names that set it, the strongest first.
+    pub environment: Vec<String>,
+    /// Options of the command line that set it.
+    pub options: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Shadowed {
+    pub value: String,
+    pub origin: Source,
+}
+
+/// Where a value was set.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Source {
+    /// In one line, for people.
+    pub text: String,
+    pub layer: String,
+    /// Environment name or option.
+    pub name: Option<String>,
+    pub file: Option<String>,
+    pub line: Option<usize>,
+}
+
+/// Explains a setting by its path, an environment name or an option.
+///
+/// # Errors
+/// There is none of that name: what may be meant, or what stands below a part of a path.
+pub fn explain(
+    settings: &Settings,
+    models: &Models,
+    environment: &Environment,
+    key: &str,
+) -> Result<Explained, String> {
+    let key = key.trim();
+    let named = environment_names().find(|(name, _)| *name == key).map(|(_, rule)| rule);
+    let meant = named.or_else(|| rule_of_flag(key)).or_else(|| rule_of_flag(&format!("--{key}")));
+    let meant = if rule_of(key).is_some() { None } else { meant };
+    let path = meant.map_or(key, |rule| rule.path);
+    let path = provider_of_name(models, path).unwrap_or_else(|| path.to_owned());
+    let Some(rule) = rule_of(&path).filter(|_| !path.ends_with('*')) else {
+        return Err(unknown(&path));
+    };
+    let mut known: Vec<Setting> = settings.shadowed.get(&path).cloned().unwrap_or_default();
+    known.extend(settings.get(&path).cloned());
+    let usual = usual_names(models, &path);
+    // a key of ours beats a provider's usual name
+    if let Some((text, origin)) = usual.iter().find_map(|name| environment.get(name)) {
+        let datum = Datum::Secret(crate::config::secret::Secret::new(text));
+        known.insert(0, Setting { datum, origin: origin.clone() });
+    }
+    let winner = known.pop();
+    let line = shown(path.clone(), winner.as_ref(), rule.about);
+    let inherited = winner.is_none().then(|| inherited(settings, rule)).flatten();
+    let origin = winner.as_ref().map(|setting| from(&setting.origin));
+    Ok(Explained {
+        value: inherited.as_ref().map_or(line.value, |(value, _)| value.clone()),
+        origin: origin.or(inherited.map(|(_, origin)| origin)),
+        shadows: known.iter().rev().map(|setting| shadowed(&path, setting)).collect(),
+        allowed: rule.shape.allowed(),
+        default: (!rule.default.is_empty()).then(|| rule.default.to_owned()),
+        environment: rule.env.iter().map(|name| (*name).to_owned()).chain(usual).collect(),
+        options: rule.flags.iter().map(|flag| (*flag).to_owned()).collect(),
+        about: rule.about.to_owned(),
+        path,
+    })
+}
+
+/// A level takes from base what it does not set itself.
+fn inherited(settings: &Settings, rule: &Rule) -> Option<(String, Source)> {
+    let (level, field) = rule.path.strip_prefix("levels.")?.split_once('.')?;
+    if level == "base" || (foreign(settings, level) && matches!(field, "base_url" | "api_key")) {
+        return None;
+    }
+    let base = settings.own("base", field)?;
+    let line = shown(rule.path.to_owned(), Some(base), rule.about);
+    let origin = from(&base.origin);
+    Some((line.value, Source { text: format!("from base: {}", origin.text), ..origin }))
+}
+
+fn shadowed(path: &str, setting: &Setting) -> Shadowed {
+    Shadowed { value: shown(path.to_owned(), Some(setting), "").value, origin: from(&setting.origin) }
+}
+
+fn from(origin: &Origin) -> Source {
+    Source {
+        text: origin.to_string(),
+        layer: origin.layer.to_string(),
+        name: origin.name.clone(),
+        file: origin.place.as_ref().map(|place| place.file.clone()),
+        line: origin.place.as_ref().map(|place| place.line),
+    }
+}
+
+/// `OPENAI_API_KEY` is the key of a provider.
+fn provider_of_name(models: &Models, name: &str) -> Option<String> {
+    let has = |names: &Option<Vec<String>>| names.iter().flatten().any(|known| known == name);
+    let provider = models.providers.iter().find(|provider| has(&provider.key_env))?;
+    Some(format!("keys.{}", provider.name))
+}
+
+fn usual_names(models: &Models, path: &str) -> Vec<String> {
+    let provider = path.strip_prefix("keys.").and_then(|name| models.provider(name));
+    provider.and_then(|provider| provider.key_env.clone()).unwrap_or_default()
+}
+
+fn unknown(path: &str) -> String {
+    let below = children(path.trim_end_matches(['.', '*']));
+    if !below.is_empty() {
+        let names: Vec<String> =
+            below.iter().map(|name| format!("{}.{name}", path.trim_end_matches(['.', '*']))).collect();
+        return format!("`{path}` is a group of settings\nhint: it holds {}", names.join(", "));
+    }
+    let paths = RULES.iter().map(|rule| rule.path);
+    let names = environment_names().map(|(name, _)| name);
+    let flags = RULES.iter().flat_map(|rule| rule.flags.iter().copied());
+    // the last part alone is what people remember
+    let last = path.rsplit('.').next().unwrap_or(path);
+    let ending = RULES.iter().map(|rule| rule.path).find(|known| known.rsplit('.').next() == Some(last));
+    let hint = suggest::did_you_mean(path, paths.chain(names).chain(flags))
+        .or_else(|| ending.map(|known| format!("did you mean `{known}`?")))
+        .unwrap_or_else(|| "`synthdev config show` lists all settings".to_owned());
+    format!("there is no setting `{path}`\nhint: {hint}")
+}
+
+/// The explanation as text.
+pub fn explain_text(one: &Explained) -> String {
+    let mut text = format!("{} — {}\n", one.path, one.about);
+    let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<12} {value}\n"));
+    row("value", &one.value);
+    match &one.origin {
+        Some(origin) => row("set by", &origin.text),
+        None => row("set by", "nothing"),
+    }
+    for below in &one.shadows {
+        row("shadows", &format!("{}  {}", below.value, below.origin.text));
+    }
+    row("allowed", &one.allowed);
+    if let Some(default) = &one.default {
+        row("default", default);
+    }
+    row("settings", &format!("\"{}\" in settings.json", one.path));
+    if !one.environment.is_empty() {
+        row("environment", &one.environment.join(", "));
+    }
+    if !one.options.is_empty() {
+        row("options", &one.options.join(", "));
+    }
+    text
+}

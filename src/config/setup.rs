@@ -1,0 +1,273 @@
+//! Setting up models: what a person chose, and what that changes in their files. Settings go into settings.json, keys
+//! into keys.json beside it (CFG-7). Refuses: files themselves, and keys in any text.
+
+pub mod edit;
+
+use serde_json::Value;
+
+use super::models::catalogue::Models;
+use super::models::resolve::CUSTOM;
+use super::settings::shape::Shape;
+use super::suggest;
+use crate::domain::secret::Secret;
+
+/// The file of keys beside settings.json; only its owner can read it.
+pub const KEYS_FILE: &str = "keys.json";
+
+/// One level as it was chosen. `None` leaves what is set.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LevelSetup {
+    /// base, smart or fast.
+    pub level: String,
+    /// A provider's name in the catalogue.
+    pub provider: Option<String>,
+    pub base_url: Option<String>,
+    pub key: Option<Secret>,
+    pub model: Option<String>,
+    /// Nothing of its own: everything as base.
+    pub as_base: bool,
+}
+
+/// What a level has before it is set up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Now<'a> {
+    /// It asks the server already that was chosen.
+    pub same_server: bool,
+    /// A key that stands at the level itself, with the provider of the catalogue that it is for. It moves to where the
+    /// keys of providers are when the level is given to somebody else.
+    pub own_key: Option<(&'a str, &'a Secret)>,
+}
+
+/// One value of a file: set, or with `None` taken out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Change {
+    pub path: Vec<String>,
+    pub value: Option<Value>,
+}
+
+/// What changes in both files.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Changes {
+    pub settings: Vec<Change>,
+    pub keys: Vec<Change>,
+}
+
+impl LevelSetup {
+    /// Checks names and texts before anything is asked or written.
+    ///
+    /// # Errors
+    /// What is wrong, with the fix.
+    pub fn check(&self, models: &Models) -> Result<(), String> {
+        if let Some(provider) = self.provider.as_deref()
+            && provider != CUSTOM
+            && models.provider(provider).is_none()
+        {
+            let names: Vec<&str> = models.providers.iter().map(|one| one.name.as_str()).collect();
+            let hint = suggest::or_list(provider, "known providers", &names).unwrap_or_default();
+            return Err(format!("there is no provider `{provider}`\nhint: {hint}"));
+        }
+        if self.provider.as_deref() == Some(CUSTOM) && self.base_url.is_none() {
+            return Err("a server of your own needs its URL\nhint: for example --base-url \
+                        http://127.0.0.1:8000/v1"
+                .to_owned());
+        }
+        if let Some(url) = &self.base_url {
+            check_url(url)?;
+        }
+        if self.model.as_deref().is_some_and(|model| model.trim().is_empty()) {
+            return Err("the model's name is empty".to_owned());
+        }
+        Ok(())
+    }
+
+    /// What this changes, as things are `now`.
+    pub fn changes(&self, now: &Now<'_>) -> Changes {
+        let mut changes = Changes::default();
+        let level = |field: &str| vec!["levels".to_owned(), self.level.clone(), field.to_owned()];
+        let own_key = level("api_key");
+        if self.as_base {
+            let fields = ["provider", "base_url", "model", "api_key"];
+            changes.settings.extend(fields.map(|field| unset(level(field))));
+            changes.keys.push(unset(own_key));
+            return changes;
+        }
+        let known = self.provider.clone().filter(|name| name != CUSTOM);
+        let placed = known.is_some() || self.base_url.is_some();
+        if placed {
+            changes.settings.push(set_or_not(level("provider"), known.clone()));
+            changes.settings.push(set_or_not(level("base_url"), self.base_url.clone()));
+        }
+        // the key that stands at the level is for the server that it had
+        if self.key.is_some() || (placed && !now.same_server) {
+            changes.settings.push(unset(own_key.clone()));
+            changes.keys.push(unset(own_key.clone()));
+            if let Some((provider, key)) = now.own_key.filter(|_| !now.same_server) {
+                changes.keys.push(set(provider_key(provider), key.expose()));
+            }
+        }
+        if let Some(key) = &self.key {
+            // where the provider is known, another level that asks it finds the key as well
+            let path = match (&known, &self.base_url) {
+                (Some(provider), None) => provider_key(provider),
+                _ => own_key,
+            };
+            changes.keys.push(set(path, key.expose()));
+        }
+        if let Some(model) = &self.model {
+            changes.settings.push(set(level("model"), model.trim()));
+        }
+        changes
+    }
+}
+
+impl Changes {
+    pub fn and(mut self, more: Self) -> Self {
+        self.settings.extend(more.settings);
+        self.keys.extend(more.keys);
+        self
+    }
+}
+
+/// A key as it was typed or piped in: one word without blanks. The text of the error does not show it.
+///
+/// # Errors
+/// It is empty or cannot be a key.
+pub fn key(text: &str) -> Result<Secret, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("no key was given".to_owned());
+    }
+    if text.chars().all(|c| c.is_ascii_graphic()) {
+        return Ok(Secret::new(text));
+    }
+    let what =
+        if text.contains(['\n', '\r']) { "a line break" } else { "a blank or a character that no key has" };
+    Err(format!("the key holds {what}\nhint: copy it again, in one piece"))
+}
+
+/// A base URL as it was typed.
+///
+/// # Errors
+/// It is none.
+pub fn check_url(url: &str) -> Result<(), String> {
+    Shape::Url.check_text(url).map(|_| ()).map_err(|(_, why)| {
+        let guess = if url.contains("://") { String::new() } else { format!("\nhint: perhaps http://{url}") };
+        format!("the URL `{}` {why}{guess}", hide(url))
+    })
+}
+
+/// Without what stands before an `@`: it may be a password.
+fn hide(url: &str) -> &str {
+    url.rsplit('@').next().unwrap_or_default()
+}
+
+fn provider_key(provider: &str) -> Vec<String> {
+    vec!["keys".to_owned(), provider.to_owned()]
+}
+
+fn set(path: Vec<String>, value: &str) -> Change {
+    Change { path, value: Some(Value::from(value)) }
+}
+
+fn unset(path: Vec<String>) -> Change {
+    Change { path, value: None }
+}
+
+fn set_or_not(path: Vec<String>, value: Option<String>) -> Change {
+    Change { path, value: value.map(Value::from) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(changes: &[Change]) -> Vec<String> {
+        let line = |change: &Change| {
+            let value = change.value.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+            format!("{}={value}", change.path.join("."))
+        };
+        changes.iter().map(line).collect()
+    }
+
+    #[test]
+    fn what_was_chosen_becomes_changes() {
+        let level = |level: &str| LevelSetup { level: level.to_owned(), ..LevelSetup::default() };
+        let some = |text: &str| Some(text.to_owned());
+        let old = Secret::new("sk-old");
+        let new = || Some(Secret::new("k"));
+        let had = Now { same_server: false, own_key: Some(("openai", &old)) };
+        let same = Now { same_server: true, ..had };
+        let rows = [
+            (
+                LevelSetup { provider: some("groq"), key: new(), model: some("m"), ..level("base") },
+                Now::default(),
+                "base.provider=\"groq\" base.base_url=- base.api_key=- base.model=\"m\"",
+                "base.api_key=- keys.groq=\"k\"",
+            ),
+            (
+                LevelSetup { base_url: some("http://h/v1"), key: new(), ..level("fast") },
+                had,
+                "fast.provider=- fast.base_url=\"http://h/v1\" fast.api_key=-",
+                "fast.api_key=- keys.openai=\"sk-old\" fast.api_key=\"k\"",
+            ),
+            (
+                LevelSetup { base_url: some("http://h/v1"), ..level("base") },
+                same,
+                "base.provider=- base.base_url=\"http://h/v1\"",
+                "",
+            ),
+            (
+                LevelSetup { provider: some("openai"), key: new(), ..level("base") },
+                same,
+                "base.provider=\"openai\" base.base_url=- base.api_key=-",
+                "base.api_key=- keys.openai=\"k\"",
+            ),
+            (LevelSetup { model: some(" m2 "), ..level("smart") }, had, "smart.model=\"m2\"", ""),
+            (
+                LevelSetup { as_base: true, ..level("smart") },
+                had,
+                "smart.provider=- smart.base_url=- smart.model=- smart.api_key=-",
+                "smart.api_key=-",
+            ),
+        ];
+        for (setup, now, settings, keys) in rows {
+            let changes = setup.changes(&now);
+            let told = |list: &[Change]| lines(list).join(" ").replace("levels.", "");
+            assert_eq!((told(&changes.settings).as_str(), told(&changes.keys).as_str()), (settings, keys));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_in_one_line_with_the_fix() {
+        let models = crate::config::models::read::load(&[crate::config::source::SourceFile::new(
+            crate::domain::place::Layer::User,
+            "m.json",
+            r#"{"providers": {"openai": {}, "groq": {}}}"#,
+        )])
+        .0;
+        let some = |text: &str| Some(text.to_owned());
+        let rows = [
+            (
+                LevelSetup { provider: some("opnai"), ..LevelSetup::default() },
+                "there is no provider `opnai`\nhint: did you mean `openai`?",
+            ),
+            (LevelSetup { provider: some("custom"), ..LevelSetup::default() }, "needs its URL"),
+            (
+                LevelSetup { base_url: some("localhost:11434/v1"), ..LevelSetup::default() },
+                "the URL `localhost:11434/v1` must begin with http:// or https://\nhint: perhaps http://localhost:11434/v1",
+            ),
+            (LevelSetup { model: some(" "), ..LevelSetup::default() }, "the model's name is empty"),
+        ];
+        for (setup, expected) in rows {
+            let told = setup.check(&models).unwrap_err();
+            assert!(told.contains(expected), "{told}");
+        }
+        for (text, expected) in
+            [("", "no key"), ("sk-a\nsk-b", "a line break"), ("sk a", "a blank"), ("schlüssel", "no key has")]
+        {
+            let told = key(text).unwrap_err();
+            assert!(told.contains(expected) && !told.contains("sk"), "{told}");
+        }
+        assert_eq!(key(" sk-a\r\n").unwrap().expose(), "sk-a");
+    }
+}

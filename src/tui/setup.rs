@@ -1,0 +1,228 @@
+//! The dialog that sets up a model: a provider, its key, a model for each level, a trial, then it is saved (CFG-7).
+//!
+//! All state of it; `update::setup` changes it, `view::setup` draws it. Nothing outside changes before the last step.
+//! Refuses: showing a key, and knowing any server or file.
+
+use std::fmt;
+
+use crate::config::setup::LevelSetup;
+use crate::domain::secret::Secret;
+
+/// A server that can be chosen.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    /// A provider's name in the catalogue; empty for an address.
+    pub provider: String,
+    pub base_url: String,
+    /// For people: `3 models`, `key set: OPENAI_API_KEY`, `wants a key`.
+    pub note: String,
+    pub needs_key: bool,
+    /// Where its key is set already.
+    pub key_from: Option<String>,
+}
+
+/// A model that can be chosen.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Offered {
+    pub name: String,
+    /// Window and price, for people.
+    pub note: String,
+}
+
+/// What the dialog asks of the rest of the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// Which providers there are. `first`: only if no model can be asked as things are.
+    Open {
+        level: String,
+        first: bool,
+        alone: bool,
+    },
+    /// Which servers run on this machine.
+    Discover,
+    /// Which models a server has.
+    Offers(LevelSetup),
+    /// Whether it works.
+    Try(Vec<LevelSetup>),
+    Save(Vec<LevelSetup>),
+}
+
+/// The answers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// Nothing is missing: no dialog.
+    Unneeded,
+    Opened {
+        level: String,
+        first: bool,
+        alone: bool,
+        places: Vec<Place>,
+    },
+    Discovered(Vec<Place>),
+    Offers {
+        models: Vec<Offered>,
+        problem: Option<String>,
+    },
+    Tried(Result<String, String>),
+    /// What to say.
+    Saved(Result<String, String>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    Place,
+    Key,
+    Model,
+    Smart,
+    Fast,
+    Trial,
+}
+
+/// A line of a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Choice {
+    Discover,
+    Place(usize),
+    /// What was typed, as an address.
+    Address,
+    /// What was typed, as a model's name.
+    Typed,
+    Model(usize),
+    AsBase,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Setup {
+    /// Tells answers to this dialog from late ones to another.
+    pub number: u64,
+    /// The level that is set up: base, smart or fast.
+    pub level: String,
+    /// Nothing else is wanted: the program ends with the dialog.
+    pub alone: bool,
+    /// It came unbidden, at a start without a model.
+    pub first: bool,
+    pub step: Step,
+    pub places: Vec<Place>,
+    pub models: Vec<Offered>,
+    /// What is typed: a filter, an address, a model's name, or the key.
+    pub typed: String,
+    pub selected: usize,
+    /// What is waited for.
+    pub waiting: Option<&'static str>,
+    pub problem: Option<String>,
+    /// The chosen server.
+    pub place: Option<Place>,
+    pub key: Option<Secret>,
+    pub model: String,
+    /// A level with a model of its own.
+    pub smart: Option<String>,
+    pub fast: Option<String>,
+    /// How the trial went.
+    pub outcome: Option<Result<String, String>>,
+    /// The search for servers on this machine is done.
+    pub searched: bool,
+}
+
+impl fmt::Debug for Setup {
+    /// Without what is typed: it may be a key (CFG-20).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("level", &self.level).field("step", &self.step).finish_non_exhaustive()
+    }
+}
+
+impl Setup {
+    pub fn new(level: String, alone: bool, places: Vec<Place>) -> Self {
+        Self {
+            number: 0,
+            level,
+            alone,
+            first: false,
+            step: Step::Place,
+            places,
+            models: Vec::new(),
+            typed: String::new(),
+            selected: 0,
+            waiting: None,
+            problem: None,
+            place: None,
+            key: None,
+            model: String::new(),
+            smart: None,
+            fast: None,
+            outcome: None,
+            searched: false,
+        }
+    }
+
+    /// The lines of the step's list that fit what was typed.
+    pub fn choices(&self) -> Vec<Choice> {
+        let wanted = self.typed.trim().to_lowercase();
+        let fits = |text: &str| text.to_lowercase().contains(&wanted);
+        let mut list = Vec::new();
+        match self.step {
+            Step::Place => {
+                if !self.searched && wanted.is_empty() {
+                    list.push(Choice::Discover);
+                }
+                let places = self.places.iter().enumerate();
+                let fitting = places.filter(|(_, place)| fits(&place.provider) || fits(&place.base_url));
+                list.extend(fitting.map(|(at, _)| Choice::Place(at)));
+                if list.is_empty() || wanted.contains("://") {
+                    list.push(Choice::Address);
+                }
+            }
+            Step::Model | Step::Smart | Step::Fast => {
+                if self.step != Step::Model && wanted.is_empty() {
+                    list.push(Choice::AsBase);
+                }
+                let models = self.models.iter().enumerate();
+                list.extend(models.filter(|(_, model)| fits(&model.name)).map(|(at, _)| Choice::Model(at)));
+                let exact = self.models.iter().any(|model| model.name == self.typed.trim());
+                if !wanted.is_empty() && !exact {
+                    list.push(Choice::Typed);
+                }
+            }
+            Step::Key | Step::Trial => {}
+        }
+        list
+    }
+
+    /// What was chosen so far, for the level itself.
+    pub fn own(&self) -> LevelSetup {
+        let place = self.place.clone().unwrap_or_default();
+        let custom = place.provider.is_empty();
+        LevelSetup {
+            level: self.level.clone(),
+            provider: (!custom).then(|| place.provider.clone()),
+            base_url: custom.then(|| place.base_url.clone()),
+            key: self.key.clone(),
+            model: (!self.model.is_empty()).then(|| self.model.clone()),
+            as_base: false,
+        }
+    }
+
+    /// Everything that was chosen.
+    pub fn all(&self) -> Vec<LevelSetup> {
+        let mut all = vec![self.own()];
+        if self.level == "base" {
+            for (level, model) in [("smart", &self.smart), ("fast", &self.fast)] {
+                let level = level.to_owned();
+                // what the level had of its own belonged to another server
+                all.push(LevelSetup { level: level.clone(), as_base: true, ..LevelSetup::default() });
+                if model.is_some() {
+                    all.push(LevelSetup { level, model: model.clone(), ..LevelSetup::default() });
+                }
+            }
+        }
+        all
+    }
+
+    /// The steps of this dialog, in order.
+    pub fn steps(&self) -> &'static [Step] {
+        if self.level == "base" {
+            &[Step::Place, Step::Key, Step::Model, Step::Smart, Step::Fast, Step::Trial]
+        } else {
+            &[Step::Place, Step::Key, Step::Model, Step::Trial]
+        }
+    }
+}

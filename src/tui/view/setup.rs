@@ -1,0 +1,166 @@
+//! The dialog that sets up a model: what is asked, the list, what is typed, the keys. A key is drawn as dots.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::marks::{boxed, put};
+use crate::domain::printable;
+use crate::tui::model::Model;
+use crate::tui::setup::{Choice, Setup, Step};
+use crate::tui::text::{fit, width, wrap};
+
+/// Dots that stand for a key, however long it is.
+const DOTS: usize = 24;
+
+pub fn draw(model: &Model, setup: &Setup, room: Rect, frame: &mut Frame<'_>) {
+    if room.width < 20 || room.height < 8 {
+        let line = Line::raw("make the window larger to set up a model");
+        return put(frame, room.x, room.y, &line, room.width);
+    }
+    let theme = model.theme;
+    let columns = if room.width < 100 { room.width } else { 96 };
+    let x = room.x + (room.width - columns) / 2;
+    let area = Rect { x, y: room.y, width: columns, height: room.height.min(22) };
+    let at = setup.steps().iter().position(|step| *step == setup.step).unwrap_or(0) + 1;
+    let level = if setup.level == "base" { String::new() } else { format!(" for {}", setup.level) };
+    let title = format!(" Set up a model{level} · {at} of {} ", setup.steps().len());
+    let inside = boxed(frame, area, &title, theme.accent().patch(theme.bold()));
+    let text = usize::from(inside.width.saturating_sub(2));
+    let mut lines = wrapped(&question(setup), text);
+    lines.push(String::new());
+    if let Some(entry) = entry(setup) {
+        let line = format!("❯ {}", fit(&entry, text.saturating_sub(2)));
+        let x = inside.x + 1 + u16::try_from(width(&line)).unwrap_or(0);
+        let y = inside.y + u16::try_from(lines.len()).unwrap_or(0);
+        frame.set_cursor_position(Position { x: x.min(inside.right() - 1), y: y.min(inside.bottom() - 1) });
+        lines.extend([line, String::new()]);
+    }
+    for (y, line) in (inside.y..inside.bottom()).zip(&lines) {
+        put(frame, inside.x + 1, y, &Line::raw(line.as_str()), inside.width - 1);
+    }
+    let y = inside.y + u16::try_from(lines.len()).unwrap_or(0);
+    let foot = foot(model, setup, text);
+    let bottom = inside.bottom().saturating_sub(u16::try_from(foot.len()).unwrap_or(0) + 1);
+    let list = Rect { x: inside.x + 1, y, width: inside.width - 1, height: bottom.saturating_sub(y) };
+    draw_list(model, setup, list, frame);
+    for (at, (line, style)) in (bottom..).zip(&foot) {
+        put(frame, inside.x + 1, at, &Line::styled(line.as_str(), *style), inside.width - 1);
+    }
+    let keys = fit(keys(setup), text).into_owned();
+    put(frame, inside.x + 1, inside.bottom() - 1, &Line::styled(keys, theme.bold()), inside.width - 1);
+}
+
+/// What the step asks.
+fn question(setup: &Setup) -> String {
+    let place = setup.place.clone().unwrap_or_default();
+    let name = if place.provider.is_empty() { place.base_url.clone() } else { place.provider.clone() };
+    match setup.step {
+        Step::Place => "Who answers? Choose a provider, or type the URL of a server.".to_owned(),
+        Step::Key => match &place.key_from {
+            Some(from) => format!("The key for {name}. One is set already ({from}): Enter keeps it."),
+            None if place.needs_key => format!("The key for {name}. It is not shown."),
+            None => format!("The key for {name}, if it wants one. It is not shown."),
+        },
+        Step::Model => format!("Which model of {name}? Choose one, or type its name."),
+        Step::Smart => "Which model for the smart level, for hard work?".to_owned(),
+        Step::Fast => "Which model for the fast level, for small work?".to_owned(),
+        Step::Trial => {
+            let own = |model: &Option<String>| model.clone().unwrap_or_else(|| "as base".to_owned());
+            let mut text = format!("{name}\n{}: {}", setup.level, setup.model);
+            if setup.level == "base" {
+                text.push_str(&format!("\nsmart: {}\nfast: {}", own(&setup.smart), own(&setup.fast)));
+            }
+            text
+        }
+    }
+}
+
+/// What is typed; never a key. `None`: nothing is typed here.
+fn entry(setup: &Setup) -> Option<String> {
+    match setup.step {
+        Step::Trial => None,
+        Step::Key => Some("•".repeat(setup.typed.chars().count().min(DOTS))),
+        Step::Place | Step::Model | Step::Smart | Step::Fast => {
+            Some(printable::name(&setup.typed).into_owned())
+        }
+    }
+}
+
+fn draw_list(model: &Model, setup: &Setup, area: Rect, frame: &mut Frame<'_>) {
+    let choices = setup.choices();
+    let fits = usize::from(area.height);
+    if fits == 0 || setup.waiting.is_some() {
+        return;
+    }
+    let first = (setup.selected + 1).saturating_sub(fits).min(choices.len().saturating_sub(fits));
+    let rows: Vec<(String, String)> = choices.iter().map(|choice| told(setup, choice)).collect();
+    let wide = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(usize::from(area.width) / 2);
+    for (y, (at, (name, note))) in (area.y..).zip(rows.iter().enumerate().skip(first).take(fits)) {
+        let (mark, style) =
+            if at == setup.selected { ("▸ ", model.theme.selected()) } else { ("  ", model.theme.text()) };
+        let name = fit(name, if note.is_empty() { usize::from(area.width) - 3 } else { wide }).into_owned();
+        let pad = " ".repeat(wide.saturating_sub(width(&name)) + 2);
+        let room = usize::from(area.width).saturating_sub(wide + 5);
+        let note = fit(note, room).into_owned();
+        let spans = vec![
+            Span::raw(mark),
+            Span::styled(name, style),
+            Span::raw(pad),
+            Span::styled(note, model.theme.dim()),
+        ];
+        put(frame, area.x, y, &Line::from(spans), area.width);
+    }
+}
+
+fn told(setup: &Setup, choice: &Choice) -> (String, String) {
+    let typed = || printable::name(setup.typed.trim()).into_owned();
+    match choice {
+        Choice::Discover => {
+            ("look for a server on this machine".to_owned(), "Ollama, LM Studio, llama.cpp, vLLM".to_owned())
+        }
+        Choice::Place(at) => setup.places.get(*at).map_or_else(Default::default, |place| {
+            let name = if place.provider.is_empty() { &place.base_url } else { &place.provider };
+            (printable::name(name).into_owned(), printable::name(&place.note).into_owned())
+        }),
+        Choice::Address => (format!("use {}", typed()), String::new()),
+        Choice::Typed => (format!("use `{}`", typed()), String::new()),
+        Choice::Model(at) => setup.models.get(*at).map_or_else(Default::default, |model| {
+            (printable::name(&model.name).into_owned(), printable::name(&model.note).into_owned())
+        }),
+        Choice::AsBase => ("as base".to_owned(), printable::name(&setup.model).into_owned()),
+    }
+}
+
+/// What goes on, or went wrong.
+fn foot(model: &Model, setup: &Setup, columns: usize) -> Vec<(String, Style)> {
+    let theme = model.theme;
+    let (text, style) = match (&setup.waiting, &setup.problem, &setup.outcome) {
+        (Some(waiting), ..) => ((*waiting).to_owned(), theme.dim()),
+        (None, Some(problem), _) => (format!("✗ {problem}"), theme.bad()),
+        (None, None, Some(Ok(text))) => (format!("✓ {text}"), theme.good()),
+        (None, None, Some(Err(text))) => (format!("✗ {text}"), theme.bad()),
+        (None, None, None) => return Vec::new(),
+    };
+    wrapped(&text, columns).into_iter().take(6).map(|line| (line, style)).collect()
+}
+
+fn keys(setup: &Setup) -> &'static str {
+    match (setup.step, &setup.outcome) {
+        _ if setup.waiting.is_some() => "Esc leaves everything as it was",
+        (Step::Place, _) => "↑↓ or type · Enter takes it · Esc leaves everything as it was",
+        (Step::Key, _) => "Enter goes on · ← back · Esc leaves everything as it was",
+        (Step::Model | Step::Smart | Step::Fast, _) => {
+            "↑↓ or type · Enter takes it · ← back · Esc leaves everything as it was"
+        }
+        (Step::Trial, Some(Ok(_))) => "Enter saves it · ← back · Esc leaves everything as it was",
+        (Step::Trial, _) => "t tries again · s saves it all the same · ← back · Esc leaves it",
+    }
+}
+
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let clean = printable::reveal(text);
+    let lines = clean.lines();
+    lines.flat_map(|line| wrap(line, columns).into_iter().map(|row| line[row].to_owned())).collect()
+}

@@ -1,0 +1,135 @@
+//! The program is killed while it changes the project's files as a whole: whoever comes next is told.
+
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::world::{Ran, World, eventually};
+
+/// So many that a kill comes before the last of them.
+const FILES: usize = 600;
+const RUN: [&str; 4] = ["run", "--workflow-file", "w.json", "--yes"];
+
+/// A project of many files, and a workflow that changes all of them.
+fn project() -> World {
+    let world = World::repository();
+    (0..FILES).for_each(|at| drop(world.write(&format!("data/{at:04}"), "old\n")));
+    world.git(&["add", "."]);
+    world.git(&["commit", "-qm", "files"]);
+    let change = "for f in data/*; do echo new > $f; done";
+    let states = json!([
+        {"name": "start", "type": "shell", "command": change, "transition": [{"target": "stop"}]},
+        {"name": "stop"}
+    ]);
+    world.write_json("w.json", &json!({"workflow_name": "w", "states": states}));
+    world
+}
+
+fn run(world: &World, more: &[&str]) -> String {
+    let report = world.run(&[&RUN[..], &["--json"], more].concat()).code(0).json();
+    report["run_id"].as_str().unwrap().to_owned()
+}
+
+fn content(world: &World) -> Vec<Vec<u8>> {
+    World::files(&world.project().join("data")).into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+/// Kills the command as soon as the first file has the text; whether another one had not.
+fn kill(world: &World, arguments: &[&str], text: &[u8]) -> bool {
+    let mut child = world.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let first = world.project().join("data/0000");
+    eventually("a file is changed", || (fs::read(&first).ok()? == text).then_some(()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    content(world).iter().any(|bytes| bytes != text)
+}
+
+/// The snapshot behind `snapshot restore`.
+fn undo(ran: &Ran) -> String {
+    let all = format!("{}{}", ran.out, ran.err);
+    let (_, rest) = all.split_once("snapshot restore ").unwrap_or_else(|| panic!("{all}"));
+    rest.split_whitespace().next().unwrap().to_owned()
+}
+
+fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+}
+
+/// Nothing starts, and whoever asks is told what finishes it.
+fn is_told(world: &World, finish: &str) {
+    let runs = || world.run(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().len();
+    let before = (runs(), content(world));
+    for more in [&[][..], &["--share"], &["--isolate"]] {
+        let refused = world.run(&[&RUN[..], more].concat()).code(2);
+        says(&refused.err, &["of two moments", finish, "synthdev snapshot create"]);
+    }
+    assert_eq!((runs(), content(world)), before);
+    says(&world.run(&["snapshot", "list"]).code(0).err, &["of two moments", finish]);
+}
+
+#[test]
+fn an_undo_is_finished_and_undone_as_one() {
+    let world = project();
+    let run_id = run(&world, &[]);
+    let command = ["runs", "undo", &run_id, "--yes"];
+    if !kill(&world, &command, b"old\n") {
+        return;
+    }
+    is_told(&world, &format!("synthdev runs undo {run_id}"));
+    let done = world.run(&command).code(0);
+    says(&done.out, &["what was there just now is snapshot"]);
+    assert!(content(&world).iter().all(|bytes| bytes == b"old\n"));
+    assert!(!world.run(&["runs", "show", &run_id]).code(0).out.contains("on their way"));
+    world.run(&["snapshot", "restore", &undo(&done), "--yes"]).code(0);
+    assert!(content(&world).iter().all(|bytes| bytes == b"new\n"), "as before the first attempt");
+    run(&world, &[]);
+}
+
+#[test]
+fn a_restore_is_finished_or_given_up() {
+    let world = project();
+    let listed = world.run(&["snapshot", "create"]).code(0).out;
+    let to = listed.split([' ', ':']).nth(1).unwrap().to_owned();
+    run(&world, &[]);
+    let command = ["snapshot", "restore", &to, "--yes"];
+    for finish in [&command[..], &["snapshot", "create"]] {
+        if !kill(&world, &command, b"old\n") {
+            return;
+        }
+        is_told(&world, &format!("synthdev snapshot restore {to}"));
+        let before = content(&world);
+        world.run(finish).code(0);
+        assert_eq!(content(&world) == before, finish.contains(&"create"), "{finish:?}");
+        assert!(!world.run(&["snapshot", "list"]).code(0).err.contains("of two moments"));
+        // all of them are new again
+        run(&world, &[]);
+    }
+}
+
+#[test]
+fn a_merge_is_finished_and_undone_as_one() {
+    let world = project();
+    let run_id = run(&world, &["--isolate"]);
+    let command = ["runs", "merge", &run_id, "--yes"];
+    if !kill(&world, &command, b"new\n") {
+        return;
+    }
+    is_told(&world, &format!("synthdev runs merge {run_id}"));
+    says(&world.run(&["runs", "show", &run_id]).code(0).out, &["a merge of this run was cut off"]);
+    says(&world.run(&["runs", "discard", &run_id, "--yes"]).code(2).err, &["of two moments"]);
+    let done = world.run(&command).code(0);
+    says(&done.err, &["was cut off: this brings the rest"]);
+    assert!(content(&world).iter().all(|bytes| bytes == b"new\n"));
+    assert!(!world.run(&["snapshot", "list"]).code(0).err.contains("of two moments"));
+    world.run(&["snapshot", "restore", &undo(&done), "--yes"]).code(0);
+    assert!(content(&world).iter().all(|bytes| bytes == b"old\n"), "as before the first attempt");
+    world.git(&["checkout", "-q", "."]);
+    let refused = world.run(&["runs", "discard", &run_id]).code(2);
+    says(&refused.err, &["0000", "… and 560 more", "600 changed"]);
+    world.run(&command).code(0);
+    assert!(content(&world).iter().all(|bytes| bytes == b"new\n"));
+    says(&world.run(&command).code(0).err, &["nothing to do"]);
+}

@@ -1,0 +1,366 @@
+//! From nothing to a model: `models`, `doctor`, `config explain`, `configure`, and what is said to bad input (CFG-7,
+//! CFG-8, ERR-13).
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use super::world::{Ran, World};
+use crate::support::list_server::{ListServer, Say, named};
+use crate::support::model_server::dead_url;
+
+const KEY: &str = "sk-Onboard-55e1b7";
+
+/// Servers of the catalogue that this machine may run are somewhere else.
+fn elsewhere(world: &World) {
+    let dead = json!({"base_url": dead_url()});
+    let providers = json!({"llamacpp": dead, "vllm": dead, "lmstudio": dead});
+    world.configure("models.json", &json!({"providers": providers}).to_string());
+}
+
+fn provider<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let list = report["providers"].as_array().unwrap();
+    list.iter().find(|one| one["provider"] == name).unwrap_or_else(|| panic!("no {name} in {report:#}"))
+}
+
+#[test]
+fn models_lists_what_can_be_had_and_why_not() {
+    let list = json!({"data": [{"id": "mine:8b", "max_model_len": 8192}, {"id": "other"}]});
+    let local = ListServer::start(None, list, Vec::new());
+    let remote = ListServer::start(Some(KEY), named(&["base-model", "extra"]), Vec::new());
+    let mut world = World::new();
+    elsewhere(&world);
+    world.set("OLLAMA_HOST", local.host());
+    world.set("SYNTHDEV_BASE_URL", &remote.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "base-model");
+    world.set("SYNTHDEV_API_KEY", KEY);
+    let report = world.run(&["models", "--json"]).code(0).json();
+    let ollama = provider(&report, "ollama");
+    assert_eq!((&ollama["reached"], &ollama["usable"]), (&json!(true), &json!(true)));
+    let row = &ollama["models"][0];
+    assert_eq!(
+        (&row["name"], &row["context_size"], &row["input"]),
+        (&json!("mine:8b"), &json!(8192), &json!(0.0))
+    );
+    let custom = provider(&report, "custom");
+    assert_eq!(custom["key_from"], "SYNTHDEV_API_KEY (environment)");
+    assert_eq!(
+        (&custom["models"][0]["levels"], &custom["models"][0]["listed"]),
+        (&json!(["base", "smart", "fast"]), &json!(true))
+    );
+    let openai = provider(&report, "openai");
+    assert_eq!(
+        (&openai["usable"], &openai["reached"]),
+        (&json!(false), &json!(null)),
+        "nobody is asked without a key"
+    );
+    assert_eq!(openai["models"][0]["known"], true);
+    assert!(provider(&report, "vllm")["problem"].as_str().unwrap().contains("cannot connect"));
+    let text = world.run(&["models"]).code(0).out;
+    for part in [
+        "base-model",
+        "← base, smart, fast",
+        "mine:8b",
+        "free",
+        "No key yet: openai (OPENAI_API_KEY)",
+        "Not running here: llamacpp",
+    ] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    assert!(!text.contains(KEY), "{text}");
+    let one = world.run(&["models", "--provider", "openai"]).code(0).out;
+    assert!(
+        one.contains("gpt-4.1")
+            && one.contains("$2 in, $8 out")
+            && one.contains("no key: set OPENAI_API_KEY"),
+        "{one}"
+    );
+    assert!(
+        local.asked().iter().all(|asked| !asked.headers.contains_key("authorization")),
+        "a key stays at home"
+    );
+}
+
+#[test]
+fn a_server_that_gives_no_list_is_one_clear_line() {
+    let silent = ListServer::silent();
+    let page = ListServer::start(None, json!({"hello": "world"}), Vec::new());
+    let refusing = ListServer::start(Some("sk-another"), named(&["m"]), Vec::new());
+    let dead = dead_url();
+    let rows = [
+        (dead.as_str(), "cannot connect to http://127.0.0.1"),
+        (silent.base_url.as_str(), "sent nothing for 2 s"),
+        (page.base_url.as_str(), "not with a list of models"),
+        (refusing.base_url.as_str(), "the key was refused"),
+    ];
+    for (url, expected) in rows {
+        let mut world = World::new();
+        world.set("SYNTHDEV_BASE_URL", url);
+        world.set("SYNTHDEV_BASE_MODEL", "m");
+        world.set("SYNTHDEV_API_KEY", KEY);
+        let ran = world.run(&["models", "--provider", "custom"]).code(1);
+        let told: Vec<&str> = ran.out.lines().filter(|line| line.contains(expected)).collect();
+        assert_eq!(told.len(), 1, "{expected}:\n{}", ran.out);
+        assert!(told[0].contains("; ") && !ran.out.contains(KEY), "with what to do: {}", told[0]);
+        let ran = world.run(&["doctor"]).code(1);
+        assert!(ran.out.contains(expected) && ran.out.contains("→ "), "{}", ran.out);
+        assert!(ran.out.contains("1 problem"), "{}", ran.out);
+        let offline = world.run(&["doctor", "--offline"]).code(0).out;
+        assert!(offline.contains("not asked"), "{offline}");
+    }
+}
+
+#[test]
+fn doctor_names_what_is_wrong_and_the_fix() {
+    let mut world = World::repository();
+    let report = world.run(&["doctor", "--json"]).code(1).json();
+    let lines = report["lines"].as_array().unwrap();
+    for area in ["terminal", "git", "store", "sandbox", "models", "configuration"] {
+        assert!(lines.iter().any(|line| line["area"] == area), "nothing about {area}: {report:#}");
+    }
+    let problems: Vec<&Value> = lines.iter().filter(|line| line["state"] == "problem").collect();
+    assert_eq!(problems.len(), 1, "{report:#}");
+    assert!(problems[0]["fix"].as_str().unwrap().contains("`synthdev configure`"), "{report:#}");
+    assert!(World::files(&world.data()).is_empty(), "looking writes nothing");
+    let server = ListServer::start(None, named(&["m"]), Vec::new());
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    let fine = world.run(&["doctor"]).code(0).out;
+    for part in ["is a repository", "it answers", "no key needed", "in order"] {
+        assert!(fine.contains(part), "no `{part}` in\n{fine}");
+    }
+    let file = world.configure("keys.json", "{\"keys\": {\"openai\": \"sk-1\"}}");
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    world.write(".synthdev/settings.json", "{}");
+    world.set("SYNTHDEV_FAST_MODEL", "gone");
+    let warned = world.run(&["doctor"]).code(0).out;
+    for part in ["chmod 600", "--trust", "does not name gone", "3 warnings"] {
+        assert!(warned.contains(part), "no `{part}` in\n{warned}");
+    }
+    world.configure("settings.json", "{\"verbosity\": 99}");
+    let broken = world.run(&["doctor"]).code(1).out;
+    assert!(broken.contains("user:settings.json:1:15") && broken.contains("from 0 to 5"), "{broken}");
+    std::fs::create_dir_all(world.data()).unwrap();
+    std::fs::write(world.data().join("runs.sqlite"), "no database").unwrap();
+    let broken = world.run(&["doctor"]).code(1).out;
+    assert!(broken.contains("2 problems"), "{broken}");
+}
+
+#[test]
+fn config_explain_says_what_decides() {
+    let mut world = World::new();
+    world.configure("settings.json", "{\n  \"verbosity\": 1,\n  \"levels\": {\"base\": {\"model\": \"m1\"}},\n  \"keys\": {\"openai\": \"sk-hidden-0\"}\n}");
+    world.set("SYNTHDEV_BASE_MODEL", "m2");
+    world.set("OPENAI_API_KEY", "sk-hidden-1");
+    let explain = |key: &str| world.run(&["config", "explain", key, "--json"]).code(0).json();
+    let model = explain("levels.base.model");
+    assert_eq!(
+        (&model["value"], &model["origin"]["name"]),
+        (&json!("\"m2\""), &json!("SYNTHDEV_BASE_MODEL"))
+    );
+    let shadow = &model["shadows"][0];
+    assert_eq!(
+        (&shadow["value"], &shadow["origin"]["file"], &shadow["origin"]["line"]),
+        (&json!("\"m1\""), &json!("user:settings.json"), &json!(3))
+    );
+    assert_eq!(explain("SYNTHDEV_BASE_MODEL"), model);
+    assert_eq!(explain("model"), model);
+    assert_eq!(explain("base-model"), model);
+    assert_eq!(
+        explain("levels.smart.model")["origin"]["text"],
+        "from base: SYNTHDEV_BASE_MODEL (environment)"
+    );
+    let verbosity = explain("verbosity");
+    assert_eq!(
+        (&verbosity["default"], &verbosity["shadows"][0]["origin"]["layer"]),
+        (&json!("2"), &json!("built-in"))
+    );
+    let key = explain("OPENAI_API_KEY");
+    assert_eq!(
+        (&key["path"], &key["value"]),
+        (&json!("keys.openai"), &json!("set (user:settings.json, user)"))
+    );
+    assert_eq!(key["shadows"][0]["origin"]["name"], "OPENAI_API_KEY");
+    let text = world.run(&["config", "explain", "keys.openai"]).code(0).out;
+    assert!(!text.contains("sk-hidden"), "{text}");
+    let text = world.run(&["config", "explain", "max_tool_calls"]).code(0).out;
+    for part in [
+        "tool rounds",
+        "set by       built-in",
+        "from 1 to 200",
+        "SYNTHDEV_MAX_TOOL_CALLS",
+        "--max-tool-calls",
+    ] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    for (key, expected) in [
+        ("verbosty", "did you mean `verbosity`?"),
+        ("SYNTHDEV_BASE_MODLE", "did you mean `SYNTHDEV_BASE_MODEL`?"),
+        ("levels.base", "levels.base.model"),
+        ("connect_seconds", "did you mean `timeouts.connect_seconds`?"),
+        ("zzzzzz", "`synthdev config show` lists all"),
+    ] {
+        let ran = world.run(&["config", "explain", key]).code(2);
+        assert!(ran.err.contains(expected), "{key}: {}", ran.err);
+    }
+}
+
+fn saved(world: &World, name: &str) -> String {
+    std::fs::read_to_string(world.root().join("config/synthdev").join(name)).unwrap_or_default()
+}
+
+#[test]
+fn configure_tries_and_saves_and_keeps_the_rest_of_the_file() {
+    let server = ListServer::start(Some(KEY), named(&["m1"]), vec![Say::Text("ready"), Say::Text("Here.")]);
+    let world = World::new();
+    world.configure(
+        "settings.json",
+        "// mine\n{\n  \"verbosity\": 1, // quiet\n  \"levels\": {\"smart\": {\"model\": \"s\"}}\n}\n",
+    );
+    let typed = [
+        "configure",
+        "--base-url",
+        &server.base_url,
+        "--model",
+        "m1",
+        "--max-tool-calls",
+        "9",
+        "--key-stdin",
+    ];
+    let ran = world.run_with(&typed, &format!("{KEY}\n")).code(0);
+    assert!(ran.out.contains("base: m1 of http://127.0.0.1") && ran.out.contains("saved: "), "{}", ran.out);
+    assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY));
+    let settings = saved(&world, "settings.json");
+    for part in [
+        "// mine",
+        "\"verbosity\": 1, // quiet",
+        "\"smart\": {\"model\": \"s\"}",
+        "\"model\": \"m1\"",
+        "\"max_tool_calls\": 9",
+    ] {
+        assert!(settings.contains(part), "no `{part}` in\n{settings}");
+    }
+    assert!(!settings.contains(KEY) && saved(&world, "keys.json").contains(KEY));
+    for name in ["settings.json", "keys.json"] {
+        let file = world.root().join("config/synthdev").join(name);
+        assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+    }
+    let shown = world.run(&["config", "show", "--origin"]).code(0).out;
+    assert!(shown.contains("user:keys.json") && !shown.contains(KEY), "{shown}");
+    // to a provider of the catalogue: the address and its key go, nothing else does
+    world
+        .run_with(&["configure", "--provider", "groq", "--model", "g", "--key-stdin", "--no-test"], "gsk-1")
+        .code(0);
+    let (settings, keys) = (saved(&world, "settings.json"), saved(&world, "keys.json"));
+    assert!(settings.contains("\"provider\": \"groq\"") && !settings.contains("base_url"), "{settings}");
+    assert!(keys.contains("\"groq\": \"gsk-1\"") && !keys.contains(KEY), "{keys}");
+    // a key alone is that provider's
+    world.run_with(&["configure", "--key-stdin", "--no-test"], "gsk-2").code(0);
+    assert!(saved(&world, "keys.json").contains("\"groq\": \"gsk-2\""), "{}", saved(&world, "keys.json"));
+}
+
+#[test]
+fn what_fails_is_not_saved() {
+    let server = ListServer::start(Some("sk-right"), named(&["m1"]), Vec::new());
+    let mut world = World::new();
+    let typed = ["configure", "--base-url", &server.base_url, "--model", "m1", "--key-stdin"];
+    let ran = world.run_with(&typed, KEY).code(1);
+    assert!(ran.err.contains("the key was refused") && ran.err.contains("nothing was saved"), "{}", ran.err);
+    assert!(!ran.err.contains(KEY));
+    assert!(World::files(&world.root().join("config")).is_empty());
+    // something stronger is set: said, and what is in force is what is tried
+    world.set("SYNTHDEV_BASE_MODEL", "from-outside");
+    let ran = world.run_with(&[&typed[..], &["--no-test"]].concat(), KEY).code(0);
+    assert!(ran.err.contains("SYNTHDEV_BASE_MODEL (environment) wins"), "{}", ran.err);
+}
+
+/// Options, standard input, what is said, the fix.
+const TYPED: &[(&[&str], &str, &str, &str)] = &[
+    (&["--provider", "opnai", "--model", "m"], "", "there is no provider `opnai`", "did you mean `openai`?"),
+    (
+        &["--provider", "groq", "--model", "m", "--key-stdin"],
+        "sk-a\nsk-b\n",
+        "holds a line break",
+        "copy it again",
+    ),
+    (&["--provider", "groq", "--model", "m", "--key-stdin"], "\n", "no key was given", ""),
+    (
+        &["--base-url", "localhost:11434/v1", "--model", "m"],
+        "",
+        "must begin with http:// or https://",
+        "perhaps http://localhost",
+    ),
+    (&["--model", " "], "", "the model's name is empty", ""),
+    (&["--verbosity", "9"], "", "--verbosity must be a whole number from 0 to 5", ""),
+    (&[], "", "nothing says what to save", "--key-stdin"),
+];
+
+const BOTH: &str =
+    r#"{"x": {"systemMessage": "s", "includedTools": ["read_files"], "excludedTools": ["write_file"]}}"#;
+const MISSPELT: &str = r#"{"levels": {"base": {"provider": "opnai", "model": "m"}}}"#;
+const SCHEMELESS: &str = r#"{"levels": {"base": {"base_url": "localhost:1/v1"}}}"#;
+
+/// A file of the user, its text, a command, what is said, the fix.
+const FILES: &[(&str, &str, &[&str], &str, &str)] = &[
+    (
+        "settings.json",
+        r#"{"keys": {"groq": "sk-a\nsk-b"}}"#,
+        &["config", "show"],
+        "a line break",
+        "in one line",
+    ),
+    ("settings.json", SCHEMELESS, &["config", "show"], "must begin with http:// or https://", ""),
+    (
+        "settings.json",
+        MISSPELT,
+        &["run", "coder_reviewer", "x"],
+        "there is no provider `opnai`",
+        "mean `openai`?",
+    ),
+    (
+        "settings.json",
+        "{\"levels\": ",
+        &["configure", "--model", "m", "--no-test"],
+        "is broken and was left as it is",
+        "correct it first",
+    ),
+    ("roles/mine.json", BOTH, &["check"], "has both includedTools and excludedTools", "keep the one"),
+];
+
+/// A variable, its value, what is said, the fix.
+const VARIABLES: &[(&str, &str, &str, &str)] = &[
+    ("SYNTHDEV_API_KEY", "sk-a\nsk-b", "SYNTHDEV_API_KEY holds a line break", "in one line"),
+    ("SYNTHDEV_BASE_URL", "localhost:1/v1", "SYNTHDEV_BASE_URL must begin with http://", ""),
+];
+
+/// One line about it, with the fix, and no key.
+#[track_caller]
+fn told_once(ran: &Ran, what: &str, fix: &str) {
+    let all = format!("{}{}", ran.out, ran.err);
+    assert!(matches!(ran.code, Some(1 | 2)), "{what}: {:?}\n{all}", ran.code);
+    assert_eq!(all.matches(what).count(), 1, "`{what}` once in\n{all}");
+    assert!(all.contains(fix), "no `{fix}` in\n{all}");
+    assert!(!all.contains("sk-b"), "{all}");
+}
+
+#[test]
+fn bad_input_is_one_clear_line_with_the_fix() {
+    for (options, input, what, fix) in TYPED {
+        let world = World::new();
+        let ran = world.run_with(&[&["configure", "--no-test"], *options].concat(), input);
+        told_once(&ran, what, fix);
+        assert!(World::files(&world.root().join("config")).is_empty(), "nothing is half done: {what}");
+    }
+    for (file, text, command, what, fix) in FILES {
+        let world = World::new();
+        world.configure(file, text);
+        told_once(&world.run(command), what, fix);
+    }
+    for (name, value, what, fix) in VARIABLES {
+        let mut world = World::new();
+        world.set(name, value);
+        told_once(&world.run(&["config", "show"]), what, fix);
+    }
+    let ran = World::new().run(&["models", "--provider", "opnai"]);
+    told_once(&ran, "there is no provider `opnai`", "did you mean `openai`?");
+}

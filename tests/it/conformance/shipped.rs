@@ -1,0 +1,71 @@
+//! Every test of every shipped workflow over the wire of each protocol: the same verdict, path and output.
+
+use std::fs;
+
+use synthdev::adapters::javascript::Host;
+use synthdev::app::scenes::Scene;
+use synthdev::app::wiring;
+use synthdev::config::catalog::Catalog;
+use synthdev::config::source::SourceFile;
+use synthdev::config::test_file::{self, ENDING, workflow_of};
+use synthdev::domain::place::Layer;
+
+use super::super::support::model_server::Dialect;
+use super::super::support::stage::{Texts, sources};
+use super::super::support::wire::Wire;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workflows");
+/// Roles of the examples; `core.json` is on every stage.
+const ROLES: &str = include_str!("../../../roles/examples.json");
+
+/// The workflows' texts, and the files of their tests.
+fn shipped() -> (Vec<String>, Vec<SourceFile>) {
+    let mut paths: Vec<_> = fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let (mut workflows, mut tests) = (Vec::new(), Vec::new());
+    for path in paths {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.ends_with(ENDING) {
+            tests.push(SourceFile::new(Layer::CommandLine, name, text));
+        } else if name.ends_with(".json") {
+            workflows.push(text);
+        }
+    }
+    assert_eq!(workflows.len(), tests.len(), "each workflow has its tests");
+    (workflows, tests)
+}
+
+#[tokio::test]
+async fn shipped_workflows_go_the_same_way_in_every_protocol() {
+    let (workflows, files) = shipped();
+    let project = tempfile::tempdir().unwrap();
+    let catalog = Catalog::load(
+        sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }),
+        wiring::specs(project.path()),
+    );
+    let scripts = Host::default();
+    let mut played = 0;
+    for file in &files {
+        let name = workflow_of(&file.name).unwrap();
+        let (program, _) = catalog.check(name).unwrap_or_else(|found| panic!("{name}: {found:#?}"));
+        let (tests, found) = test_file::read(file);
+        assert!(!tests.is_empty() && found.is_empty(), "{name}: {found:#?}");
+        for test in &tests {
+            let scene = || Scene::new(&catalog, file, test, &program, None, None).unwrap();
+            let plain = scene().play(&scripts).await;
+            assert!(plain.problems.is_empty(), "{name}: {}: {:?}", test.name, plain.problems);
+            for dialect in Dialect::ALL {
+                let wire = Wire::new(dialect).await;
+                let judged = scene().play_through(&scripts, |script| wire.before(script)).await;
+                let title = format!("{name}: {} ({dialect:?})", test.name);
+                assert_eq!(wire.refusals(), Vec::<String>::new(), "{title}");
+                assert!(judged.problems.is_empty(), "{title}: {:?}", judged.problems);
+                // path, output, messages, data, warnings, cost: everything that can be known of a run
+                assert_eq!(format!("{:?}", judged.facts), format!("{:?}", plain.facts), "{title}");
+                played += wire.requests();
+            }
+        }
+    }
+    assert!(played > 100, "only {played} requests were made");
+}

@@ -1,0 +1,240 @@
+//! What counts as merged is judged by the project as it is now, and what is left when a worktree is gone.
+
+use std::fs;
+use std::path::Path;
+
+use synthdev::domain::ids::{RunId, SnapshotId, Timestamp};
+use synthdev::domain::snapshot::{CutOff, FileChange, Goal, Kept, SnapshotRequest, Worktree};
+use synthdev::ports::snapshot::SnapshotPort;
+use synthdev::ports::worktree::{MergeError, WorktreePort};
+
+use super::fixture::{Project, store_at};
+use super::worktree::{create, named, port, remove, row, small, write};
+
+fn put(project: &Project, worktree: &Worktree, path: &str) {
+    fs::copy(Path::new(&worktree.path).join(path), project.at(path)).unwrap();
+}
+
+/// What `git checkout . && git clean -d` leaves.
+fn clean(project: &Project) {
+    project.git(&["checkout", "-q", "."]);
+    project.git(&["clean", "-qfd"]);
+}
+
+/// A run that changed one file, deleted one and made two.
+fn worked(project: &Project) -> Worktree {
+    let made = create(project, "r");
+    write(&made, "a.txt", "run\n");
+    remove(&made, "b.txt");
+    write(&made, "f0", "zero\n");
+    write(&made, "f1", "one\n");
+    made
+}
+
+#[test]
+fn what_the_project_has_no_more_is_brought_again() {
+    type Act = fn(&Project, &Worktree);
+    let merge: Act = |project, made| drop(port(project).merge(made).unwrap());
+    let by_hand: Act = |project, made| ["a.txt", "f0"].iter().for_each(|path| put(project, made, path));
+    // what happened, and what of `a.txt`, `b.txt`, `f0`, `f1` is offered then
+    let rows: [(&str, &[Act], &str); 8] = [
+        ("by hand, merged, cleaned", &[by_hand, merge, |project, _| clean(project)], "a b 0 1"),
+        ("merged, cleaned, merged, cleaned", &[merge, |p, _| clean(p), merge, |p, _| clean(p)], "a b 0 1"),
+        ("merged, one deleted", &[merge, |project, _| fs::remove_file(project.at("f0")).unwrap()], "0"),
+        ("merged, a changed one deleted", &[merge, |p, _| fs::remove_file(p.at("a.txt")).unwrap()], "a"),
+        ("merged, the deleted one is back", &[merge, |project, _| project.write("b.txt", "b\n")], "b"),
+        ("merged, changed further", &[merge, |project, _| project.write("a.txt", "mine\n")], ""),
+        ("merged, renamed", &[merge, |p, _| fs::rename(p.at("f0"), p.at("g0")).unwrap()], ""),
+        ("merged", &[merge], ""),
+    ];
+    for (name, acts, offered) in rows {
+        let project = small();
+        let made = worked(&project);
+        acts.iter().for_each(|act| act(&project, &made));
+        let left = port(&project).unmerged(&made).unwrap().unwrap();
+        let mut short: Vec<String> = left.files.into_iter().map(|file| file.path).collect();
+        short.iter_mut().for_each(|path| *path = path.replace(".txt", "").replace('f', ""));
+        short.sort_by_key(|path| path.starts_with(char::is_numeric));
+        assert_eq!(short.join(" "), offered, "{name}");
+        assert_eq!(left.conflicts, [], "{name}");
+        let files = port(&project).merge(&made).unwrap().files;
+        assert_eq!(files.len(), short.len(), "{name}");
+        assert_eq!(port(&project).unmerged(&made).unwrap().unwrap().files, [], "{name}: all is there");
+        if offered.contains('0') {
+            assert_eq!(fs::read_to_string(project.at("f0")).unwrap(), "zero\n", "{name}");
+        }
+    }
+}
+
+/// The run began with changes that were not committed; both go.
+#[test]
+fn back_to_the_last_commit_is_back_to_before_the_run() {
+    let project = small();
+    project.write("a.txt", "not committed\n");
+    let made = worked(&project);
+    port(&project).merge(&made).unwrap();
+    clean(&project);
+    let left = port(&project).unmerged(&made).unwrap().unwrap();
+    assert_eq!((left.files.len(), left.conflicts.len()), (4, 0), "{left:?}");
+    port(&project).merge(&made).unwrap();
+    assert_eq!(fs::read_to_string(project.at("a.txt")).unwrap(), "run\n");
+}
+
+#[test]
+fn conflicts_are_known_before_anything_is_stored() {
+    let project = small();
+    let made = worked(&project);
+    project.write("a.txt", "mine\n");
+    let objects = || fs::read_dir(project.at(".git/objects")).unwrap().count();
+    let before = (objects(), project.git_state(), project.git(&["for-each-ref"]));
+    let left = port(&project).unmerged(&made).unwrap().unwrap();
+    assert_eq!((objects(), project.git_state(), project.git(&["for-each-ref"])), before);
+    let Err(MergeError::Conflicts(conflicts)) = port(&project).merge(&made) else {
+        panic!("both changed it")
+    };
+    assert_eq!((left.conflicts, left.files.len()), (conflicts, 4));
+}
+
+/// What the worktree's run would take.
+fn snapshot(project: &Project, made: &Worktree) -> String {
+    let inside = store_at(made.path.clone().into(), project.data(), &[]);
+    inside.take(&SnapshotRequest::default()).unwrap().id.to_string()
+}
+
+#[test]
+fn a_worktree_that_is_gone_is_merged_from_what_was_kept() {
+    for below in ["", "dir"] {
+        let project = small().moved_to(&format!("project/{below}"));
+        let made = create(&project, "r");
+        write(&made, "new.txt", "1\n");
+        let last = snapshot(&project, &made);
+        write(&made, "new.txt", "2, never stored\n");
+        let top = Path::new(&made.path).ancestors().nth(usize::from(!below.is_empty())).unwrap();
+        fs::remove_dir_all(top).unwrap();
+        let left = port(&project).unmerged(&made).unwrap().unwrap();
+        assert_eq!(named(left.files), [row("new.txt", FileChange::Added)]);
+        assert!(matches!(left.kept, Kept::Snapshot { id, .. } if id.as_str() == last));
+        port(&project).merge(&made).unwrap();
+        assert_eq!(fs::read_to_string(project.at("new.txt")).unwrap(), "1\n");
+        assert_eq!(port(&project).unmerged(&made).unwrap().unwrap().files, []);
+        port(&project).discard(&made, false).unwrap();
+        assert_eq!(port(&project).unmerged(&made).unwrap(), None);
+    }
+    // nothing was stored at all
+    let project = small();
+    let made = worked(&project);
+    fs::remove_dir_all(&made.path).unwrap();
+    let left = port(&project).unmerged(&made).unwrap().unwrap();
+    assert_eq!((left.kept, left.files), (Kept::Nothing, vec![]));
+}
+
+/// As a process leaves it that is killed between two files.
+fn half(project: &Project, goal: Goal, safety: &SnapshotId) {
+    let note = CutOff { goal, safety: safety.clone(), since: Timestamp(0) };
+    for corner in fs::read_dir(project.data().join("snapshots")).unwrap() {
+        let file = corner.unwrap().path().join("changing");
+        fs::write(file, serde_json::to_vec(&note).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_restore_that_was_cut_off_is_finished_and_undone_as_one() {
+    let project = small();
+    let store = project.store();
+    let to = store.take(&SnapshotRequest::default()).unwrap().id;
+    ["a.txt", "b.txt", "new.txt"].iter().for_each(|path| project.write(path, "later\n"));
+    let before = project.fingerprint();
+    let safety = store.take(&SnapshotRequest::default()).unwrap().id;
+    project.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    project.write("dir/.synthdev-0123456789abcdef", "half writ");
+    project.write("dir/.synthdev-mine", "not ours\n");
+    half(&project, Goal::Snapshot(to.clone()), &safety);
+    let found = store.cut_off().unwrap().unwrap();
+    assert_eq!((found.goal, &found.safety), (Goal::Snapshot(to.clone()), &safety));
+
+    let done = store.restore(&to).unwrap();
+    assert_eq!(done.safety, Some(safety.clone()));
+    assert!(done.halfway.is_some_and(|halfway| halfway != safety));
+    assert!(!project.at("dir/.synthdev-0123456789abcdef").exists());
+    assert_eq!(store.cut_off().unwrap(), None);
+    store.restore(&safety).unwrap();
+    assert_eq!(project.fingerprint(), before);
+
+    // to another one: that is what counts then
+    half(&project, Goal::Snapshot(to.clone()), &safety);
+    project.write("b.txt", "b\n");
+    let other = store.restore(&safety).unwrap();
+    assert!(other.safety.is_some_and(|undo| undo != safety));
+    assert_eq!((other.halfway, store.cut_off().unwrap()), (None, None));
+    // or they stay
+    half(&project, Goal::Snapshot(to), &safety);
+    store.accept().unwrap();
+    assert_eq!(store.cut_off().unwrap(), None);
+}
+
+#[test]
+fn a_merge_that_was_cut_off_is_finished_and_undone_as_one() {
+    let project = small();
+    project.write("dir/c.txt", "1\n2\n3\n4\n5\n");
+    let made = worked(&project);
+    write(&made, "dir/c.txt", "1\n2\n3\n4\nrun\n");
+    project.write("dir/c.txt", "mine\n2\n3\n4\n5\n");
+    let before = project.fingerprint();
+    let safety = project.store().take(&SnapshotRequest::default()).unwrap().id;
+    put(&project, &made, "f0");
+    project.write("dir/c.txt", "mine\n2\n3\n4\nrun\n");
+    let goal = Goal::Merge { run: RunId::from("r"), branch: made.branch.clone() };
+    half(&project, goal, &safety);
+    let merged = port(&project).merge(&made).unwrap();
+    assert_eq!((merged.safety, merged.files.len()), (Some(safety.clone()), 3));
+    assert_eq!(project.store().cut_off().unwrap(), None);
+    project.store().restore(&safety).unwrap();
+    assert_eq!(project.fingerprint(), before);
+    assert_eq!(
+        port(&project).unmerged(&made).unwrap().unwrap().files.len(),
+        5,
+        "nothing is taken for merged"
+    );
+
+    // over another change that was cut off nothing is merged
+    half(&project, Goal::Snapshot(safety.clone()), &safety);
+    let Err(MergeError::Failed(error)) = port(&project).merge(&made) else { panic!("of two moments") };
+    assert!(error.hint.is_some_and(|hint| hint.contains("snapshot restore")), "{}", error.message);
+    assert_eq!(project.fingerprint(), before);
+}
+
+#[test]
+fn what_does_not_come_back_is_known() {
+    let project = small();
+    project.write(".gitignore", "*.log\nbuild/\nforced.log\n");
+    project.write("forced.log", "tracked all the same\n");
+    project.git(&["add", "-f", "forced.log"]);
+    project.write("old.log", "old\n");
+    project.write("build/deep/out", "old\n");
+    project.git(&["init", "-q", "inner"]);
+    let store = project.store();
+    let at = store.take(&SnapshotRequest::default()).unwrap().id;
+    // the clock of these tests is long past
+    let since = |path: &str, seconds: u64| {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        fs::File::open(project.at(path)).unwrap().set_modified(time).unwrap();
+    };
+    let all = ["old.log", "build", "build/deep", "build/deep/out"];
+    all.iter().for_each(|path| since(path, 1));
+    for entry in super::fixture::seen(&project.at("inner")) {
+        since(&format!("inner/{}", entry.0), 1);
+    }
+    since("inner", 1);
+    assert!(store.beyond(&at).unwrap().is_empty(), "{:?}", store.beyond(&at));
+    since("build/deep/out", 1_800_000_000);
+    project.write("new.log", "new\n");
+    project.write("forced.log", "changed\n");
+    project.write("inner/file", "new\n");
+    project.git(&["commit", "-q", "--allow-empty", "-m", "moved"]);
+    let beyond = store.beyond(&at).unwrap();
+    assert_eq!(
+        (beyond.ignored, beyond.nested),
+        (vec!["build".into(), "new.log".into()], vec!["inner".into()])
+    );
+    assert!(beyond.head);
+}

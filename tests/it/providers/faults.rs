@@ -1,0 +1,420 @@
+//! Everything that goes wrong with servers, in every protocol: what a run makes of it, whether it asks again, and what
+//! its user is told to do. One table; a row is a fault.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use synthdev::adapters::providers::Patience;
+use synthdev::domain::ids::RunId;
+use synthdev::domain::journal::RunStatus;
+use synthdev::engine::event::RunEvent;
+use synthdev::runtime::command::Command;
+
+use crate::cli::world::talk;
+use crate::support::model_server::{Behaviour, Dialect, dead_url, messages, responses};
+use crate::support::stage::{Stage, Texts, spec};
+use crate::support::wire::Wire;
+
+/// Silence is borne so long where it is the fault; nothing else comes near the usual limit.
+const SHORT: Duration = Duration::from_millis(500);
+
+/// What a run makes of it.
+enum Ends {
+    /// It fails with this error, having asked so often; the error says this, and its hint that.
+    Failed { code: &'static str, asked: usize, says: &'static str, advice: &'static str },
+    /// It goes on and completes, having asked so often; the last request holds this.
+    Completed { asked: usize, sent: &'static str },
+}
+
+struct Fault {
+    title: &'static str,
+    /// Given to the first request, and to the second.
+    answers: [Behaviour; 2],
+    ends: Ends,
+    /// Milliseconds after which the server wants to be asked again.
+    wait: Option<RangeInclusive<u64>>,
+}
+
+/// A run on a wire, one after the other.
+struct Line {
+    stage: Stage,
+    wire: Arc<Wire>,
+}
+
+impl Line {
+    async fn new(dialect: Dialect, patience: Patience) -> Self {
+        let wire = Wire::patient(dialect, patience).await;
+        let texts = Texts { workflows: vec![talk().to_string()], ..Texts::default() };
+        let straight = wire.straight();
+        Self { stage: Stage::with(&texts, |_| straight, |tools| tools), wire }
+    }
+
+    fn start(&self) -> RunId {
+        let (program, _) = self.stage.catalog.check("talk").unwrap();
+        self.stage.start(spec(program, Map::from_iter([("task".to_owned(), json!("hello"))])))
+    }
+
+    async fn check(&mut self, fault: Fault) {
+        let title = fault.title;
+        for behaviour in fault.answers {
+            self.wire.server.answer("mock-1", behaviour);
+        }
+        let before = self.wire.heard.lock().unwrap().len();
+        self.start();
+        let RunEvent::Finished { status, output, error, .. } = self.stage.end().await else { unreachable!() };
+        let heard = self.wire.heard.lock().unwrap()[before..].to_vec();
+        self.wire.server.forget("mock-1");
+        assert_eq!(self.wire.refusals(), Vec::<String>::new(), "{title}");
+        let first = heard.first().unwrap();
+        if let Some(wait) = fault.wait {
+            let found = first.as_ref().unwrap_err().retry_after_ms().unwrap();
+            assert!(wait.contains(&found), "{title}: {found} ms");
+        }
+        match fault.ends {
+            Ends::Failed { code, asked, says, advice } => {
+                let failure = error.unwrap_or_else(|| panic!("{title}: {status:?} with {output:?}"));
+                let (detail, hint) = (failure.detail.as_str(), failure.hint.as_deref().unwrap_or_default());
+                assert_eq!((failure.code.as_str(), heard.len()), (code, asked), "{title}: {detail}");
+                assert!(detail.contains(says), "{title}: no `{says}` in: {detail}");
+                assert!(hint.contains(advice), "{title}: no `{advice}` in: {hint}");
+                let one_line = detail.chars().count() < 400 && !detail.chars().any(char::is_control);
+                assert!(one_line, "{title}: {detail}");
+            }
+            Ends::Completed { asked, sent } => {
+                assert_eq!(
+                    (status, error, heard.len()),
+                    (RunStatus::Completed, None, asked),
+                    "{title}: {heard:?}"
+                );
+                let requests = self.wire.server.requests();
+                let last = requests.last().unwrap().body.to_string();
+                assert!(last.contains(sent), "{title}: no `{sent}` in {last}");
+            }
+        }
+    }
+}
+
+fn failed(code: &'static str, asked: usize, says: &'static str, advice: &'static str) -> Ends {
+    Ends::Failed { code, asked, says, advice }
+}
+
+fn row(title: &'static str, answer: Behaviour, ends: Ends) -> Fault {
+    Fault { title, answers: [answer.clone(), answer], ends, wait: None }
+}
+
+/// The answer, then `Fine.`
+fn then_fine(
+    title: &'static str,
+    dialect: Dialect,
+    answer: Behaviour,
+    asked: usize,
+    sent: &'static str,
+) -> Fault {
+    Fault {
+        title,
+        answers: [answer, dialect.text("Fine.")],
+        ends: Ends::Completed { asked, sent },
+        wait: None,
+    }
+}
+
+/// Refused for now; when to come back stands in a header.
+fn limited(dialect: Dialect, header: &str, value: &str, asked: usize, wait: RangeInclusive<u64>) -> Fault {
+    let answer =
+        Behaviour::status(429, &dialect.error("rate_limit_error", "slow down")).header(header, value);
+    let ends = failed("model.rate_limit", asked, "slow down", "wait a little");
+    Fault { wait: Some(wait), ..row("too many requests", answer, ends) }
+}
+
+/// A server that says no, or not now.
+fn refusals(dialect: Dialect) -> Vec<Fault> {
+    let error = |status: u16, kind: &str, text: &str| Behaviour::status(status, &dialect.error(kind, text));
+    let anthropic = dialect == Dialect::Messages;
+    let quota = if anthropic {
+        error(400, "invalid_request_error", "Your credit balance is too low to access the API.")
+    } else {
+        error(
+            429,
+            "insufficient_quota",
+            "You exceeded your current quota, check your plan and billing details.",
+        )
+    };
+    let unknown = if anthropic {
+        error(404, "not_found_error", "model: mock-1")
+    } else {
+        error(404, "model_not_found", "The model `mock-1` does not exist")
+    };
+    let long = if anthropic {
+        error(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
+    } else {
+        error(400, "context_length_exceeded", "Your input exceeds the context window: 210000 > 200000")
+    };
+    let trouble = "the provider has trouble";
+    vec![
+        // a run here waits for one millisecond at most
+        limited(dialect, "retry-after", "7", 1, 7_000..=7_000),
+        limited(dialect, "retry-after", "0", 2, 0..=0),
+        limited(dialect, "retry-after-ms", "1", 2, 1..=1),
+        limited(dialect, "retry-after", "Tue, 14 Nov 2000 22:13:50 GMT", 2, 0..=0),
+        limited(dialect, "retry-after", "Fri, 14 Nov 2200 22:13:50 GMT", 1, 3_600_000..=u64::MAX),
+        row(
+            "quota exhausted",
+            quota,
+            failed("model.auth", 1, "no credit left; add some there", "an account without credit"),
+        ),
+        row(
+            "bad key",
+            error(401, "authentication_error", "invalid key"),
+            failed("model.auth", 1, "401", "set a key"),
+        ),
+        row(
+            "unknown model",
+            unknown,
+            failed("model.protocol", 1, "no such model; set another one", "the model"),
+        ),
+        row("too long", long, failed("context_overflow", 1, "210000", "let the conversation be cut earlier")),
+        row(
+            "500",
+            error(500, "api_error", "oops"),
+            failed("model.overloaded", 2, "oops (after 2 attempts)", trouble),
+        ),
+        row("529", error(529, "overloaded_error", "busy"), failed("model.overloaded", 2, "529", trouble)),
+        row(
+            "500 without a word",
+            Behaviour::status(500, ""),
+            failed("model.overloaded", 2, "without a word", trouble),
+        ),
+        row("refusal", refusal(dialect), failed("model.refusal", 1, "the model refused", "rephrase")),
+    ]
+}
+
+/// What comes is no answer, or not all of it.
+fn breakdowns(dialect: Dialect) -> Vec<Fault> {
+    let page = || "<html><head><title>Log\n in</title></head></html>".to_owned();
+    let url = "the URL of an";
+    let check = "check the base URL";
+    let broke = "the connection to";
+    vec![
+        row("reset at once", Behaviour::reset_at_once(), failed("model.transport", 2, broke, check)),
+        row(
+            "reset in the text",
+            hi(dialect).reset(),
+            failed("model.transport", 2, "after 2 characters", check),
+        ),
+        row("cut in the text", hi(dialect).cut(), failed("model.transport", 2, "after 2 characters", check)),
+        row("ended in the text", hi(dialect), failed("model.transport", 2, "after 2 characters", check)),
+        row(
+            "arguments cut off",
+            half_a_call(dialect).cut(),
+            failed("model.transport", 2, "middle of a tool call", check),
+        ),
+        row("empty body", Behaviour::raw_stream(""), failed("model.transport", 2, "before anything", check)),
+        row("a page", Behaviour::html(&page()), failed("model.protocol", 1, "a web page, \"Log in\"", url)),
+        row(
+            "a page for an error",
+            Behaviour::status(502, &page()),
+            failed("model.overloaded", 2, "a web page", "trouble"),
+        ),
+        row("words", Behaviour::raw_stream("hello there"), failed("model.protocol", 1, "hello there", url)),
+        row("nothing said", dialect.text(""), failed("model.protocol", 1, "the model answered nothing", url)),
+    ]
+}
+
+/// Odd answers that a run can go on with.
+fn oddities(dialect: Dialect) -> Vec<Fault> {
+    let broken = "{\"file_paths\": [";
+    let twice = dialect.calls(&[
+        ("c1", "read_files", "{\"file_paths\":[\"a\"]}"),
+        ("c1", "read_files", "{\"file_paths\":[\"b\"]}"),
+    ]);
+    // whichever piece comes first, both calls are whole when they go back
+    let sent = if dialect == Dialect::Messages {
+        "{\"file_paths\":[\"bb\"]}"
+    } else {
+        "{\\\"file_paths\\\":[\\\"bb\\\"]}"
+    };
+    vec![
+        then_fine(
+            "arguments that are no JSON",
+            dialect,
+            dialect.calls(&[("c1", "read_files", broken)]),
+            2,
+            "JSON",
+        ),
+        then_fine("one id for two calls", dialect, twice, 2, "\"c1\""),
+        then_fine("pieces out of order", dialect, out_of_order(dialect), 2, sent),
+        then_fine("another model answers", dialect, dialect.text("Hi").serving("mock-9"), 1, "mock-1"),
+    ]
+}
+
+/// The events of a text whose end is missing.
+fn hi(dialect: Dialect) -> Behaviour {
+    match dialect {
+        Dialect::Completions => Behaviour::events(&[r#"{"choices":[{"index":0,"delta":{"content":"Hi"}}]}"#]),
+        Dialect::Responses => responses::events(&responses::parts(&[responses::message("Hi")], "")[..5]),
+        Dialect::Messages => messages::events(&text_parts()[..4]),
+    }
+}
+
+fn text_parts() -> Vec<Value> {
+    messages::parts(
+        &[messages::text_block("Hi")],
+        "end_turn",
+        &json!({"input_tokens": 10, "output_tokens": 1}),
+    )
+}
+
+fn half_a_call(dialect: Dialect) -> Behaviour {
+    let (id, name, arguments) = ("c1", "write_file", "{\"file_path\": \"cut.txt\"");
+    match dialect {
+        Dialect::Completions => {
+            let call = json!({"index": 0, "id": id, "function": {"name": name, "arguments": arguments}});
+            Behaviour::events(&[&json!({"choices": [{"delta": {"tool_calls": [call]}}]}).to_string()])
+        }
+        Dialect::Responses => {
+            responses::events(&responses::parts(&[responses::call(id, name, arguments)], "")[..5])
+        }
+        Dialect::Messages => {
+            let call = messages::call_block(id, name, arguments);
+            messages::events(&messages::parts(&[call], "tool_use", &Value::Null)[..5])
+        }
+    }
+}
+
+fn refusal(dialect: Dialect) -> Behaviour {
+    match dialect {
+        Dialect::Completions => Behaviour::chunks(&[json!({"refusal": "I won't."})], "stop"),
+        Dialect::Responses => {
+            let mut message = responses::message("");
+            message["content"] = json!([{"type": "refusal", "refusal": "I won't."}]);
+            responses::items(&[message])
+        }
+        Dialect::Messages => messages::blocks(&[messages::text_block("I")], "refusal"),
+    }
+}
+
+/// Two calls whose pieces are mixed; where a protocol has a beginning for each, the second one's comes late.
+fn out_of_order(dialect: Dialect) -> Behaviour {
+    let calls = [
+        ("c1", "read_files", "{\"file_paths\":[\"aa\"]}"),
+        ("c2", "read_files", "{\"file_paths\":[\"bb\"]}"),
+    ];
+    if dialect == Dialect::Completions {
+        let piece = |index: usize, start: bool, from: usize, to: usize| {
+            let (id, name, arguments) = calls[index];
+            let mut call = json!({"index": index, "function": {"arguments": arguments[from..to]}});
+            if start {
+                call["id"] = json!(id);
+                call["function"]["name"] = json!(name);
+            }
+            json!({"tool_calls": [call]})
+        };
+        let pieces =
+            [(0, true, 0, 4), (1, true, 0, 5), (1, false, 5, 9), (0, false, 4, 21), (1, false, 9, 21)];
+        let deltas: Vec<Value> =
+            pieces.into_iter().map(|(index, start, from, to)| piece(index, start, from, to)).collect();
+        return Behaviour::chunks(&deltas, "tool_calls");
+    }
+    let (parts, place, begins) = if dialect == Dialect::Responses {
+        let items = calls.map(|(id, name, arguments)| responses::call(id, name, arguments));
+        (responses::parts(&items, ""), "output_index", "response.output_item.added")
+    } else {
+        let blocks = calls.map(|(id, name, arguments)| messages::call_block(id, name, arguments));
+        (messages::parts(&blocks, "tool_use", &Value::Null), "index", "content_block_start")
+    };
+    let of = |index: usize| parts.iter().filter(|part| part[place] == index).cloned().collect::<Vec<_>>();
+    let (first, mut second) = (of(0), of(1));
+    assert!(second[0]["type"] == begins && first.len() == second.len());
+    second.swap(0, 1);
+    let outside = |part: &&Value| part[place].is_null();
+    let head = parts.iter().take_while(outside).cloned();
+    let tail = parts.iter().rev().take_while(outside).cloned().collect::<Vec<_>>().into_iter().rev();
+    let mixed = first.into_iter().zip(second).flat_map(|(one, other)| [one, other]);
+    let events: Vec<Value> = head.chain(mixed).chain(tail).collect();
+    if dialect == Dialect::Responses { responses::events(&events) } else { messages::events(&events) }
+}
+
+#[tokio::test]
+async fn every_fault_has_its_end_and_its_advice_in_every_protocol() {
+    let all = Dialect::ALL.map(|dialect| async move {
+        let mut line = Line::new(dialect, Patience::default()).await;
+        for fault in refusals(dialect).into_iter().chain(breakdowns(dialect)).chain(oddities(dialect)) {
+            line.check(fault).await;
+        }
+        let last = line.wire.heard.lock().unwrap().last().cloned();
+        let served = last.unwrap().unwrap().model;
+        assert_eq!(
+            served.as_deref(),
+            Some("mock-9"),
+            "{dialect:?}: the model that says it answered is passed on"
+        );
+        *line.wire.elsewhere.lock().unwrap() = Some(dead_url());
+        let refused =
+            failed("model.transport", 2, "cannot connect to http://127.0.0.1", "the server is running");
+        line.check(row("connection refused", Behaviour::silence(), refused)).await;
+    });
+    futures_util::future::join_all(all).await;
+}
+
+#[tokio::test]
+async fn no_silence_is_borne_for_ever() {
+    let all = Dialect::ALL.map(|dialect| async move {
+        let patience = Patience { connect: SHORT, idle: SHORT };
+        let mut line = Line::new(dialect, patience).await;
+        let went = "went silent";
+        let rows = [
+            row(
+                "from the start",
+                Behaviour::silence(),
+                failed("model.timeout", 2, "sent nothing for 0.5 s", went),
+            ),
+            row(
+                "before the stream",
+                Behaviour::raw_stream("").stall(),
+                failed("model.timeout", 2, "before anything", went),
+            ),
+            row(
+                "in the stream",
+                hi(dialect).stall(),
+                failed("model.timeout", 2, "0.5 s after 2 characters", went),
+            ),
+            row(
+                "in an error",
+                Behaviour::status(500, "oops").stall(),
+                failed("model.overloaded", 2, "500: oops", "the provider has trouble"),
+            ),
+        ];
+        for fault in rows {
+            line.check(fault).await;
+        }
+        line.wire.server.closed(8).await;
+    });
+    futures_util::future::join_all(all).await;
+}
+
+/// Before anything has come and in the middle of it: cancelling the run closes its connection.
+#[tokio::test]
+async fn a_cancel_closes_the_connection() {
+    for dialect in Dialect::ALL {
+        for (at, stalled) in [Behaviour::silence(), hi(dialect).stall()].into_iter().enumerate() {
+            let mut line = Line::new(dialect, Patience::default()).await;
+            line.wire.server.answer("mock-1", stalled);
+            let run = line.start();
+            let begun = |event: &RunEvent| match event {
+                RunEvent::ModelCalled { .. } if at == 0 => Some(()),
+                RunEvent::Delta { .. } => Some(()),
+                _ => None,
+            };
+            line.stage.until(begun).await;
+            if at == 0 {
+                line.wire.server.asked(1).await;
+            }
+            line.stage.handle.send(&run, Command::Cancel);
+            let RunEvent::Finished { status, .. } = line.stage.end().await else { unreachable!() };
+            assert_eq!(status, RunStatus::Cancelled, "{dialect:?}");
+            line.wire.server.closed(1).await;
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A scripted model behind a real wire: what the script answers is spoken by a strict server in one of the protocols,
+//! asked for and read by the real adapter. A run must not notice.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use synthdev::adapters::providers::{Patience, Providers};
+use synthdev::domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest};
+use synthdev::ports::model::{DeltaSink, ModelPort};
+
+use super::model_server::{Dialect, ModelServer};
+
+/// A strict server and the way to it.
+pub struct Wire {
+    pub server: ModelServer,
+    dialect: Dialect,
+    providers: Providers,
+    asked: AtomicUsize,
+    /// Where to ask instead of at the server.
+    pub elsewhere: Mutex<Option<String>>,
+    /// What came of asking the server itself.
+    pub heard: Mutex<Vec<Result<ModelReply, ModelError>>>,
+}
+
+struct Behind {
+    wire: Arc<Wire>,
+    /// `None`: the server is asked as its behaviour is set.
+    script: Option<Arc<dyn ModelPort>>,
+}
+
+impl Wire {
+    pub async fn new(dialect: Dialect) -> Arc<Self> {
+        Self::patient(dialect, Patience::default()).await
+    }
+
+    pub async fn patient(dialect: Dialect, patience: Patience) -> Arc<Self> {
+        Arc::new(Self {
+            server: ModelServer::speak(dialect, Vec::new()).await,
+            dialect,
+            providers: Providers::new(BTreeMap::new(), patience),
+            asked: AtomicUsize::new(0),
+            elsewhere: Mutex::default(),
+            heard: Mutex::default(),
+        })
+    }
+
+    /// The server's own answers: those that it was told to give for `mock-1`.
+    pub fn straight(self: &Arc<Self>) -> Arc<dyn ModelPort> {
+        Arc::new(Behind { wire: Arc::clone(self), script: None })
+    }
+
+    /// The script's answers, but over this wire. Its errors are its own.
+    pub fn before(self: &Arc<Self>, script: Arc<dyn ModelPort>) -> Arc<dyn ModelPort> {
+        Arc::new(Behind { wire: Arc::clone(self), script: Some(script) })
+    }
+
+    /// Every request that the server did not take, and why.
+    pub fn refusals(&self) -> Vec<String> {
+        let refused = self.server.requests().into_iter();
+        refused.filter_map(|one| one.rejected.map(|why| format!("{why}: {}", one.body))).collect()
+    }
+
+    /// How many requests came.
+    pub fn requests(&self) -> usize {
+        self.server.requests().len()
+    }
+
+    async fn ask(
+        &self,
+        request: &ModelRequest,
+        model: String,
+        sink: &dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
+        let elsewhere = self.elsewhere.lock().unwrap().clone();
+        let mut choice = ModelChoice {
+            provider: "mock".to_owned(),
+            base_url: elsewhere.unwrap_or_else(|| self.server.base_url.clone()),
+            protocol: self.dialect.protocol(),
+            model,
+            key: None,
+            ..request.choice.clone()
+        };
+        choice.parameters.reconcile(choice.protocol);
+        self.providers.call(&ModelRequest { choice, ..request.clone() }, sink).await
+    }
+
+    async fn send(
+        &self,
+        request: &ModelRequest,
+        scripted: ModelReply,
+        sink: &dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
+        // Branches ask at the same time: each request has an answer of its own waiting for it.
+        let model = format!("mock-{}", self.asked.fetch_add(1, Ordering::Relaxed));
+        self.server.answer(&model, self.dialect.reply(&scripted));
+        let reply = self.ask(request, model, sink).await?;
+        assert_eq!(
+            (&reply.text, &reply.reasoning, &reply.tool_calls),
+            (&scripted.text, &scripted.reasoning, &scripted.tool_calls),
+            "{:?}",
+            self.dialect
+        );
+        // What it cost and how long it took stays the script's.
+        let ModelReply { usage, usage_estimated, model, duration_ms, .. } = scripted;
+        Ok(ModelReply { usage, usage_estimated, model, duration_ms, ..reply })
+    }
+}
+
+impl ModelPort for Behind {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        Box::pin(async move {
+            if let Some(script) = &self.script {
+                let scripted = script.call(request, &Deaf).await?;
+                return self.wire.send(request, scripted, sink).await;
+            }
+            let answer = self.wire.ask(request, "mock-1".to_owned(), sink).await;
+            self.wire.heard.lock().unwrap().push(answer.clone());
+            answer
+        })
+    }
+}
+
+struct Deaf;
+
+impl DeltaSink for Deaf {
+    fn delta(&self, _: DeltaKind, _: &str) {}
+}

@@ -1,0 +1,161 @@
+//! The dialog that sets up a model, as rows of keys and as frames.
+
+use synthdev::config::setup::LevelSetup;
+use synthdev::domain::secret::Secret;
+use synthdev::tui::setup::{Asked, Offered, Place, Told};
+
+use super::*;
+
+fn places() -> Vec<Place> {
+    let place = |provider: &str, note: &str, needs_key, key_from: Option<&str>| Place {
+        provider: provider.to_owned(),
+        base_url: format!("https://{provider}.example/v1"),
+        note: note.to_owned(),
+        needs_key,
+        key_from: key_from.map(str::to_owned),
+    };
+    vec![
+        place("openai", "key set: OPENAI_API_KEY (environment)", true, Some("OPENAI_API_KEY (environment)")),
+        place("anthropic", "wants a key", true, None),
+        place("ollama", "on this machine", false, None),
+    ]
+}
+
+fn told(desk: &mut Desk, told: Told) {
+    let number = desk.model.setup.as_ref().map_or(0, |setup| setup.number);
+    desk.msg(Msg::Reply(Reply::Setup(number, told)));
+}
+
+fn opened(level: &str) -> Desk {
+    let mut desk = Desk::new();
+    desk.line(&format!("/configure {level}"));
+    assert_eq!(asked(&mut desk), [Asked::Open { level: level.to_owned(), first: false, alone: false }]);
+    told(&mut desk, Told::Opened { level: level.to_owned(), first: false, alone: false, places: places() });
+    desk
+}
+
+fn asked(desk: &mut Desk) -> Vec<Asked> {
+    let only = |cmd| if let Cmd::Setup(_, asked) = cmd { Some(*asked) } else { None };
+    desk.take().into_iter().filter_map(only).collect()
+}
+
+fn offer(desk: &mut Desk) {
+    let model =
+        |name: &str| Offered { name: name.to_owned(), note: "200k tokens, $3 in, $15 out".to_owned() };
+    told(desk, Told::Offers { models: vec![model("claude-a"), model("claude-b")], problem: None });
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[test]
+fn what_was_chosen_is_asked_tried_and_saved() {
+    let mut desk = opened("base");
+    desk.frames("setup_place");
+    desk.typed("anth").key(KeyCode::Enter);
+    assert_eq!(asked(&mut desk), []);
+    desk.key(KeyCode::Enter);
+    assert!(desk.screen(80, 24).contains("anthropic wants a key"));
+    desk.typed("sk-12345");
+    desk.frames("setup_key");
+    desk.key(KeyCode::Enter);
+    let own = LevelSetup {
+        level: "base".to_owned(),
+        provider: some("anthropic"),
+        key: Some(Secret::new("sk-12345")),
+        ..LevelSetup::default()
+    };
+    assert_eq!(asked(&mut desk), [Asked::Offers(own.clone())]);
+    assert!(desk.screen(80, 24).contains("asking the server for its models"));
+    desk.typed("nobody hears this");
+    offer(&mut desk);
+    desk.frames("setup_model");
+    desk.key(KeyCode::Down).key(KeyCode::Enter).key(KeyCode::Enter).typed("claude-a").key(KeyCode::Enter);
+    let reset = |level: &str| LevelSetup { level: level.to_owned(), as_base: true, ..LevelSetup::default() };
+    let all = vec![
+        LevelSetup { model: some("claude-b"), ..own },
+        reset("smart"),
+        reset("fast"),
+        LevelSetup { level: "fast".to_owned(), model: some("claude-a"), ..LevelSetup::default() },
+    ];
+    assert_eq!(asked(&mut desk), [Asked::Try(all.clone())]);
+    told(&mut desk, Told::Tried(Err("the key was refused: no\n→ set it again".to_owned())));
+    desk.frames("setup_failed");
+    desk.key(KeyCode::Enter);
+    assert_eq!(asked(&mut desk), [], "what failed is not saved by habit");
+    desk.typed("t");
+    assert_eq!(asked(&mut desk), [Asked::Try(all.clone())]);
+    told(&mut desk, Told::Tried(Ok("claude-b of anthropic answered in 0.4 s".to_owned())));
+    assert!(desk.screen(80, 24).contains("✓ claude-b of anthropic answered"));
+    desk.key(KeyCode::Enter);
+    assert_eq!(asked(&mut desk), [Asked::Save(all)]);
+    told(&mut desk, Told::Saved(Ok("level base asks claude-b of anthropic from now on".to_owned())));
+    assert_eq!(desk.take(), [Cmd::Status]);
+    let shown = desk.screen(80, 24);
+    assert!(
+        !shown.contains("Set up a model") && shown.contains("claude-b of anthropic from now on"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn escape_and_late_answers_change_nothing() {
+    let mut desk = opened("fast");
+    desk.typed("ollama").key(KeyCode::Enter);
+    assert_eq!(asked(&mut desk).len(), 1, "a server without a key is not asked for one");
+    desk.key(KeyCode::Esc);
+    let before = desk.screen(80, 24);
+    assert!(before.contains("nothing was changed"), "{before}");
+    offer(&mut desk);
+    told(&mut desk, Told::Tried(Ok("late".to_owned())));
+    assert_eq!((desk.screen(80, 24), desk.take()), (before, vec![]));
+    assert_eq!(desk.model.setup, None);
+    // a late answer to the dialog before is none to this one
+    told(&mut desk, Told::Opened { level: "fast".to_owned(), first: false, alone: false, places: places() });
+    desk.typed("ollama").key(KeyCode::Enter);
+    desk.msg(Msg::Reply(Reply::Setup(1, Told::Offers { models: Vec::new(), problem: some("late") })));
+    assert!(desk.screen(80, 24).contains("asking the server for its models"));
+}
+
+#[test]
+fn one_can_go_back_and_choose_again() {
+    let mut desk = opened("smart");
+    desk.typed("openai").key(KeyCode::Enter).key(KeyCode::Enter);
+    assert_eq!(asked(&mut desk).len(), 1, "the key that is set is kept");
+    told(&mut desk, Told::Offers { models: Vec::new(), problem: some("cannot connect to x\n→ start it") });
+    assert!(desk.screen(80, 24).contains("✗ cannot connect to x"));
+    desk.key(KeyCode::Left).key(KeyCode::Left);
+    assert!(desk.screen(80, 24).contains("1 of 4"));
+    desk.key(KeyCode::Enter);
+    assert_eq!(asked(&mut desk), [Asked::Discover]);
+    told(&mut desk, Told::Discovered(Vec::new()));
+    assert!(desk.screen(80, 24).contains("no model server answers on this machine"));
+    desk.typed("https://mine.example/v1/").key(KeyCode::Enter).key(KeyCode::Enter);
+    let own = LevelSetup {
+        level: "smart".to_owned(),
+        base_url: some("https://mine.example/v1"),
+        ..LevelSetup::default()
+    };
+    assert_eq!(asked(&mut desk), [Asked::Offers(own)]);
+}
+
+#[test]
+fn levels_that_are_none_are_refused() {
+    let mut desk = Desk::new();
+    desk.line("/configure slow");
+    assert!(desk.screen(80, 24).contains("there is no level slow"));
+    assert_eq!(desk.take(), []);
+}
+
+#[test]
+fn unbidden_it_gives_way() {
+    let first = || Told::Opened { level: "base".to_owned(), first: true, alone: false, places: places() };
+    let mut desk = Desk::new();
+    told(&mut desk, first());
+    desk.line("/tools");
+    assert_eq!((desk.take(), &desk.model.setup), (vec![Cmd::Tools("coder".into())], &None));
+    desk.typed("a sentence");
+    told(&mut desk, first());
+    assert_eq!(desk.model.setup, None, "somebody is writing");
+}
