@@ -144,6 +144,19 @@ impl Behaviour {
         self
     }
 
+    /// In the name of the model that was asked for, unless the test has given another one.
+    fn named(mut self, model: &str) -> Self {
+        let (usual, own) = (r#""model":"mock-1""#, format!(r#""model":{}"#, json!(model)));
+        for step in &mut self.steps {
+            if let Step::Send(bytes) = step
+                && let Ok(text) = std::str::from_utf8(bytes)
+            {
+                *bytes = text.replace(usual, &own).into_bytes();
+            }
+        }
+        self
+    }
+
     /// The connection is reset after what was sent so far.
     #[must_use]
     pub fn reset(mut self) -> Self {
@@ -157,19 +170,6 @@ impl Behaviour {
         for step in &mut self.steps {
             if let Step::Send(bytes) = step {
                 *bytes = String::from_utf8_lossy(bytes).replace("mock-1", model).into_bytes();
-            }
-        }
-        self
-    }
-
-    /// In the name of the model that was asked for, unless the test has given another one.
-    fn named(mut self, model: &str) -> Self {
-        let (usual, own) = (r#""model":"mock-1""#, format!(r#""model":{}"#, json!(model)));
-        for step in &mut self.steps {
-            if let Step::Send(bytes) = step
-                && let Ok(text) = std::str::from_utf8(bytes)
-            {
-                *bytes = text.replace(usual, &own).into_bytes();
             }
         }
         self
@@ -347,7 +347,7 @@ async fn converse(
             continue;
         };
         shared.lock().unwrap().requests.push(request.clone());
-        let behaviour = desk.reply(&request);
+        let behaviour = desk.reply(&request).named(request.body["model"].as_str().unwrap_or_default());
         if !answer(&mut socket, behaviour, &gone).await {
             return;
         }
