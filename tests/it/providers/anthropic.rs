@@ -211,7 +211,7 @@ async fn keys_versions_and_connections_are_as_the_protocol_wants_them() {
     let mut keyless = request(&root);
     keyless.choice.key = None;
     let reply = providers.call(&keyless, &Heard::default()).await.unwrap();
-    assert_eq!(reply.model.as_deref(), Some("mock-1"), "the model that the server says answered");
+    assert_eq!(reply.model.as_deref(), Some("claude-sonnet-4-5"), "the model that the server says answered");
     let requests = server.requests();
     let keys: Vec<_> = requests.iter().map(|one| one.headers.get("x-api-key").map(String::as_str)).collect();
     assert_eq!(keys, [Some(KEY), Some(KEY), Some(KEY), None]);
