@@ -11,7 +11,7 @@ use crate::domain::workflow::Program;
 pub const MACHINE_VERSION: u32 = 4;
 
 /// Runs since this version go on as they began: where the machine has changed since, it asks for the version.
-pub const CONTINUED_SINCE: u32 = 3;
+pub const CONTINUED_SINCE: u32 = 4;
 
 /// Since this version a call that might pass a budget is not made; before, a budget was looked at when it was used up.
 pub const FORESEES_SINCE: u32 = 4;

@@ -16,7 +16,7 @@ use crate::domain::message::ChatMessage;
 
 pub use begin::{Begin, Lost, begin, held, lost};
 pub use fit::Overflow;
-pub use scene::Scene;
+pub use scene::{Scene, WINDOW};
 
 use begin::Window;
 use fit::{Fit, fit};

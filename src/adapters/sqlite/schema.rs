@@ -2,7 +2,7 @@
 //!
 //! A step is never changed once it was released: files of its version exist.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// `PRAGMA application_id`: "SynD". Tells our file from any other SQLite file.
 pub(super) const APPLICATION_ID: i32 = 0x5379_6e44;
@@ -160,10 +160,21 @@ pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     if found < 3 {
         transaction.execute_batch(VERSION_3)?;
     }
+    if found == 2 {
+        // its index took the end of a line for a letter, and a Chinese sentence for a word
+        renew_words(&transaction)?;
+    }
     if found < VERSION {
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     transaction.commit()
+}
+
+/// An empty index in the place of the old one; the rows wait for it.
+pub(super) fn renew_words(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute_batch(&format!(
+        "DROP TABLE words; {WORDS}; DELETE FROM behind; INSERT INTO behind SELECT key, 0 FROM runs;"
+    ))
 }
 
 pub(super) fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {

@@ -104,10 +104,7 @@ impl Batch<'_> {
 /// An empty index in the place of a damaged one; the rows wait for it.
 pub(super) fn renew(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = begin(connection)?;
-    transaction.execute_batch(&format!(
-        "DROP TABLE words; {}; DELETE FROM behind; INSERT INTO behind SELECT key, 0 FROM runs;",
-        schema::WORDS
-    ))?;
+    schema::renew_words(&transaction)?;
     transaction.commit()
 }
 

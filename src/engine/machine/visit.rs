@@ -11,7 +11,7 @@ use crate::domain::context::{Author, ContextSpec, Entry, Side, Trim};
 use crate::domain::failure::Failure;
 use crate::domain::ids::AgentIx;
 use crate::domain::message::{ChatRole, ToolCall};
-use crate::domain::model::{ModelRequest, ToolChoice};
+use crate::domain::model::{ModelChoice, ModelRequest, ToolChoice};
 use crate::domain::workflow::{AgentFunction, Work};
 use crate::engine::frame::{Continuation, WorkResult, speaker};
 use crate::engine::spared::Asks;
@@ -124,7 +124,7 @@ impl Machine {
         };
         let (messages, outline) = match seats.see(thread, turn, spared) {
             Ok(seen) => seen,
-            Err(overflow) => return self.fail(too_long(&overflow, context)),
+            Err(overflow) => return self.fail(too_long(&overflow, context, &agent.choice)),
         };
         let told = std::mem::replace(&mut turn.shortened, outline.shortened);
         let cut = (outline.shortened > 0 && outline.shortened != told).then(|| seats.shortened(thread, turn));
@@ -256,7 +256,7 @@ fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec)
     workflow.contexts.get(agent.context.0).map(|context| context.name.clone()).unwrap_or_default()
 }
 
-fn too_long(overflow: &view::Overflow, context: &ContextSpec) -> Failure {
+fn too_long(overflow: &view::Overflow, context: &ContextSpec, choice: &ModelChoice) -> Failure {
     let (title, what, hint) = if context.trim == Trim::Error {
         (
             "The conversation is too long",
@@ -270,9 +270,18 @@ fn too_long(overflow: &view::Overflow, context: &ContextSpec) -> Failure {
             "raise the limit of the context, or shorten the input, the starting_messages or pin_first",
         )
     };
-    let allowed = format!("{} of `{}` allows {}", overflow.field, context.name, overflow.limit);
-    Failure::new("context_overflow", title, format!("{what} {} characters; {allowed}", overflow.length))
-        .hint(hint)
+    let (limit, length) = (overflow.limit, overflow.length);
+    let (allowed, hint) = match choice.context_size.filter(|_| overflow.field == view::WINDOW) {
+        Some(window) => (
+            format!(
+                "the window of {} has {window} tokens, which leaves {limit} for `{}`: it was not sent",
+                choice.model, context.name
+            ),
+            "shorten the input, the starting_messages or pin_first, or choose a model with a larger window",
+        ),
+        None => (format!("{} of `{}` allows {limit}", overflow.field, context.name), hint),
+    };
+    Failure::new("context_overflow", title, format!("{what} {length} characters; {allowed}")).hint(hint)
 }
 
 /// What `output` keeps of a visit: the arguments of its decision, else its text.

@@ -8,7 +8,7 @@ use crate::engine::thread::Thread;
 use crate::engine::turn::Turn;
 
 /// As the limit is called to people.
-const WINDOW: &str = "the model's window";
+pub const WINDOW: &str = "the model's window";
 /// Where nothing says how long an answer may be, this part of the window is for it.
 const ANSWER: u64 = 5;
 

@@ -31,8 +31,10 @@ fn run(world: &World, more: &[&str]) -> String {
     report["run_id"].as_str().unwrap().to_owned()
 }
 
+/// Without what a killed program had begun to write: whoever comes next sweeps it.
 fn content(world: &World) -> Vec<Vec<u8>> {
-    World::files(&world.project().join("data")).into_iter().map(|(_, bytes)| bytes).collect()
+    let files = World::files(&world.project().join("data")).into_iter();
+    files.filter(|(name, _)| !name.starts_with('.')).map(|(_, bytes)| bytes).collect()
 }
 
 /// Kills the command as soon as the first file has the text; whether another one had not.

@@ -20,8 +20,8 @@ async fn a_request_without_room_is_refused_here_with_advice() {
     let refused = run().code(1).json();
     assert_eq!(refused["error"]["code"], "context_overflow", "{refused}");
     let detail = refused["error"]["detail"].as_str().unwrap();
-    assert!(detail.contains("base-model has 4000") && detail.contains("it was not sent"), "{detail}");
-    assert!(refused["error"]["hint"].as_str().unwrap().contains("max_tokens"), "{refused}");
+    assert!(detail.contains("base-model has 4000 tokens") && detail.contains("it was not sent"), "{detail}");
+    assert!(refused["error"]["hint"].as_str().unwrap().contains("larger window"), "{refused}");
     assert_eq!(server.requests().len(), 0, "nothing was sent");
     window(100_000);
     run().code(0);
