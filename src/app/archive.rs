@@ -1,5 +1,6 @@
 //! The history as a whole: lists, search, comparison, moving runs between machines, tidying up.
 
+mod pages;
 mod spent;
 mod tidy;
 
@@ -8,6 +9,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
+use self::pages::Pages;
 use super::reading::{of_store, reader};
 use super::world::World;
 use crate::adapters::disk;
@@ -28,13 +30,18 @@ pub(super) fn list(world: &World, args: &ListArgs) -> Result<u8> {
     let handle = reader(world)?.handle;
     let now = handle.ports().clock.now();
     let query = query(world, &args.filters, args.limit, now)?;
-    let runs = handle.ports().store.list(&query).map_err(of_store)?;
     let narrowed = query != RunQuery::newest(query.limit);
+    let runs = Pages::new(&*handle.ports().store, query);
+    let failed = runs.failed();
     let head = std::io::stdout().is_terminal();
     let shown = list::Shown { json: args.json, tree: args.tree, narrowed, head };
     // ten thousand lines are not ten thousand writes
     let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    list::list(&runs, shown, now, &mut out)?;
+    let listed = list::list(runs, shown, now, &mut out);
+    if let Some(error) = failed.take() {
+        return Err(of_store(error));
+    }
+    listed?;
     out.flush()?;
     Ok(exit::COMPLETED)
 }

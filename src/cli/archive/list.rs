@@ -1,8 +1,10 @@
 //! `runs list`: one run a line, in eighty columns (HIST-3, HIST-11).
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -34,30 +36,58 @@ const MOST_PAUSES: usize = 3;
 
 /// # Errors
 /// stdout cannot be written.
-pub fn list(runs: &[RunSummary], shown: Shown, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+pub fn list(
+    runs: impl Iterator<Item = RunSummary>,
+    shown: Shown,
+    now: Timestamp,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if shown.json {
-        let rows = if shown.tree { nested(runs)? } else { serde_json::to_value(runs)? };
-        return data::pretty(&rows, out);
+        return if shown.tree {
+            data::pretty(&nested(&runs.collect::<Vec<_>>())?, out)
+        } else {
+            data::pretty(&OneByOne(RefCell::new(runs)), out)
+        };
     }
-    let out = &mut Clean(out);
-    if runs.is_empty() {
+    let (out, mut runs) = (&mut Clean(out), runs.peekable());
+    if runs.peek().is_none() {
         return match shown.narrowed {
             true => writeln!(out, "no runs match"),
             false => writeln!(out, "no runs yet: synthdev run NAME \"task\", or synthdev demo"),
         };
     }
-    let order = if shown.tree { ordered(runs) } else { (0..runs.len()).map(|at| (at, 0)).collect() };
+    if shown.tree {
+        return tree(&runs.collect::<Vec<_>>(), shown.head, now, out);
+    }
+    head(shown.head, 0, out)?;
+    runs.try_for_each(|run| line(&run, ("", 0), false, now, out))
+}
+
+/// A list that is written while it is read.
+struct OneByOne<I>(RefCell<I>);
+
+impl<I: Iterator<Item = RunSummary>> Serialize for OneByOne<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&mut *self.0.borrow_mut())
+    }
+}
+
+fn tree(runs: &[RunSummary], named: bool, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+    let order = ordered(runs);
     let branches = branches(&order);
     let most = branches.iter().map(|branch| branch.chars().count()).max().unwrap_or(0);
-    if shown.head {
-        let (run, age, status, cost) = ("run", "age", "status", "cost");
-        let gap = " ".repeat(most);
-        writeln!(out, "{run:<12}{gap}  {age:>4}  {status:<11}  {cost:>8}  {:<NAME$}  input", "workflow")?;
+    head(named, most, out)?;
+    let mut rows = order.iter().zip(&branches);
+    rows.try_for_each(|((at, _), branch)| line(&runs[*at], (branch, most), true, now, out))
+}
+
+fn head(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()> {
+    if !named {
+        return Ok(());
     }
-    for ((at, _), branch) in order.iter().zip(&branches) {
-        line(&runs[*at], (branch, most), shown.tree, now, out)?;
-    }
-    Ok(())
+    let (run, age, status, cost) = ("run", "age", "status", "cost");
+    let gap = " ".repeat(most);
+    writeln!(out, "{run:<12}{gap}  {age:>4}  {status:<11}  {cost:>8}  {:<NAME$}  input", "workflow")
 }
 
 /// What stands before each run of a tree: `├ ` and `└ `, below `│ ` where the parent has more to come.
@@ -224,7 +254,7 @@ mod tests {
         for tree in [false, true] {
             let mut out = Vec::new();
             let shown = Shown { tree, head: true, ..Shown::default() };
-            list(&runs, shown, Timestamp(0), &mut out).unwrap();
+            list(runs.clone().into_iter(), shown, Timestamp(0), &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             let mut lines = text.lines();
             let head = lines.next().unwrap();
