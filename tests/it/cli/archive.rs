@@ -304,3 +304,38 @@ fn two_runs_are_compared() {
     let refused = world.run(&["runs", "diff", &first, "nowhere"]).code(2);
     assert!(refused.err.contains("nowhere"), "{}", refused.err);
 }
+
+#[test]
+fn a_long_list_has_every_run_once() {
+    use synthdev::adapters::sqlite::SqliteStore;
+    use synthdev::domain::ids::{RunId, Timestamp};
+    use synthdev::domain::journal::RunHeader;
+    use synthdev::ports::run_store::RunStore;
+
+    let world = World::new();
+    let store = SqliteStore::at(world.data().join("runs.sqlite"));
+    for at in 0..1_234 {
+        let header = RunHeader {
+            id: RunId(format!("run{at:09}")),
+            workflow: "w".to_owned(),
+            definition_hash: String::new(),
+            spec: "{}".to_owned(),
+            input: "x".to_owned(),
+            project: world.project().display().to_string(),
+            started: Timestamp(1_000 + at),
+            pid: std::process::id(),
+            origin: None,
+            worktree: None,
+        };
+        store.create(&header).unwrap();
+    }
+    for (limit, count) in [("0", 1_234), ("1000", 1_000), ("501", 501), ("2000", 1_234), ("1", 1)] {
+        let ids: Vec<String> = (0..count).map(|at| format!("run{:09}", 1_233 - at)).collect();
+        let rows = list(&world, &["--limit", limit]);
+        let found: Vec<&str> = rows.iter().map(|run| run["id"].as_str().unwrap()).collect();
+        assert_eq!(found, ids, "{limit}");
+        let lines = world.run(&["runs", "list", "--limit", limit]).code(0).out;
+        let found: Vec<&str> = lines.lines().map(|line| &line[..12]).collect();
+        assert_eq!(found, ids, "{limit}");
+    }
+}
