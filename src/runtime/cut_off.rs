@@ -39,9 +39,28 @@ impl Handle {
     /// # Errors
     /// The store cannot be written.
     pub fn settle_cut_off(&self, found: &CutOff) -> Result<(), StoreError> {
+        self.settle_cut_off_of_others(found, None)
+    }
+
+    /// The same, said by this run, which settles its own.
+    pub(super) fn settle_cut_off_of_others(
+        &self,
+        found: &CutOff,
+        own: Option<&RunId>,
+    ) -> Result<(), StoreError> {
         let Goal::Snapshot(to) = &found.goal else { return Ok(()) };
         let Some((run, _)) = self.returning(to, &found.safety) else { return Ok(()) };
-        self.ports().store.append(&run, &[settled(self.ports().clock.now())?], None)
+        if own == Some(&run) {
+            return Ok(());
+        }
+        let (store, mark) = (&self.ports().store, settled(self.ports().clock.now())?);
+        let seen = store.find(run.as_str())?;
+        self.claim_as_seen(&seen)?;
+        let written = store.append(&run, &[mark], Some(&seen.progress));
+        if written.is_err() {
+            self.give_back(&run, seen.progress);
+        }
+        written
     }
 
     /// No run begins, or goes on, over files that are of two moments.

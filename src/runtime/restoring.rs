@@ -76,7 +76,7 @@ impl Handle {
             }
             written
         };
-        let done = self.bring_back(snapshots, (to, true), write);
+        let done = self.bring_back(snapshots, (run, to, true), write);
         let restored = done.map_err(|stopped| told(stopped, &format!("synthdev runs undo {run}")))?;
         self.settle(run, &restored)?;
         Ok(restored)
@@ -114,14 +114,16 @@ impl Handle {
         })
     }
 
-    /// Brings the files back. `write` gets the mark that says so, before the first of them changes.
+    /// Brings the files back for a run. `write` gets the mark that says so, before the first of them changes. What
+    /// another run had begun to bring back is over then.
     pub(super) fn bring_back(
         &self,
         snapshots: &dyn SnapshotPort,
-        (to, undo): (&SnapshotId, bool),
+        (run, to, undo): (&RunId, &SnapshotId, bool),
         write: &mut dyn FnMut(Row) -> Result<(), StoreError>,
     ) -> Result<Restored, Stopped> {
         let (at, mut begun) = (self.ports().clock.now(), false);
+        let cut_off = self.cut_off();
         let mut note = |safety: Option<&SnapshotId>| {
             let mark = match safety.cloned() {
                 Some(safety) => Mark::Returning(Restoring { to: to.clone(), safety, undo }),
@@ -134,7 +136,15 @@ impl Handle {
             Ok(())
         };
         let done = snapshots.bring_back(to, &mut |safety| note(safety).map_err(in_snapshots));
-        done.map_err(|SnapshotError { message, hint }| Stopped { error: StoreError { message, hint }, begun })
+        let done = done.map_err(|SnapshotError { message, hint }| Stopped {
+            error: StoreError { message, hint },
+            begun,
+        })?;
+        if let Some((found, _)) = cut_off {
+            let settled = self.settle_cut_off_of_others(&found, Some(run));
+            settled.map_err(|error| Stopped { error, begun: true })?;
+        }
+        Ok(done)
     }
 
     /// All of them are there.

@@ -163,7 +163,7 @@ impl Handle {
             rows.push(mark);
             store.import(&header, &rows, &progress)
         };
-        let done = self.bring_back(snapshots, (&to, false), write);
+        let done = self.bring_back(snapshots, (&new, &to, false), write);
         let restored = done.map_err(|stopped| restoring::told(stopped, &format!("synthdev resume {new}")))?;
         if restored.safety.is_some() {
             store.claim(&new).map_err(restoring::unsettled)?;
@@ -213,7 +213,7 @@ impl Handle {
         };
         let restored = if let Some(to) = to {
             let _held = self.hold_files(run, &story.header.workflow)?;
-            let done = self.bring_back(snapshots, (&to, false), &mut |mark| write(Some(mark)));
+            let done = self.bring_back(snapshots, (run, &to, false), &mut |mark| write(Some(mark)));
             let done = done.map_err(|stopped| restoring::told(stopped, &format!("synthdev resume {run}")))?;
             self.settle(run, &done)?;
             Some(done)

@@ -135,3 +135,25 @@ fn a_merge_is_finished_and_undone_as_one() {
     assert!(content(&world).iter().all(|bytes| bytes == b"new\n"));
     says(&world.run(&command).code(0).err, &["nothing to do"]);
 }
+
+#[test]
+fn a_rewind_that_was_cut_off_is_over_when_the_files_are_brought_elsewhere() {
+    let world = project();
+    let stored = world.run(&["snapshot", "create"]).code(0).out;
+    let stored = stored.split([' ', ':']).nth(1).unwrap().to_owned();
+    let first = run(&world, &[]);
+    let second = run(&world, &[]);
+    for other in [&["snapshot", "restore", &stored, "--yes"][..], &["runs", "undo", &second, "--yes"]] {
+        if !kill(&world, &["runs", "rewind", &first, "--to", "1", "--yes"], b"old\n") {
+            return;
+        }
+        is_told(&world, &format!("synthdev resume {first}"));
+        let done = world.run(other).code(0);
+        assert!(!done.err.contains("error"), "{other:?}: {}", done.err);
+        let shown = world.run(&["runs", "show", &first]).code(0).out;
+        assert!(!shown.contains("on their way"), "{other:?}: {shown}");
+        assert!(shown.contains("stands before step 1"), "{other:?}: {shown}");
+        // it goes on over the files as they are now
+        world.run(&["resume", &first, "--yes"]).code(0);
+    }
+}
