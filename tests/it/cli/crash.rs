@@ -32,9 +32,10 @@ fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
     });
     let alive = world.run(&["runs", "list", "--json"]).json();
     assert_eq!(alive[0]["status"], "running", "readable while it runs");
-    eventually("the model is asked", || {
+    eventually("the model is asked, and the files are stored beside that", || {
         let lines = world.run(&["runs", "show", &id, "--json"]).code(0).lines();
-        (lines.iter().filter(|line| line["event"] == "model_called").count() == 3).then_some(())
+        let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
+        (count("model_called") == 3 && count("snapshot_taken") == 2).then_some(())
     });
     signal(child.id(), "KILL");
     child.wait().unwrap();
