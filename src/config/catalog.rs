@@ -10,12 +10,14 @@ use self::overview::{WorkflowEntry, index_workflows};
 use super::beside::Reader;
 use super::brief::{self, Facts, Given};
 use super::models::catalogue::Models;
+use super::models::home::Homes;
+use super::models::homes::{View, Whose, homes};
 use super::models::read as read_models;
-use super::models::resolve::{Resolver, homes, key_ring};
+use super::models::resolve::{Resolver, key_ring};
 use super::models::servers::{self, Server};
 use super::models::wish::Wish;
 use super::roles::RoleSet;
-use super::secret::{KeyRing, mask_dotenv, mask_settings};
+use super::secret::{KeyRing, mask_dotenv, mask_settings, mask_urls};
 use super::settings::Settings;
 use super::settings::environment::Environment;
 use super::settings::explain::{self, Explained};
@@ -58,6 +60,7 @@ pub struct Catalog {
     models: Models,
     roles: RoleSet,
     keys: KeyRing,
+    homes: Homes,
     tools: Vec<ToolSpec>,
     workflows: Vec<WorkflowEntry>,
     files: Sources,
@@ -85,11 +88,13 @@ impl Catalog {
             models,
             roles,
             keys,
+            homes: Homes::new(),
             tools,
             workflows,
             files: sources,
             diagnostics,
         };
+        catalog.homes = homes(&catalog.resolver(), &|whose| catalog.view(whose));
         let unknown = catalog.resolver().unknown_providers();
         catalog.diagnostics.extend(unknown);
         catalog
@@ -161,12 +166,56 @@ impl Catalog {
             models: &self.models,
             environment: &self.environment,
             keys: &self.keys,
+            homes: &self.homes,
         }
     }
 
     /// Where each key of the ring may be sent.
     pub fn key_homes(&self) -> BTreeMap<String, Vec<String>> {
-        homes(&self.resolver())
+        self.homes.iter().map(|(name, home)| (name.clone(), home.urls.clone())).collect()
+    }
+
+    /// Where a key belongs that the person saves now, for a provider or for a level's own server. Files of the project
+    /// are not listened to.
+    pub fn home_of(&self, provider: Option<&str>, level: &str) -> Option<String> {
+        let View { settings, models, environment } = self.view(Whose::Person);
+        let keys = key_ring(&settings, &models, &environment);
+        let said = Resolver {
+            settings: &settings,
+            models: &models,
+            environment: &environment,
+            keys: &keys,
+            homes: &self.homes,
+        };
+        match provider {
+            Some(name) => said.reach(models.provider(name)?),
+            None => said.reached(level).map(|reached| reached.url),
+        }
+    }
+
+    /// The configuration as these words alone make it. Nobody is told of its mistakes twice.
+    fn view(&self, whose: Whose) -> View {
+        let files = &self.files;
+        let of_project = |list: &[SourceFile]| list.iter().any(|file| file.layer == Layer::Project);
+        let alone = ![&files.settings, &files.models, &files.dotenv].into_iter().any(|list| of_project(list));
+        if whose == Whose::Person && alone {
+            let (settings, models) = (self.settings.clone(), self.models.clone());
+            return View { settings, models, environment: self.environment.clone() };
+        }
+        let counts = |file: &&SourceFile| match whose {
+            Whose::Person => file.layer != Layer::Project,
+            Whose::Files => file.layer <= Layer::User,
+            Whose::Project => file.layer <= Layer::Project,
+        };
+        let those = |list: &[SourceFile]| list.iter().filter(counts).cloned().collect::<Vec<_>>();
+        let (process, typed) = match whose {
+            Whose::Person => (files.environment.clone(), files.command_line.clone()),
+            Whose::Files | Whose::Project => (BTreeMap::new(), Overrides::default()),
+        };
+        let (environment, _) = Environment::load(&process, &those(&files.dotenv));
+        let (settings, _) = Settings::load(&those(&files.settings), &environment, &typed);
+        let (models, _) = read_models::load(&those(&files.models));
+        View { settings, models, environment }
     }
 
     /// Every server that could be asked as things are set.
@@ -210,7 +259,10 @@ impl Catalog {
             return Some(mask_dotenv(&text));
         }
         let files = &self.files;
-        let others = [&files.workflows, &files.texts, &files.roles, &files.models, &files.templates];
+        if let Some(text) = named(&files.models) {
+            return Some(mask_urls(&text));
+        }
+        let others = [&files.workflows, &files.texts, &files.roles, &files.templates];
         let known = others.into_iter().find_map(|list| named(list)).map(|text| text.to_string());
         known.or_else(|| self.beside(file))
     }

@@ -55,6 +55,14 @@ pub fn name(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A URL without what may be a secret: user and password, query and fragment.
+pub fn url(text: &str) -> Cow<'_, str> {
+    let cut = &text[..text.find(['?', '#']).unwrap_or(text.len())];
+    let (scheme, rest) = cut.find("://").map_or(("", cut), |at| cut.split_at(at + "://".len()));
+    let place = rest.rfind('@').map_or(rest, |at| &rest[at + 1..]);
+    if place.len() == rest.len() { Cow::Borrowed(cut) } else { Cow::Owned(format!("{scheme}{place}")) }
+}
+
 /// JSON text in which everything that `reveal` would show is spelled as JSON spells it (`\u202e`): another text of the
 /// same value. Outside of strings JSON has none of it but newlines and tabs, which stay.
 pub fn spelled(json: &str) -> Cow<'_, str> {

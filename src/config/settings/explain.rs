@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::rules::{RULES, Rule, children, environment_names, rule_of, rule_of_flag};
 use super::{Setting, Settings, foreign, shown};
 use crate::config::models::catalogue::Models;
+use crate::config::secret::Secret;
 use crate::config::settings::environment::Environment;
 use crate::config::settings::origin::Origin;
 use crate::config::settings::shape::Datum;
@@ -73,7 +74,7 @@ pub fn explain(
     let usual = usual_names(models, &path);
     // a key of ours beats a provider's usual name
     if let Some((text, origin)) = usual.iter().find_map(|name| environment.get(name)) {
-        let datum = Datum::Secret(crate::config::secret::Secret::new(text));
+        let datum = Datum::Secret { key: Secret::new(text), home: None };
         known.insert(0, Setting { datum, origin: origin.clone() });
     }
     let winner = known.pop();
