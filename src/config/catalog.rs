@@ -228,7 +228,7 @@ impl Catalog {
     /// # Errors
     /// There is none of that name.
     pub fn explain(&self, key: &str) -> Result<Explained, String> {
-        explain::explain(&self.settings, &self.models, &self.environment, key)
+        explain::explain((&self.settings, &self.diagnostics), &self.models, &self.environment, key)
     }
 
     /// The model of a level: base, smart or fast (MODEL-4).

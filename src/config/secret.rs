@@ -57,12 +57,12 @@ pub fn mask_urls(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find("://") {
         let after = at + "://".len();
-        let end = rest[after..].find(|c: char| c.is_whitespace() || matches!(c, '"' | '\\'));
+        let end = rest[after..].find(|c: char| c.is_whitespace() || c == '"');
         let end = end.map_or(rest.len(), |end| after + end);
         out.push_str(&rest[..after]);
         let place = &rest[after..end];
         let bad = |mark: char| place.contains(mark);
-        out.push_str(&if ['@', '?', '#'].into_iter().any(bad) { blot(place) } else { place.to_owned() });
+        out.push_str(&if ['@', '?', '#', '\\'].into_iter().any(bad) { blot(place) } else { place.to_owned() });
         rest = &rest[end..];
     }
     out.push_str(rest);
@@ -78,7 +78,7 @@ fn blot(text: &str) -> String {
 
 /// A user and a password, a query or a fragment.
 fn may_hold_secret(text: &str) -> bool {
-    text.contains('@') || (text.contains("://") && text.contains(['?', '#']))
+    text.contains('@') || (text.contains("://") && text.contains(['?', '#', '\\']))
 }
 
 fn is_policy(text: &str) -> bool {

@@ -97,8 +97,7 @@ fn no_key(level: &str, pick: &Pick<'_>, base_url: &str, kept_back: Option<String
         )
     } else {
         format!(
-            "set a key for {here}: SYNTHDEV_{own}API_KEY with SYNTHDEV_{}_BASE_URL={base_url}, or `synthdev configure`",
-            level_name(level)
+            "set a key for {here}: SYNTHDEV_{own}API_KEY with SYNTHDEV_{own}BASE_URL={base_url}, or `synthdev configure`"
         )
     };
     problem(format!("{who}: {why}"), Some(hint))
