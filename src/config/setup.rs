@@ -228,7 +228,7 @@ mod tests {
                 LevelSetup { base_url: some("http://h/v1"), key: new(), ..level("fast") },
                 had,
                 "fast.provider=- fast.base_url=\"http://h/v1\" fast.api_key=-",
-                "fast.api_key=- keys.openai={\"for\":\"https://api.openai.com\",\"key\":\"sk-old\"} fast.api_key=\"k\"",
+                "fast.api_key=- keys.openai={\"key\":\"sk-old\",\"for\":\"https://api.openai.com\"} fast.api_key=\"k\"",
             ),
             (
                 LevelSetup { base_url: some("http://h/v1"), ..level("base") },
@@ -240,7 +240,7 @@ mod tests {
                 LevelSetup { provider: some("openai"), key: new(), ..level("base") },
                 same,
                 "base.provider=\"openai\" base.base_url=- base.api_key=-",
-                "base.api_key=- keys.openai={\"for\":\"https://there\",\"key\":\"k\"}",
+                "base.api_key=- keys.openai={\"key\":\"k\",\"for\":\"https://there\"}",
             ),
             (LevelSetup { model: some(" m2 "), ..level("smart") }, had, "smart.model=\"m2\"", ""),
             (
