@@ -62,7 +62,11 @@ pub fn mask_urls(text: &str) -> String {
         out.push_str(&rest[..after]);
         let place = &rest[after..end];
         let bad = |mark: char| place.contains(mark);
-        out.push_str(&if ['@', '?', '#', '\\'].into_iter().any(bad) { blot(place) } else { place.to_owned() });
+        out.push_str(&if ['@', '?', '#', '\\'].into_iter().any(bad) {
+            blot(place)
+        } else {
+            place.to_owned()
+        });
         rest = &rest[end..];
     }
     out.push_str(rest);

@@ -329,11 +329,12 @@ fn shown(path: String, setting: Option<&Setting>, about: &str) -> Shown {
     let origin = setting.origin.to_string();
     let value = match &setting.datum {
         Datum::Plain(value) => value.to_string(),
-        Datum::Secret { .. } => {
+        Datum::Secret { home, .. } => {
             let name = setting.origin.name.clone();
             let place = setting.origin.place.as_ref().map(|place| place.file.clone());
             let from = name.or(place).unwrap_or_else(|| "built-in".to_owned());
-            format!("set ({from}, {})", setting.origin.layer)
+            let home = home.as_ref().map(|home| format!(", for {home}")).unwrap_or_default();
+            format!("set ({from}, {}){home}", setting.origin.layer)
         }
     };
     Shown { path, value, origin, about }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::address::{authority, is_loopback};
 use super::resolve::{CUSTOM, Resolver, SCRIPTED, provider_key};
 use super::wish::Wish;
+use crate::config::settings::foreign;
 use crate::config::settings::rules::LEVELS;
 use crate::domain::model::ModelChoice;
 use crate::domain::protocol::Protocol;
@@ -71,7 +72,10 @@ pub fn servers(resolver: &Resolver<'_>) -> Vec<Server> {
         let asks = Used { level: level.to_owned(), model: choice.model.clone() };
         match found.iter_mut().find(same) {
             Some(server) => server.levels.push(asks),
-            None => found.push(Server { levels: vec![asks], ..of_choice(resolver, &choice) }),
+            None => {
+                let kept_back = kept_back(resolver, &choice);
+                found.push(Server { levels: vec![asks], kept_back, ..of_choice(resolver, &choice) });
+            }
         }
     }
     let rest = resolver.models.providers.iter().filter(|provider| provider.name != SCRIPTED);
@@ -92,6 +96,16 @@ pub fn servers(resolver: &Resolver<'_>) -> Vec<Server> {
         }
     }
     found
+}
+
+/// A key that a level would use if its server were another one.
+fn kept_back(resolver: &Resolver<'_>, choice: &ModelChoice) -> Option<String> {
+    let level = choice.level.as_str();
+    let base = (!foreign(resolver.settings, level)).then(|| "base".to_owned());
+    let names: Vec<String> =
+        std::iter::once(level.to_owned()).chain(base).chain([provider_key(&choice.provider)]).collect();
+    let decided = resolver.decide(&names, &choice.base_url);
+    decided.kept_back.filter(|_| choice.key.is_none())
 }
 
 fn of_choice(resolver: &Resolver<'_>, choice: &ModelChoice) -> Server {
