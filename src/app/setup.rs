@@ -137,6 +137,10 @@ pub(super) fn first(catalog: &Catalog, alone: bool, plays: bool) -> Option<Asked
 /// What changes in the files for these levels; a key that stands at a level moves with its provider.
 pub(super) fn changes(catalog: &Catalog, setups: &[LevelSetup]) -> Changes {
     let mut all = Changes::default();
+    // those of before keys were saved with their servers are from now on
+    for (path, key, url) in catalog.unbound(&format!("user:{KEYS_FILE}")) {
+        all.keys.push(Saved { key: &key, home: Some(&url) }.at(path.split('.').map(str::to_owned).collect()));
+    }
     for setup in setups {
         let own = owned_key(catalog, &setup.level);
         let own_key = own

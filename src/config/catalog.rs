@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use self::overview::{WorkflowEntry, index_workflows};
 use super::beside::Reader;
 use super::brief::{self, Facts, Given};
+use super::models::address::same_origin;
 use super::models::catalogue::Models;
 use super::models::home::Homes;
 use super::models::homes::{View, Whose, homes};
 use super::models::read as read_models;
-use super::models::resolve::{Resolver, key_ring};
+use super::models::resolve::{Resolver, key_ring, provider_of};
 use super::models::servers::{self, Server};
 use super::models::wish::Wish;
 use super::roles::RoleSet;
@@ -28,6 +29,7 @@ use crate::domain::brief::Brief;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::model::ModelChoice;
 use crate::domain::place::Layer;
+use crate::domain::secret::Secret;
 use crate::domain::tool::ToolSpec;
 
 /// Everything that the caller read. Files may come in any order: each knows its layer.
@@ -173,6 +175,23 @@ impl Catalog {
     /// Where each key of the ring may be sent.
     pub fn key_homes(&self) -> BTreeMap<String, Vec<String>> {
         self.homes.iter().map(|(name, home)| (name.clone(), home.urls.clone())).collect()
+    }
+
+    /// Keys of this file that do not say what they are for although it is clear: path, key, and a URL of their server.
+    pub fn unbound(&self, file: &str) -> Vec<(String, Secret, String)> {
+        let path = |name: &str| match provider_of(name) {
+            Some(provider) => format!("keys.{provider}"),
+            None => format!("levels.{name}.api_key"),
+        };
+        let open = self.homes.iter().filter_map(|(name, home)| {
+            let path = path(name);
+            let setting = self.settings.get(&path)?;
+            let here = setting.origin.place.as_ref().is_some_and(|place| place.file == file);
+            let url = home.urls.first().filter(|url| home.urls.iter().all(|one| same_origin(one, url)))?;
+            let key = setting.secret().filter(|_| here && setting.home().is_none())?;
+            Some((path, key.clone(), url.clone()))
+        });
+        open.collect()
     }
 
     /// Where a key belongs that the person saves now, for a provider or for a level's own server. Files of the project

@@ -133,7 +133,8 @@ impl LevelSetup {
 }
 
 impl Saved<'_> {
-    fn at(&self, path: Vec<String>) -> Change {
+    /// The change that writes it there.
+    pub fn at(&self, path: Vec<String>) -> Change {
         let key = self.key.expose();
         let value = match self.home {
             Some(url) => json!({ KEY: key, HOME: origin(url) }),
