@@ -180,6 +180,10 @@ fn url(text: &str) -> Result<String, Refusal> {
     if authority.is_empty() || authority.starts_with(':') || text.contains(unreadable) {
         return Err(("C06", "must name a host, for example https://api.openai.com/v1".to_owned()));
     }
+    let port = authority.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
+    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return Err(("C06", "must have a number from 0 to 65535 as its port".to_owned()));
+    }
     Ok(text.trim_end_matches('/').to_owned())
 }
 

@@ -131,8 +131,7 @@ fn the_second_server_never_sees_the_key_of_the_first() {
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         for command in [RUN, &["models"], &["models", "--json"], &["doctor"]] {
             let ran = pair.world.run(&[command, &options].concat());
-            let told =
-                ran.out.contains("is for http") || ran.out.contains("nothing of yours says");
+            let told = ran.out.contains("is for http") || ran.out.contains("nothing of yours says");
             assert!(command == RUN || told, "{name}: {command:?} says that a key stayed: {}", ran.out);
             assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY), "{name}: {}{}", ran.out, ran.err);
         }

@@ -425,6 +425,7 @@ fn a_url_with_a_secret_is_refused_and_not_shown() {
         ("https://hunter2@h.example/v1?a", "a query"),
         ("https://h.example\\@hunter2/v1", "a user or password"),
         ("https://h.example\\hunter2/v1", "must name a host"),
+        ("https://me:hunter2/x@h.example/v1", "as its port"),
     ];
     for (url, what) in urls {
         let file =
