@@ -23,8 +23,9 @@ const PROVIDER_KEYS: &[&str] = &[
 const MODEL_KEYS: &[&str] =
     &["protocol", "context_size", "max_output", "prices", "reasoning", "parameters", "accepts"];
 
-/// US dollars per million tokens: a dollar a token, far above what any model costs. More is a slip of the pen.
-const HIGHEST_PRICE: f64 = 1e6;
+/// US dollars per million tokens: a thousand dollars a token, far above what any model costs. More is a slip of the
+/// pen, and sums of it would mean nothing.
+const HIGHEST_PRICE: f64 = 1e9;
 
 /// Names of sampling parameters, as in settings.
 pub const PARAMETERS: &[&str] = &[

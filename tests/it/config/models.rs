@@ -327,14 +327,14 @@ fn prices_that_are_none_are_told_of() {
     };
     let amount = "write dollars per million tokens, such as 2.5, or null where it is not known";
     let number = |key: &str, found: &str| {
-        format!("the price `{key}` must be a number from 0 to 1000000, found {found}")
+        format!("the price `{key}` must be a number from 0 to 1000000000, found {found}")
     };
     let rows = [
         (r#"{"input": -1, "output": 2}"#, "2:11", "C03", number("input", "-1"), amount),
         (r#"{"input": 1, "output": "2"}"#, "2:24", "C03", number("output", "the text \"2\""), amount),
         (r#"{"input": 1, "output": 1e999}"#, "2:24", "C03", number("output", "1e999"), amount),
         (r#"{"input": 1, "output": 1e300}"#, "2:24", "C03", number("output", "1e300"), amount),
-        (r#"{"input": 1000001, "output": 1}"#, "2:11", "C03", number("input", "1000001"), amount),
+        (r#"{"input": 1000000001, "output": 1}"#, "2:11", "C03", number("input", "1000000001"), amount),
         (r#"{"input": 1, "output": 2, "written": []}"#, "2:38", "C03", number("written", "an array"), amount),
         (
             r#"{"input": NaN, "output": 2}"#,
