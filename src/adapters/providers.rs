@@ -99,7 +99,7 @@ impl Providers {
             let shown = address::Address::parse(&choice.base_url, &[])?.shown;
             Err(errors::silent(&shown, deadline, ""))
         });
-        answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)))
+        answer.map_err(|error| keys::told(error, key))
     }
 
     async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
@@ -110,10 +110,7 @@ impl Providers {
             Protocol::Responses => responses::call((&self.http, &self.learnt), request, key, sink).await,
             Protocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
         };
-        let mut reply = answer.map_err(|error| match key {
-            Some(key) => errors::scrub(error, key),
-            None => error,
-        })?;
+        let mut reply = answer.map_err(|error| keys::told(error, key))?;
         reply.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(reply)
     }

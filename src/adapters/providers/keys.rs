@@ -8,6 +8,7 @@ use crate::domain::model::{ModelChoice, ModelError};
 use crate::domain::secret::Secret;
 
 use super::address::{Address, same_server};
+use super::errors;
 
 #[derive(Debug)]
 pub struct Keys {
@@ -50,6 +51,17 @@ impl Keys {
                  sent (go on with `--upgrade` to ask what is set now, or set that server again)"
             ),
         })
+    }
+}
+
+/// What came of a call with this key, or with none: without the key in its words.
+pub fn told(error: ModelError, key: Option<&Secret>) -> ModelError {
+    match (key, error) {
+        (Some(key), error) => errors::scrub(error, key),
+        (None, ModelError::Auth { detail }) => {
+            ModelError::Auth { detail: format!("none was sent; {detail}") }
+        }
+        (None, error) => error,
     }
 }
 

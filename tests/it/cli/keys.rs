@@ -260,6 +260,20 @@ fn a_call_without_its_key_is_refused_before_it_is_made() {
     assert!(pair.first.asked().iter().all(|one| one.body.is_null()), "nobody was asked to answer");
 }
 
+/// A server of this machine that wants a key after all: the key of another one did not go there, and that is said.
+#[test]
+fn a_call_without_a_key_that_wants_one_says_so() {
+    let pair = pair();
+    pair.saved(json!(KEY));
+    let server = ListServer::start(Some("sk-other"), named(&["m"]), Vec::new());
+    for command in [&RUN[..5], &["doctor"]] {
+        let ran = pair.world.run(&[command, &["--base-url", &server.base_url]].concat()).code(1);
+        let all = format!("{}{}", ran.out, ran.err);
+        assert!(all.contains("the key was refused: none was sent"), "{command:?}: {all}");
+    }
+    assert!(!bears(&server));
+}
+
 /// A server that sends its callers on keeps the key for itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redirect_is_not_followed() {
