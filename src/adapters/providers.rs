@@ -99,7 +99,8 @@ impl Providers {
             let shown = address::Address::parse(&choice.base_url, &[])?.shown;
             Err(errors::silent(&shown, deadline, ""))
         });
-        answer.map_err(|error| keys::told(error, key))
+        let answer = answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)));
+        answer.map_err(|error| keys::told(error, choice))
     }
 
     async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
@@ -110,7 +111,10 @@ impl Providers {
             Protocol::Responses => responses::call((&self.http, &self.learnt), request, key, sink).await,
             Protocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
         };
-        let mut reply = answer.map_err(|error| keys::told(error, key))?;
+        let mut reply = answer.map_err(|error| match key {
+            Some(key) => errors::scrub(error, key),
+            None => error,
+        })?;
         reply.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(reply)
     }
@@ -135,7 +139,8 @@ impl ModelPort for Providers {
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
             if request.choice.provider != SCRIPTED {
-                return self.ask(request, sink).await;
+                let answer = self.ask(request, sink).await;
+                return answer.map_err(|error| keys::told(error, &request.choice));
             }
             match &self.scripted {
                 Some(script) => script.call(request, sink).await,

@@ -80,10 +80,10 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     banner.extend(gathered.unreadable.iter().map(|line| format!("not read: {line}")));
     let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
     banner.extend(problems(&catalog));
-    let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
     let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
     logs::start(&world.dirs.data, catalog.settings().verbosity());
     let plays = script.is_some() || opening.start.is_some();
+    let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
     let setup = super::setup::first(&catalog, opening.setup, plays);
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();

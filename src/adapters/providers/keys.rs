@@ -8,7 +8,6 @@ use crate::domain::model::{ModelChoice, ModelError};
 use crate::domain::secret::Secret;
 
 use super::address::{Address, same_server};
-use super::errors;
 
 #[derive(Debug)]
 pub struct Keys {
@@ -54,14 +53,13 @@ impl Keys {
     }
 }
 
-/// What came of a call with this key, or with none: without the key in its words.
-pub fn told(error: ModelError, key: Option<&Secret>) -> ModelError {
-    match (key, error) {
-        (Some(key), error) => errors::scrub(error, key),
-        (None, ModelError::Auth { detail }) => {
+/// Says of a server that wants a key that none was sent, where that is so.
+pub fn told(error: ModelError, choice: &ModelChoice) -> ModelError {
+    match error {
+        ModelError::Auth { detail } if choice.key.is_none() => {
             ModelError::Auth { detail: format!("none was sent; {detail}") }
         }
-        (None, error) => error,
+        error => error,
     }
 }
 
