@@ -99,7 +99,8 @@ impl Providers {
             let shown = address::Address::parse(&choice.base_url, &[])?.shown;
             Err(errors::silent(&shown, deadline, ""))
         });
-        answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)))
+        let answer = answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)));
+        answer.map_err(|error| keys::told(error, choice))
     }
 
     async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
@@ -138,7 +139,8 @@ impl ModelPort for Providers {
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
             if request.choice.provider != SCRIPTED {
-                return self.ask(request, sink).await;
+                let answer = self.ask(request, sink).await;
+                return answer.map_err(|error| keys::told(error, &request.choice));
             }
             match &self.scripted {
                 Some(script) => script.call(request, sink).await,
