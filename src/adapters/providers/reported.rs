@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::domain::cost::Usage;
 
-use super::tokens::{estimate, whole};
+use super::tokens::{complete, whole};
 
 /// What was reported; each part may be missing.
 #[derive(Clone, Copy, Default, Debug)]
@@ -39,16 +39,13 @@ impl Reported {
 
     /// The counts, and whether a part of them had to be estimated. A report of nothing but zeros is no report.
     pub fn complete(self, prompt_bytes: usize, completion_bytes: usize) -> (Usage, bool) {
-        let prompt = self.prompt.filter(|count| *count > 0);
-        let completion = self.completion.filter(|count| *count > 0 || completion_bytes == 0);
-        let usage = Usage {
-            prompt: prompt.unwrap_or_else(|| estimate(prompt_bytes)),
-            completion: completion.unwrap_or_else(|| estimate(completion_bytes)),
+        let reported = Usage {
+            prompt: self.prompt.unwrap_or(0),
             cached: self.cached.unwrap_or(0),
             reasoning: self.reasoning.unwrap_or(0),
             ..Usage::default()
         };
-        (usage, prompt.is_none() || completion.is_none())
+        complete(reported, self.completion, (prompt_bytes, completion_bytes))
     }
 }
 

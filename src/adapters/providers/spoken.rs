@@ -2,7 +2,8 @@
 //!
 //! Refuses: deciding what an answer means; that is each protocol's.
 
-use crate::domain::cost::Usage;
+use serde_json::Value;
+
 use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply};
 use crate::ports::model::DeltaSink;
 
@@ -10,6 +11,8 @@ use super::calls::Calls;
 
 #[derive(Default, Debug)]
 pub struct Spoken {
+    /// The model that the server says is speaking.
+    pub model: Option<String>,
     pub text: String,
     pub reasoning: String,
     pub calls: Calls,
@@ -21,6 +24,13 @@ pub struct Spoken {
 }
 
 impl Spoken {
+    /// The model's name, where there is one.
+    pub fn by(&mut self, model: Option<&Value>) {
+        if let Some(model) = model.and_then(Value::as_str).filter(|model| !model.is_empty()) {
+            self.model = Some(model.to_owned());
+        }
+    }
+
     /// A piece of the text.
     pub fn say(&mut self, text: &str) {
         add(&mut self.text, &mut self.text_apart, text);
@@ -92,27 +102,18 @@ impl Spoken {
         Err(ModelError::Protocol { detail: detail.to_owned() })
     }
 
-    /// The finished answer, but for what only its protocol knows: sealed parts and the model's name. `counted`: its
-    /// tokens, and whether they are an estimate; `turn` makes ids of calls without any.
+    /// The finished answer, but for what only its protocol knows. `turn` makes ids of calls without any.
     ///
     /// # Errors
     /// A call of no function.
-    pub fn into_reply(
-        self,
-        finish: FinishReason,
-        (usage, usage_estimated): (Usage, bool),
-        turn: usize,
-    ) -> Result<ModelReply, ModelError> {
+    pub fn into_reply(self, finish: FinishReason, turn: usize) -> Result<ModelReply, ModelError> {
         Ok(ModelReply {
+            model: self.model,
             text: self.text,
             reasoning: self.reasoning,
             tool_calls: self.calls.finish(turn)?,
-            sealed: Vec::new(),
-            usage,
-            usage_estimated,
-            model: None,
             finish,
-            duration_ms: 0,
+            ..ModelReply::default()
         })
     }
 }

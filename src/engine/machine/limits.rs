@@ -93,7 +93,9 @@ impl Machine {
         }
         self.unwind_to(at);
         self.drop_visit();
-        self.raise(asked);
+        if !(self.counts_all() && matches!(exit, Exit::Fail)) {
+            self.raise(asked, limit);
+        }
         if let Some(frame) = self.frame_mut() {
             frame.passed.insert(passing(asked, limit, frame.state));
         }
@@ -146,8 +148,26 @@ impl Machine {
         target.map(Exit::OnLimit).or_else(catch)
     }
 
-    /// So that what follows the limit can run: a tenth more, at least ten.
-    fn raise(&mut self, asked: Asked) {
+    /// So that what follows the limit can run: a tenth more, at least ten. Once for each workflow that is led on: its
+    /// items and its calls by others share it.
+    fn raise(&mut self, asked: Asked, limit: &str) {
+        let whose = match asked {
+            Asked::Steps => self.lane.id.to_string(),
+            Asked::Budget(Scope::Agent(at), _) => format!("agent {at}"),
+            Asked::ModelCalls
+            | Asked::Budget(Scope::Run | Scope::State { .. }, _)
+            | Asked::Visits(_)
+            | Asked::ToolRounds
+            | Asked::Message
+            | Asked::NoSnapshot
+            | Asked::Pause
+            | Asked::Failed
+            | Asked::Uncertain => String::new(),
+        };
+        let by = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
+        if !self.moved.insert(format!("{limit} {whose} by {by}")) && self.counts_all() {
+            return;
+        }
         let Some(root) = self.spec.program.workflows.first().cloned() else { return };
         let tenth = |limit: u32| (limit / 10).max(10);
         match asked {

@@ -41,7 +41,7 @@ fn the_last_run_by_hand() {
         "by role",
         "by agent",
         "by state",
-        "400000   400000   200000   100000   60000",
+        "1000000   400000   200000   100000   60000",
         "$2.5000",
     ] {
         assert!(text.contains(words), "no `{words}` in\n{text}");

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use crate::adapters::providers::answer::{Answer, speaks_chat};
 use crate::adapters::providers::errors;
 use crate::adapters::providers::spoken::Spoken;
+use crate::domain::cost::Usage;
 use crate::domain::message::Sealed;
-use crate::domain::model::{FinishReason, ModelError, ModelReply};
+use crate::domain::model::{FinishReason, ModelError};
 
 use super::usage::Reported;
 
@@ -22,7 +23,6 @@ pub struct Message {
     blocks: Vec<(u64, Block)>,
     stop: Option<String>,
     usage: Reported,
-    model: Option<String>,
     begun: bool,
     over: bool,
 }
@@ -124,34 +124,30 @@ impl Answer for Message {
     fn is_over(&self) -> bool {
         self.over
     }
-}
 
-impl Message {
-    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
-    ///
-    /// # Errors
-    /// A refusal, an answer that holds nothing.
-    pub fn into_reply(self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
+    fn counted(&self, prompt_bytes: usize) -> (Usage, bool) {
+        self.usage.complete(prompt_bytes, self.spoken.bytes())
+    }
+
+    fn finish(&self) -> Result<FinishReason, ModelError> {
         let said = self.stop.as_deref().unwrap_or_default();
         if said == "refusal" {
             let detail = format!("it stopped itself for reasons of safety{}", self.spoken.had());
             return Err(ModelError::Refused { detail });
         }
-        let finish = reason(said, self.spoken.calls.is_empty());
-        self.spoken.checked(finish)?;
-        let counted = self.usage.complete(prompt_bytes, self.spoken.bytes());
-        // Only beside calls do thoughts have to go back.
-        let thoughts = if self.spoken.calls.is_empty() { Vec::new() } else { self.thoughts };
-        let sealed = thoughts.into_iter().filter_map(Thought::seal).collect();
-        Ok(ModelReply { sealed, model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
+        Ok(reason(said, self.spoken.calls.is_empty()))
     }
 
+    fn sealed(&mut self) -> Vec<Sealed> {
+        std::mem::take(&mut self.thoughts).into_iter().filter_map(Thought::seal).collect()
+    }
+}
+
+impl Message {
     /// A message, of which the start of a stream holds the beginning.
     fn message(&mut self, message: &Value) {
         self.begun = true;
-        if let Some(model) = message.get("model").and_then(Value::as_str).filter(|model| !model.is_empty()) {
-            self.model = Some(model.to_owned());
-        }
+        self.spoken.by(message.get("model"));
         self.usage.absorb(&message["usage"]);
         let blocks = message.get("content").and_then(Value::as_array);
         for (index, block) in (0..).zip(blocks.into_iter().flatten()) {

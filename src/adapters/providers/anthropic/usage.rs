@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::adapters::providers::tokens::{estimate, whole};
+use crate::adapters::providers::tokens::{complete, whole};
 use crate::domain::cost::Usage;
 
 /// What was reported; each part may be missing.
@@ -28,19 +28,10 @@ impl Reported {
 
     /// The counts, and whether a part of them had to be estimated. A report of nothing but zeros is no report.
     pub fn complete(self, prompt_bytes: usize, completion_bytes: usize) -> (Usage, bool) {
-        let cached = self.read.unwrap_or(0);
-        let written = self.written.unwrap_or(0);
-        let kept = written.saturating_add(cached);
-        let prompt = Some(self.fresh.unwrap_or(0).saturating_add(kept)).filter(|count| *count > 0);
-        let completion = self.completion.filter(|count| *count > 0 || completion_bytes == 0);
-        let usage = Usage {
-            prompt: prompt.unwrap_or_else(|| estimate(prompt_bytes)),
-            completion: completion.unwrap_or_else(|| estimate(completion_bytes)),
-            cached,
-            written,
-            ..Usage::default()
-        };
-        (usage, prompt.is_none() || completion.is_none())
+        let (cached, written) = (self.read.unwrap_or(0), self.written.unwrap_or(0));
+        let prompt = self.fresh.unwrap_or(0).saturating_add(written).saturating_add(cached);
+        let reported = Usage { prompt, cached, written, ..Usage::default() };
+        complete(reported, self.completion, (prompt_bytes, completion_bytes))
     }
 }
 

@@ -5,11 +5,12 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::adapters::providers::answer::Answer;
+use crate::adapters::providers::answer::{Answer, filtered, given_up};
 use crate::adapters::providers::errors;
 use crate::adapters::providers::reported::Reported;
 use crate::adapters::providers::spoken::Spoken;
-use crate::domain::model::{FinishReason, ModelError, ModelReply};
+use crate::domain::cost::Usage;
+use crate::domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct Completion {
@@ -17,7 +18,6 @@ pub struct Completion {
     refusal: String,
     finish: Option<String>,
     usage: Reported,
-    model: Option<String>,
     /// `[DONE]` arrived.
     done: bool,
     /// Chunks that were understood.
@@ -88,9 +88,6 @@ impl Answer for Completion {
     }
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
-        if is_error(name, value) {
-            return Err(errors::of_object(value, shown));
-        }
         let usages = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")];
         let usages = usages.into_iter().flatten().filter(|usage| usage.is_object());
         let mut known = false;
@@ -98,13 +95,13 @@ impl Answer for Completion {
             known = true;
             self.usage.absorb(usage);
         }
-        if let Some(Value::String(model)) = value.get("model")
-            && !model.is_empty()
-        {
-            self.model = Some(model.clone());
+        self.chunks += usize::from(known);
+        if is_error(name, value) {
+            return Err(errors::of_object(value, shown));
         }
+        self.spoken.by(value.get("model"));
         let choices = value.get("choices");
-        self.chunks += usize::from(known || choices.is_some());
+        self.chunks += usize::from(!known && choices.is_some());
         if let Some(choice) = choices.and_then(|choices| choices.get(0)) {
             self.choice(choice, shown)?;
         }
@@ -130,35 +127,28 @@ impl Answer for Completion {
     fn is_over(&self) -> bool {
         self.done
     }
+
+    fn counted(&self, prompt_bytes: usize) -> (Usage, bool) {
+        self.usage.complete(prompt_bytes, self.spoken.bytes())
+    }
+
+    fn finish(&self) -> Result<FinishReason, ModelError> {
+        let said = self.finish.as_deref().unwrap_or_default();
+        let finish = reason(said, self.spoken.calls.is_empty());
+        if !self.refusal.trim().is_empty() {
+            return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
+        }
+        if finish == FinishReason::ContentFilter {
+            return Err(filtered(&self.spoken));
+        }
+        if matches!(said, "error" | "insufficient_system_resource") {
+            return Err(given_up(&self.spoken, &format!("finish reason `{said}`")));
+        }
+        Ok(finish)
+    }
 }
 
 impl Completion {
-    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
-    ///
-    /// # Errors
-    /// A refusal, a failure in place of a reason to finish, an answer that holds nothing.
-    pub fn into_reply(self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
-        let said = self.finish.as_deref().unwrap_or_default();
-        let finish = reason(said, self.spoken.calls.is_empty());
-        let refused = |text: &str| ModelError::Refused { detail: errors::one_line(text) };
-        if !self.refusal.trim().is_empty() {
-            return Err(refused(&self.refusal));
-        }
-        if finish == FinishReason::ContentFilter {
-            return Err(refused(&format!(
-                "the provider's content filter stopped the answer{}",
-                self.spoken.had()
-            )));
-        }
-        if matches!(said, "error" | "insufficient_system_resource") {
-            let detail = format!("the provider gave up{} (finish reason `{said}`)", self.spoken.had());
-            return Err(ModelError::Overloaded { retry_after_ms: None, detail });
-        }
-        self.spoken.checked(finish)?;
-        let counted = self.usage.complete(prompt_bytes, self.spoken.bytes());
-        Ok(ModelReply { model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
-    }
-
     fn choice(&mut self, choice: &Value, shown: &str) -> Result<(), ModelError> {
         if choice.get("error").is_some_and(|error| !error.is_null()) {
             return Err(errors::of_object(choice, shown));
