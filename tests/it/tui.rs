@@ -398,7 +398,6 @@ fn a_workflow_from_start_to_end() {
                 summary: "40 lines of src/main.rs".into(),
                 content: "fn main() {\n\tprintln!(\"\x1b[31mhi\x1b[0m\");\n}".into(),
                 duration_ms: 3,
-                estimated: false,
             },
         )
         .run(
