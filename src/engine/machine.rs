@@ -47,6 +47,7 @@ use super::input::Input;
 use super::lane::{Asked, Lane, Phase, Scope, Then};
 use super::purse::{AgentPurse, Estimate, Kind, Purse};
 use super::spared::{Asks, Spared};
+use super::speaking::Speaking;
 use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::cost::{CostLedger, Price};
@@ -55,7 +56,6 @@ use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::domain::script::{ScriptJob, ScriptTask};
 use crate::domain::workflow::{State, Workflow};
-use charges::Speaking;
 
 /// What one input led to.
 #[derive(Clone, Debug, Default)]

@@ -9,13 +9,13 @@
 mod raise;
 mod scopes;
 
-use super::charges::Speaking;
 use super::{Asked, Lane, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
 use crate::domain::cost::{Price, Usage};
 use crate::domain::model::{ModelChoice, ModelRequest};
 use crate::engine::lane::Scope;
 use crate::engine::purse::{Estimate, Kind, Need};
+use crate::engine::speaking::Speaking;
 use crate::engine::spec::FORESEES_SINCE;
 
 /// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.

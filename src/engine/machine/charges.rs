@@ -1,45 +1,15 @@
 //! What model calls are charged for: answers, attempts of which none came, and calls that were stopped; each at the
 //! price of the model that the server says has served it (MODEL-9, MODEL-10). A price is never guessed.
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use super::{Lane, Machine, Phase, RunEvent};
-use crate::domain::agent::AgentSpec;
 use crate::domain::cost::{CostEntry, Price, Usage, Used};
-use crate::domain::ids::{AgentIx, CallId};
+use crate::domain::ids::CallId;
 use crate::domain::model::{ModelChoice, ModelReply, is_same_model};
-use crate::domain::workflow::Workflow;
+use crate::engine::speaking::Speaking;
 use crate::engine::spec::COUNTS_ALL_SINCE;
 use crate::engine::turn::Summing;
-
-/// An agent that is there, in the lane in which it speaks.
-#[derive(Clone, Debug)]
-pub(super) struct Speaking {
-    pub(super) workflow: Arc<Workflow>,
-    at: AgentIx,
-    pub(super) lane: u64,
-    parent: Option<u64>,
-    state: String,
-    /// The call under way sums its context up.
-    sums: bool,
-}
-
-impl Deref for Speaking {
-    type Target = AgentSpec;
-
-    fn deref(&self) -> &AgentSpec {
-        &self.workflow.agents[self.at.0]
-    }
-}
-
-impl Speaking {
-    /// The model that is asked: for a summary that of the context, where it has one.
-    pub(super) fn asked(&self) -> &ModelChoice {
-        let context = self.workflow.contexts.get(self.context.0).filter(|_| self.sums);
-        context.and_then(|context| context.summary.as_deref()).unwrap_or(&self.choice)
-    }
-}
 
 /// What a call came to, with all its attempts.
 pub(super) struct Charge {

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::charges::Speaking;
 use super::{Asked, CallId, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::AnsweredCall;
@@ -11,6 +10,7 @@ use crate::domain::failure::Failure;
 use crate::domain::message::{Sealed, ToolCall};
 use crate::domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
 use crate::domain::tool::ParsingTool;
+use crate::engine::speaking::Speaking;
 use crate::engine::turn::{OpenReply, with_unique_ids};
 
 const MAX_REPAIRS: u32 = 2;

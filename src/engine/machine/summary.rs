@@ -1,11 +1,11 @@
 //! Summing up before a view would leave something out (`trim: "summarize"`): one call of the agent's own model
 //! inside its visit. Whatever goes wrong with it, the visit goes on without.
 
-use super::charges::Speaking;
 use super::{CallId, Effect, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::ContextSpec;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
+use crate::engine::speaking::Speaking;
 use crate::engine::thread::Summary;
 use crate::engine::turn::{Covering, Part, Summing};
 use crate::engine::view::summary;
