@@ -234,7 +234,8 @@ fn answered(
     let spends = |pause: &OpenPause| {
         pause.reason == PauseReason::Budget && args.state.as_ref().is_none_or(|state| pause.state == *state)
     };
-    if more.is_some() && !open.iter().any(spends) {
+    let over = matches!(summary.progress.status, RunStatus::Completed | RunStatus::Cancelled);
+    if more.is_some() && !over && !open.iter().any(spends) {
         bail!("run {run} waits for no budget there\nhint: synthdev runs show {run} says what it waits for");
     }
     for pause in &open {
