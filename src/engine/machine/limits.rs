@@ -151,37 +151,25 @@ impl Machine {
     /// So that what follows the limit can run: a tenth more, at least ten. Once for each workflow that is led on: its
     /// items and its calls by others share it.
     fn raise(&mut self, asked: Asked, limit: &str) {
-        let whose = match asked {
-            Asked::Steps => self.lane.id.to_string(),
-            Asked::Budget(Scope::Agent(at), _) => format!("agent {at}"),
-            Asked::ModelCalls
-            | Asked::Budget(Scope::Run | Scope::State { .. }, _)
-            | Asked::Visits(_)
-            | Asked::ToolRounds
-            | Asked::Message
-            | Asked::NoSnapshot
-            | Asked::Pause
-            | Asked::Failed
-            | Asked::Uncertain => String::new(),
-        };
-        let by = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
-        if !self.moved.insert(format!("{limit} {whose} by {by}")) && self.counts_all() {
-            return;
-        }
         let Some(root) = self.spec.program.workflows.first().cloned() else { return };
         let tenth = |limit: u32| (limit / 10).max(10);
         match asked {
-            Asked::Steps => {
+            Asked::Steps if self.moves(limit, self.lane.id) => {
                 let more = tenth(root.limits.max_steps);
                 self.lane.granted_steps = self.lane.granted_steps.saturating_add(more);
             }
-            Asked::ModelCalls => {
+            Asked::ModelCalls if self.moves(limit, 0) => {
                 let more = tenth(root.limits.max_model_calls.unwrap_or(0));
                 self.granted_calls = self.granted_calls.saturating_add(more);
             }
-            Asked::Budget(scope @ (Scope::Run | Scope::Agent(_)), kind) => self.grant_tenth(scope, kind),
-            // these end with the visit that is left
-            Asked::Budget(Scope::State { .. }, _)
+            Asked::Budget(Scope::Run, kind) if self.moves(limit, 0) => self.grant_tenth(Scope::Run, kind),
+            Asked::Budget(scope @ Scope::Agent(at), kind) if self.moves(limit, 1 + at as u64) => {
+                self.grant_tenth(scope, kind);
+            }
+            // it was moved before, or it ends with the visit that is left
+            Asked::Steps
+            | Asked::ModelCalls
+            | Asked::Budget(..)
             | Asked::Visits(_)
             | Asked::ToolRounds
             | Asked::Message
@@ -190,6 +178,12 @@ impl Machine {
             | Asked::Failed
             | Asked::Uncertain => {}
         }
+    }
+
+    /// Whether an end is moved now: the first time for the workflow that is led on. Runs of before moved it each time.
+    fn moves(&mut self, limit: &str, whose: u64) -> bool {
+        let by = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
+        self.moved.insert(format!("{limit} {whose} by {by}")) || !self.counts_all()
     }
 
     pub(super) fn lane_of(&self, id: u64) -> Option<&Lane> {

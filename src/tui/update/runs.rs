@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{history, submit};
-use crate::domain::context::Author;
+use crate::domain::context::{Author, Side};
+use crate::domain::cost::Usage;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::DeltaKind;
 use crate::engine::effect::Question;
@@ -246,11 +247,7 @@ fn answered(model: &mut Model, run: &RunId, event: RunEvent) {
             estimated,
             ..
         } => {
-            if let Some(view) = model.run_mut(run) {
-                view.retry.remove(&call);
-                let used = (usage, cost_usd, estimated);
-                view.charge(call, (&one_line(&agent), side, &one_line(&name)), used);
-            }
+            paid(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
             replied(model, run, call, (&agent, side, &name), &text, &reasoning);
         }
         RunEvent::ContextSummarized {
@@ -266,12 +263,7 @@ fn answered(model: &mut Model, run: &RunId, event: RunEvent) {
             estimated,
             ..
         } => {
-            if let Some(view) = model.run_mut(run) {
-                view.retry.remove(&call);
-                view.summing.remove(&call);
-                let used = (usage, cost_usd, estimated);
-                view.charge(call, (&one_line(&agent), side, &one_line(&name)), used);
-            }
+            paid(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
             if entries > 0 {
                 model.say(Item::note(&format!("{agent} summed up {entries} messages of {context}")));
                 model.say(Item::detail(&format!("summary: {text}")));
@@ -279,6 +271,20 @@ fn answered(model: &mut Model, run: &RunId, event: RunEvent) {
         }
         other => tool(model, run, other),
     }
+}
+
+/// A call is over, and this was paid for it.
+fn paid(
+    model: &mut Model,
+    run: &RunId,
+    call: CallId,
+    (agent, side, name): (&str, Side, &str),
+    used: (Usage, Option<f64>, bool),
+) {
+    let Some(view) = model.run_mut(run) else { return };
+    view.retry.remove(&call);
+    view.summing.remove(&call);
+    view.charge(call, (&one_line(agent), side, &one_line(name)), used);
 }
 
 /// The call is asked again from its start: what had streamed is void. One line tells of all attempts.

@@ -147,6 +147,11 @@ fn more_of_a_budget_is_given_by_amount() {
         let run = paused(&world);
         resume(&run, &["--results", answer]).code(0);
     }
+    let report = world.run_talk(&["--json"]).code(4).json();
+    let token = report["pauses"][0]["resume_token"].as_str().unwrap();
+    let unsaid = resume(token, &[]).code(2).err;
+    assert!(unsaid.contains("how much more"), "{unsaid}");
+    resume(token, &["--budget", "100000"]).code(0);
     // what is not about a budget is answered otherwise
     world.write_json(
         "ask.json",

@@ -46,7 +46,9 @@ impl Machine {
         }
         let over = (spent - end).max(0.0);
         let same = hard + over;
-        let needed = spent + next(end + same) - end;
+        // of a larger budget, only a longer answer is worth its prompt
+        let then = if self.counts_all() { f64::INFINITY } else { end + same };
+        let needed = spent + next(then) - end;
         self.grant(scope, kind, same.max(needed));
     }
 

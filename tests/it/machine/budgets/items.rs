@@ -89,6 +89,14 @@ fn a_person_gives_so_much_more() {
         assert_eq!(play.raised, [("run".to_owned(), "tokens".to_owned(), end)], "{amount}");
         play.finish();
     }
+    // as much again is enough for the call that asked for it, however small the budget was
+    let mut small = looping(tokens(None, 100), None);
+    small.agents[0].choice.max_output = Some(32_000);
+    small.agents[0].choice.parameters.max_output_tokens = Some(20_000);
+    small.agents[0].system_prompt = "long ".repeat(400).into();
+    let mut play = Play::new(vec![small], true);
+    play.act(Act::Answers(Answer::Continue));
+    assert_eq!(play.lines.iter().filter(|line| *line == "ask budget.tokens").count(), 1, "{:?}", play.lines);
     // branches that wait for the same are given it once
     let mut play = Play::of(of_version(vec![fan(3, tokens(None, 100), 10)], MACHINE_VERSION));
     for _ in 0..3 {
