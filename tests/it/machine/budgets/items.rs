@@ -93,7 +93,7 @@ fn a_person_gives_so_much_more() {
     let mut small = looping(tokens(None, 100), None);
     small.agents[0].choice.max_output = Some(32_000);
     small.agents[0].choice.parameters.max_output_tokens = Some(20_000);
-    small.agents[0].system_prompt = "long ".repeat(400).into();
+    small.agents[0].system_prompt = "long ".repeat(400);
     let mut play = Play::new(vec![small], true);
     play.act(Act::Answers(Answer::Continue));
     assert_eq!(play.lines.iter().filter(|line| *line == "ask budget.tokens").count(), 1, "{:?}", play.lines);
