@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::cost::{Usage, Used};
+use crate::domain::cost::Used;
 use crate::domain::message::Sealed;
 use crate::domain::model::{FinishReason, ModelError, ModelReply};
 
@@ -48,16 +48,19 @@ pub trait Answer: Default + Send {
     fn spoken_mut(&mut self) -> &mut Spoken;
 
     /// Something of the protocol has arrived.
-    fn has_begun(&self) -> bool;
+    fn has_begun(&self) -> bool {
+        self.spoken().begun
+    }
 
     /// The server said that the model is finished; what may follow is only bookkeeping.
-    fn is_complete(&self) -> bool;
+    fn is_complete(&self) -> bool {
+        self.is_over() || self.spoken().ended.is_some()
+    }
 
     /// The last event of the protocol has arrived.
-    fn is_over(&self) -> bool;
-
-    /// Its tokens as far as they are known, and whether a part of them had to be estimated: a prompt of so many bytes.
-    fn counted(&self, prompt_bytes: usize) -> (Usage, bool);
+    fn is_over(&self) -> bool {
+        self.spoken().over
+    }
 
     /// How it ended.
     ///
@@ -72,7 +75,7 @@ pub trait Answer: Default + Send {
 
     /// What it has used by now; `None` before it has begun.
     fn used(&self, prompt_bytes: usize) -> Option<Used> {
-        let (mut usage, mut estimated) = self.counted(prompt_bytes);
+        let (mut usage, mut estimated) = self.spoken().counted(prompt_bytes);
         let streamed = estimate(self.spoken().bytes());
         if !self.is_complete() && usage.completion < streamed {
             // what a server counts before the end is only how it began
@@ -89,7 +92,7 @@ pub trait Answer: Default + Send {
     fn into_reply(mut self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
         let finish = self.finish()?;
         self.spoken().checked(finish)?;
-        let (usage, usage_estimated) = self.counted(prompt_bytes);
+        let (usage, usage_estimated) = self.spoken().counted(prompt_bytes);
         // Only beside calls do thoughts have to go back.
         let sealed = if self.spoken().calls.is_empty() { Vec::new() } else { self.sealed() };
         let spoken = std::mem::take(self.spoken_mut());

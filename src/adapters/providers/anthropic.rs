@@ -11,7 +11,6 @@ mod conversation;
 mod decode;
 mod request;
 mod thinking;
-mod usage;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 

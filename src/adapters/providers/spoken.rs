@@ -4,10 +4,12 @@
 
 use serde_json::Value;
 
+use crate::domain::cost::Usage;
 use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply};
 use crate::ports::model::DeltaSink;
 
 use super::calls::Calls;
+use super::reported::Reported;
 
 #[derive(Default, Debug)]
 pub struct Spoken {
@@ -16,6 +18,14 @@ pub struct Spoken {
     pub text: String,
     pub reasoning: String,
     pub calls: Calls,
+    /// What the server has counted.
+    pub usage: Reported,
+    /// Something of the protocol has arrived.
+    pub begun: bool,
+    /// Why the model is finished, in the server's words.
+    pub ended: Option<String>,
+    /// The last event of the protocol has arrived.
+    pub over: bool,
     /// What follows stands apart from what was said or thought before.
     text_apart: bool,
     thought_apart: bool,
@@ -82,6 +92,11 @@ impl Spoken {
     /// Bytes of everything, for an estimate of tokens.
     pub fn bytes(&self) -> usize {
         self.text.len() + self.reasoning.len() + self.calls.bytes()
+    }
+
+    /// Its tokens as far as they are known, and whether a part of them had to be estimated: a prompt of so many bytes.
+    pub fn counted(&self, prompt_bytes: usize) -> (Usage, bool) {
+        self.usage.complete(prompt_bytes, self.bytes())
     }
 
     /// An answer that ends so must hold a text or a call (MODEL-14).

@@ -9,11 +9,8 @@ use serde_json::{Value, json};
 use crate::adapters::providers::answer::{Answer, speaks_chat};
 use crate::adapters::providers::errors;
 use crate::adapters::providers::spoken::Spoken;
-use crate::domain::cost::Usage;
 use crate::domain::message::Sealed;
 use crate::domain::model::{FinishReason, ModelError};
-
-use super::usage::Reported;
 
 #[derive(Default, Debug)]
 pub struct Message {
@@ -21,10 +18,6 @@ pub struct Message {
     thoughts: Vec<Thought>,
     /// The blocks so far, by their index.
     blocks: Vec<(u64, Block)>,
-    stop: Option<String>,
-    usage: Reported,
-    begun: bool,
-    over: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,9 +88,9 @@ impl Answer for Message {
             "content_block_delta" => self.delta(index, &value["delta"]),
             "message_delta" => {
                 self.stopped(&value["delta"]);
-                self.usage.absorb(&value["usage"]);
+                self.spoken.usage.absorb_apart(&value["usage"]);
             }
-            "message_stop" => self.over = true,
+            "message_stop" => self.spoken.over = true,
             _ if value.get("choices").is_some() => return Err(speaks_chat::<Self>(shown)),
             // Pings, ends of blocks, and whatever the protocol will have tomorrow.
             _ => {}
@@ -113,24 +106,8 @@ impl Answer for Message {
         &mut self.spoken
     }
 
-    fn has_begun(&self) -> bool {
-        self.begun
-    }
-
-    fn is_complete(&self) -> bool {
-        self.over || self.stop.is_some()
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
-    }
-
-    fn counted(&self, prompt_bytes: usize) -> (Usage, bool) {
-        self.usage.complete(prompt_bytes, self.spoken.bytes())
-    }
-
     fn finish(&self) -> Result<FinishReason, ModelError> {
-        let said = self.stop.as_deref().unwrap_or_default();
+        let said = self.spoken.ended.as_deref().unwrap_or_default();
         if said == "refusal" {
             let detail = format!("it stopped itself for reasons of safety{}", self.spoken.had());
             return Err(ModelError::Refused { detail });
@@ -146,9 +123,9 @@ impl Answer for Message {
 impl Message {
     /// A message, of which the start of a stream holds the beginning.
     fn message(&mut self, message: &Value) {
-        self.begun = true;
+        self.spoken.begun = true;
         self.spoken.by(message.get("model"));
-        self.usage.absorb(&message["usage"]);
+        self.spoken.usage.absorb_apart(&message["usage"]);
         let blocks = message.get("content").and_then(Value::as_array);
         for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
             self.open(index, block);
@@ -160,12 +137,12 @@ impl Message {
         if let Some(reason) =
             holder.get("stop_reason").and_then(Value::as_str).filter(|text| !text.is_empty())
         {
-            self.stop = Some(reason.to_owned());
+            self.spoken.ended = Some(reason.to_owned());
         }
     }
 
     fn open(&mut self, index: u64, block: &Value) {
-        self.begun = true;
+        self.spoken.begun = true;
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
         let kind = match text("type") {
             "text" => Block::Text,

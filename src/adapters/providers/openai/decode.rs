@@ -7,21 +7,13 @@ use serde_json::Value;
 
 use crate::adapters::providers::answer::{Answer, filtered, given_up};
 use crate::adapters::providers::errors;
-use crate::adapters::providers::reported::Reported;
 use crate::adapters::providers::spoken::Spoken;
-use crate::domain::cost::Usage;
 use crate::domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct Completion {
     spoken: Spoken,
     refusal: String,
-    finish: Option<String>,
-    usage: Reported,
-    /// `[DONE]` arrived.
-    done: bool,
-    /// Chunks that were understood.
-    chunks: usize,
 }
 
 /// What almost every chunk of a stream is: a piece of text and nothing else. Anything that does not fit
@@ -64,7 +56,7 @@ impl Answer for Completion {
 
     fn quick(&mut self, name: &str, data: &str) -> bool {
         // The first chunk goes the long way: it names the model.
-        if self.chunks == 0 || !name.is_empty() {
+        if !self.spoken.begun || !name.is_empty() {
             return false;
         }
         let Ok(Quick { choices: [choice], usage: None, error: None }) = serde_json::from_str(data) else {
@@ -79,12 +71,11 @@ impl Answer for Completion {
             return false;
         };
         self.spoken.text.push_str(&content);
-        self.chunks += 1;
         true
     }
 
     fn done(&mut self) {
-        self.done = true;
+        self.spoken.over = true;
     }
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
@@ -93,15 +84,15 @@ impl Answer for Completion {
         let mut known = false;
         for usage in usages {
             known = true;
-            self.usage.absorb(usage);
+            self.spoken.usage.absorb(usage);
         }
-        self.chunks += usize::from(known);
+        self.spoken.begun |= known;
         if is_error(name, value) {
             return Err(errors::of_object(value, shown));
         }
         self.spoken.by(value.get("model"));
         let choices = value.get("choices");
-        self.chunks += usize::from(!known && choices.is_some());
+        self.spoken.begun |= choices.is_some();
         if let Some(choice) = choices.and_then(|choices| choices.get(0)) {
             self.choice(choice, shown)?;
         }
@@ -116,24 +107,8 @@ impl Answer for Completion {
         &mut self.spoken
     }
 
-    fn has_begun(&self) -> bool {
-        self.chunks > 0
-    }
-
-    fn is_complete(&self) -> bool {
-        self.done || self.finish.is_some()
-    }
-
-    fn is_over(&self) -> bool {
-        self.done
-    }
-
-    fn counted(&self, prompt_bytes: usize) -> (Usage, bool) {
-        self.usage.complete(prompt_bytes, self.spoken.bytes())
-    }
-
     fn finish(&self) -> Result<FinishReason, ModelError> {
-        let said = self.finish.as_deref().unwrap_or_default();
+        let said = self.spoken.ended.as_deref().unwrap_or_default();
         let finish = reason(said, self.spoken.calls.is_empty());
         if !self.refusal.trim().is_empty() {
             return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
@@ -169,7 +144,7 @@ impl Completion {
         if let Some(Value::String(reason)) = choice.get("finish_reason")
             && !reason.is_empty()
         {
-            self.finish = Some(reason.to_ascii_lowercase());
+            self.spoken.ended = Some(reason.to_ascii_lowercase());
         }
         Ok(())
     }

@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 
 use crate::adapters::providers::answer::{Answer, filtered, given_up, speaks_chat};
 use crate::adapters::providers::errors;
-use crate::adapters::providers::reported::Reported;
 use crate::adapters::providers::spoken::Spoken;
-use crate::domain::cost::Usage;
 use crate::domain::message::Sealed;
 use crate::domain::model::{FinishReason, ModelError};
 
@@ -27,9 +25,6 @@ pub struct Response {
     status: String,
     /// Why it is incomplete.
     reason: String,
-    usage: Reported,
-    begun: bool,
-    over: bool,
 }
 
 /// One item of the answer.
@@ -75,7 +70,7 @@ impl Answer for Response {
     }
 
     fn done(&mut self) {
-        self.over = self.begun;
+        self.spoken.over = self.spoken.begun;
     }
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
@@ -84,12 +79,12 @@ impl Answer for Response {
         // a failure tells what it used, too
         let counts = response.get("usage").filter(|usage| usage.is_object());
         if let Some(usage) = counts {
-            self.begun = true;
-            self.usage.absorb(usage);
+            self.spoken.begun = true;
+            self.spoken.usage.absorb(usage);
         }
         for holder in [value, response] {
             if let Some(error) = holder.get("error").filter(|error| !error.is_null()) {
-                self.over = counts.is_some();
+                self.spoken.over = counts.is_some();
                 return Err(errors::of_object(&json!({ "error": error }), shown));
             }
         }
@@ -131,22 +126,6 @@ impl Answer for Response {
         &mut self.spoken
     }
 
-    fn has_begun(&self) -> bool {
-        self.begun
-    }
-
-    fn is_complete(&self) -> bool {
-        self.over
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
-    }
-
-    fn counted(&self, prompt_bytes: usize) -> (Usage, bool) {
-        self.usage.complete(prompt_bytes, self.spoken.bytes())
-    }
-
     fn finish(&self) -> Result<FinishReason, ModelError> {
         if !self.refusal.trim().is_empty() {
             return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
@@ -173,13 +152,13 @@ impl Answer for Response {
 impl Response {
     /// What a response says of itself beside its items.
     fn envelope(&mut self, response: &Value) {
-        self.begun = true;
+        self.spoken.begun = true;
         let text =
             |path: &str| response.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty());
         self.spoken.by(response.get("model"));
         text("/status").unwrap_or_default().clone_into(&mut self.status);
         text("/incomplete_details/reason").unwrap_or_default().clone_into(&mut self.reason);
-        self.usage.absorb(&response["usage"]);
+        self.spoken.usage.absorb(&response["usage"]);
     }
 
     /// The last event, or a whole response: its items count where none was told before.
@@ -191,7 +170,7 @@ impl Response {
                 self.close(index, item);
             }
         }
-        self.over = true;
+        self.spoken.over = true;
     }
 
     fn open(&mut self, index: u64, item: &Value) {
@@ -248,7 +227,7 @@ impl Response {
 
     /// The newest item of an index, made where none is known: a piece may come before its beginning.
     fn item(&mut self, index: u64, kind: Kind) -> &mut Item {
-        self.begun = true;
+        self.spoken.begun = true;
         let at = self.items.iter().rposition(|one| one.index == index && one.kind == kind);
         let at = at.unwrap_or_else(|| {
             match kind {
