@@ -121,7 +121,7 @@ impl Providers {
     async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
         let key = self.http.key(&request.choice)?;
         let begun = Instant::now();
-        let priced = Priced { sink, prices: &self.prices, asked: &request.choice };
+        let priced = Priced::new(sink, &self.prices, &request.choice);
         let sink: &dyn DeltaSink = &priced;
         let answer = match request.choice.protocol {
             Protocol::Chat => openai::call(&self.http, request, key, sink).await,

@@ -2,6 +2,7 @@
 //! (MODEL-4, MODEL-9). Never a guess: a model that is not listed has no price.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use crate::domain::cost::{Price, Used};
 use crate::domain::model::{DeltaKind, ModelChoice, is_same_model};
@@ -33,9 +34,29 @@ pub fn of_served(prices: &Prices, asked: &ModelChoice, served: Option<&str>) -> 
 
 /// Adds to what is told of an attempt what its model costs.
 pub struct Priced<'a> {
-    pub sink: &'a dyn DeltaSink,
-    pub prices: &'a Prices,
-    pub asked: &'a ModelChoice,
+    sink: &'a dyn DeltaSink,
+    prices: &'a Prices,
+    asked: &'a ModelChoice,
+    /// The model that was looked up last: it is told of with every piece.
+    found: Mutex<Option<(String, Option<Price>)>>,
+}
+
+impl<'a> Priced<'a> {
+    pub fn new(sink: &'a dyn DeltaSink, prices: &'a Prices, asked: &'a ModelChoice) -> Self {
+        Self { sink, prices, asked, found: Mutex::default() }
+    }
+
+    fn price(&self, served: &str) -> Option<Price> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*found {
+            Some((name, price)) if name == served => *price,
+            Some(_) | None => {
+                let price = of_served(self.prices, self.asked, Some(served));
+                *found = Some((served.to_owned(), price));
+                price
+            }
+        }
+    }
 }
 
 impl DeltaSink for Priced<'_> {
@@ -44,7 +65,7 @@ impl DeltaSink for Priced<'_> {
     }
 
     fn used(&self, used: Used) {
-        let price = of_served(self.prices, self.asked, used.model.as_deref());
+        let price = used.model.as_deref().and_then(|served| self.price(served));
         self.sink.used(Used { price, ..used });
     }
 }

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use synthdev::domain::cost::{CostEntry, Used};
+use synthdev::adapters::providers::{PriceList, Prices};
+use synthdev::domain::cost::{CostEntry, Price, Used};
 use synthdev::domain::ids::RunId;
 use synthdev::domain::protocol::Protocol;
 use synthdev::engine::event::RunEvent;
+use synthdev::ports::model::ModelPort;
 use synthdev::runtime::command::Command;
 
-use super::outcome::ask;
+use super::Heard;
+use super::outcome::{ask, asking};
 use crate::cli::world::talk;
-use crate::support::model_server::{Behaviour, Dialect, messages, responses};
+use crate::support::model_server::{Behaviour, Dialect, ModelServer, messages, responses};
 use crate::support::stage::{Stage, Texts, spec};
 use crate::support::wire::Wire;
 
@@ -171,6 +174,27 @@ async fn a_call_that_is_stopped_is_charged() {
             assert_eq!(entry.state, "say");
             // the end of a cancelled run knows it already
             assert!(!cancels || usage == entry.usage, "{dialect:?}: {usage:?}");
+        }
+    }
+}
+
+/// The catalogue's price of what has served, with the answer and with what broke off.
+#[tokio::test]
+async fn what_served_in_another_s_place_is_priced() {
+    let price = |input| Price { input, output: input, ..Price::default() };
+    let list = PriceList { models: vec![("small".to_owned(), price(0.5))], others: None };
+    let prices = Prices::from([("mock".to_owned(), list)]);
+    for dialect in Dialect::ALL {
+        for (served, expected) in [("small-2025-04-14", Some(price(0.5))), ("unlisted", None)] {
+            let behaviours = vec![dialect.text("Hi.").serving(served), half(dialect).serving(served).cut()];
+            let server = ModelServer::speak(dialect, behaviours).await;
+            let mut asked = asking(dialect, &server.base_url);
+            asked.choice.price = Some(price(9.0));
+            let (providers, heard) = (super::patient().with_prices(prices.clone()), Heard::default());
+            let reply = providers.call(&asked, &heard).await.unwrap();
+            assert_eq!((reply.model.as_deref(), reply.price), (Some(served), expected), "{dialect:?}");
+            providers.call(&asked, &heard).await.unwrap_err();
+            assert_eq!(heard.1.lock().unwrap().as_ref().unwrap().price, expected, "{dialect:?}");
         }
     }
 }
