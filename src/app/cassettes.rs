@@ -26,7 +26,7 @@ use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
 use crate::domain::agent::AgentSpec;
 use crate::domain::journal::RunStatus;
-use crate::domain::model::{ModelChoice, ModelParameters};
+use crate::domain::model::{ModelChoice, ModelParameters, RECORDING};
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Program, Workflow};
 use crate::runtime::redact::Redactor;
@@ -217,7 +217,7 @@ fn restored(program: &Program, header: &Header, name: &str) -> Program {
             let parameters = overlaid(&seat.choice.parameters, &seat.plain.parameters, &now.parameters);
             let provenance = format!("as recorded in {name}");
             // no address: whoever would ask it is told why that cannot be
-            let base_url = format!("recording:{name}");
+            let base_url = format!("{RECORDING}{name}");
             agent.choice = ModelChoice { level, base_url, parameters, provenance, ..seat.choice.clone() };
         }
     }

@@ -6,7 +6,7 @@ mod size;
 
 use serde::{Deserialize, Serialize};
 
-use super::cost::{Price, Usage};
+use super::cost::{Price, Usage, Used};
 use super::message::{ChatMessage, Sealed, ToolCall};
 use super::protocol::{ANSWER_TOKENS, Protocol};
 use super::tool::{ParsingTool, ToolSpec};
@@ -44,6 +44,9 @@ pub struct ModelChoice {
     /// For people: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,
 }
+
+/// The base URL of a model that a recording answers for begins so.
+pub const RECORDING: &str = "recording:";
 
 impl ModelChoice {
     /// The longest answer that is waited and paid for: as set, else what the model can give up to 32,000 tokens
@@ -86,9 +89,10 @@ pub struct ModelRequest {
     pub tool_choice: ToolChoice,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
+    #[default]
     Stop,
     ToolCalls,
     /// The answer was cut at the output limit.
@@ -98,7 +102,7 @@ pub enum FinishReason {
 }
 
 /// A whole answer.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ModelReply {
     pub text: String,
     /// Shown separately, never sent back as a text (MODEL-5).
@@ -120,6 +124,12 @@ pub struct ModelReply {
     /// Milliseconds from sending to the end of the answer.
     #[serde(default)]
     pub duration_ms: u64,
+    /// The price of `model`, where that is not the one that was asked for and the catalogue knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// What attempts before this one used, of which no answer came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Used>,
 }
 
 /// Which part of an answer a streamed piece belongs to.

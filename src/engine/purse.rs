@@ -35,6 +35,14 @@ impl Kind {
         }
     }
 
+    /// What one is counted in, of what people write: dollars, tokens, seconds.
+    pub fn unit(self) -> f64 {
+        match self {
+            Self::Tokens | Self::Cost => 1.0,
+            Self::Duration => 1_000.0,
+        }
+    }
+
     /// An amount for people.
     pub fn show(self, amount: f64) -> String {
         match self {

@@ -11,10 +11,11 @@ mod scopes;
 
 use super::{Asked, Lane, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
-use crate::domain::cost::Usage;
-use crate::domain::model::ModelRequest;
+use crate::domain::cost::{Price, Usage};
+use crate::domain::model::{ModelChoice, ModelRequest};
 use crate::engine::lane::Scope;
 use crate::engine::purse::{Estimate, Kind, Need};
+use crate::engine::speaking::Speaking;
 use crate::engine::spec::FORESEES_SINCE;
 
 /// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
@@ -109,22 +110,21 @@ impl Machine {
         };
     }
 
-    /// A model call has told what it used.
+    /// A model call has told what it used, or it is known from what had come of it.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-    pub(super) fn spend(&mut self, model: &str, usage: &Usage, cost_usd: Option<f64>) {
+    pub(super) fn spend(&mut self, agent: &Speaking, usage: &Usage, cost_usd: Option<f64>) {
         self.largest.tokens = self.largest.tokens.max(usage.total() as f64);
         self.largest.cost_usd = self.largest.cost_usd.max(cost_usd.unwrap_or(0.0));
-        self.learn(model, usage);
         self.purse.spend(usage, cost_usd);
-        if let Some(purse) = self.agent_purse() {
+        if let Some(purse) = self.agent_purse(&agent.workflow.name, &agent.id) {
             purse.spend(usage, cost_usd);
         }
-        let mut lane = Some(&mut self.lane);
-        while let Some(current) = lane {
-            for frame in &mut current.frames {
+        let mut id = Some(agent.lane);
+        while let Some(lane) = id.and_then(|id| self.lane_mut(id)) {
+            for frame in &mut lane.frames {
                 frame.stay.purse.spend(usage, cost_usd);
             }
-            lane = current.parent.and_then(|(id, _)| self.lanes.get_mut(&id));
+            id = lane.parent.map(|(id, _)| id);
         }
         let counted = || self.scopes(&self.lane).iter().any(|(_, one)| Kind::Cost.of(one) != (None, None));
         if cost_usd.is_none() && !self.foresees() && counted() {
@@ -161,12 +161,20 @@ impl Machine {
             measured,
             answer: request.choice.answer_tokens(),
             uncapped: request.choice.uncapped,
-            price: request.choice.price,
+            price: self.dearest(&request.choice),
+        }
+    }
+
+    /// What a call may be charged at: the price of what was asked for, or of what has answered in its place.
+    fn dearest(&self, choice: &ModelChoice) -> Option<Price> {
+        match (choice.price, self.served.get(&choice.model)) {
+            (Some(own), Some(other)) => Some(own.dearer(*other)),
+            (own, other) => own.or(other.copied()),
         }
     }
 
     /// Some models make more tokens of a text than it is taken for.
-    fn learn(&mut self, model: &str, usage: &Usage) {
+    pub(super) fn learn(&mut self, model: &str, usage: &Usage) {
         let Some(need) = self.lane.need.filter(|need| need.measured >= TELLING) else { return };
         let real = (usage.prompt.saturating_mul(1_000) / need.measured).min(DENSEST);
         if real > 1_000 {

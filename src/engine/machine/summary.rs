@@ -5,6 +5,7 @@ use super::{CallId, Effect, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::ContextSpec;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
+use crate::engine::speaking::Speaking;
 use crate::engine::thread::Summary;
 use crate::engine::turn::{Covering, Part, Summing};
 use crate::engine::view::summary;
@@ -65,15 +66,15 @@ impl Machine {
     pub(super) fn on_summary(
         &mut self,
         call: CallId,
-        agent: &AgentSpec,
+        agent: &Speaking,
         covering: Covering,
         reply: &ModelReply,
     ) {
         let Some(workflow) = self.workflow() else { return };
         let Some(context) = workflow.contexts.get(agent.context.0) else { return };
-        let choice = context.summary.as_deref().unwrap_or(&agent.choice).clone();
-        let (model, cost_usd) = self.charge(agent, &choice, reply);
-        self.tell_substitution(&choice, reply);
+        let choice = agent.asked();
+        let charge = self.charge(agent, reply);
+        self.tell_substitution(choice, reply);
         let text = summary::within(&reply.text, covering);
         self.emit(RunEvent::ContextSummarized {
             call,
@@ -82,10 +83,11 @@ impl Machine {
             context: context.name.clone(),
             entries: if text.is_empty() { 0 } else { covering.replaced },
             text: text.clone(),
-            model,
-            usage: reply.usage,
-            cost_usd,
+            model: reply.model.as_ref().unwrap_or(&choice.model).clone(),
+            usage: charge.usage,
+            cost_usd: charge.cost_usd,
             duration_ms: reply.duration_ms,
+            estimated: charge.estimated,
         });
         if text.is_empty() {
             return self.without_summary(&agent.id, &context.name, "the model wrote nothing");

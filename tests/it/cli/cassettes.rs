@@ -27,7 +27,7 @@ fn plain(value: &mut Value, text: &dyn Fn(&str) -> String) {
         Value::String(own) => *own = text(own),
         Value::Array(items) => items.iter_mut().for_each(|item| plain(item, text)),
         Value::Object(members) => {
-            for key in ["run", "at", "id", "snapshot", "created", "duration_ms", "definition"] {
+            for key in ["run", "at", "id", "snapshot", "created", "duration_ms", "definition", "replayed"] {
                 members.remove(key);
             }
             // pieces come as they were sent or all at once, snapshots whenever they are ready

@@ -1,6 +1,9 @@
 //! Budgets: counted for the run, every state and every agent; never passed (FSM-16, MODEL-12).
 
+mod items;
+mod paid;
 mod random;
+mod worlds;
 
 use super::*;
 use synthdev::domain::model::ModelParameters;

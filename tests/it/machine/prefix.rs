@@ -196,6 +196,7 @@ impl World {
             model: None,
             finish: FinishReason::Stop,
             duration_ms: 0,
+            ..ModelReply::default()
         }
     }
 

@@ -16,6 +16,7 @@ use futures_util::future::BoxFuture;
 
 use super::format::{BadCassette, Cassette, Header, Outcome, Partial, Recorded, call_line, header_line};
 use super::neutral::{Asked, Here, Roles};
+use crate::domain::cost::Used;
 use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 use crate::ports::model::{DeltaSink, ModelPort};
 
@@ -228,6 +229,10 @@ impl Heard<'_> {
 }
 
 impl DeltaSink for Heard<'_> {
+    fn used(&self, used: Used) {
+        self.sink.used(used);
+    }
+
     fn delta(&self, kind: DeltaKind, text: &str) {
         self.sink.delta(kind, text);
         let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
