@@ -16,6 +16,9 @@ use crate::engine::turn::Part;
 const CACHED: usize = 4_096;
 /// Of a hundred characters of the limit, so many stay then.
 const KEPT: usize = 70;
+/// In smaller views a few messages fill what is free again: more is left out, less often.
+const SMALL: usize = 30_000;
+const KEPT_OF_SMALL: usize = 50;
 /// Characters of a text that tell which one it was.
 const MARK: usize = 40;
 
@@ -57,7 +60,7 @@ pub fn begin(scene: &Scene<'_>) -> Begin {
     if scene.context.trim == Trim::Error || fixed + range.rest(start).length <= limit {
         return Begin { log: start, ..held };
     }
-    let low = if limit < CACHED { limit } else { limit / 100 * KEPT };
+    let low = low(limit, scene);
     // the newest is never left out
     let most = if visit.is_empty() { sight.len().saturating_sub(1) } else { sight.len() };
     let log = range.fitting(low.checked_sub(fixed), most).max(start);
@@ -72,6 +75,15 @@ pub fn begin(scene: &Scene<'_>) -> Begin {
         }
     }
     begin
+}
+
+/// How long a view may be that has to lose something.
+fn low(limit: usize, scene: &Scene<'_>) -> usize {
+    match limit {
+        0..CACHED => limit,
+        CACHED..SMALL if scene.measures() => limit / 100 * KEPT_OF_SMALL,
+        _ => limit / 100 * KEPT,
+    }
 }
 
 /// What a view loses that begins at `to` and no longer at `from`.

@@ -4,7 +4,7 @@
 use super::scene::Scene;
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::{AnsweredCall, Author, Entry, Side, ToolVisibility};
-use crate::domain::message::ChatRole;
+use crate::domain::message::{ChatRole, Sealed};
 use crate::engine::sight::{Range, Sight, Spot};
 use crate::engine::thread::{Summary, Thread};
 use crate::engine::turn::{Part, Turn};
@@ -53,7 +53,10 @@ impl<'a> Group<'a> {
         let answers: usize = entry.calls.iter().map(answer_length).sum();
         let reminder = scene.reminder().filter(|_| own && used_tools(entry, scene.agent));
         let (length, elidable) = match scene.context.tool_visibility {
-            _ if own => (entry.length() + reminder.map_or(0, |text| text.chars().count()), answers),
+            _ if own => {
+                let reminder = reminder.map_or(0, |text| text.chars().count());
+                (entry.length() + sealed_length(entry, scene) + reminder, answers)
+            }
             ToolVisibility::Full => (entry.length(), answers),
             ToolVisibility::Summary => {
                 (entry.text.chars().count() + entry.calls.iter().map(called_length).sum::<usize>(), 0)
@@ -88,6 +91,15 @@ impl<'a> Group<'a> {
 fn used_tools(entry: &Entry, agent: &AgentSpec) -> bool {
     let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
     entry.calls.iter().any(|answered| !decides(&answered.call.name))
+}
+
+/// Characters that go back to the model's server unread with the calls that they led to.
+fn sealed_length(entry: &Entry, scene: &Scene<'_>) -> usize {
+    if entry.calls.is_empty() || !scene.measures() {
+        return 0;
+    }
+    let protocol = scene.agent.choice.protocol;
+    entry.sealed.iter().filter(|one| one.is_for(protocol)).map(Sealed::length).sum()
 }
 
 pub(super) fn answer_length(call: &AnsweredCall) -> usize {
@@ -151,22 +163,6 @@ pub(super) fn visit<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
         groups.push(if part.private { group.leading() } else { group });
     }
     groups
-}
-
-/// Which entries of a log are never left out: the starting messages and the first ones after them.
-pub(super) fn kept(entries: &[Entry], pin_first: usize) -> Vec<bool> {
-    let mut left = pin_first;
-    entries
-        .iter()
-        .map(|entry| {
-            if entry.pinned {
-                return true;
-            }
-            let pins = left > 0;
-            left = left.saturating_sub(1);
-            pins
-        })
-        .collect()
 }
 
 /// §1.2: an entry by the agent is its own; for a user seat so is every canonical `user` entry that no other
