@@ -32,6 +32,9 @@ use crate::domain::place::Layer;
 use crate::domain::workflow::{Program, Workflow};
 use crate::runtime::redact::Redactor;
 
+/// In place of the address of a model that was recorded; the file follows.
+const RECORDING: &str = "recording:";
+
 /// What `--record` and `--replay` asked for; nothing is opened before the run is.
 pub(super) enum Tape {
     None,
@@ -79,6 +82,12 @@ pub(super) fn prepare(
     Ok((program, tape))
 }
 
+/// The recording that the models of a program are those of.
+fn recorded_in(program: &Program) -> Option<&str> {
+    let mut agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
+    agents.find_map(|agent| agent.choice.base_url.strip_prefix(RECORDING))
+}
+
 fn of_workflow(cassette: &Cassette, file: &str, workflow: &str) -> Result<()> {
     let recorded = &cassette.header.workflow;
     if recorded != workflow {
@@ -96,11 +105,27 @@ pub(super) fn taken_up(
     played: Option<Cassette>,
     (wired, summary): (Wired, &RunSummary),
 ) -> Result<Wired> {
-    let Some(path) = args.record.as_ref().or(args.replay.as_ref()) else { return Ok(wired) };
     let run = &summary.id;
-    let program = wired.handle.run(run.as_str()).map_err(of_store)?.program;
+    let spec = wired.handle.begun_with(run).map_err(of_store)?;
+    let program = spec.program.clone();
     let workflow = root(&program).map_or_else(String::new, |root| root.name.clone());
+    if let Some(name) = recorded_in(&program)
+        && args.replay.is_none()
+        && args.replies.is_none()
+    {
+        bail!(
+            "run {run} was played from the recording {name}: no model was asked, and none is now\nhint: play on: \
+             synthdev resume {run} --replay {name}"
+        );
+    }
+    let Some(path) = args.record.as_ref().or(args.replay.as_ref()) else { return Ok(wired) };
     let file = path.display().to_string();
+    if args.record.is_some() && !spec.brief.is_empty() {
+        bail!(
+            "run {run} was begun without --record: its agents were told where they work, so a recording of it could \
+             not be played elsewhere\nhint: record a new run: synthdev run {workflow} … --record {file}"
+        );
+    }
     let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
     let project: Vec<&Path> = tree.into_iter().chain([world.project.as_path()]).collect();
     let roles = roles(&program);
@@ -121,13 +146,7 @@ pub(super) fn taken_up(
         Some(Deck::Player(player)) => player.made_before(&request),
         None => {}
     });
-    if told.map_err(of_store)?.told_of_here && args.record.is_some() {
-        bail!(
-            "run {run} was begun without --record: its agents were told where they work, so a recording of it could \
-             not be played elsewhere\nhint: record a new run: synthdev run {workflow} … --record {}",
-            path.display()
-        );
-    }
+    told.map_err(of_store)?;
     Ok(wired)
 }
 
@@ -287,7 +306,7 @@ fn restored(program: &Program, header: &Header, name: &str) -> Program {
             let parameters = overlaid(&seat.choice.parameters, &seat.plain.parameters, &now.parameters);
             let provenance = format!("as recorded in {name}");
             // no address: whoever would ask it is told why that cannot be
-            let base_url = format!("recording:{name}");
+            let base_url = format!("{RECORDING}{name}");
             agent.choice = ModelChoice { level, base_url, parameters, provenance, ..seat.choice.clone() };
         }
     }

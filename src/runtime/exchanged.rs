@@ -1,24 +1,46 @@
 //! What models were asked in a run so far, and what they answered: for those who record or play it from there on.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::handle::Handle;
 use super::{reopen, window};
 use crate::domain::ids::RunId;
+use crate::domain::journal::RunHeader;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::engine::effect::Effect;
 use crate::engine::input::Input;
 use crate::engine::replay::Tape;
-use crate::ports::run_store::StoreError;
+use crate::engine::spec::RunSpec;
+use crate::ports::run_store::{RowRef, RunReader, StoreError};
 
-/// What a run was like before it is taken up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Before {
-    /// Its agents were told where they work: their requests are of this place and time.
-    pub told_of_here: bool,
+/// The first thing that is read of a run.
+#[derive(Default)]
+struct Head(Option<RunHeader>);
+
+impl RunReader for Head {
+    fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
+        self.0 = Some(header);
+        ControlFlow::Break(())
+    }
+
+    fn row(&mut self, _: RowRef<'_>) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
 }
 
 impl Handle {
+    /// What a run was started with, without a look at what came of it.
+    ///
+    /// # Errors
+    /// Unknown id, or a run of a newer program.
+    pub fn begun_with(&self, run: &RunId) -> Result<Arc<RunSpec>, StoreError> {
+        let mut head = Head::default();
+        self.ports().store.read(run, &mut head)?;
+        let unread = || StoreError { message: format!("run {run} cannot be read"), hint: None };
+        reopen::definition(&head.0.ok_or_else(unread)?)
+    }
+
     /// Tells every call that was answered, in the order of the answers; one that failed several times, as often. What
     /// the run went back behind is not among them. Keys are removed, as they are everywhere.
     ///
@@ -28,7 +50,7 @@ impl Handle {
         &self,
         run: &RunId,
         tell: &mut dyn FnMut(ModelRequest, Result<ModelReply, ModelError>),
-    ) -> Result<Before, StoreError> {
+    ) -> Result<(), StoreError> {
         let story = reopen::read(&*self.ports().store, run)?;
         let mut tape = Tape::new(Arc::clone(&story.spec));
         for (at, entry) in story.entries.iter().enumerate() {
@@ -54,6 +76,6 @@ impl Handle {
             let next = story.entries.get(at + 1).map(|entry| &entry.input);
             tape.feed(entry.at, entry.input.clone(), next);
         }
-        Ok(Before { told_of_here: !story.spec.brief.is_empty() })
+        Ok(())
     }
 }

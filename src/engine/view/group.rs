@@ -5,7 +5,7 @@ use super::scene::Scene;
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::{AnsweredCall, Author, Entry, Side, ToolVisibility};
 use crate::domain::message::{ChatRole, Sealed};
-use crate::engine::sight::{Range, Sight, Spot};
+use crate::engine::sight::{Range, Sight, Size, Spot};
 use crate::engine::thread::{Summary, Thread};
 use crate::engine::turn::{Part, Turn};
 
@@ -42,7 +42,9 @@ pub(super) struct Group<'a> {
     pub(super) reminded: bool,
     /// Characters as shown to this agent.
     pub(super) length: usize,
-    /// The part of them that may lose its middle: answers of tools.
+    /// Characters that only the model's server can read.
+    pub(super) sealed: usize,
+    /// The part of the readable ones that may lose its middle: answers of tools.
     pub(super) elidable: usize,
     /// The text is cut to this.
     pub(super) room: Option<usize>,
@@ -55,7 +57,7 @@ impl<'a> Group<'a> {
         let (length, elidable) = match scene.context.tool_visibility {
             _ if own => {
                 let reminder = reminder.map_or(0, |text| text.chars().count());
-                (entry.length() + sealed_length(entry, scene) + reminder, answers)
+                (entry.length() + reminder, answers)
             }
             ToolVisibility::Full => (entry.length(), answers),
             ToolVisibility::Summary => {
@@ -64,8 +66,14 @@ impl<'a> Group<'a> {
             ToolVisibility::None => (entry.text.chars().count(), 0),
         };
         let reminded = reminder.is_some();
+        let sealed = if own { sealed_length(entry, scene) } else { 0 };
         let (keep, lead, summary, at, room) = (false, false, false, None, None);
-        Self { entry, own, keep, lead, summary, at, reminded, length, elidable, room }
+        Self { entry, own, keep, lead, summary, at, reminded, length, sealed, elidable, room }
+    }
+
+    /// What it comes to, without its messages.
+    pub(super) fn size(&self) -> Size {
+        Size { groups: 1, length: self.length, sealed: self.sealed, messages: 0 }
     }
 
     fn kept(self, keep: bool) -> Self {
@@ -100,6 +108,11 @@ fn sealed_length(entry: &Entry, scene: &Scene<'_>) -> usize {
     }
     let protocol = scene.agent.choice.protocol;
     entry.sealed.iter().filter(|one| one.is_for(protocol)).map(Sealed::length).sum()
+}
+
+/// What groups come to, without their messages.
+pub(super) fn sum(groups: &[Group<'_>]) -> Size {
+    groups.iter().map(Group::size).fold(Size::default(), Size::plus)
 }
 
 pub(super) fn answer_length(call: &AnsweredCall) -> usize {

@@ -35,11 +35,20 @@ impl<'a> Scene<'a> {
     /// (an answer, the prompt and the tools need room there, too).
     pub fn limit(&self) -> (usize, &'static str) {
         let (limit, field) = self.context.limit();
-        let room = || room(self).filter(|_| self.version >= WINDOWED_SINCE);
-        match room() {
+        match self.room() {
             Some(room) if room < limit => (room, WINDOW),
             Some(_) | None => (limit, field),
         }
+    }
+
+    /// What the model's window leaves to the conversation. Characters; `None` where the window is not known.
+    pub(super) fn room(&self) -> Option<usize> {
+        if self.version < WINDOWED_SINCE {
+            return None;
+        }
+        let known = self.thread.sights.get(&self.turn.agent).and_then(Sight::around);
+        let whole = prompt(&self.agent.choice)?;
+        Some(whole.saturating_sub(known.unwrap_or_else(|| around(self))))
     }
 
     /// Whether all that is sent is measured, and small views are cut in larger steps.
@@ -51,13 +60,6 @@ impl<'a> Scene<'a> {
     pub(super) fn reminder(&self) -> Option<&'a str> {
         self.agent.reminder.as_deref().filter(|text| !text.trim().is_empty())
     }
-}
-
-/// Characters; `None` where the window is not known.
-fn room(scene: &Scene<'_>) -> Option<usize> {
-    let whole = prompt(&scene.agent.choice)?;
-    let known = scene.thread.sights.get(&scene.turn.agent).and_then(Sight::around);
-    Some(whole.saturating_sub(known.unwrap_or_else(|| around(scene))))
 }
 
 /// The longest prompt that a model can take beside its answer. Characters; `None` where the window is not known.

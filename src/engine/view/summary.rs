@@ -5,7 +5,8 @@
 //! views only. It is made for more than has to go, so that the views after it grow for a
 //! while from the same beginning.
 
-use super::group::{Said, groups};
+use super::bounds::Bounds;
+use super::group::{Said, groups, sum};
 use super::measure::sight;
 use super::project::{cut, said, summary_line};
 use super::scene::{Scene, prompt};
@@ -30,12 +31,12 @@ pub fn covering(scene: &Scene<'_>) -> Option<Covering> {
     let said = Said::of(scene.turn);
     let groups = groups(scene, &said, &sight(scene), 0);
     let (limit, _) = scene.limit();
-    let mut total: usize = groups.iter().map(|group| group.length).sum();
-    if total <= limit {
+    let (mut total, bounds) = (sum(&groups), Bounds::of(scene));
+    if bounds.hold(total) {
         return None;
     }
     // Half stays free for what comes next and for the summary itself.
-    let target = limit / 2;
+    let target = bounds.lowered(total, |limit| limit / 2);
     let newest = groups.len().saturating_sub(1);
     let most = material(scene).unwrap_or(usize::MAX);
     let so_far = |earlier: &Option<Summary>| earlier.as_ref().map_or(0, |one| so_far(one).chars().count());
@@ -43,7 +44,7 @@ pub fn covering(scene: &Scene<'_>) -> Option<Covering> {
     let mut log = Picked { material: so_far(summary), ..Picked::default() };
     let mut visit = Picked { material: so_far(record), ..Picked::default() };
     for group in groups.iter().take(newest).filter(|group| !group.keep) {
-        let Some((part, at)) = group.at.filter(|_| total > target) else { continue };
+        let Some((part, at)) = group.at.filter(|_| !target.hold(total)) else { continue };
         let (picked, with_calls) = match part {
             Part::Log => (&mut log, scene.context.tool_visibility != ToolVisibility::None),
             Part::Visit => (&mut visit, true),
@@ -54,7 +55,7 @@ pub fn covering(scene: &Scene<'_>) -> Option<Covering> {
         if picked.full {
             continue;
         }
-        total = total.saturating_sub(group.length);
+        total = total.minus(group.size());
         let (count, length) = (picked.count + 1, picked.length + group.length);
         *picked = Picked { covers: at + 1, count, length, material, full: false };
     }

@@ -154,14 +154,18 @@ fn whole(scene: &Scene<'_>) -> Result<View, Overflow> {
     let mut dropped = everything - groups.len();
     let (limit, _) = scene.limit();
     let length = |groups: &[Group<'_>]| groups.iter().map(|group| group.length).sum::<usize>();
-    let low = match limit {
+    let room = scene.room().unwrap_or(usize::MAX);
+    let all = |groups: &[Group<'_>]| length(groups) + groups.iter().map(|group| group.sealed).sum::<usize>();
+    let low = |limit| match limit {
         0..4_096 => limit,
         4_096..30_000 => limit / 100 * 50,
         _ => limit / 100 * 70,
     };
-    if length(&groups) > limit && scene.context.trim != Trim::Error {
-        while let Some(at) = groups[..groups.len() - 1].iter().position(|group| !group.keep)
-            && length(&groups) > low
+    let most = if length(&groups) > limit { low(limit) } else { limit };
+    let whole = if all(&groups) > room { low(room) } else { room };
+    if scene.context.trim != Trim::Error {
+        while let Some(at) = groups[..groups.len().saturating_sub(1)].iter().position(|group| !group.keep)
+            && (length(&groups) > most || all(&groups) > whole)
         {
             groups.remove(at);
             dropped += 1;
@@ -442,25 +446,50 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
         ("never sent", Protocol::Chat, MACHINE_VERSION, 0),
         ("not in runs of before", Protocol::Anthropic, MEASURES_SINCE - 1, 0),
     ] {
-        let (seat, context, visit) =
-            (seat(protocol), context(50_000), turn(&agent("coder", Side::Assistant), None));
-        let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context };
+        let (seat, visit) = (seat(protocol), turn(&agent("coder", Side::Assistant), None));
+        let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context(50_000) };
         let scene = Scene { version, ..scene(&seat, &context, &thread, &visit) };
         let sight = sight(&scene);
-        let all = sight.range(0, 0).rest(0).length;
-        assert_eq!(all - 3 * length, expected, "{about}");
+        let all = sight.range(0, 0).rest(0);
+        assert_eq!((all.sealed, all.length), (expected, 3 * length), "{about}");
     }
-    // the visit's own are measured as well: the oldest round makes room
-    let seat = seat(Protocol::Anthropic);
-    let mut visit = turn(&seat, Some("go"));
-    for _ in 0..3 {
-        let entry = thought("coder", 1_000);
-        visit.add(String::new(), entry.calls, entry.sealed);
-    }
-    let one = 1_000 + length;
-    for (limit, rounds) in [(2 + 3 * one, 3), (1 + 3 * one, 2), (1 + 2 * one, 1)] {
+    // 2,000 tokens, of which 400 are for the answer: 6,400 characters without the prompt's
+    let limited = |protocol| {
+        let mut seat = seat(protocol);
+        seat.choice.context_size = Some(2_000);
+        seat
+    };
+    for (about, protocol, thoughts, limit, rounds) in [
+        ("they fit", Protocol::Anthropic, [2_000; 3], 50_000, 3),
+        ("they do not, and half of the room is enough", Protocol::Anthropic, [2_100; 3], 50_000, 1),
+        ("two of them are enough for it", Protocol::Anthropic, [5_000, 1_000, 1_000], 50_000, 2),
+        ("they are not sent", Protocol::Chat, [2_100; 3], 50_000, 3),
+        ("they are no part of the conversation", Protocol::Anthropic, [2_000; 3], 3 * length + 2, 3),
+        ("the newest stays, with its answers", Protocol::Anthropic, [10, 10, 9_000], 50_000, 1),
+    ] {
+        let seat = limited(protocol);
+        let mut visit = turn(&seat, Some("go"));
+        for length in thoughts {
+            let entry = thought("coder", length);
+            visit.add(String::new(), entry.calls, entry.sealed);
+        }
         let view = shown(&seat, &context(limit), &Thread::default(), &visit).unwrap();
-        assert_eq!(view.messages.iter().filter(|one| !one.sealed.is_empty()).count(), rounds, "{limit}");
+        assert_eq!(view.messages.iter().filter(|one| !one.sealed.is_empty()).count(), rounds, "{about}");
+        assert_eq!(
+            (view.shortened, view.messages.last().unwrap().content.as_str()),
+            (0, "alpha beta"),
+            "{about}"
+        );
+        let refused = ContextSpec { trim: Trim::Error, ..context(limit) };
+        let whole = shown(&seat, &refused, &Thread::default(), &visit);
+        assert_eq!(whole.is_ok(), rounds == 3, "{about}");
+        if let Err(overflow) = whole {
+            assert_eq!((overflow.field, overflow.limit), ("the model's window", 6_386), "{about}");
+        }
+        let sums = ContextSpec { trim: Trim::Summarize, ..context(limit) };
+        let (thread, turn) = (Thread::default(), visit);
+        let covering = summary::covering(&scene(&seat, &sums, &thread, &turn));
+        assert_eq!(covering.is_some(), rounds < 3, "{about}");
     }
 }
 
@@ -879,13 +908,14 @@ mod properties {
 
     /// Entries that come to nothing, are said by a script, or were cut off, too.
     fn odd_entry() -> impl Strategy<Value = Entry> {
-        (entry(), 0..6_u8).prop_map(|(mut entry, odd)| {
+        (entry(), 0..7_u8).prop_map(|(mut entry, odd)| {
             match odd {
                 0 => entry.text = " ".to_owned(),
                 1 => entry.text.clear(),
                 2 => entry.role = ChatRole::System,
                 3 => entry.interrupted = true,
                 4 => entry.pinned = true,
+                5 => entry.sealed = thought("", entry.text.len()).sealed,
                 _ => {}
             }
             entry
@@ -902,8 +932,10 @@ mod properties {
             user in any::<bool>(),
             input in any::<bool>(),
             covers in 0..30_usize,
+            window in prop::option::of(200..3_000_u64),
         ) {
-            let seat = if user { agent("reviewer", Side::User) } else { agent("coder", Side::Assistant) };
+            let mut seat = if user { agent("reviewer", Side::User) } else { agent("coder", Side::Assistant) };
+            (seat.choice.context_size, seat.choice.protocol) = (window, Protocol::Anthropic);
             let mut visit = turn(&seat, input.then_some("go"));
             let (mut thread, mut sight) = (Thread::default(), Sight::default());
             for (at, (entry, kind)) in said.into_iter().enumerate() {

@@ -365,17 +365,6 @@ async fn a_test_is_recorded_once_and_played_from_then_on() {
     bare.write_json("f/talk.test.json", &other);
     let result = bare.run(&["test", "f/talk.json"]).code(1).out;
     assert!(result.contains("- one") && result.contains("+ two"), "{result}");
-
-    // a test that fails while it is recorded keeps the recording that it had
-    let server = ModelServer::start(vec![Behaviour::text("Something else.")]).await;
-    bare.set("SYNTHDEV_BASE_URL", &server.base_url);
-    let (_, test) = tested(&json!({"output": "It says one."}));
-    bare.write_json("f/talk.test.json", &test);
-    let before = bare.read("f/tapes/talk.jsonl");
-    let failed = bare.run(&["test", "--record", "f/talk.json"]).code(1).out;
-    assert_eq!(bare.read("f/tapes/talk.jsonl"), before);
-    let told = "the test has failed, so f/tapes/talk.jsonl stays as it was: what was recorded until then, 1 model call";
-    assert!(failed.contains(told), "{failed}");
 }
 
 #[test]
@@ -521,6 +510,13 @@ async fn a_run_that_is_taken_up_is_recorded_and_played_as_a_whole() {
     assert!(waits.err.contains(&format!("go on: synthdev resume {second} ")), "{}", waits.err);
     assert!(waits.err.contains(" --replay it.jsonl\n"), "{}", waits.err);
     assert!(!waits.err.contains("never used"), "{}", waits.err);
+    for more in [&[][..], &["--record", "no.jsonl"]] {
+        let nobody = bare.run(&[&["resume", &second, "--results", "more"], more].concat()).code(2).err;
+        assert!(
+            nobody.contains(&format!("hint: play on: synthdev resume {second} --replay it.jsonl")),
+            "{nobody}"
+        );
+    }
     let played = bare.run(&["resume", &second, "--results", "more", "--replay", "it.jsonl"]).code(0);
     assert_eq!(played.out, "Two.\n", "{}", played.err);
     assert!(!played.err.contains("never used"), "{}", played.err);
@@ -528,4 +524,24 @@ async fn a_run_that_is_taken_up_is_recorded_and_played_as_a_whole() {
     let differs = bare.run(&["resume", &id(&waits), "--results", "less", "--replay", "it.jsonl"]).code(1).err;
     assert!(differs.contains("- more\n") && differs.contains("+ less\n"), "{differs}");
     assert!(differs.contains("to record it again: synthdev run talk … --record it.jsonl"), "{differs}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_that_fails_while_it_is_recorded_keeps_the_recording_that_it_had() {
+    let server =
+        ModelServer::start(vec![Behaviour::text("It says one."), Behaviour::text("Something else.")]).await;
+    let mut world = World::new();
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    let (flow, mut test) = tested(&json!({"output": "It says one."}));
+    test.as_object_mut().unwrap().remove("tool_results");
+    world.write_json("f/talk.json", &flow);
+    std::fs::create_dir(world.project().join("f/tapes")).unwrap();
+    world.write_json("f/talk.test.json", &test);
+    world.run(&["test", "--record", "f/talk.json"]).code(0);
+    let before = world.read("f/tapes/talk.jsonl");
+    let failed = world.run(&["test", "--record", "f/talk.json"]).code(1).out;
+    assert_eq!(world.read("f/tapes/talk.jsonl"), before);
+    let told = "the test has failed, so f/tapes/talk.jsonl stays as it was: what was recorded until then, 1 model call";
+    assert!(failed.contains(told), "{failed}");
 }
