@@ -13,7 +13,7 @@ use super::reading::of_store;
 use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
-use super::{findings, foreign, isolation};
+use super::{cassettes, findings, foreign, isolation};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
 use crate::cli::headless::{self, Show, command};
@@ -49,9 +49,14 @@ pub(super) fn retry(world: &World, args: &ResumeArgs) -> Result<u8> {
 pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let show = Show { json: args.json, events: args.events, progress: !args.json && !args.events };
     let script = args.replies.as_deref().map(read_script).transpose()?;
-    let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
+    let played = cassettes::asked_for(args.replay.as_deref())?;
+    let overrides = match (&script, &played) {
+        (Some(_), _) => world.scripted("--replies"),
+        (None, Some(_)) => world.scripted("--replay"),
+        (None, None) => world.overrides.clone(),
+    };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
-    let (catalog, _) = load(world, overrides, file)?;
+    let (catalog, gathered) = load(world, overrides, file)?;
     findings::sound(&catalog)?;
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let results = args.results.as_deref().map(results).transpose()?;
@@ -66,6 +71,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let wired = wired_for(world, &catalog, &summary, script)?;
     let wired = if args.share { wired.sharing() } else { wired };
     catch_up(&wired, &summary.id)?;
+    let wired = cassettes::taken_up(world, args, (&catalog, gathered.sources), played, (wired, &summary))?;
     let program = upgraded(&catalog, &summary, args)?;
     let approvals = catalog.settings().approvals();
     let approvals = args.yes.then(|| approvals.approving_all());

@@ -26,6 +26,9 @@ use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 const WIDTH: usize = 80;
 const LEAST: usize = 24;
 
+/// The error of a request that is not in a recording.
+const DRIFT: &str = "model.drift";
+
 /// What is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Show {
@@ -59,6 +62,9 @@ pub struct FinalReport {
     /// There is something that an undo would bring back.
     #[serde(skip)]
     pub files_changed: bool,
+    /// The recording that answered instead of models.
+    #[serde(skip)]
+    pub played: Option<String>,
 }
 
 impl Default for FinalReport {
@@ -77,6 +83,7 @@ impl Default for FinalReport {
             pauses: Vec::new(),
             worktree: None,
             files_changed: false,
+            played: None,
         }
     }
 }
@@ -291,7 +298,7 @@ pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
     }
     if show.progress {
         let text = safe(&ending(report));
-        let differs = report.error.as_ref().is_some_and(|error| error.root().code == "model.drift");
+        let differs = report.error.as_ref().is_some_and(|error| error.root().code == DRIFT);
         let colour = differs && io::stderr().is_terminal();
         tell_painted(&if colour { painted(&text) } else { text });
     }
@@ -353,6 +360,14 @@ fn trouble(error: &Failure, report: &FinalReport) -> Vec<String> {
 /// How a run that waits, or was left, is taken up again: for each pause what it waits for, and the whole command.
 fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
     let mut lines = Vec::new();
+    let differs = report.error.as_ref().is_some_and(|error| error.root().code == DRIFT);
+    if report.played.is_some() && differs {
+        // it would only differ again
+        return vec![
+            "it cannot go on: change back what is different, or record it again, as is said above".to_owned(),
+        ];
+    }
+    let play = report.played.as_ref().map_or_else(String::new, |file| format!(" --replay {file}"));
     let several = report.pauses.len() > 1;
     for PauseReport { pause, resume_token, .. } in &report.pauses {
         let waits = format!("waits {} in {}", wish(pause), name(&pause.state));
@@ -360,7 +375,7 @@ fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
         let what = one_line(&pause.message, room);
         lines.push(if what.is_empty() { waits } else { format!("{waits}: {what}") });
         let answer = command(run, pause, true).filter(|_| several);
-        lines.extend(answer.map(|command| format!("  answer: {command}")));
+        lines.extend(answer.map(|command| format!("  answer: {command}{play}")));
         lines.extend(resume_token.as_ref().map(|token| format!("  token (30 minutes): {token}")));
     }
     let answers: Vec<String> =
@@ -368,10 +383,10 @@ fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
     let elsewhere = report.error.as_ref().is_some_and(|error| error.code == TAKEN_OVER);
     match (answers.as_slice(), report.pauses.len()) {
         ([], 0) if report.status != RunStatus::Interrupted || elsewhere => {}
-        ([only], 1) => lines.push(format!("go on: {only}")),
+        ([only], 1) => lines.push(format!("go on: {only}{play}")),
         // each has a command of its own
         (answers, open) if open > 1 && answers.len() == open => {}
-        _ => lines.push(format!("go on: synthdev resume {run}")),
+        _ => lines.push(format!("go on: synthdev resume {run}{play}")),
     }
     lines
 }

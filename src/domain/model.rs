@@ -15,6 +15,10 @@ pub use parameters::ModelParameters;
 pub use served::is_same_model;
 pub use size::LEAST_ANSWER;
 
+/// Of a model of which neither the window nor the longest answer is known: servers refuse limits that are too large
+/// for their models, and this is taken by most.
+const UNKNOWN_ANSWER: u64 = 8_192;
+
 /// Which model speaks, decided once while loading, with where that was decided (MODEL-4).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ModelChoice {
@@ -56,10 +60,27 @@ impl ModelChoice {
         self.parameters.max_output_tokens.unwrap_or_else(usual)
     }
 
-    /// Whether a server might answer at greater length than [`Self::answer_tokens`] unless it is told.
+    /// Whether a model is known to answer at greater length than [`Self::answer_tokens`] unless its server is told.
     pub fn may_say_more(&self) -> bool {
         self.parameters.max_output_tokens.is_none()
             && self.max_output.is_some_and(|most| most > ANSWER_TOKENS)
+    }
+
+    /// The longest answer where a budget has to know one: no more than the server of a model of which nothing is
+    /// known will mostly take, and no less than its protocol can ask for.
+    pub fn longest_answer(&self) -> u64 {
+        let unsaid = self.parameters.max_output_tokens.is_none() && self.max_output.is_none();
+        let most = match self.context_size {
+            Some(window) => ANSWER_TOKENS.min(window / 2),
+            None => UNKNOWN_ANSWER,
+        };
+        let longest = if unsaid { most } else { self.answer_tokens() };
+        longest.max(self.protocol.least_answer())
+    }
+
+    /// Whether nothing but a limit in the request keeps an answer within [`Self::longest_answer`].
+    pub fn may_go_on(&self) -> bool {
+        self.parameters.max_output_tokens.is_none() && (self.max_output.is_none() || self.may_say_more())
     }
 }
 

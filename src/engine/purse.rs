@@ -86,6 +86,8 @@ pub struct Need {
     pub measured: u64,
     /// Tokens of the longest answer.
     pub answer: u64,
+    /// No shorter answer can be asked for.
+    pub least: u64,
     /// The length of an answer cannot be limited.
     pub uncapped: bool,
     /// An unknown price counts as nothing.
@@ -125,7 +127,7 @@ impl Need {
         }
         let alone = Self { prompt: 0, ..*self };
         let part = alone.answer_within(kind, hard * WORTH).unwrap_or(0);
-        LEAST_ANSWER.min(part).min(self.answer).max(1)
+        LEAST_ANSWER.min(part).min(self.answer).max(self.least.max(1))
     }
 }
 

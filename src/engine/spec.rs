@@ -19,6 +19,12 @@ pub const FORESEES_SINCE: u32 = 4;
 /// Since this version an end that `on_limit` or `catch` moves is moved once for each workflow, however many items or
 /// children reach it, and a model that answers in another's place is charged for at its own price.
 pub const COUNTS_ALL_SINCE: u32 = 5;
+/// Since this version no view is longer than its model's window.
+pub const WINDOWED_SINCE: u32 = 4;
+
+/// Since this version sealed thoughts count in views and budgets, a hard budget limits the answers of unknown models,
+/// what sums up is given no more than its own window takes, and small views are cut in larger steps.
+pub const MEASURES_SINCE: u32 = 5;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {

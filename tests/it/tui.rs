@@ -3,6 +3,7 @@
 mod branches;
 mod history;
 mod questions;
+mod review;
 mod setup;
 
 use std::collections::BTreeMap;

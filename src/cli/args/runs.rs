@@ -36,6 +36,12 @@ pub struct ResumeArgs {
     /// Answer with this file of scripted replies instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
+    /// Write everything that models were asked and answered in the whole run into this file; it was begun with --record
+    #[arg(long, value_name = "FILE", conflicts_with = "upgrade")]
+    pub record: Option<PathBuf>,
+    /// Go on answering from such a file: no model is asked, no key is needed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replies", "upgrade"])]
+    pub replay: Option<PathBuf>,
     /// Go on beside another run that works in this project
     #[arg(long)]
     pub share: bool,

@@ -16,7 +16,7 @@ use crate::domain::model::{ModelChoice, ModelRequest};
 use crate::engine::lane::Scope;
 use crate::engine::purse::{Estimate, Kind, Need};
 use crate::engine::speaking::Speaking;
-use crate::engine::spec::FORESEES_SINCE;
+use crate::engine::spec::{FORESEES_SINCE, MEASURES_SINCE};
 
 /// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
 const ANSWER_TOKENS: u64 = 4_096;
@@ -40,6 +40,11 @@ impl Machine {
     /// Calls are judged before they are made by what they can use.
     pub(super) fn foresees(&self) -> bool {
         self.spec.machine_version >= FORESEES_SINCE
+    }
+
+    /// All that a request holds is measured.
+    pub(super) fn measures(&self) -> bool {
+        self.spec.machine_version >= MEASURES_SINCE
     }
 
     /// Asked before every model call is put together; if not, the phase says what is waited for.
@@ -74,7 +79,14 @@ impl Machine {
         self.lane.need = Some(need);
         let Some(answer) = self.heed(self.verdict(&self.lane)) else { return false };
         self.lane.need = Some(Need { answer, ..need });
-        if !need.uncapped && (answer < need.answer || request.choice.may_say_more()) {
+        let ends = |kind: Kind| budgets.iter().any(|(_, budget)| kind.of(budget).1.is_some());
+        let counts = ends(Kind::Tokens) || need.price.is_some() && ends(Kind::Cost);
+        let open = if self.measures() {
+            counts && request.choice.may_go_on()
+        } else {
+            request.choice.may_say_more()
+        };
+        if !need.uncapped && (answer < need.answer || open) {
             request.choice.parameters.max_output_tokens = Some(answer);
         }
         if answer < need.answer.min(SHORT) {
@@ -154,14 +166,20 @@ impl Machine {
 
     /// What the request can use.
     fn need_of(&self, request: &ModelRequest) -> Need {
-        let measured = request.tokens_at_most();
-        let density = self.density.get(&request.choice.model).copied().unwrap_or(TELLING);
+        let choice = &request.choice;
+        let (measured, answer, least) = if self.measures() {
+            (request.tokens_at_most(), choice.longest_answer(), choice.protocol.least_answer())
+        } else {
+            (request.readable_tokens(), choice.answer_tokens(), 1)
+        };
+        let density = self.density.get(&choice.model).copied().unwrap_or(TELLING);
         Need {
             prompt: measured.saturating_mul(density) / 1_000,
             measured,
-            answer: request.choice.answer_tokens(),
-            uncapped: request.choice.uncapped,
-            price: self.dearest(&request.choice),
+            answer,
+            least,
+            uncapped: choice.uncapped,
+            price: self.dearest(choice),
         }
     }
 

@@ -21,22 +21,22 @@ impl Machine {
     ) {
         let choice = context.summary.as_deref().unwrap_or(&agent.choice);
         let state = self.state_name();
-        let mut request = ModelRequest {
+        let mut request = asked.messages.map(|messages| ModelRequest {
             agent: agent.id.clone(),
             state,
             choice: choice.clone(),
-            messages: asked.messages,
+            messages,
             tools: Vec::new(),
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
-        };
-        if !self.affords(agent, Some(&mut request)) {
+        });
+        if !self.affords(agent, request.as_mut()) {
             return;
         }
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
             turn.summing = Summing::Asked(asked.covering);
         }
-        self.reserve(Some(&request));
+        self.reserve(request.as_ref());
         let call = self.next_call();
         self.emit(RunEvent::SummaryCalled {
             call,
@@ -46,7 +46,9 @@ impl Machine {
             model: choice.model.clone(),
             entries: asked.covering.replaced,
         });
-        self.effect(Effect::CallModel { call, request: Box::new(request) });
+        if let Some(request) = request {
+            self.effect(Effect::CallModel { call, request: Box::new(request) });
+        }
         self.lane.phase = Phase::Model(call);
     }
 
@@ -134,5 +136,6 @@ impl Machine {
 /// What is asked for a summary.
 pub(super) struct SummaryRequest {
     pub(super) covering: Covering,
-    pub(super) messages: Vec<crate::domain::message::ChatMessage>,
+    /// `None`: nobody will be asked.
+    pub(super) messages: Option<Vec<crate::domain::message::ChatMessage>>,
 }
