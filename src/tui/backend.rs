@@ -2,8 +2,9 @@
 //! tests over nothing. Object safe, cheap to call: synchronous functions answer from memory.
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::config::graph::Graph;
 use crate::domain::approval::Permission;
 use crate::domain::cost::Price;
 use crate::domain::ids::{RunId, Timestamp};
@@ -13,6 +14,7 @@ use crate::domain::tool::ToolRisk;
 use crate::runtime::command::Command;
 use crate::tui::past::Past;
 use crate::tui::setup::{Asked, Told};
+use crate::tui::theme::{self, Theme};
 
 /// A line of `/workflows` (REPL-5).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -141,6 +143,15 @@ pub struct Steps {
     pub steps: Vec<(u32, String, bool)>,
 }
 
+/// What the panes want to know of a run's definition.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Definition {
+    /// The workflow that was started, then those that it calls.
+    pub graphs: Vec<Graph>,
+    /// What `common_data` begins with, inputs left out.
+    pub variables: Map<String, Value>,
+}
+
 /// A workflow on its way.
 pub enum Start {
     Running(RunId),
@@ -189,6 +200,19 @@ pub trait Backend: Send + Sync {
 
     /// What a model was asked last in a run, by this agent or by any, and its answer.
     fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>>;
+
+    /// A run's definition as it was started with.
+    fn definition(&self, run: RunId) -> BoxFuture<'static, Result<Definition, String>> {
+        Box::pin(std::future::ready(Err(format!("the definition of run {run} is not known here"))))
+    }
+
+    /// A theme by its name.
+    /// # Errors
+    /// There is none; which there are.
+    fn theme(&self, name: &str) -> Result<Theme, String> {
+        let unknown = || format!("there is no theme {name}: it is one of {}", theme::NAMES.join(", "));
+        Theme::named(name, &theme::Terminal::default()).ok_or_else(unknown)
+    }
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>>;
 

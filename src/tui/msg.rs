@@ -1,6 +1,6 @@
 //! What can happen to the screen, and what it wants done.
 
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::domain::cost::Price;
 use crate::domain::ids::{RunId, Timestamp};
@@ -8,12 +8,13 @@ use crate::domain::journal::RunSummary;
 use crate::engine::event::Published;
 use crate::runtime::command::Command;
 use crate::tui::backend::{
-    FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel, Travelled,
-    WorkflowLine,
+    Definition, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel,
+    Travelled, WorkflowLine,
 };
 use crate::tui::past::Past;
 use crate::tui::session::FirstAction;
 use crate::tui::setup::{Asked, Told};
+use crate::tui::theme::Theme;
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
@@ -21,6 +22,7 @@ pub enum Msg {
     Key(KeyEvent, Timestamp),
     Paste(String),
     Resize(u16, u16),
+    Mouse(MouseEvent),
     Run(Published),
     /// Once a second while something runs, for the elapsed time.
     Tick(Timestamp),
@@ -107,6 +109,13 @@ pub enum Reply {
         result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
+    /// What a run's definition says, for the panes.
+    Defined {
+        run: RunId,
+        found: Result<Box<Definition>, String>,
+    },
+    /// A theme by this name, or why there is none.
+    Themed(Result<Theme, String>),
     /// With the number of the dialog that asked.
     Setup(u64, Told),
 }
@@ -168,6 +177,12 @@ pub enum Cmd {
     Travel(Travel),
     Snapshot(SnapshotCommand, Purpose),
     Trust(bool),
+    /// The definition of a run.
+    Definition(RunId),
+    /// Into the terminal's clipboard.
+    Copy(String),
+    Mouse(bool),
+    Theme(String),
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<Asked>),
     Status,

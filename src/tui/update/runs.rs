@@ -21,8 +21,12 @@ mod branches;
 mod ending;
 
 pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
-    if let RunEvent::RunStarted { workflow, inputs, chat, budget, .. } = event {
-        let commands = started(model, run, at, &workflow, &inputs, chat);
+    if let RunEvent::RunStarted { workflow, inputs, chat, .. } = &event {
+        let commands = started(model, run, at, workflow, inputs, *chat);
+        if let Some(view) = model.run_mut(run) {
+            view.hear(at, &event);
+        }
+        let RunEvent::RunStarted { budget, .. } = event else { return commands };
         if let Some(view) = model.run_mut(run) {
             view.budget = budget.map(|budget| *budget).unwrap_or_default();
         }
@@ -41,6 +45,7 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
             view.busy_since = None;
         }
         view.last_at = view.last_at.max(at);
+        view.hear(at, &event);
     }
     match event {
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
@@ -83,6 +88,7 @@ fn started(
         model.chat = Some(run.clone());
     } else {
         model.workflow = Some(run.clone());
+        model.watched = None;
         let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
         model.say(Item::Block(Block::new(Tone::Human, &format!("workflow {workflow}"), &input)));
     }
