@@ -5,6 +5,7 @@
 
 use self::chord::Chord;
 use crate::tui::layout::Pane;
+use crate::tui::text::fit;
 
 pub mod chord;
 mod read;
@@ -169,13 +170,19 @@ impl Keymap {
         ACTIONS.iter().zip(&self.keys).map(|(row, (keys, from))| (row, keys.as_slice(), from))
     }
 
-    /// A pane's keys for help: `keys  what they do`, one a line.
+    /// For help: two actions a line, and in one paragraph what a pane understands.
     pub fn help(&self) -> String {
-        let lines = self.rows().filter(|(_, keys, _)| !keys.is_empty()).map(|(row, keys, _)| {
-            let note = if row.place == Place::Pane { " (pane)" } else { "" };
-            format!("{:<27} {}{note}", listed(keys), row.about)
+        let bound = || self.rows().filter(|(_, keys, _)| !keys.is_empty());
+        let cells = bound().filter(|(row, ..)| row.place != Place::Pane).map(|(row, keys, _)| {
+            let cell = format!("{:<16} {}", listed(&keys[..keys.len().min(2)]), row.about);
+            format!("{:<39}", fit(&cell, 38))
         });
-        lines.collect::<Vec<_>>().join("\n")
+        let cells: Vec<String> = cells.collect();
+        let lines = cells.chunks(2).map(|two| two.concat().trim_end().to_owned());
+        let pane = bound().filter(|(row, ..)| row.place == Place::Pane);
+        let pane = pane.map(|(row, keys, _)| format!("{} {}", keys[0], row.about));
+        let pane = format!("In a pane: {}", pane.collect::<Vec<_>>().join(" · "));
+        lines.chain([pane]).collect::<Vec<_>>().join("\n")
     }
 
     /// `/keys`: what it does, its keys, its name in the file, where the keys are from.

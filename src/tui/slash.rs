@@ -375,9 +375,8 @@ pub fn help(name: Option<&str>, keys: &str) -> Result<(String, String), String> 
 
 /// Keys that no table has: they are the text field's, or mean different things one after the other.
 const MORE_KEYS: &str = "\
-Up, Down                    what was sent before
-Tab                         complete a command
-Ctrl+C                      stop what runs; twice: leave";
+Up, Down         what was sent before   Tab              complete a command
+Ctrl+C           stop; twice: leave     /keys            all keys";
 
 fn overview(keys: &str) -> String {
     let mut text = String::new();
@@ -386,7 +385,7 @@ fn overview(keys: &str) -> String {
         let left = format!("/{} {usage}", command.name);
         text.push_str(&format!("{left:<27} {}\n", command.about));
     }
-    text.push_str(&format!("\nKeys (/keys: where they are from)\n{MORE_KEYS}\n{keys}"));
+    text.push_str(&format!("\nKeys\n{MORE_KEYS}\n{keys}"));
     text
 }
 

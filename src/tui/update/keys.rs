@@ -7,8 +7,8 @@ use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
 use crate::tui::dialog::{Dialog, Kind};
-use crate::tui::keymap::Action;
 use crate::tui::keymap::chord::Chord;
+use crate::tui::keymap::{Action, Now};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::slash::{self, Argument};
@@ -73,7 +73,9 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
         // who goes on typing means the input box
         model.panes.leave();
     }
-    let meant = model.keymap.action(Chord::of(key), model.now_valid());
+    // a question that the key does not answer is not in its way
+    let now = Now { asked: false, ..model.now_valid() };
+    let meant = model.keymap.action(Chord::of(key), now);
     outside(model, key, meant)
 }
 
