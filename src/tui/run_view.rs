@@ -55,6 +55,8 @@ pub struct Speaker {
     pub state: String,
     /// As the run says it; empty in runs of before it was said.
     pub role: String,
+    /// No server answers: what it calls its model is no other model than was asked for.
+    pub scripted: bool,
 }
 
 /// A branch or item that runs.
@@ -299,7 +301,7 @@ impl RunView {
         let speaker = self.speakers.get(&call);
         let state = speaker.map_or(&self.state, |speaker| &speaker.state).clone();
         let role = speaker.map(|speaker| speaker.role.clone()).unwrap_or_default();
-        let asked = speaker.map(|speaker| speaker.model.clone());
+        let asked = speaker.filter(|speaker| !speaker.scripted).map(|speaker| speaker.model.clone());
         let line = self.agent(agent, side);
         line.instead_of = asked.filter(|asked| !is_same_model(asked, model));
         model.clone_into(&mut line.model);

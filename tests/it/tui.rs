@@ -2,6 +2,7 @@
 
 mod branches;
 mod history;
+mod panes;
 mod questions;
 mod setup;
 

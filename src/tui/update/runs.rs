@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{history, submit};
+use crate::config::models::resolve::SCRIPTED;
 use crate::domain::context::Author;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::DeltaKind;
@@ -202,14 +203,15 @@ fn entered(model: &mut Model, run: &RunId, state: &str, agent: Option<String>) {
 fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {
         RunEvent::MessageAdded { author, text, private, .. } => message(model, author, &text, private),
-        RunEvent::ModelCalled { call, state, agent, role, side, model: name, .. } => {
+        RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
             if let Some(view) = model.run_mut(run) {
                 let (agent, name) = (one_line(&agent), one_line(&name));
                 view.agent(&agent, side).model.clone_from(&name);
                 view.activity = format!("{agent} thinks");
                 view.busy_since.get_or_insert(at);
                 let (state, role) = (one_line(&state), one_line(&role));
-                let speaker = Speaker { agent, side, model: name, state, role };
+                let scripted = provider == SCRIPTED;
+                let speaker = Speaker { agent, side, model: name, state, role, scripted };
                 view.speakers.insert(call, speaker.clone());
                 view.speaker = Some(speaker);
             }
