@@ -26,6 +26,7 @@ pub mod text;
 pub mod theme;
 pub mod transcript;
 pub mod update;
+pub mod values;
 pub mod view;
 
 pub use program::run;

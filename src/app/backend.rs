@@ -42,10 +42,11 @@ use crate::engine::spec::RunSpec;
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 use crate::tui::backend::{
-    Backend, Definition, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps,
-    ToolLine, Travel, Travelled, WorkflowLine,
+    Backend, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps, ToolLine,
+    Travel, Travelled, WorkflowLine,
 };
 use crate::tui::past::Past;
+use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::Theme;
 use crate::tui::{FirstAction, Session, TrustQuestion};

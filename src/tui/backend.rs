@@ -2,9 +2,8 @@
 //! tests over nothing. Object safe, cheap to call: synchronous functions answer from memory.
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::config::graph::Graph;
 use crate::domain::approval::Permission;
 use crate::domain::cost::Price;
 use crate::domain::ids::{RunId, Timestamp};
@@ -13,6 +12,7 @@ use crate::domain::place::Layer;
 use crate::domain::tool::ToolRisk;
 use crate::runtime::command::Command;
 use crate::tui::past::Past;
+use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::{self, Theme};
 
@@ -141,15 +141,6 @@ pub struct Steps {
     pub workflow: String,
     /// Number, state, and whether the files of then are stored.
     pub steps: Vec<(u32, String, bool)>,
-}
-
-/// What the panes want to know of a run's definition.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Definition {
-    /// The workflow that was started, then those that it calls.
-    pub graphs: Vec<Graph>,
-    /// What `common_data` begins with, inputs left out.
-    pub variables: Map<String, Value>,
 }
 
 /// A workflow on its way.

@@ -8,10 +8,11 @@ use crate::domain::journal::RunSummary;
 use crate::engine::event::Published;
 use crate::runtime::command::Command;
 use crate::tui::backend::{
-    Definition, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel,
-    Travelled, WorkflowLine,
+    FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel, Travelled,
+    WorkflowLine,
 };
 use crate::tui::past::Past;
+use crate::tui::run_view::drawing::Definition;
 use crate::tui::session::FirstAction;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::Theme;

@@ -75,6 +75,18 @@ pub struct MadeOf {
     pub toggles: u64,
 }
 
+impl Search {
+    /// `/words`, with a cursor while it is typed.
+    pub fn shown(&self) -> String {
+        let end = match (self.typing, self.missing) {
+            (true, _) => "▏",
+            (false, true) => " not found",
+            (false, false) => "",
+        };
+        format!("/{}{end}", self.words)
+    }
+}
+
 impl Panes {
     pub fn state(&self, pane: Pane) -> &PaneState {
         &self.states[pane as usize]

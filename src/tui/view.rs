@@ -45,6 +45,12 @@ pub fn arrange(model: &mut Model) {
     }
 }
 
+/// Makes the rows of the panes, for keys that come before the next frame.
+pub fn arrange_panes(model: &mut Model) {
+    let placed = areas(model).placed;
+    pane::arrange(model, &placed);
+}
+
 /// Draws one frame; changes nothing.
 pub fn view(model: &Model, frame: &mut Frame<'_>) {
     let areas = areas(model);
@@ -133,6 +139,11 @@ fn note_text(model: &Model) -> Option<String> {
     if let Some(hint) = &model.hint {
         return Some(hint.clone());
     }
+    if model.panes.focus == Some(Pane::Conversation)
+        && let Some(search) = &model.panes.search
+    {
+        return Some(search.shown());
+    }
     let chat = model.chat.as_ref().and_then(|id| model.run(id));
     let waiting: Vec<&String> = chat.into_iter().flat_map(|run| &run.outbox).chain(&model.queued).collect();
     let first = waiting.first()?;
@@ -181,7 +192,7 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
         return;
     }
     let theme = model.theme;
-    let keys = keys_hint(model);
+    let mut keys = keys_hint(model);
     let columns = usize::from(area.width);
     let parts = status_parts(model, columns.saturating_sub(width(&keys) + 4));
     let mut spans = vec![Span::raw(" ")];
@@ -193,6 +204,11 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
         spans.push(Span::styled(text, style));
     }
     put(frame, area.x, area.y, &Line::from(spans), area.width);
+    if used + width(&keys) + 2 >= columns
+        && let Some((_, last)) = keys.rsplit_once(" · ")
+    {
+        keys = last.to_owned();
+    }
     if used + width(&keys) + 2 < columns {
         let x = u16::try_from(columns - width(&keys) - 1).unwrap_or(0);
         put(frame, x, area.y, &Line::styled(keys, theme.dim()), area.width - x);

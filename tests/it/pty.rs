@@ -45,6 +45,29 @@ fn last_text(server: &ModelServer) -> String {
 }
 
 #[test]
+fn panes_show_a_run_and_keys_are_the_users_own() {
+    let keys = "{\"graph\": [\"Alt+G\"], \"grahp\": [\"Alt+H\"]}";
+    let mut terminal = Terminal::with_config("keyboard.json", keys, &["demo"]);
+    terminal.wait_for("write_file?");
+    terminal.press("y");
+    terminal.wait_for("execute_terminal?");
+    terminal.press("\x1bg");
+    terminal.wait_for("─ graph · coder_reviewer");
+    terminal.press("y");
+    terminal.wait_for("reviewer to execute: execute_terminal?");
+    terminal.press("n");
+    terminal.wait_for("▶■ stop");
+    terminal.press("\x1b7");
+    terminal.wait_for("by state");
+    terminal.press("Y");
+    terminal.wait_for("sent to the terminal's clipboard");
+    terminal.press(ESC);
+    terminal.wait_for("there is no action");
+    terminal.press("/exit\r");
+    terminal.wait_for("exit=0");
+}
+
+#[test]
 fn the_demo_asks_runs_and_gives_the_terminal_back() {
     let mut terminal = Terminal::start(&["demo"], &[]);
     terminal.wait_for("coder to change files: write_file?");

@@ -11,8 +11,8 @@ use crate::config::source::SourceFile;
 use crate::domain::ids::RunId;
 use crate::domain::place::Layer;
 use crate::runtime::handle::Handle;
-use crate::tui::backend::Definition;
 use crate::tui::keymap::{self, Keymap};
+use crate::tui::run_view::drawing::Definition;
 use crate::tui::theme::{NAMES, Terminal, Theme};
 
 /// What the screen begins with.
@@ -50,10 +50,10 @@ pub(super) fn named(world: &World, name: &str) -> Result<Theme, String> {
     Theme::named(name, &terminal).ok_or_else(unknown)
 }
 
-/// Only the user's own: a project says nothing about the keys under somebody's fingers.
+/// Only the user's own, in the demo as well: a project says nothing about the keys under somebody's fingers.
 fn keys(world: &World, findings: &mut Vec<String>) -> Keymap {
     let path = world.dirs.config.join(keymap::FILE);
-    if world.shipped_only || !path.exists() {
+    if !path.exists() {
         return Keymap::default();
     }
     match disk::read(&path) {

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::Panes;
 use super::body::{Copied, Row, paragraph};
-use crate::tui::report::value_text;
 use crate::tui::run_view::data::{Age, Data, below};
 use crate::tui::text::{clean, counted, fit, one_line, width};
 use crate::tui::theme::Theme;
+use crate::tui::values::value_text;
 
 /// Rows of the whole tree.
 const ROWS: usize = 20_000;

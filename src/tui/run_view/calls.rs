@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::engine::event::RunEvent;
-use crate::tui::report;
 use crate::tui::text::{clean, one_line};
+use crate::tui::values;
 
 /// Calls that are kept.
 pub const MOST: usize = 500;
@@ -184,7 +184,7 @@ impl Calls {
             tool: one_line(tool),
             status,
             approval: None,
-            short: if arguments.is_null() { String::new() } else { report::arguments(arguments) },
+            short: if arguments.is_null() { String::new() } else { values::arguments(arguments) },
             arguments: lines(arguments),
             summary: String::new(),
             content: String::new(),
@@ -210,7 +210,7 @@ impl Calls {
 /// `path: src/lib.rs`, a line each; longer texts below their name.
 fn lines(arguments: &Value) -> String {
     let Value::Object(map) = arguments else { return String::new() };
-    let lines = map.iter().map(|(name, value)| format!("{name}: {}", report::value_text(value)));
+    let lines = map.iter().map(|(name, value)| format!("{name}: {}", values::value_text(value)));
     cut(&lines.collect::<Vec<_>>().join("\n"))
 }
 

@@ -1,8 +1,19 @@
 //! The graphs of a run's workflows with where it has been: laid out once, marked when the run moved.
 
 use crate::config::graph::Graph;
+use serde_json::{Map, Value};
+
 use crate::config::graph::terminal::{Line, Sheet, SheetLook};
 use crate::domain::trail::{Part, Trail};
+
+/// What the panes want to know of a run's definition.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Definition {
+    /// The workflow that was started, then those that it calls.
+    pub graphs: Vec<Graph>,
+    /// What `common_data` begins with, inputs left out.
+    pub variables: Map<String, Value>,
+}
 
 /// One workflow after the other: the one that was started, then those that it calls.
 #[derive(Clone, Debug, Default)]

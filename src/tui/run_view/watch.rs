@@ -2,14 +2,13 @@
 
 use super::calls::Calls;
 use super::data::Data;
-use super::drawing::Drawing;
+use super::drawing::{Definition, Drawing};
 use super::spending::Spending;
 use super::timeline::Timeline;
 use crate::domain::ids::Timestamp;
 use crate::domain::trail::Trail;
 use crate::engine::event::RunEvent;
 use crate::engine::trail::follow;
-use crate::tui::backend::Definition;
 
 #[derive(Clone, Debug, Default)]
 pub struct Watch {

@@ -75,6 +75,8 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
 
 fn in_pane(model: &mut Model, action: Action) -> Vec<Cmd> {
     let Some(pane) = model.panes.focus else { return Vec::new() };
+    // several keys may come between two frames
+    view::arrange_panes(model);
     match action {
         Action::RowUp => scroll(model, pane, 1, false),
         Action::RowDown => scroll(model, pane, 1, true),
@@ -115,6 +117,7 @@ fn scroll(model: &mut Model, pane: Pane, rows: usize, down: bool) {
         (Pane::Conversation, true) => model.transcript.down(rows),
         (Pane::Conversation, false) => model.transcript.up(rows),
         _ => {
+            view::arrange_panes(model);
             let len = view::body(model, pane).map_or(0, |body| body.len());
             let state = model.panes.state_mut(pane);
             let row = if down { state.cursor + rows } else { state.cursor.saturating_sub(rows) };
@@ -267,6 +270,7 @@ fn type_search(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<C
 
 /// Puts the cursor on the next row with the words; `here` counts the row of the cursor.
 fn find(model: &mut Model, pane: Pane, down: bool, here: bool) {
+    view::arrange_panes(model);
     let Some(search) = &model.panes.search else { return };
     let words = search.words.trim().to_lowercase();
     let found = match pane {

@@ -175,11 +175,7 @@ fn title(model: &Model, pane: Pane, body: &Body<'_>, columns: usize) -> Line<'st
     let asked = if pane == Pane::Tools && asked > 0 { format!(" · {asked} ask you") } else { String::new() };
     let name = format!("─ {}{}{asked} ", pane.title(), run.unwrap_or_default());
     let search = model.panes.search.as_ref().filter(|_| focused);
-    let search = search.map(|search| {
-        let end = if search.typing { "▏" } else { "" };
-        let missing = if search.missing { " not found" } else { "" };
-        format!(" /{}{end}{missing} ", search.words)
-    });
+    let search = search.map(|search| format!(" {} ", search.shown()));
     let below = body.len().saturating_sub(state.height);
     let place = (below > 0).then(|| format!(" {} % ─", state.top * 100 / below));
     let tail = format!("{}{}", search.unwrap_or_default(), place.unwrap_or_default());
@@ -218,12 +214,9 @@ pub fn keys(model: &Model, pane: Pane) -> String {
         _ if model.panes.search.is_some() => {
             &[(Action::NextHit, "next"), (Action::PreviousHit, "before"), (Action::Back, "ends")]
         }
-        Pane::Data | Pane::Tools => &[
-            (Action::Open, "opens"),
-            (Action::Search, "finds"),
-            (Action::Copy, "copies"),
-            (Action::Back, "back"),
-        ],
+        Pane::Data | Pane::Tools => {
+            &[(Action::Open, "opens"), (Action::Copy, "copies"), (Action::Back, "back")]
+        }
         _ => &[(Action::Search, "finds"), (Action::Copy, "copies"), (Action::Back, "back")],
     };
     let name = if pane == Pane::Conversation { "conversation: " } else { "" };

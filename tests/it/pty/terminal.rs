@@ -68,6 +68,15 @@ impl Terminal {
         Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])
     }
 
+    /// The product with a file in the user's configuration directory.
+    pub fn with_config(name: &str, text: &str, arguments: &[&str]) -> Self {
+        let home = Arc::new(tempfile::tempdir().unwrap());
+        let own = home.path().join(".config/synthdev");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join(name), text).unwrap();
+        Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, &[])
+    }
+
     /// The product once more, where this one was.
     pub fn again(&self) -> Self {
         Self::at(Arc::clone(&self.home), Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])

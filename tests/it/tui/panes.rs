@@ -4,9 +4,9 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use serde_json::Map;
 use synthdev::config::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
 use synthdev::config::source::SourceFile;
-use synthdev::tui::backend::Definition;
 use synthdev::tui::keymap;
 use synthdev::tui::layout::Pane;
+use synthdev::tui::run_view::drawing::Definition;
 
 use super::*;
 
@@ -302,13 +302,13 @@ fn keys_lead_to_what_is_on_screen() {
     check(small, "Alt+2 hello", &["─ graph", "❯ hello"], &[]);
     check(small, "Alt+5 Alt+4 Tab", &["─ tools"], &["─ data"]);
     check(wide, "", &["I begin with", "path", "agents"], &["─ graph"]);
-    check(wide, "Alt+2", &["I begin with", "─ graph"], &["path"]);
+    check(wide, "Alt+2", &["I begin with", "─ graph"], &["│ path"]);
     check(wide, "Alt+2 Alt+z", &["─ graph"], &["I begin with"]);
     check(wide, "Alt+2 Alt+z Esc", &["─ graph", "I begin with"], &[]);
     check(wide, "Alt+2 Alt+z Alt+z", &["─ graph", "I begin with"], &[]);
     check(wide, "Alt+2 Alt+4", &["─ data"], &["─ graph"]);
     check(wider, "", &["─ graph", "I begin with", "path"], &[]);
-    check(wider, "Alt+2 Alt+4", &["─ graph", "─ data", "I begin with"], &["path"]);
+    check(wider, "Alt+2 Alt+4", &["─ graph", "─ data", "I begin with"], &["│ path"]);
     check(wide, "Tab", &["conversation: / finds"], &[]);
     check(wide, "Alt+2 Tab", &["Esc stops"], &["Esc back"]);
     check(wide, "Alt+2 BackTab", &["conversation: / finds"], &[]);
@@ -326,7 +326,9 @@ fn keys_lead_to_what_is_on_screen() {
     check(small, "Alt+6 Home / revi Enter", &["/revi", "n next"], &["not found"]);
     check(small, "Alt+6 / nothing Enter", &["/nothing", "not found"], &[]);
     check(small, "Alt+6 / nothing Enter Esc", &["─ timeline"], &["not found"]);
-    check(small, "Tab / begin Enter", &["I begin with", "n next"], &[]);
+    check(small, "Tab / begin", &["I begin with", "/begin▏"], &[]);
+    check(small, "Tab / begin Enter", &["I begin with", "/begin", "Esc ends"], &["not found"]);
+    check(small, "Tab / begun Enter", &["/begun not found"], &[]);
     check(small, "Alt+7", &["$0.02 of $0.05", "left ", "by agent", "by model", "by state"], &[]);
 }
 
