@@ -47,7 +47,7 @@ pub fn record(shape: Shape, messages: usize, file: &Path) -> f64 {
     }
     let store = SqliteStore::at(file.to_owned());
     let (header, progress) = (header(&spec), machine.progress());
-    store.import(&header, &rows, &progress).unwrap();
+    store.import(&header, &rows, &progress, None).unwrap();
     // left by its driver, in order
     store.claim(&header.id).unwrap();
     let glance = ring.glance();

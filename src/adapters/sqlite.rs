@@ -185,8 +185,10 @@ impl RunStore for SqliteStore {
         rows: &[Row],
         progress: Option<&RunProgress>,
         void: &[CallId],
+        glance: Option<&str>,
     ) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress, Also::EndTokens(void)))?;
+        let also = Also::EndTokens(void, glance);
+        self.write("write to", run, |writer| writer.append(run, rows, progress, also))?;
         self.index_waiting();
         Ok(())
     }
@@ -203,7 +205,7 @@ impl RunStore for SqliteStore {
         Ok(())
     }
 
-    fn glance(&self, run: &RunId) -> Result<Option<String>, StoreError> {
+    fn glance(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {
         Ok(self.with_reader("read", |reader| glance::of(reader, run))?.flatten())
     }
 
@@ -295,8 +297,14 @@ impl RunStore for SqliteStore {
         self.write("write to", &run, |writer| writer.redeem(&usage, rows, progress))
     }
 
-    fn import(&self, header: &RunHeader, rows: &[Row], progress: &RunProgress) -> Result<(), StoreError> {
-        self.write("import into", &header.id, |writer| writer.import(header, rows, progress))
+    fn import(
+        &self,
+        header: &RunHeader,
+        rows: &[Row],
+        progress: &RunProgress,
+        glance: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.write("import into", &header.id, |writer| writer.import(header, rows, progress, glance))
     }
 
     fn delete(&self, runs: &[RunId]) -> Result<Freed, StoreError> {

@@ -71,7 +71,7 @@ pub trait RunStore: Send + Sync {
 
     /// The same, and the run's unused tokens are gone in the same transaction: what they were for no longer waits.
     /// Used ones stay, so that a repeated answer is still answered (B7), but not those that answered a call of `void`:
-    /// the run went back behind it.
+    /// the run went back behind it. So did it behind what a reader saw of it first: without a new `glance`, it has none.
     ///
     /// # Errors
     /// As `append`.
@@ -81,9 +81,10 @@ pub trait RunStore: Send + Sync {
         rows: &[Row],
         progress: Option<&RunProgress>,
         void: &[CallId],
+        glance: Option<&str>,
     ) -> Result<(), StoreError>;
 
-    /// The same as `append` for a run that stands still from here on, with a text that a reader sees of it first. The
+    /// The same as `append`, with a text that a reader sees of the run first: what it has come to by these rows. The
     /// store does not know what it means. It takes the place of an earlier one.
     ///
     /// # Errors
@@ -96,11 +97,11 @@ pub trait RunStore: Send + Sync {
         glance: &str,
     ) -> Result<(), StoreError>;
 
-    /// The text of `append_with_glance`, unless the run has got rows since.
+    /// The text of `append_with_glance`, and how many rows the run has got since.
     ///
     /// # Errors
     /// The store cannot be read.
-    fn glance(&self, run: &RunId) -> Result<Option<String>, StoreError>;
+    fn glance(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError>;
 
     /// Whether this process still is the run's driver; asked after an append was refused. A store that cannot be read
     /// says yes.
@@ -190,11 +191,17 @@ pub trait RunStore: Send + Sync {
         progress: Option<&RunProgress>,
     ) -> Result<Redeemed, StoreError>;
 
-    /// A whole run that was made elsewhere, in one transaction. Nobody drives it.
+    /// A whole run that was made elsewhere, in one transaction, with what a reader sees of it first. Nobody drives it.
     ///
     /// # Errors
     /// The id exists, or the store cannot be written.
-    fn import(&self, header: &RunHeader, rows: &[Row], progress: &RunProgress) -> Result<(), StoreError>;
+    fn import(
+        &self,
+        header: &RunHeader,
+        rows: &[Row],
+        progress: &RunProgress,
+        glance: Option<&str>,
+    ) -> Result<(), StoreError>;
 
     /// Removes runs with all that belongs to them, after a look whether all of them can be removed: if not, none is.
     /// Many are removed in several transactions, so that other processes need not wait; whole runs each.

@@ -12,6 +12,7 @@ mod write;
 use std::io::{BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::glance::Ring;
 use super::handle::Handle;
 use super::{digest, reopen, words};
 use crate::domain::ids::RunId;
@@ -98,9 +99,9 @@ impl Handle {
         // what somebody else wrote may lead to places that no checked definition leads to
         let checked = catch_unwind(AssertUnwindSafe(|| checked(&header, rows, progress)));
         let refusal = "its definition and its journal do not fit together";
-        let Checked { rows, progress, older } =
+        let Checked { rows, progress, older, glance } =
             checked.map_err(|_| BundleError::Refused(refusal.to_owned()))??;
-        self.ports().store.import(&header, &rows, &progress)?;
+        self.ports().store.import(&header, &rows, &progress, glance.as_deref())?;
         let summary = self.ports().store.find(header.id.as_str())?;
         Ok(Imported { summary, rows: rows.len(), older, isolated })
     }
@@ -186,6 +187,7 @@ struct Checked {
     rows: Vec<Row>,
     progress: RunProgress,
     older: bool,
+    glance: Option<String>,
 }
 
 fn checked(header: &RunHeader, mut rows: Vec<Row>, told: RunProgress) -> Result<Checked, BundleError> {
@@ -214,9 +216,9 @@ fn checked(header: &RunHeader, mut rows: Vec<Row>, told: RunProgress) -> Result<
             story.entries.len()
         )));
     }
-    let machine = story.play().machine;
+    let reopen::Standing { machine, events, .. } = story.play();
     let progress = progress_here(machine.progress(), told)?;
-    Ok(Checked { rows, progress, older })
+    Ok(Checked { rows, progress, older, glance: Ring::of(events).glance() })
 }
 
 /// What lists show is what the journal leads to; how it ended is told, as a run can be given up from outside.

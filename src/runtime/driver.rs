@@ -198,12 +198,11 @@ impl Driver {
         }
     }
 
-    /// For who opens the run later. When it stands still, that is written together with its rows.
+    /// For who opens the run later. When it stands still, and now and then, that is written together with its rows.
     fn hear(&mut self, at: Timestamp, events: &[RunEvent]) {
         self.ring.hear(at, events);
-        if self.machine.is_over() {
-            self.journal.stands(self.ring.glance());
-        }
+        let wanted = self.ring.is_due() || self.machine.is_over();
+        self.journal.comes_to(wanted.then(|| self.ring.glance()).flatten());
     }
 
     fn tell(&self, at: Timestamp, events: Vec<RunEvent>) {
@@ -256,7 +255,7 @@ impl Driver {
             Ending::Bug => return false,
             Ending::Over => drop(self.journal.flush()),
             Ending::Left => {
-                self.journal.stands(self.ring.glance());
+                self.journal.comes_to(self.ring.glance());
                 drop(self.journal.flush());
             }
             Ending::TakenOver => return self.give_up(taken_over(trouble)),

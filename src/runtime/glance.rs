@@ -1,8 +1,8 @@
-//! What a reader sees of a long run first: its last events, kept while it is driven and stored when it stands still, so
-//! that opening it need not wait for its journal.
+//! What a reader sees of a long run first: its last events, kept while it is driven and stored now and then and when it
+//! stands still, so that opening it need not wait for its journal.
 //!
-//! Owns what is kept and how much. Refuses to be the truth: a glance that is missing, old or damaged is not there, and
-//! the journal is read as ever.
+//! Owns what is kept, how much and how often. Refuses to be the truth: a glance that is missing, too old or damaged is
+//! not there, and the journal is read as ever.
 
 use std::collections::VecDeque;
 
@@ -14,6 +14,11 @@ use crate::domain::cost::Usage;
 use crate::domain::ids::{SnapshotId, Timestamp};
 use crate::engine::event::RunEvent;
 
+/// Inputs of a driven run from one stored glance to the next: the most that a killed run's glance does not know of. One
+/// costs as much as about twenty inputs.
+pub const INPUTS: u32 = 500;
+/// Rows since then that a glance may not know of: more, and it is too old.
+const OLDEST: u64 = 4_000;
 /// Events that are kept.
 pub const EVENTS: usize = 200;
 /// Bytes of the stored text, at most.
@@ -27,6 +32,9 @@ pub struct Glance {
     pub before: Before,
     /// The last ones. Long texts are cut, and the path of an end is left out: lists have it.
     pub events: Vec<(Timestamp, RunEvent)>,
+    /// Rows of the run that it does not know of.
+    #[serde(skip)]
+    pub since: u64,
 }
 
 /// What the screen has to know of the events that are left out.
@@ -45,6 +53,14 @@ pub struct Before {
     pub last_at: Timestamp,
 }
 
+impl Glance {
+    /// As it was stored. `None`: it is damaged, or too old.
+    pub fn read(text: &str, since: u64) -> Option<Self> {
+        let glance: Self = serde_json::from_str(text).ok().filter(|_| since <= OLDEST)?;
+        Some(Self { since, ..glance })
+    }
+}
+
 /// What one agent used.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AgentSum {
@@ -61,6 +77,8 @@ pub struct AgentSum {
 pub struct Ring {
     before: Before,
     events: VecDeque<(Timestamp, RunEvent)>,
+    /// Inputs since the last glance that became due.
+    inputs: u32,
 }
 
 impl Ring {
@@ -74,6 +92,12 @@ impl Ring {
     /// Takes what happened at one moment.
     pub fn hear(&mut self, at: Timestamp, events: &[RunEvent]) {
         events.iter().for_each(|event| self.push(at, without_path(event)));
+    }
+
+    /// Counts an input; whether it is time to store a glance.
+    pub fn is_due(&mut self) -> bool {
+        self.inputs = (self.inputs + 1) % INPUTS;
+        self.inputs == 0
     }
 
     /// The text to store; `None` if nothing was left out, as such a run is read as fast.

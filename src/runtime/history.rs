@@ -34,10 +34,10 @@ pub struct RunRecord {
 }
 
 impl Handle {
-    /// What was stored of a run when it stood still last, if it is still true.
+    /// What was stored of a run when it stood still last, or not long before it was killed.
     pub fn glance(&self, run: &RunId) -> Option<Glance> {
-        let text = self.ports().store.glance(run).ok().flatten()?;
-        serde_json::from_str(&text).ok()
+        let (text, since) = self.ports().store.glance(run).ok().flatten()?;
+        Glance::read(&text, since)
     }
 
     /// Newest first; `limit` 0 means all.

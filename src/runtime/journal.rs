@@ -38,7 +38,7 @@ pub(super) struct Journal {
     flushed: Timestamp,
     /// What lists were to show with rows that could not be written.
     unwritten: Option<RunProgress>,
-    /// What a reader is to see first of the run as it stands after what is held.
+    /// What a reader is to see first of the run as it is after what is written next.
     glance: Option<String>,
     /// The last write failed: what is held should be in the store.
     behind: bool,
@@ -58,8 +58,8 @@ impl Journal {
         }
     }
 
-    /// The run stands still after what is written next: what a reader sees of it first goes with that.
-    pub(super) fn stands(&mut self, glance: Option<String>) {
+    /// What a reader sees first of the run, if that is to go with what is written next: no input comes between.
+    pub(super) fn comes_to(&mut self, glance: Option<String>) {
         self.glance = glance;
     }
 
@@ -76,7 +76,8 @@ impl Journal {
         rows(at, input, effects, events, &mut self.held)?;
         self.boundary |= boundary;
         let late = at.0.saturating_sub(self.flushed.0) >= LONGEST_HELD_MS;
-        if can_wait(input, effects) && !late && self.held.len() < MOST_HELD {
+        let can_wait = can_wait(input, effects) && self.glance.is_none();
+        if can_wait && !late && self.held.len() < MOST_HELD {
             return Ok(Recorded::Held);
         }
         self.flushed = at;

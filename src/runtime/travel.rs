@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::carried::{self, Carried};
+use super::glance::Ring;
 use super::handle::Handle;
 use super::journal;
 use super::reopen::{self, Divergence, Story};
@@ -154,14 +155,15 @@ impl Handle {
             ..story.header
         };
         let (store, progress) = (&self.ports().store, machine.progress());
+        let glance = Ring::of(tape.events).glance();
         let Some(to) = to else {
-            store.import(&header, &rows, &progress)?;
+            store.import(&header, &rows, &progress, glance.as_deref())?;
             return Ok((new, None));
         };
         let _held = self.hold_files(&new, &header.workflow)?;
         let write = &mut |mark: Row| {
             rows.push(mark);
-            store.import(&header, &rows, &progress)
+            store.import(&header, &rows, &progress, glance.as_deref())
         };
         let done = self.bring_back(snapshots, (&new, &to, false), write);
         let restored = done.map_err(|stopped| restoring::told(stopped, &format!("synthdev resume {new}")))?;
@@ -201,11 +203,11 @@ impl Handle {
         let carried = carried::at(&story, place.kept, &tape).paid();
         let returned = Returned { taken, ..self.returned(&place, changes, spent, carried) };
         let (machine, mut rows) = self.stand(&mut tape, returned)?;
-        let progress = machine.progress();
+        let (progress, glance) = (machine.progress(), Ring::of(tape.events).glance());
         let mut write = |mark: Option<Row>| {
             rows.extend(mark);
             self.claim_as_seen(&seen)?;
-            let written = store.append_and_end_tokens(run, &rows, Some(&progress), &void);
+            let written = store.append_and_end_tokens(run, &rows, Some(&progress), &void, glance.as_deref());
             if written.is_err() {
                 self.give_back(run, seen.progress.clone());
             }
@@ -292,7 +294,7 @@ impl Handle {
     }
 
     fn cancel_claimed(&self, run: &RunId) -> Result<(), StoreError> {
-        let mut machine = self.story(run)?.play().machine;
+        let reopen::Standing { mut machine, mut events, .. } = self.story(run)?.play();
         let (at, store) = (self.ports().clock.now(), &self.ports().store);
         let input = Input::Cancelled { partial: Vec::new(), end: true };
         let output = machine.handle(at, input.clone());
@@ -305,7 +307,9 @@ impl Handle {
             ..machine.progress()
         };
         let rows: &[Row] = if output.events.is_empty() { &[] } else { &rows };
-        store.append_and_end_tokens(run, rows, Some(&progress), &[])
+        events.extend(output.events.into_iter().map(|event| (at, event)));
+        let glance = Ring::of(events).glance();
+        store.append_and_end_tokens(run, rows, Some(&progress), &[], glance.as_deref())
     }
 
     /// Feeds the journal again: it must lead to the same events (FSM-27).

@@ -17,6 +17,8 @@ pub struct Past {
     pub items: Vec<Item>,
     /// Entries before the first of `items`.
     pub left_out: usize,
+    /// The run has gone on since.
+    pub behind: bool,
 }
 
 /// A run of which a glance is shown while all of it is read.

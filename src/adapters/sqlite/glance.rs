@@ -1,4 +1,4 @@
-//! What a reader sees of a run first: one text a run, good until there is another row.
+//! What a reader sees of a run first: one text a run, and up to which of its rows it goes.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
@@ -16,14 +16,26 @@ pub(super) fn keep(transaction: &Transaction<'_>, key: i64, body: &str) -> rusql
     Ok(())
 }
 
-/// `None` if there is none, if it makes no sense, or if the run has got rows since.
-pub(super) fn of(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<String>> {
+/// The same; `None` leaves no earlier one in its place.
+pub(super) fn replace(transaction: &Transaction<'_>, key: i64, body: Option<&str>) -> rusqlite::Result<()> {
+    match body {
+        Some(body) => keep(transaction, key, body),
+        None => transaction.prepare_cached("DELETE FROM glances WHERE run = ?1")?.execute([key]).map(drop),
+    }
+}
+
+/// With the number of rows that the run has got since; `None` if there is none, or if it makes no sense.
+pub(super) fn of(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<(String, u64)>> {
     let found = connection
         .prepare_cached(
-            "SELECT body FROM glances JOIN runs ON key = run
-             WHERE id = ?1 AND seq = (SELECT max(seq) FROM rows WHERE run = key)",
+            "SELECT body, (SELECT max(rows.seq) FROM rows WHERE rows.run = key) - glances.seq
+             FROM glances JOIN runs ON key = run WHERE id = ?1 AND typeof(glances.seq) = 'integer'",
         )?
-        .query_row([run.as_str()], |row| Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned)))
+        .query_row([run.as_str()], |row| {
+            let body = row.get_ref(0)?.as_str().ok().map(str::to_owned);
+            let since: Option<i64> = row.get(1)?;
+            Ok(body.zip(since.and_then(|since| u64::try_from(since).ok())))
+        })
         .optional()?;
     Ok(found.flatten())
 }

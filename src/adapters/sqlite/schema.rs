@@ -129,8 +129,8 @@ CREATE TABLE behind(
 INSERT INTO behind SELECT key, 0 FROM runs;
 ";
 
-/// `glances` has what a reader sees of a run first, made when the run last stood still; `seq` is its last row of then. It
-/// tells nothing that the rows do not, and is worth nothing once there is a row behind `seq`.
+/// `glances` has what a reader sees of a run first, made now and then while it is driven and when it stands still; `seq`
+/// is its last row of then. It tells nothing that the rows do not.
 const VERSION_3: &str = "
 CREATE TABLE glances(
   run INTEGER PRIMARY KEY REFERENCES runs(key) ON DELETE CASCADE,

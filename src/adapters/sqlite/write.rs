@@ -53,9 +53,10 @@ pub(super) struct Desk {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Also<'a> {
     Nothing,
-    /// The run's unused tokens are gone, and those that answered one of these calls.
-    EndTokens(&'a [CallId]),
-    /// It stands still: what a reader sees of it first.
+    /// The run's unused tokens are gone, and those that answered one of these calls; and what a reader saw of it first,
+    /// unless it is this by now.
+    EndTokens(&'a [CallId], Option<&'a str>),
+    /// What a reader sees of it first.
     Glance(&'a str),
 }
 
@@ -119,7 +120,10 @@ impl Writer {
         }
         match also {
             Also::Nothing => {}
-            Also::EndTokens(void) => end_tokens_of(&transaction, desk.key, void)?,
+            Also::EndTokens(void, glance) => {
+                end_tokens_of(&transaction, desk.key, void)?;
+                glance::replace(&transaction, desk.key, glance)?;
+            }
             Also::Glance(body) => glance::keep(&transaction, desk.key, body)?,
         }
         transaction.commit()?;
@@ -129,7 +133,13 @@ impl Writer {
     }
 
     /// A run that was made elsewhere. Its words are found by the first search.
-    pub(super) fn import(&mut self, header: &RunHeader, rows: &[Row], progress: &RunProgress) -> Outcome<()> {
+    pub(super) fn import(
+        &mut self,
+        header: &RunHeader,
+        rows: &[Row],
+        progress: &RunProgress,
+        glance: Option<&str>,
+    ) -> Outcome<()> {
         let transaction = begin(&mut self.connection)?;
         let (key, _) = next_numbers(&transaction)?;
         if !insert_run(&transaction, key, header)? {
@@ -139,6 +149,7 @@ impl Writer {
         let nobody = Me { pid: header.pid, identity: "imported".to_owned() };
         insert_progress(&transaction, key, 0, progress, &nobody)?;
         put(&transaction, &Desk::new(key, 0, 1), rows, None, &nobody)?;
+        glance::replace(&transaction, key, glance)?;
         transaction.commit()?;
         Ok(Ok(()))
     }

@@ -80,44 +80,55 @@ pub fn lost(scene: &Scene<'_>, from: Begin, to: Begin) -> Lost {
     let range = range(scene, &sight);
     let gone = range.rest(from.log).length.saturating_sub(range.rest(to.log).length);
     let mut lost = Lost { characters: gone, ..Lost::default() };
-    let before: Vec<usize> = range.shown(from.log).take_while(|place| *place < to.log).collect();
-    for place in before.into_iter().filter(|place| !range.keeps(*place)) {
+    let mut last = None;
+    let before = range.shown(from.log).take_while(|place| *place < to.log);
+    for place in before.filter(|place| !range.keeps(*place)) {
         let Some((spot, ..)) = sight.item(place) else { continue };
         lost.entries += 1;
         let entry = match spot {
             Spot::Aside(at) => scene.thread.asides.get(at).map(|aside| &aside.entry),
             Spot::Log(at) => scene.thread.log.entries.get(at),
         };
-        lost.tell(entry);
+        lost.tell(entry, &mut last);
     }
     let covered = scene.turn.record.as_ref().map_or(0, |record| record.covers);
     let visit = scene.turn.entries.iter().take(to.visit).skip(from.visit.max(covered));
     for part in visit {
         lost.entries += 1;
         lost.characters += Group::new(&part.entry, !part.private, scene).length;
-        lost.tell(Some(&part.entry));
+        lost.tell(Some(&part.entry), &mut last);
     }
+    lost.last = last.map(mark).unwrap_or_default();
     lost
 }
 
 impl Lost {
-    fn tell(&mut self, entry: Option<&Entry>) {
+    /// Entries go oldest first. Of those in between nothing is told.
+    fn tell<'a>(&mut self, entry: Option<&'a Entry>, last: &mut Option<&'a Entry>) {
         let Some(entry) = entry else { return };
-        let text = said(entry);
-        let word = entry.calls.first().filter(|_| text.trim().is_empty());
-        let line = word.map_or_else(
-            || text.split_whitespace().collect::<Vec<_>>().join(" "),
-            |answered| format!("{}(…)", answered.call.name),
-        );
-        let mut mark: String = line.chars().take(MARK).collect();
-        if mark.len() < line.len() {
-            mark.push('…');
-        }
         if self.first.is_empty() {
-            self.first.clone_from(&mark);
+            self.first = mark(entry);
         }
-        self.last = mark;
+        *last = Some(entry);
     }
+}
+
+/// How an entry begins, in one line.
+fn mark(entry: &Entry) -> String {
+    let text = said(entry);
+    if let Some(answered) = entry.calls.first().filter(|_| text.trim().is_empty()) {
+        return shortened(format!("{}(…)", answered.call.name).chars());
+    }
+    let blanks = std::iter::once("").chain(std::iter::repeat(" "));
+    shortened(blanks.zip(text.split_whitespace()).flat_map(|(blank, word)| blank.chars().chain(word.chars())))
+}
+
+fn shortened(mut text: impl Iterator<Item = char>) -> String {
+    let mut mark: String = text.by_ref().take(MARK).collect();
+    if text.next().is_some() {
+        mark.push('…');
+    }
+    mark
 }
 
 /// What a view is made of without a look at its log, where it needs no cuts.

@@ -88,7 +88,7 @@ pub struct Timeline {
     /// Number of the row of everything that goes on.
     open: HashMap<Key, u64>,
     texts: HashSet<Arc<str>>,
-    /// When the run began: times are shown from there.
+    /// When the first event came: times are shown from there.
     begun: Option<Timestamp>,
 }
 
@@ -114,9 +114,9 @@ impl Timeline {
     }
 
     pub fn hear(&mut self, at: Timestamp, event: &RunEvent) {
+        self.begun.get_or_insert(at);
         match event {
             RunEvent::RunStarted { workflow, .. } => {
-                self.begun.get_or_insert(at);
                 self.moment(at, Kind::Begin, &format!("{workflow} begins"));
             }
             RunEvent::Resumed { .. } => self.moment(at, Kind::Begin, "taken up again"),

@@ -9,15 +9,21 @@ use crate::tui::run_view::RunView;
 use crate::tui::text::counted;
 use crate::tui::transcript::item::Item;
 
+/// Below a glance that does not know the end.
+const LATER: &str = "… what came later is being read …";
+
 /// Shows what was stored of a run, unless it stands here already, and asks for all of it.
 pub fn glance(model: &mut Model, past: Past) -> Vec<Cmd> {
-    let Past { mut view, items, .. } = past;
+    let Past { mut view, items, behind, .. } = past;
     let run = view.id.clone();
     // who is busy by now is told so when it is read
     if model.run(&run).is_none() && !busy::is_busy(model) {
         begin(model, &view);
         let first = model.say(Item::note("… earlier messages are being read …"));
         model.say_all(items);
+        if behind {
+            model.say(Item::note(LATER));
+        }
         let shown = Some(first..model.transcript.len());
         // nothing of it grows before it is taken up
         view.moved(|_| None);
@@ -36,13 +42,18 @@ pub fn of(model: &mut Model, run: &RunId) -> Option<Opening> {
 pub fn given_up(model: &mut Model, opening: Opening) {
     if let Some(shown) = opening.shown {
         model.transcript.edit(shown.start, |item| *item = Item::note("… earlier messages were not read"));
+        model.transcript.edit(shown.end - 1, |item| {
+            if *item == Item::note(LATER) {
+                *item = Item::note("… what came later was not read");
+            }
+        });
     }
     model.runs.retain(|known| known.id != opening.run);
 }
 
 /// Puts a run's past on the screen, unless it stands there already; gives its facts, with their places there.
 pub fn shown(model: &mut Model, past: Past, opening: Option<Opening>) -> RunView {
-    let Past { mut view, items, left_out } = past;
+    let Past { mut view, items, left_out, .. } = past;
     let run = view.id.clone();
     if let Some(known) = model.run(&run) {
         view.paid_here.clone_from(&known.paid_here);

@@ -39,7 +39,7 @@ impl Folding {
     /// `ledger` is what the run has cost, with what it paid before it went back.
     pub fn end(self, ledger: CostLedger) -> Past {
         let nothing = || RunView::new(self.run, "", false);
-        let Past { mut view, items, left_out } = folded(self.scratch, nothing);
+        let Past { mut view, items, left_out, .. } = folded(self.scratch, nothing);
         let sums = ledger.grouped(|entry| &entry.agent);
         for line in &mut view.agents {
             line.usage = Usage::default();
@@ -48,7 +48,7 @@ impl Folding {
         }
         view.paid_here = CostLedger::default();
         view.charged(ledger);
-        Past { view, items, left_out: left_out + self.left_out }
+        Past { view, items, left_out: left_out + self.left_out, behind: false }
     }
 
     fn forget(&mut self) {
@@ -78,7 +78,7 @@ pub fn fold(run: &RunId, events: Vec<(Timestamp, RunEvent)>, ledger: CostLedger)
 
 /// The end of a run from what was stored when it stood still last: as long as that is, whatever the run's length.
 pub fn at_a_glance(summary: &RunSummary, glance: Glance) -> Past {
-    let Glance { before, events } = glance;
+    let Glance { before, events, since } = glance;
     let mut scratch = Model { now: before.last_at, runs: vec![begun(summary, before)], ..Model::default() };
     let ended = matches!(events.last(), Some((_, RunEvent::Finished { .. })));
     let last = events.len();
@@ -116,6 +116,7 @@ pub fn at_a_glance(summary: &RunSummary, glance: Glance) -> Past {
         view.ledger.entries.push(entry);
     }
     view.paid_here = CostLedger::default();
+    past.behind = since > 0;
     past
 }
 
@@ -144,5 +145,5 @@ fn folded(mut scratch: Model, nothing: impl FnOnce() -> RunView) -> Past {
     let mut view = scratch.runs.pop().unwrap_or_else(nothing);
     let (left_out, items) = scratch.transcript.into_last(SHOWN);
     view.moved(|at| at.checked_sub(left_out));
-    Past { view, items, left_out }
+    Past { view, items, left_out, behind: false }
 }

@@ -5,7 +5,7 @@ use synthdev::domain::ids::{CallId, RunId};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Answer;
 use synthdev::runtime::command::Command;
-use synthdev::runtime::glance::EVENTS;
+use synthdev::runtime::glance::{EVENTS, Glance, INPUTS};
 use synthdev::runtime::resume::Going;
 use synthdev::runtime::travel::Changes;
 use synthdev::tui::past::{Past, SHOWN};
@@ -127,11 +127,12 @@ async fn it_is_stored_at_every_pause_and_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_left_has_one_and_one_that_goes_on_has_none() {
+async fn a_run_that_is_left_has_one_and_one_that_goes_on_has_an_earlier_one() {
     let (mut stage, run) = parked(100).await;
     answered(&mut stage, &run, true).await;
     question(&mut stage).await;
-    assert_eq!(stage.handle.glance(&run), None, "it has rows since");
+    let first = stage.handle.glance(&run).unwrap();
+    assert!(first.since > 0 && first.since < 300, "{} rows since", first.since);
     stage.handle.send(&run, Command::Leave);
     idle(&stage).await;
     check(&stage, &run);
@@ -139,8 +140,45 @@ async fn a_run_that_is_left_has_one_and_one_that_goes_on_has_none() {
     let (stage, run) = parked(100).await;
     let snapshots = stage.handle.ports().snapshots.clone();
     stage.handle.rewind(&run, 2, Changes::default(), &*snapshots).unwrap();
-    assert_eq!(stage.handle.glance(&run), None, "it went back");
+    assert_eq!(stage.handle.glance(&run), None, "it went back to where it was short");
     assert!(stage.handle.run(run.as_str()).is_ok());
+
+    let (stage, run) = parked(100).await;
+    stage.handle.rewind(&run, 90, Changes::default(), &*snapshots).unwrap();
+    check(&stage, &run);
+    let (fork, _) = stage.handle.fork(&run, 85, Changes::default(), &*snapshots).unwrap();
+    check(&stage, &fork);
+    stage.handle.cancel(&fork).unwrap();
+    check(&stage, &fork);
+    let mut file = Vec::new();
+    stage.handle.export(fork.as_str(), "test", &mut file).unwrap();
+    let elsewhere = self::stage(100);
+    elsewhere.handle.import(&mut &file[..]).unwrap();
+    check(&elsewhere, &fork);
+}
+
+/// Nobody was there to store its end.
+#[tokio::test]
+async fn a_run_that_was_killed_has_one_of_not_long_before() {
+    let (mut stage, run) = parked(1_200).await;
+    answered(&mut stage, &run, true).await;
+    question(&mut stage).await;
+    let glance = stage.handle.glance(&run).unwrap();
+    // each input is a row, and each call has a second one
+    assert!((1..=2 * u64::from(INPUTS)).contains(&glance.since), "{} rows since", glance.since);
+    let record = stage.handle.run(run.as_str()).unwrap();
+    let from = usize::try_from(glance.before.events).unwrap();
+    assert_eq!(glance.events, record.events[from..from + EVENTS]);
+    assert!(from + EVENTS < record.events.len(), "more has happened");
+    let mut past = at_a_glance(&record.summary, glance.clone());
+    assert!(past.behind && !past.view.over);
+    past = at_a_glance(&record.summary, Glance { since: 0, ..glance });
+    assert!(!past.behind);
+
+    // what is too old to be of use is not shown
+    let connection = rusqlite::Connection::open(stage.history()).unwrap();
+    connection.execute("UPDATE glances SET seq = 1", []).unwrap();
+    assert_eq!(stage.handle.glance(&run), None);
 }
 
 #[tokio::test]

@@ -213,8 +213,11 @@ fn a_long_run_is_taken_up_as_any_other() {
 #[test]
 fn the_end_of_a_run_is_there_before_its_journal() {
     const BREAK: &str = "UPDATE rows SET body = '{', length = 1 WHERE seq = 20";
-    for (stale, seen) in [("UPDATE glances SET seq = seq", true), ("UPDATE glances SET seq = seq - 1", false)]
-    {
+    for (stale, seen, later) in [
+        ("UPDATE glances SET seq = seq", true, false),
+        ("UPDATE glances SET seq = seq - 1", true, true),
+        ("UPDATE glances SET seq = seq + 1", false, false),
+    ] {
         let left = long_and_left();
         assert_eq!((left.change_history(BREAK), left.change_history(stale)), (1, 1));
         let mut terminal = left.again();
@@ -224,6 +227,7 @@ fn the_end_of_a_run_is_there_before_its_journal() {
         let screen = terminal.screen();
         assert!(screen.contains("cannot be read"), "{screen}");
         assert_eq!(screen.contains("── round → gate"), seen, "{screen}");
+        assert_eq!(screen.contains("… what came later was not read"), later, "{screen}");
         terminal.press("/exit\r");
         assert!(terminal.end().contains("exit=0"));
     }

@@ -112,7 +112,7 @@ fn a_driver_learns_of_a_stolen_claim_also_with_nothing_to_write() {
     tamper(&place.path, "UPDATE progress SET process = 'an earlier boot 1'");
     other.claim(&run.id).unwrap();
     assert!(other.drives(&run.id) && !one.drives(&run.id));
-    for end in [one.append(&run.id, &[], None), one.append_and_end_tokens(&run.id, &[], None, &[])] {
+    for end in [one.append(&run.id, &[], None), one.append_and_end_tokens(&run.id, &[], None, &[], None)] {
         assert!(end.unwrap_err().message.contains("run r is now driven by process"));
     }
     one.release(&run.id);

@@ -19,7 +19,12 @@ fn standing(place: &Place) -> (SqliteStore, RunId) {
 }
 
 fn seen(store: &SqliteStore, run: &RunId) -> Option<String> {
-    store.glance(run).unwrap()
+    store.glance(run).unwrap().filter(|(_, since)| *since == 0).map(|(text, _)| text)
+}
+
+/// As it stood so many rows ago.
+fn behind(store: &SqliteStore, run: &RunId) -> Option<u64> {
+    store.glance(run).unwrap().map(|(_, since)| since)
 }
 
 #[test]
@@ -37,13 +42,21 @@ fn it_comes_and_goes_with_the_rows() {
     store.append(&run, &[], Some(&progress(RunStatus::Failed))).unwrap();
     assert_eq!(seen(&other, &run).as_deref(), Some("as it stood"));
     store.append(&run, &[row(None, "3")], None).unwrap();
-    assert_eq!(seen(&other, &run), None, "the run went on");
+    assert_eq!((seen(&other, &run), behind(&other, &run)), (None, Some(1)), "the run went on");
+    store.append(&run, &[row(None, "4"), row(None, "5")], None).unwrap();
+    assert_eq!(behind(&other, &run), Some(3));
     // also without rows of its own
     store.append_with_glance(&run, &[], None, "as it stands now").unwrap();
     assert_eq!(seen(&other, &run).as_deref(), Some("as it stands now"));
     assert_eq!(question(&place.path, "SELECT count(*) FROM glances"), 1, "one a run");
-    store.append_and_end_tokens(&run, &[row(None, "4")], None, &[]).unwrap();
-    assert_eq!(seen(&other, &run), None);
+    // which may go with rows that make earlier ones void
+    store.append_and_end_tokens(&run, &[row(None, "6")], None, &[], Some("further back")).unwrap();
+    assert_eq!(seen(&other, &run).as_deref(), Some("further back"));
+    store.append_and_end_tokens(&run, &[row(None, "7")], None, &[], None).unwrap();
+    assert_eq!(behind(&other, &run), None);
+    let elsewhere = header("2k7f9q3mx4tv", 1);
+    store.import(&elsewhere, &[row(None, "1")], &progress(RunStatus::Completed), Some("over there")).unwrap();
+    assert_eq!(seen(&other, &elsewhere.id).as_deref(), Some("over there"));
 }
 
 #[test]
@@ -62,14 +75,14 @@ fn one_that_makes_no_sense_is_none() {
     for sql in [
         "UPDATE glances SET body = x'00ff'",
         "UPDATE glances SET body = CAST(x'c3' AS TEXT)",
-        "UPDATE glances SET seq = 1",
+        "UPDATE glances SET seq = 9",
         "UPDATE glances SET seq = 'two'",
         "DELETE FROM glances",
     ] {
         let place = Place::new();
         let (store, run) = standing(&place);
         tamper(&place.path, sql);
-        assert_eq!(seen(&store, &run), None, "{sql}");
+        assert_eq!(behind(&store, &run), None, "{sql}");
         store.append(&run, &[row(None, "3")], None).unwrap();
         assert_eq!(store.load(&run).unwrap().1.len(), 3, "the store goes on after {sql}");
     }

@@ -23,7 +23,7 @@ fn a_run_from_elsewhere_is_whole_and_nobody_drives_it() {
         Row { digest: Some(7), ..row(Some(1), "a pelican") },
         Row::new(RowKind::Begun, Timestamp(1), Some(CallId(2)), large),
     ];
-    store.import(&run, &rows, &progress(RunStatus::Running)).unwrap();
+    store.import(&run, &rows, &progress(RunStatus::Running), None).unwrap();
     assert_eq!(store.load(&run.id).unwrap(), (run.clone(), rows.to_vec()));
     let seen = store.find("here").unwrap();
     assert_eq!(
@@ -33,7 +33,7 @@ fn a_run_from_elsewhere_is_whole_and_nobody_drives_it() {
     );
     assert_eq!(hits(&store, "pelican"), 1);
 
-    let error = store.import(&run, &[], &progress(RunStatus::Completed)).unwrap_err();
+    let error = store.import(&run, &[], &progress(RunStatus::Completed), None).unwrap_err();
     assert!(error.message.contains("already in"), "{error}");
     assert_eq!(store.load(&run.id).unwrap().1.len(), 2);
     store.append(&run.id, &[row(None, "1")], None).unwrap_err();

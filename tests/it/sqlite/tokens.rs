@@ -52,7 +52,7 @@ fn a_token_is_kept_until_it_is_used() {
     store.append(&RunId::from("r"), &[row(None, "3")], None).unwrap();
     assert_eq!(open(&store), ["t2"]);
     tamper(&place.path, "CREATE TRIGGER no BEFORE DELETE ON tokens BEGIN SELECT raise(ABORT, 'no'); END");
-    let end = |text| store.append_and_end_tokens(&RunId::from("r"), &[row(None, text)], None, &[]);
+    let end = |text| store.append_and_end_tokens(&RunId::from("r"), &[row(None, text)], None, &[], None);
     end("4").unwrap_err();
     assert_eq!(
         (open(&store), rows(&store)),
@@ -65,7 +65,7 @@ fn a_token_is_kept_until_it_is_used() {
     assert_eq!(store.token("t2").unwrap(), None);
     let used = store.token("t1").unwrap().unwrap();
     assert_eq!((used.used, used.results_hash.as_deref()), (Some(now), Some("x")));
-    store.append_and_end_tokens(&RunId::from("r"), &[], None, &[CallId(3)]).unwrap();
+    store.append_and_end_tokens(&RunId::from("r"), &[], None, &[CallId(3)], None).unwrap();
     assert_eq!(store.token("t1").unwrap(), None, "the run went back behind its answer");
 }
 

@@ -3,7 +3,7 @@
 use synthdev::domain::cost::{CostEntry, CostLedger};
 use synthdev::domain::journal::{OpenPause, PauseReason, RunProgress, RunSummary};
 use synthdev::domain::workflow::PauseKind;
-use synthdev::runtime::glance::{Before, Glance};
+use synthdev::runtime::glance::Glance;
 use synthdev::tui::backend::{FoundLine, Plan, Steps, Travel, Travelled};
 use synthdev::tui::past::{Past, SHOWN};
 use synthdev::tui::transcript::item::Item;
@@ -250,7 +250,7 @@ fn long_past(kept: usize) -> (Past, Past) {
     let last = events.split_off(events.len() - kept);
     let mut run = summary("r1", "coder_reviewer", RunStatus::Interrupted, 0);
     run.progress.path = vec!["code".into()];
-    let seen = at_a_glance(&run, Glance { before: Before::default(), events: last.clone() });
+    let seen = at_a_glance(&run, Glance { events: last.clone(), ..Glance::default() });
     events.extend(last);
     (seen, fold(&RunId::from("r1"), events, ledger(100)))
 }
