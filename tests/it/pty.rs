@@ -55,7 +55,9 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
     terminal.wait_for("─ graph · coder_reviewer");
     terminal.press("y");
     terminal.wait_for("reviewer to execute: execute_terminal?");
-    terminal.press("n");
+    terminal.press("a");
+    terminal.wait_for("edit_file?");
+    terminal.press("a");
     terminal.wait_for("▶■ stop");
     terminal.press("\x1b7");
     terminal.wait_for("by state");
