@@ -116,7 +116,13 @@ impl Model {
     /// What decides which keys mean what.
     pub fn now_valid(&self) -> Now {
         let asked = self.setup.is_some() || self.dialogs.front().is_some_and(|dialog| !dialog.is_written());
-        Now { asked, pane: self.panes.focus.is_some(), empty: self.composer.is_empty() }
+        Now { asked, pane: self.keyed_pane().is_some(), empty: self.composer.is_empty() }
+    }
+
+    /// The pane that has the keys: none while an answer is written.
+    pub fn keyed_pane(&self) -> Option<Pane> {
+        let written = self.dialogs.front().is_some_and(Dialog::is_written);
+        self.panes.focus.filter(|_| !written && self.setup.is_none())
     }
 
     /// What stands where between the header and the input box.

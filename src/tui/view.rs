@@ -88,7 +88,7 @@ pub fn at(model: &Model, column: u16, row: u16) -> Option<(Slot, Rect)> {
 
 /// The input box takes keys: nothing is asked, or the answer is typed there.
 fn writing(model: &Model) -> bool {
-    let pane = model.panes.focus.is_some() && model.dialogs.is_empty();
+    let pane = model.keyed_pane().is_some() && model.dialogs.is_empty();
     model.setup.is_none() && !pane && model.dialogs.front().is_none_or(Dialog::is_written)
 }
 

@@ -64,8 +64,24 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
     terminal.press("Y");
     terminal.wait_for("sent to the terminal's clipboard");
     terminal.press(ESC);
+    terminal.wait_for("snapshot restore");
+    // Home
+    terminal.press("\x1b[H");
     terminal.wait_for("there is no action");
     terminal.press("/exit\r");
+    terminal.wait_for("exit=0");
+}
+
+#[test]
+fn a_theme_that_is_none_is_told_and_another_is_used() {
+    let mut terminal = Terminal::start(&["demo"], &[("SYNTHDEV_THEME", "pink")]);
+    terminal.wait_for("write_file?");
+    // the conversation from its beginning, behind the question
+    terminal.press("\x1b1");
+    terminal.press("g");
+    terminal.wait_for("there is no theme pink: it is one of auto");
+    terminal.press(CTRL_C);
+    terminal.press(CTRL_C);
     terminal.wait_for("exit=0");
 }
 

@@ -21,6 +21,7 @@ pub struct Drawing {
     sheets: Vec<(Graph, Sheet)>,
     /// Of the trail that is marked.
     marked: u64,
+    current: Option<usize>,
 }
 
 /// Where the columns of each sheet are.
@@ -32,7 +33,7 @@ impl Drawing {
             let sheet = Sheet::of(&graph);
             (graph, sheet)
         };
-        Self { sheets: graphs.into_iter().map(sheet).collect(), marked: 0 }
+        Self { sheets: graphs.into_iter().map(sheet).collect(), marked: 0, current: None }
     }
 
     /// Counts changes.
@@ -49,6 +50,7 @@ impl Drawing {
             let name = graph.workflow.clone();
             graph.mark(trail, if at == 0 { Part::Root } else { Part::Called(&name) });
         }
+        self.current = self.find_current();
     }
 
     pub fn looks(&self, columns: usize) -> Looks {
@@ -81,6 +83,10 @@ impl Drawing {
 
     /// The line of the state where the run is; the innermost, if it is in a called workflow.
     pub fn current(&self) -> Option<usize> {
+        self.current
+    }
+
+    fn find_current(&self) -> Option<usize> {
         let mut first = 0;
         let mut found = None;
         for (graph, sheet) in &self.sheets {

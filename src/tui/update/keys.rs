@@ -66,7 +66,7 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     {
         return cmds;
     }
-    if model.panes.focus.is_some() {
+    if model.keyed_pane().is_some() {
         if let Some(cmds) = panes::press(model, key, meant) {
             return cmds;
         }

@@ -44,7 +44,8 @@ pub fn press(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Option<
 
 /// A text that was pasted into a search; false: none is typed.
 pub fn paste(model: &mut Model, text: &str) -> bool {
-    let search = model.panes.search.as_mut().filter(|search| search.typing && model.panes.focus.is_some());
+    let keyed = model.keyed_pane().is_some();
+    let search = model.panes.search.as_mut().filter(|search| search.typing && keyed);
     let Some(search) = search else { return false };
     search.words.push_str(&one_line(text));
     true

@@ -4,6 +4,7 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use serde_json::Map;
 use synthdev::config::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
 use synthdev::config::source::SourceFile;
+use synthdev::domain::workflow::PauseKind;
 use synthdev::tui::keymap;
 use synthdev::tui::layout::Pane;
 use synthdev::tui::run_view::drawing::Definition;
@@ -543,4 +544,62 @@ fn memory_of_a_run_has_an_end() {
     desk.alt('6').key(KeyCode::Home);
     assert!(desk.screen(80, 24).contains("earlier"));
     assert!(desk.model.run(&RunId::from("r1")).unwrap().watch.timeline.len() <= 100_000);
+}
+
+#[test]
+fn an_answer_is_written_whatever_pane_has_the_keys() {
+    let mut desk = Desk::new();
+    desk.working().alt('6');
+    desk.run(
+        "r1",
+        person(
+            30,
+            Question::Pause {
+                state: "ask".into(),
+                kind: PauseKind::Text,
+                message: "Which name?".into(),
+                choices: vec![],
+                schema: None,
+                required_outputs: vec![],
+                default: None,
+                until: None,
+                problem: None,
+            },
+        ),
+    );
+    desk.screen(80, 24);
+    desk.pause(1_000).typed("jenny/y").take();
+    assert_eq!(desk.model.composer.text(), "jenny/y");
+    desk.key(KeyCode::Enter);
+    let value = json!("jenny/y");
+    let answer = Command::Answer { call: CallId(30), answer: Answer::Value { value } };
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), answer)]);
+}
+
+#[test]
+fn another_model_than_was_asked_for_is_told() {
+    let check = |provider: &str, told: bool| {
+        let mut desk = Desk::new();
+        desk.run("r1", budget()).run("r1", entered("code"));
+        let mut call = called(5, "coder", Side::Assistant);
+        if let RunEvent::ModelCalled { provider: by, model, .. } = &mut call {
+            *by = provider.into();
+            *model = "large-model".into();
+        }
+        desk.run("r1", call).run("r1", replied(5, "coder", Side::Assistant, "hi", "")).alt('3');
+        let screen = desk.screen(80, 24);
+        assert_eq!(screen.contains("! large-model was asked for"), told, "{provider}\n{screen}");
+    };
+    check("openai", true);
+    check("scripted", false);
+}
+
+#[test]
+fn with_reduced_motion_nothing_moves_by_itself() {
+    let mut desk = Desk::new();
+    desk.working();
+    assert!(desk.model.ticking() && desk.screen(80, 24).contains("coder writes 2 s"));
+    desk.model.calm = true;
+    let screen = desk.screen(80, 24);
+    assert!(!desk.model.ticking() && screen.contains("coder writes") && !screen.contains("writes 2 s"));
 }
