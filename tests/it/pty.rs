@@ -74,14 +74,19 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
 
 #[test]
 fn a_theme_that_is_none_is_told_and_another_is_used() {
-    let mut terminal = Terminal::start(&["demo"], &[("SYNTHDEV_THEME", "pink")]);
-    terminal.wait_for("write_file?");
-    // the conversation from its beginning, behind the question
-    terminal.press("\x1b1");
-    terminal.press("g");
+    let model = [
+        ("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1"),
+        ("SYNTHDEV_BASE_MODEL", "mock-1"),
+        ("SYNTHDEV_API_KEY", "sk-test"),
+        ("SYNTHDEV_THEME", "pink"),
+    ];
+    let mut terminal = Terminal::start(&[], &model);
     terminal.wait_for("there is no theme pink: it is one of auto");
-    terminal.press(CTRL_C);
-    terminal.press(CTRL_C);
+    terminal.press("/theme plain\r");
+    terminal.wait_for("theme plain");
+    terminal.press("/mouse on\r");
+    terminal.wait_for("the mouse scrolls");
+    terminal.press("/exit\r");
     terminal.wait_for("exit=0");
 }
 
