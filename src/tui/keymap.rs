@@ -48,6 +48,8 @@ pub enum Action {
     Search,
     NextHit,
     PreviousHit,
+    /// From here to the cursor is what is copied.
+    Mark,
     Copy,
     CopyAll,
     Back,

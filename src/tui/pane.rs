@@ -3,6 +3,7 @@
 //! Refuses: drawing, and what is in them (`body` reads that from a run).
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use crate::domain::ids::RunId;
 use crate::tui::layout::{Pane, Wish};
@@ -51,6 +52,8 @@ pub struct PaneState {
     /// The first row on screen.
     pub top: usize,
     pub cursor: usize,
+    /// Where marked rows begin.
+    pub marked: Option<usize>,
     /// The cursor was moved off what is new.
     pub held: bool,
     /// Rows on screen when it was laid out last.
@@ -125,6 +128,7 @@ impl Panes {
 
     /// Gives a pane the keys without moving anything; a narrow screen shows it.
     pub fn give_keys(&mut self, pane: Pane) {
+        self.unmark();
         self.focus = Some(pane);
         self.search = None;
         self.front = (pane != Pane::Conversation).then_some(pane);
@@ -135,7 +139,14 @@ impl Panes {
 
     /// The input box has the keys again; panes stay where they are.
     pub fn leave(&mut self) {
+        self.unmark();
         (self.focus, self.search, self.zoomed) = (None, None, None);
+    }
+
+    fn unmark(&mut self) {
+        if let Some(pane) = self.focus {
+            self.state_mut(pane).marked = None;
+        }
     }
 
     /// The conversation is seen again: something is said in it.
@@ -161,6 +172,12 @@ impl Panes {
 }
 
 impl PaneState {
+    /// The rows that are meant: those that are marked, else the one of the cursor.
+    pub fn chosen(&self) -> RangeInclusive<usize> {
+        let from = self.marked.unwrap_or(self.cursor);
+        from.min(self.cursor)..=from.max(self.cursor)
+    }
+
     /// Puts the cursor on a row and the row on screen.
     pub fn go_to(&mut self, row: usize, len: usize) {
         self.cursor = row.min(len.saturating_sub(1));

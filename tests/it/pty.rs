@@ -86,8 +86,11 @@ fn a_theme_that_is_none_is_told_and_another_is_used() {
     terminal.wait_for("theme plain");
     terminal.press("/mouse on\r");
     terminal.wait_for("the mouse scrolls");
+    // the wheel, as the terminal tells it
+    terminal.press("\x1b[<64;10;5M");
     terminal.press("/exit\r");
-    terminal.wait_for("exit=0");
+    assert!(terminal.end().contains("exit=0"));
+    terminal.assert_restored();
 }
 
 #[test]

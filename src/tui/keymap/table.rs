@@ -60,6 +60,7 @@ pub const ACTIONS: &[Row] = &[
     row(Action::Search, "search", "search", Place::Pane, &["/"]),
     row(Action::NextHit, "next_hit", "next hit", Place::Pane, &["n"]),
     row(Action::PreviousHit, "previous_hit", "hit before", Place::Pane, &["N"]),
+    row(Action::Mark, "mark", "mark rows", Place::Pane, &["v"]),
     row(Action::Copy, "copy", "copy", Place::Pane, &["y"]),
     row(Action::CopyAll, "copy_all", "copy all", Place::Pane, &["Y"]),
     fixed(Action::Back, "back", "back to the input", Place::Pane, &["Esc"]),

@@ -97,13 +97,13 @@ impl Body<'_> {
         }
     }
 
-    /// Every row as text, rows that only go on left out.
-    pub fn whole(&self) -> String {
+    /// Rows as text, those that only go on left out.
+    pub fn texts(&self, rows: impl Iterator<Item = usize>) -> String {
         let goes_on = |at: usize| match self {
             Self::Rows(rows) => rows.get(at).is_some_and(|row| row.continued),
             Self::Timeline(..) | Self::Graph(..) => false,
         };
-        let rows = (0..self.len()).filter(|at| !goes_on(*at)).map(|at| self.text(at));
+        let rows = rows.filter(|at| *at < self.len() && !goes_on(*at)).map(|at| self.text(at));
         rows.collect::<Vec<_>>().join("\n")
     }
 

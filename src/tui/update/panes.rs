@@ -89,6 +89,10 @@ fn in_pane(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Search => model.panes.search = Some(Search { typing: true, ..Search::default() }),
         Action::NextHit => find(model, pane, true, false),
         Action::PreviousHit => find(model, pane, false, false),
+        Action::Mark => {
+            let state = model.panes.state_mut(pane);
+            state.marked = state.marked.xor(Some(state.cursor));
+        }
         Action::Copy => return copy(model, pane, false),
         Action::CopyAll => return copy(model, pane, true),
         Action::Back => back(model),
@@ -144,7 +148,8 @@ fn edge(model: &mut Model, pane: Pane, last: bool) {
 /// Esc, one thing after the other: the search, the whole screen, the keys.
 fn back(model: &mut Model) {
     let panes = &mut model.panes;
-    if panes.search.take().is_some() || panes.zoomed.take().is_some() {
+    let marked = panes.focus.and_then(|pane| panes.state_mut(pane).marked.take());
+    if marked.is_some() || panes.search.take().is_some() || panes.zoomed.take().is_some() {
         return;
     }
     panes.to_conversation();
@@ -299,7 +304,7 @@ fn copy(model: &mut Model, pane: Pane, whole: bool) -> Vec<Cmd> {
     let text = match (pane, whole) {
         (Pane::Conversation, true) => Some(model.transcript.text()),
         (Pane::Conversation, false) => model.transcript.chosen().map(Item::text),
-        (_, true) => view::body(model, pane).map(|body| body.whole()),
+        (_, true) => view::body(model, pane).map(|body| body.texts(0..body.len())),
         (_, false) => row_text(model, pane),
     };
     let Some(mut text) = text.filter(|text| !text.trim().is_empty()) else {
@@ -321,6 +326,9 @@ fn copy(model: &mut Model, pane: Pane, whole: bool) -> Vec<Cmd> {
 fn row_text(model: &Model, pane: Pane) -> Option<String> {
     let state = model.panes.state(pane);
     let body = view::body(model, pane)?;
+    if state.marked.is_some() {
+        return Some(body.texts(state.chosen()));
+    }
     let row = state.rows.get(state.cursor).filter(|_| pane == Pane::Data);
     if let Some(Copied::Data(scope, pointer)) = row.and_then(|row| row.copied.as_ref()) {
         let value = data::value(&model.watched_run()?.watch.data, scope, pointer)?;

@@ -61,7 +61,7 @@ fn arrange_one(model: &mut Model, pane: Pane, area: Rect) {
         };
         let state = model.panes.state_mut(pane);
         if other_run {
-            (state.cursor, state.top, state.held) = (0, 0, false);
+            (state.cursor, state.top, state.held, state.marked) = (0, 0, false, None);
         }
         (state.rows, state.looks, state.made_of) = (rows, looks, Some(made_of));
     }
@@ -154,11 +154,11 @@ pub fn draw(model: &Model, pane: Pane, area: Rect, frame: &mut Frame<'_>) {
     let focused = model.panes.focus == Some(pane);
     put(frame, inside.x, area.y, &title(model, pane, &body, usize::from(inside.width)), inside.width);
     let state = model.panes.state(pane);
-    let columns = usize::from(inside.width);
+    let (columns, chosen) = (usize::from(inside.width), state.chosen());
     for (y, at) in (inside.y..inside.bottom()).zip(state.top..body.len()) {
         let line = body.line(at, columns, theme);
         put(frame, inside.x, y, &line, inside.width);
-        if focused && at == state.cursor {
+        if focused && chosen.contains(&at) {
             let row = Rect { y, height: 1, ..inside };
             frame.buffer_mut().set_style(row, theme.selected());
         }

@@ -203,6 +203,11 @@ impl Terminal {
         assert!(!screen.alternate_screen(), "the alternate screen is still on: {text}");
         assert!(!screen.hide_cursor(), "the cursor is still hidden: {text}");
         assert!(!screen.bracketed_paste(), "bracketed paste is still on: {text}");
+        assert_eq!(
+            screen.mouse_protocol_mode(),
+            vt100::MouseProtocolMode::None,
+            "the mouse is still ours: {text}"
+        );
         for sequence in ["\x1b[?1049l", "\x1b[?25h", "\x1b[?2004l"] {
             assert!(contains(&seen.bytes, sequence.as_bytes()), "{sequence:?} was never sent");
         }

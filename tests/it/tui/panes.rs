@@ -376,6 +376,12 @@ fn rows_are_copied_without_the_screens_line_breaks() {
     check("Alt+5 Home y", "coder read_files file_paths");
     check("Alt+5 Home Enter Down Down y", "src/main.rs");
     check("Alt+6 Home y", "coder_reviewer begins");
+    check(
+        "Alt+6 Home v Down Down y",
+        "begins\n  0:00.0 snapshot Workflow: coder_reviewer\n  0:00.0 state    start",
+    );
+    check("Alt+6 Home Down v Up y", "begins\n  0:00.0 snapshot");
+    check("Alt+6 Home v Down Esc y", "  0:00.0 snapshot");
     check("Alt+2 Y", "▶● code");
     check("Tab y", "I begin with the parser.");
     check("Tab Y", "I begin with the parser.");
