@@ -5,13 +5,15 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use synthdev::config::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
 use synthdev::domain::context::Side;
 use synthdev::domain::ids::{CallId, RunId, Timestamp};
 use synthdev::domain::model::DeltaKind;
 use synthdev::engine::event::{Published, RunEvent};
 use synthdev::tui::backend::StatusFacts;
 use synthdev::tui::model::Model;
-use synthdev::tui::msg::Msg;
+use synthdev::tui::msg::{Msg, Reply};
+use synthdev::tui::run_view::drawing::Definition;
 use synthdev::tui::theme::Theme;
 use synthdev::tui::transcript::item::{Block, Body, Item, Tone};
 use synthdev::tui::update::update;
@@ -108,5 +110,99 @@ fn frames(c: &mut Criterion) {
     c.bench_function("stream 20,000 tokens in 200 frames", |b| b.iter(|| stream(20_000, &mut terminal)));
 }
 
-criterion_group!(benches, frames);
+/// A workflow of so many states, each with a way back to the first.
+fn graph(states: usize) -> Graph {
+    let name = |at: usize| format!("state_{at}");
+    let node = |at: usize| Node {
+        name: name(at),
+        label: name(at),
+        kind: NodeKind::Agent,
+        about: "agent coder".into(),
+        group: None,
+        calls: None,
+        reachable: true,
+        hidden: false,
+        tally: None,
+    };
+    let edge = |from: usize, to: usize, order: usize| Edge {
+        from,
+        to,
+        kind: EdgeKind::Transition,
+        order,
+        label: format!("rounds > {from}"),
+        tally: None,
+    };
+    let edges = (0..states).flat_map(|at| [edge(at, 0, 1), edge(at, (at + 1) % states, 2)]).collect();
+    Graph {
+        workflow: "large".into(),
+        description: String::new(),
+        start: 0,
+        nodes: (0..states).map(node).collect(),
+        edges,
+        groups: Vec::new(),
+        handlers: Vec::new(),
+    }
+}
+
+/// A run that made so many steps through 200 states, with a pane open.
+fn walked(steps: usize, pane: char) -> Model {
+    let mut model = long_model(10);
+    let inputs = serde_json::Map::new();
+    update(
+        &mut model,
+        published(RunEvent::RunStarted {
+            replayed: false,
+            workflow: "large".into(),
+            definition: String::new(),
+            inputs,
+            chat: false,
+            budget: None,
+        }),
+    );
+    let found = Definition { graphs: vec![graph(200)], ..Definition::default() };
+    update(&mut model, Msg::Reply(Reply::Defined { run: RunId::from("r"), found: Ok(Box::new(found)) }));
+    (0..steps).for_each(|at| step(&mut model, at));
+    let key = KeyEvent::new(KeyCode::Char(pane), KeyModifiers::ALT);
+    update(&mut model, Msg::Key(key, Timestamp(0)));
+    model
+}
+
+fn step(model: &mut Model, at: usize) {
+    let name = |at: usize| format!("state_{}", at % 200);
+    let entered = RunEvent::StateEntered {
+        state: name(at),
+        visit: 1,
+        step: 1,
+        agent: Some("coder".into()),
+        context: None,
+    };
+    update(model, published(entered));
+    let moved = RunEvent::Transitioned { from: name(at), to: name(at + 1), guard: 1, tried: Vec::new() };
+    update(model, published(moved));
+}
+
+fn panes(c: &mut Criterion) {
+    let mut terminal = Terminal::new(TestBackend::new(200, 50)).unwrap();
+    let mut model = walked(1_000, '2');
+    c.bench_function("graph of 200 states", |b| b.iter(|| draw(&mut model, &mut terminal)));
+    let mut at = 1_000;
+    c.bench_function("graph of 200 states after a step", |b| {
+        b.iter(|| {
+            at += 1;
+            step(&mut model, at);
+            draw(&mut model, &mut terminal);
+        });
+    });
+    let mut model = walked(100_000, '6');
+    c.bench_function("timeline of 100,000 rows", |b| b.iter(|| draw(&mut model, &mut terminal)));
+    c.bench_function("page up and down in it", |b| {
+        b.iter(|| {
+            key(&mut model, KeyCode::PageUp);
+            draw(&mut model, &mut terminal);
+            key(&mut model, KeyCode::PageDown);
+        });
+    });
+}
+
+criterion_group!(benches, frames, panes);
 criterion_main!(benches);

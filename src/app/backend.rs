@@ -2,6 +2,7 @@
 
 mod history;
 mod isolated;
+mod screen;
 mod setup;
 mod stored_files;
 mod told;
@@ -46,7 +47,9 @@ use crate::tui::backend::{
     Travel, Travelled, WorkflowLine,
 };
 use crate::tui::past::Past;
+use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
+use crate::tui::theme::Theme;
 use crate::tui::{FirstAction, Session, TrustQuestion};
 
 /// The first line of every session.
@@ -80,7 +83,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     banner.extend(gathered.unreadable.iter().map(|line| format!("not read: {line}")));
     let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
     banner.extend(problems(&catalog));
-    let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let look = screen::look(&world, &catalog);
+    banner.extend(look.findings);
     logs::start(&world.dirs.data, catalog.settings().verbosity());
     let plays = script.is_some() || opening.start.is_some();
     let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
@@ -105,7 +109,10 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         trust: question,
         setup,
         banner,
-        no_color,
+        theme: look.theme,
+        keymap: look.keymap,
+        mouse: look.mouse,
+        calm: look.calm,
     };
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
@@ -339,6 +346,15 @@ impl Backend for Desk {
     fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>> {
         let handle = self.wired().handle.clone();
         away(move || history::review(&handle, &run, agent))
+    }
+
+    fn definition(&self, run: RunId) -> BoxFuture<'static, Result<Definition, String>> {
+        let handle = self.wired().handle.clone();
+        away(move || screen::definition(&handle, &run))
+    }
+
+    fn theme(&self, name: &str) -> Result<Theme, String> {
+        screen::named(&self.world, name)
     }
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>> {

@@ -1,6 +1,6 @@
 //! What can happen to the screen, and what it wants done.
 
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::domain::cost::Price;
 use crate::domain::ids::{RunId, Timestamp};
@@ -12,8 +12,10 @@ use crate::tui::backend::{
     WorkflowLine,
 };
 use crate::tui::past::Past;
+use crate::tui::run_view::drawing::Definition;
 use crate::tui::session::FirstAction;
 use crate::tui::setup::{Asked, Told};
+use crate::tui::theme::Theme;
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
@@ -21,6 +23,7 @@ pub enum Msg {
     Key(KeyEvent, Timestamp),
     Paste(String),
     Resize(u16, u16),
+    Mouse(MouseEvent),
     Run(Published),
     /// Once a second while something runs, for the elapsed time.
     Tick(Timestamp),
@@ -107,6 +110,13 @@ pub enum Reply {
         result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
+    /// What a run's definition says, for the panes.
+    Defined {
+        run: RunId,
+        found: Result<Box<Definition>, String>,
+    },
+    /// A theme by this name, or why there is none.
+    Themed(Result<Theme, String>),
     /// With the number of the dialog that asked.
     Setup(u64, Told),
 }
@@ -168,6 +178,12 @@ pub enum Cmd {
     Travel(Travel),
     Snapshot(SnapshotCommand, Purpose),
     Trust(bool),
+    /// The definition of a run.
+    Definition(RunId),
+    /// Into the terminal's clipboard.
+    Copy(String),
+    Mouse(bool),
+    Theme(String),
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<Asked>),
     Status,

@@ -46,6 +46,8 @@ pub struct Transcript {
     height: usize,
     /// Items on screen with the rows of each.
     window: Vec<(usize, Range<usize>)>,
+    /// What was looked for last was found here.
+    found: Option<usize>,
 }
 
 impl Default for Transcript {
@@ -56,6 +58,7 @@ impl Default for Transcript {
             look: Look::default(),
             height: 0,
             window: Vec::new(),
+            found: None,
         }
     }
 }
@@ -73,6 +76,7 @@ impl Transcript {
     pub fn clear(&mut self) {
         self.entries.clear();
         self.window.clear();
+        self.found = None;
         self.scroll = Scroll::Follow;
     }
 
@@ -88,6 +92,7 @@ impl Transcript {
         let end = self.entries.len();
         self.entries.extend(behind);
         self.window.clear();
+        self.found = None;
         let Scroll::At { item: top, row } = self.scroll else { return };
         let moved = |item: usize| match item.checked_sub(range.end) {
             Some(behind) => end + behind,
@@ -113,6 +118,7 @@ impl Transcript {
     pub fn forget(&mut self, first: usize) {
         self.entries.drain(..first);
         self.window.clear();
+        self.found = None;
         self.scroll = match self.scroll {
             Scroll::At { item, row } if item >= first => Scroll::At { item: item - first, row },
             Scroll::At { .. } => Scroll::At { item: 0, row: 0 },
@@ -164,11 +170,41 @@ impl Transcript {
         }
     }
 
+    /// Puts the next item that holds the words (in lower case) at the top; false: none does.
+    pub fn find(&mut self, words: &str, down: bool) -> bool {
+        let count = self.entries.len();
+        let shown = self.window.first().map_or(count, |(item, _)| *item);
+        // the first time, what is on screen counts
+        let start = self.found.map(|at| if down { at + 1 } else { at + count - 1 }).unwrap_or(shown);
+        let order =
+            (0..count).map(|step| if down { (start + step) % count } else { (start + count - step) % count });
+        self.found = order
+            .filter(|at| *at < count)
+            .find(|at| self.entries[*at].item.text().to_lowercase().contains(words));
+        if let Some(item) = self.found {
+            self.scroll = Scroll::At { item, row: 0 };
+        }
+        self.found.is_some()
+    }
+
+    /// What is meant by the message on screen: what was found, else the last one that is not only a line.
+    pub fn chosen(&self) -> Option<&Item> {
+        let shown = || self.window.iter().rev().filter_map(|(at, _)| self.get(*at));
+        let whole = shown().find(|item| matches!(item, Item::Block(_) | Item::Reply(_)));
+        self.found.and_then(|at| self.get(at)).or(whole).or_else(|| shown().next())
+    }
+
+    /// Everything as it was said, without line breaks of the screen.
+    pub fn text(&self) -> String {
+        self.items().map(Item::text).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
     pub fn following(&self) -> bool {
         self.scroll == Scroll::Follow
     }
 
     pub fn follow(&mut self) {
+        self.found = None;
         self.scroll = Scroll::Follow;
     }
 

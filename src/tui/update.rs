@@ -11,6 +11,7 @@ mod commands;
 pub mod history;
 mod keys;
 mod opening;
+mod panes;
 pub mod past;
 mod replies;
 mod runs;
@@ -19,9 +20,16 @@ mod submit;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+    let mut cmds = apply(model, msg);
+    cmds.extend(panes::wanted(model));
+    cmds
+}
+
+fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     match msg {
         Msg::Key(key, at) => keys::press(model, key, at),
         Msg::Paste(text) => keys::paste(model, &text),
+        Msg::Mouse(event) => panes::mouse(model, event),
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);
             Vec::new()

@@ -2,6 +2,7 @@
 
 mod branches;
 mod history;
+mod panes;
 mod questions;
 mod review;
 mod setup;
@@ -970,7 +971,7 @@ fn every_size_is_drawn_and_nothing_unclean() {
 #[test]
 fn no_color_uses_no_colours() {
     let mut desk = Desk::new();
-    desk.model.theme = Theme { plain: true };
+    desk.model.theme = Theme { plain: true, ..Theme::default() };
     desk.workflow()
         .run("r1", called(5, "coder", Side::Assistant))
         .run("r1", finished(RunStatus::Failed, None, None));

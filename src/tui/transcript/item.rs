@@ -136,6 +136,24 @@ impl Item {
         Self::Block(Block::new(Tone::Bad, &format!("✗ {title}"), body))
     }
 
+    /// What it says, as it was said.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Block(block) => {
+                let parts = [block.title.as_str(), &block.body].into_iter();
+                let parts = parts.chain(block.foot.iter().map(String::as_str));
+                parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+            }
+            Self::Reply(reply) => reply.text.clone(),
+            Self::Tool(tool) => {
+                let head = format!("{} {} {}", tool.agent, tool.tool, tool.arguments);
+                let parts = [head.trim(), &tool.summary, &tool.content].into_iter();
+                parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+            }
+            Self::Line { text, .. } | Self::Rule(text) | Self::Detail(text) => text.clone(),
+        }
+    }
+
     /// Wants an empty row before and after it.
     pub fn is_block(&self) -> bool {
         matches!(self, Self::Block(_) | Self::Reply(_) | Self::Rule(_))

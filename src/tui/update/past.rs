@@ -47,7 +47,7 @@ impl Folding {
             own.for_each(|(_, usage, _)| line.usage.add(usage));
         }
         view.paid_here = CostLedger::default();
-        view.ledger = ledger;
+        view.charged(ledger);
         Past { view, items, left_out: left_out + self.left_out, behind: false }
     }
 
@@ -111,7 +111,9 @@ pub fn at_a_glance(summary: &RunSummary, glance: Glance) -> Past {
             reasoning: all.usage.reasoning.saturating_sub(told.reasoning),
         };
         let cost_usd = all.cost_usd.zip(view.ledger.cost_usd()).map(|(all, told)| all - told);
-        view.ledger.entries.push(CostEntry { usage, cost_usd, ..CostEntry::default() });
+        let entry = CostEntry { usage, cost_usd, ..CostEntry::default() };
+        view.watch.spending.add(&entry);
+        view.ledger.entries.push(entry);
     }
     view.paid_here = CostLedger::default();
     past.behind = since > 0;
@@ -128,6 +130,7 @@ fn begun(summary: &RunSummary, before: Before) -> RunView {
         let (agent, model) = (line.name.clone(), line.model.clone());
         let entry =
             CostEntry { agent, model, usage: sum.usage, cost_usd: sum.cost_usd, ..CostEntry::default() };
+        view.watch.spending.add(&entry);
         view.ledger.entries.push(entry);
     }
     view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));

@@ -10,6 +10,7 @@ use crate::tui::msg::{Cmd, Purpose, Reply};
 use crate::tui::report;
 use crate::tui::run_view::RunView;
 use crate::tui::slash::closest;
+use crate::tui::theme::Theme;
 use crate::tui::transcript::item::{Block, Body, Item, Tone};
 
 pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
@@ -55,6 +56,12 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Reviewed(Err(reason)) => say_error(model, "There is no request", &reason),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
+        Reply::Defined { run, found } => {
+            if let Some(view) = model.run_mut(&run) {
+                view.watch.define(found.map(|found| *found));
+            }
+        }
+        Reply::Themed(found) => themed(model, found),
         Reply::Status(facts) => status(model, facts),
         Reply::Setup(number, told) => return setup::told(model, number, told),
         past @ (Reply::Runs { .. }
@@ -208,6 +215,17 @@ fn trusted(model: &mut Model, yes: bool, result: Result<Vec<String>, String>) ->
     let mut cmds = vec![Cmd::Status];
     cmds.extend(model.start.take());
     cmds
+}
+
+fn themed(model: &mut Model, found: Result<Theme, String>) {
+    let item = match found {
+        Ok(theme) => {
+            model.theme = theme;
+            Item::note(&format!("theme {}", theme.name()))
+        }
+        Err(reason) => Item::line(Tone::Bad, &reason),
+    };
+    model.say(item);
 }
 
 /// New facts keep the role that the person chose meanwhile.

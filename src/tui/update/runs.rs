@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{history, submit};
+use crate::config::models::resolve::SCRIPTED;
 use crate::domain::context::{Author, Side};
 use crate::domain::cost::Usage;
 use crate::domain::ids::{CallId, RunId, Timestamp};
@@ -22,8 +23,12 @@ mod branches;
 mod ending;
 
 pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
-    if let RunEvent::RunStarted { workflow, inputs, chat, budget, .. } = event {
-        let commands = started(model, run, at, &workflow, &inputs, chat);
+    if let RunEvent::RunStarted { workflow, inputs, chat, .. } = &event {
+        let commands = started(model, run, at, workflow, inputs, *chat);
+        if let Some(view) = model.run_mut(run) {
+            view.hear(at, &event);
+        }
+        let RunEvent::RunStarted { budget, .. } = event else { return commands };
         if let Some(view) = model.run_mut(run) {
             view.budget = budget.map(|budget| *budget).unwrap_or_default();
         }
@@ -42,6 +47,7 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
             view.busy_since = None;
         }
         view.last_at = view.last_at.max(at);
+        view.hear(at, &event);
     }
     match event {
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
@@ -84,6 +90,7 @@ fn started(
         model.chat = Some(run.clone());
     } else {
         model.workflow = Some(run.clone());
+        model.watched = None;
         let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
         model.say(Item::Block(Block::new(Tone::Human, &format!("workflow {workflow}"), &input)));
     }
@@ -197,14 +204,15 @@ fn entered(model: &mut Model, run: &RunId, state: &str, agent: Option<String>) {
 fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {
         RunEvent::MessageAdded { author, text, private, .. } => message(model, author, &text, private),
-        RunEvent::ModelCalled { call, state, agent, role, side, model: name, .. } => {
+        RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
             if let Some(view) = model.run_mut(run) {
                 let (agent, name) = (one_line(&agent), one_line(&name));
                 view.agent(&agent, side).model.clone_from(&name);
                 view.activity = format!("{agent} thinks");
                 view.busy_since.get_or_insert(at);
                 let (state, role) = (one_line(&state), one_line(&role));
-                let speaker = Speaker { agent, side, model: name, state, role };
+                let scripted = provider == SCRIPTED;
+                let speaker = Speaker { agent, side, model: name, state, role, scripted };
                 view.speakers.insert(call, speaker.clone());
                 view.speaker = Some(speaker);
             }
