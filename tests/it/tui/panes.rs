@@ -93,6 +93,7 @@ fn budget() -> RunEvent {
     budget.tokens.hard = Some(20_000);
     let inputs = Map::from_iter([("task".to_owned(), json!("add a --json flag"))]);
     RunEvent::RunStarted {
+        replayed: false,
         workflow: "coder_reviewer".into(),
         definition: String::new(),
         inputs,
@@ -171,6 +172,7 @@ impl Desk {
             .run(
                 "r1",
                 RunEvent::ModelFailed {
+                    spent: None,
                     call: CallId(10),
                     agent: "coder".into(),
                     code: "model.auth".into(),
