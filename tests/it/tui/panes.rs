@@ -172,7 +172,7 @@ impl Desk {
             .run(
                 "r1",
                 RunEvent::ModelFailed {
-                    spent: None,
+                    spent: Vec::new(),
                     call: CallId(10),
                     agent: "coder".into(),
                     code: "model.auth".into(),
