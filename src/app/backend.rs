@@ -49,6 +49,7 @@ use crate::tui::past::Past;
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::Theme;
+use crate::tui::transcript::item::Item;
 use crate::tui::{FirstAction, Session, TrustQuestion};
 
 /// The first line of every session.
@@ -330,6 +331,11 @@ impl Backend for Desk {
         let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
         let glance = away(move || Ok(history::glance(&wired, &here, &run, demo.as_deref())));
         Box::pin(async move { glance.await.ok().flatten() })
+    }
+
+    fn earlier(&self, run: RunId, before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
+        let handle = self.wired().handle.clone();
+        away(move || history::earlier(&handle, &run, before))
     }
 
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
