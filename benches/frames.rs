@@ -64,6 +64,7 @@ fn listening() -> Model {
         inputs,
         chat: true,
         budget: None,
+        replayed: false,
     };
     update(&mut model, published(started));
     let called = RunEvent::ModelCalled {
@@ -231,6 +232,7 @@ fn walked(steps: usize, pane: char) -> Model {
             inputs,
             chat: false,
             budget: None,
+            replayed: false,
         }),
     );
     let found = Definition { graphs: vec![graph(200)], ..Definition::default() };

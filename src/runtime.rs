@@ -9,6 +9,7 @@ mod cut_off;
 mod definition;
 mod digest;
 mod driver;
+pub mod exchanged;
 pub mod glance;
 pub mod handle;
 pub mod history;

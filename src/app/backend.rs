@@ -10,6 +10,7 @@ mod travel;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use anyhow::Result;
@@ -24,7 +25,6 @@ use super::runs::{runtime, spec};
 use super::trust::{self, ProjectFiles};
 use super::wiring::{self, Wired};
 use super::world::World;
-use crate::adapters::disk;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
@@ -87,6 +87,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     banner.extend(look.findings);
     logs::start(&world.dirs.data, catalog.settings().verbosity());
     let plays = script.is_some() || opening.start.is_some();
+    let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
     let setup = super::setup::first(&catalog, opening.setup, plays);
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
@@ -99,6 +100,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         wired: RwLock::new(Arc::new(wired)),
         asked,
         branch: Mutex::default(),
+        saved: Arc::clone(&saved),
     };
     let session = Session {
         backend: Arc::new(desk),
@@ -123,7 +125,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     // Commands that tools started end with us; nothing is waited for.
     runtime.shutdown_background();
     ended?;
-    Ok(exit::COMPLETED)
+    let left = alone && !saved.load(Ordering::Relaxed);
+    Ok(if left { exit::CANCELLED } else { exit::COMPLETED })
 }
 
 async fn settled(handle: &Handle) {
@@ -161,6 +164,8 @@ struct Desk {
     /// The project's files as the trust question showed them.
     asked: ProjectFiles,
     branch: Mutex<Option<Option<String>>>,
+    /// A model was set up in this session.
+    saved: Arc<AtomicBool>,
 }
 
 impl Desk {
@@ -421,7 +426,7 @@ impl Backend for Desk {
             tools_available: found.map_or(0, |role| tools_for(role, catalog.tools()).0.len()),
             tools_total: catalog.tools().len(),
             model: choice.and_then(Result::ok).map_or_else(|| "no model".to_owned(), |choice| choice.model),
-            branch: branch.get_or_insert_with(|| branch_of(&self.world.project)).clone(),
+            branch: branch.get_or_insert_with(|| screen::branch_of(&self.world.project)).clone(),
             notice,
             role,
         }
@@ -477,13 +482,6 @@ fn parameters(schema: &serde_json::Value) -> String {
         .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-/// The branch from `.git/HEAD`; no git process for one word.
-fn branch_of(project: &Path) -> Option<String> {
-    let head = project.ancestors().find_map(|directory| disk::read(&directory.join(".git/HEAD")).ok())?;
-    let head = head.trim();
-    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
 }
 
 /// Work that takes a while, on a thread of its own.

@@ -311,8 +311,7 @@ impl RunView {
         &mut self,
         call: CallId,
         (agent, side, model): (&str, Side, &str),
-        usage: Usage,
-        cost_usd: Option<f64>,
+        (usage, cost_usd, estimated): (Usage, Option<f64>, bool),
     ) {
         let speaker = self.speakers.get(&call);
         let state = speaker.map_or(&self.state, |speaker| &speaker.state).clone();
@@ -323,10 +322,20 @@ impl RunView {
         model.clone_into(&mut line.model);
         line.usage.add(&usage);
         let (agent, model, at) = (agent.to_owned(), model.to_owned(), self.last_at);
-        let entry = CostEntry { agent, role, state, model, usage, cost_usd, at };
+        let entry = CostEntry { agent, role, state, model, usage, cost_usd, at, estimated };
         self.watch.spending.add(&entry);
         self.watch.agents += 1;
         self.paid_here.entries.push(entry.clone());
         self.ledger.entries.push(entry);
+    }
+
+    /// Adds what a call used of which no answer came.
+    pub fn charge_all(&mut self, call: CallId, spent: &[CostEntry]) {
+        let side = self.speakers.get(&call).map_or(Side::Assistant, |speaker| speaker.side);
+        for entry in spent {
+            let who = (one_line(&entry.agent), one_line(&entry.model));
+            let used = (entry.usage, entry.cost_usd, entry.estimated);
+            self.charge(call, (&who.0, side, &who.1), used);
+        }
     }
 }
