@@ -25,7 +25,6 @@ use super::runs::{runtime, spec};
 use super::trust::{self, ProjectFiles};
 use super::wiring::{self, Wired};
 use super::world::World;
-use crate::adapters::disk;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
@@ -50,6 +49,7 @@ use crate::tui::past::Past;
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::Theme;
+use crate::tui::transcript::item::Item;
 use crate::tui::{FirstAction, Session, TrustQuestion};
 
 /// The first line of every session.
@@ -338,6 +338,11 @@ impl Backend for Desk {
         Box::pin(async move { glance.await.ok().flatten() })
     }
 
+    fn earlier(&self, run: RunId, before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
+        let handle = self.wired().handle.clone();
+        away(move || history::earlier(&handle, &run, before))
+    }
+
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
         away(move || history::resume(&elsewhere, &run))
@@ -421,7 +426,7 @@ impl Backend for Desk {
             tools_available: found.map_or(0, |role| tools_for(role, catalog.tools()).0.len()),
             tools_total: catalog.tools().len(),
             model: choice.and_then(Result::ok).map_or_else(|| "no model".to_owned(), |choice| choice.model),
-            branch: branch.get_or_insert_with(|| branch_of(&self.world.project)).clone(),
+            branch: branch.get_or_insert_with(|| screen::branch_of(&self.world.project)).clone(),
             notice,
             role,
         }
@@ -477,13 +482,6 @@ fn parameters(schema: &serde_json::Value) -> String {
         .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-/// The branch from `.git/HEAD`; no git process for one word.
-fn branch_of(project: &Path) -> Option<String> {
-    let head = project.ancestors().find_map(|directory| disk::read(&directory.join(".git/HEAD")).ok())?;
-    let head = head.trim();
-    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
 }
 
 /// Work that takes a while, on a thread of its own.

@@ -15,6 +15,7 @@ use crate::tui::past::Past;
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::{self, Theme};
+use crate::tui::transcript::item::Item;
 
 /// A line of `/workflows` (REPL-5).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -185,6 +186,11 @@ pub trait Backend: Send + Sync {
 
     /// The end of that, if it was stored when the run stood still last and is still true: at once, however long the run is.
     fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>>;
+
+    /// The last entries of a run before the first that is shown, which has so many before it. Reads all of it again.
+    fn earlier(&self, _run: RunId, _before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
 
     /// Takes a run up; what it does from then on comes as events.
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>>;

@@ -45,6 +45,8 @@ pub enum Action {
     First,
     Last,
     Open,
+    NextItem,
+    PreviousItem,
     Search,
     NextHit,
     PreviousHit,

@@ -16,6 +16,7 @@ use crate::tui::run_view::drawing::Definition;
 use crate::tui::session::FirstAction;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::Theme;
+use crate::tui::transcript::item::Item;
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
@@ -89,6 +90,12 @@ pub enum Reply {
     Past {
         run: String,
         past: Result<Box<Past>, String>,
+    },
+    /// Entries of a run before those on screen, of which there were `before` more.
+    Earlier {
+        run: RunId,
+        before: usize,
+        items: Result<Vec<Item>, String>,
     },
     Resumed {
         run: RunId,
@@ -166,6 +173,8 @@ pub enum Cmd {
     Past(String),
     /// All of it.
     Whole(RunId),
+    /// The entries before those on screen, of which so many more are left out.
+    Earlier(RunId, usize),
     Resume(RunId),
     /// The last request of a run, or of one of its agents.
     Review {

@@ -279,10 +279,7 @@ impl Program {
             Cmd::ChooseWorkflow(wanted) => Reply::WorkflowChosen { wanted, workflows: backend.workflows() },
             Cmd::Roles(group) => Reply::Roles { group, roles: backend.roles() },
             Cmd::Role(wanted) => Reply::Role { wanted, roles: backend.roles() },
-            Cmd::Tools(role) => {
-                let tools = backend.tools(&role);
-                Reply::Tools { role, tools }
-            }
+            Cmd::Tools(role) => Reply::Tools { tools: backend.tools(&role), role },
             Cmd::Prices(models) => {
                 let price = |model: String| (model.clone(), backend.price(&model));
                 Reply::Prices(models.into_iter().map(price).collect())
@@ -298,6 +295,7 @@ impl Program {
             | Cmd::Search(_)
             | Cmd::Past(_)
             | Cmd::Whole(_)
+            | Cmd::Earlier(..)
             | Cmd::Resume(_)
             | Cmd::Review { .. }
             | Cmd::Steps(_)
@@ -344,6 +342,10 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
             })
         }
         Cmd::Whole(run) => whole(backend, run.0),
+        Cmd::Earlier(run, before) => {
+            let items = backend.earlier(run.clone(), before);
+            Box::pin(async move { Reply::Earlier { run, before, items: items.await } })
+        }
         Cmd::Resume(run) => {
             let result = backend.resume(run.clone());
             Box::pin(async move { Reply::Resumed { run, result: result.await } })

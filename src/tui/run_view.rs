@@ -80,6 +80,17 @@ impl BranchLine {
     }
 }
 
+/// The line that stands for what happened before the first entry on screen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Earlier {
+    /// Its position in the transcript.
+    pub at: usize,
+    /// How many entries it stands for.
+    pub left_out: usize,
+    /// They are being read.
+    pub asked: bool,
+}
+
 /// States of the path that are kept; what came before is only counted.
 const PATH: usize = 500;
 
@@ -121,6 +132,8 @@ pub struct RunView {
     pub speakers: HashMap<CallId, Speaker>,
     /// What runs at the same time, in the order in which it began.
     pub branches: Vec<BranchLine>,
+    /// What of its past is not on screen.
+    pub earlier: Option<Earlier>,
     /// Positions in the transcript of what is still growing.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
@@ -159,6 +172,7 @@ impl RunView {
             speaker: None,
             speakers: HashMap::new(),
             branches: Vec::new(),
+            earlier: None,
             replies: HashMap::new(),
             summing: HashSet::new(),
             tools: HashMap::new(),
@@ -242,6 +256,8 @@ impl RunView {
         for places in [&mut self.replies, &mut self.tools, &mut self.retry] {
             *places = places.drain().filter_map(|(call, at)| Some((call, to(at)?))).collect();
         }
+        self.earlier =
+            self.earlier.take().and_then(|earlier| Some(Earlier { at: to(earlier.at)?, ..earlier }));
     }
 
     /// Adds a state to the path.

@@ -27,7 +27,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
 
 fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     match msg {
-        Msg::Key(key, at) => keys::press(model, key, at),
+        Msg::Key(key, at) => {
+            let mut cmds = keys::press(model, key, at);
+            cmds.extend(opening::scrolled(model));
+            cmds
+        }
         Msg::Paste(text) => keys::paste(model, &text),
         Msg::Mouse(event) => panes::mouse(model, event),
         Msg::Resize(columns, rows) => {
@@ -36,7 +40,9 @@ fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         }
         Msg::Run(published) => {
             model.now = model.now.max(published.at);
-            runs::event(model, &published.run, published.at, published.event)
+            let cmds = runs::event(model, &published.run, published.at, published.event);
+            opening::trim(model);
+            cmds
         }
         Msg::Tick(at) => {
             model.now = model.now.max(at);

@@ -132,6 +132,11 @@ fn draw_transcript(model: &Model, area: Rect, frame: &mut Frame<'_>) {
             put(frame, area.x, y, line, area.width);
         }
     }
+    if let Some(rows) = model.transcript.selected_rows().filter(|rows| rows.start < usize::from(area.height))
+    {
+        let y = area.y + u16::try_from(rows.start).unwrap_or(0);
+        frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, model.theme.selected());
+    }
 }
 
 /// The line above the input: a hint, or what waits to be read.

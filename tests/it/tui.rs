@@ -2,6 +2,7 @@
 
 mod branches;
 mod history;
+mod items;
 mod panes;
 mod questions;
 mod review;
@@ -691,7 +692,7 @@ fn commands_work_during_a_run() {
             &Cmd::Roles("all".into())
         ]
     );
-    assert!(desk.screen(80, 50).contains("Commands"));
+    assert!(desk.screen(80, 56).contains("Commands"));
 }
 
 #[test]

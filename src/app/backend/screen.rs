@@ -1,5 +1,7 @@
 //! How the screen looks and which keys it has, from settings, the environment and keyboard.json; and what its panes show
-//! of a run's definition.
+//! of a run's definition, and the branch that the status line names.
+
+use std::path::Path;
 
 use super::told::of_store;
 use crate::adapters::disk;
@@ -75,4 +77,11 @@ pub(super) fn definition(handle: &Handle, run: &RunId) -> Result<Definition, Str
     let graphs = Graph::family(&spec.program, 0, true).into_iter().map(|(_, graph)| graph).collect();
     let root = spec.program.workflows.first();
     Ok(Definition { graphs, variables: root.map(|root| root.variables.clone()).unwrap_or_default() })
+}
+
+/// The branch from `.git/HEAD`; no git process for one word.
+pub(super) fn branch_of(project: &Path) -> Option<String> {
+    let head = project.ancestors().find_map(|directory| disk::read(&directory.join(".git/HEAD")).ok())?;
+    let head = head.trim();
+    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
 }

@@ -57,6 +57,8 @@ pub const ACTIONS: &[Row] = &[
     row(Action::First, "first", "first row", Place::Pane, &["Home", "g"]),
     row(Action::Last, "last", "last row", Place::Pane, &["End", "G"]),
     row(Action::Open, "open", "opens or closes", Place::Pane, &["Enter"]),
+    row(Action::NextItem, "next_item", "next message or call", Place::Pane, &["]"]),
+    row(Action::PreviousItem, "previous_item", "the one before", Place::Pane, &["["]),
     row(Action::Search, "search", "search", Place::Pane, &["/"]),
     row(Action::NextHit, "next_hit", "next hit", Place::Pane, &["n"]),
     row(Action::PreviousHit, "previous_hit", "hit before", Place::Pane, &["N"]),

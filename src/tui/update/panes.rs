@@ -12,6 +12,7 @@ use crate::tui::pane::body::Copied;
 use crate::tui::pane::data;
 use crate::tui::run_view::watch::Defined;
 use crate::tui::text::{counted, one_line};
+use crate::tui::transcript::Step;
 use crate::tui::transcript::item::Item;
 use crate::tui::view;
 
@@ -85,7 +86,10 @@ fn in_pane(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::PaneDown => page(model, true),
         Action::First => edge(model, pane, false),
         Action::Last => edge(model, pane, true),
+        Action::Open if pane == Pane::Conversation => open_item(model),
         Action::Open => open(model, pane),
+        Action::NextItem if pane == Pane::Conversation => model.transcript.select(Step::Next),
+        Action::PreviousItem if pane == Pane::Conversation => model.transcript.select(Step::Previous),
         Action::Search => model.panes.search = Some(Search { typing: true, ..Search::default() }),
         Action::NextHit => find(model, pane, true, false),
         Action::PreviousHit => find(model, pane, false, false),
@@ -153,6 +157,7 @@ fn back(model: &mut Model) {
         return;
     }
     panes.to_conversation();
+    model.transcript.deselect();
 }
 
 /// The keys go to the next of: input box, conversation, and what stands beside it.
@@ -242,6 +247,19 @@ fn open(model: &mut Model, pane: Pane) {
     state.held = true;
     if let Some(first) = first {
         state.cursor = first;
+    }
+}
+
+/// Opens or folds what is chosen in the conversation.
+fn open_item(model: &mut Model) {
+    let opened = model.transcript.selected().is_some_and(|at| model.transcript.toggle(at));
+    if !opened {
+        let key = |action| model.keymap.key(action).map_or(String::new(), |key| key.to_string());
+        let (before, next) = (key(Action::PreviousItem), key(Action::NextItem));
+        model.hint = Some(match model.transcript.selected() {
+            Some(_) => "all of it is shown".to_owned(),
+            None => format!("{before} and {next} choose what is to be opened"),
+        });
     }
 }
 

@@ -10,6 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::past::{Past, SHOWN};
 use crate::tui::run_view::RunView;
 use crate::tui::text::one_line;
+use crate::tui::transcript::item::Item;
 
 /// A run's events become a past, one by one. No more is kept than the screen shows, however many there are.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Folding {
     scratch: Model,
     /// Entries that were forgotten.
     left_out: usize,
+    /// Only what comes before this entry is wanted; a tool may end a while after it.
+    before: Option<usize>,
 }
 
 /// Entries that are kept while events come: a tool may still end that began long before.
@@ -25,10 +28,19 @@ const KEPT: usize = 2 * SHOWN;
 
 impl Folding {
     pub fn new(run: &RunId) -> Self {
-        Self { run: run.clone(), scratch: Model::default(), left_out: 0 }
+        Self { run: run.clone(), scratch: Model::default(), left_out: 0, before: None }
+    }
+
+    /// For the last entries before one.
+    pub fn before(run: &RunId, before: usize) -> Self {
+        Self { before: Some(before), ..Self::new(run) }
     }
 
     pub fn event(&mut self, at: Timestamp, event: RunEvent) {
+        let seen = self.left_out + self.scratch.transcript.len();
+        if self.before.is_some_and(|before| seen >= before.saturating_add(SHOWN)) {
+            return;
+        }
         self.scratch.now = self.scratch.now.max(at);
         runs::event(&mut self.scratch, &self.run, at, event);
         if self.scratch.transcript.len() >= 2 * KEPT {
@@ -49,6 +61,14 @@ impl Folding {
         view.paid_here = CostLedger::default();
         view.charged(ledger);
         Past { view, items, left_out: left_out + self.left_out, behind: false }
+    }
+
+    /// The last entries before the one that `before` names.
+    pub fn items(self) -> Vec<Item> {
+        let (first, mut items) = self.scratch.transcript.into_last(2 * KEPT);
+        let first = self.left_out + first;
+        items.truncate(self.before.unwrap_or(usize::MAX).saturating_sub(first));
+        items.split_off(items.len().saturating_sub(SHOWN))
     }
 
     fn forget(&mut self) {

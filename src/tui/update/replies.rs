@@ -52,8 +52,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             let text = report::cost(&model.ledger(), &model.runs, &prices);
             say_report(model, "Cost", &text);
         }
-        Reply::Reviewed(Ok(text)) => say_report(model, "Last request", &text),
-        Reply::Reviewed(Err(reason)) => say_error(model, "There is no request", &reason),
+        Reply::Reviewed(text) => reviewed(model, text),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
         Reply::Defined { run, found } => {
@@ -68,12 +67,20 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         | Reply::Found { .. }
         | Reply::Glance(_)
         | Reply::Past { .. }
+        | Reply::Earlier { .. }
         | Reply::Resumed { .. }
         | Reply::Steps(_)
         | Reply::Planned(_)
         | Reply::Travelled(_)) => return history::reply(model, past),
     }
     Vec::new()
+}
+
+fn reviewed(model: &mut Model, text: Result<String, String>) {
+    match text {
+        Ok(text) => say_report(model, "Last request", &text),
+        Err(reason) => say_error(model, "There is no request", &reason),
+    }
 }
 
 fn say_report(model: &mut Model, title: &str, text: &str) {

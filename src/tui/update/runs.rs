@@ -16,7 +16,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::report;
 use crate::tui::run_view::{RunView, Speaker};
 use crate::tui::text::{clean, counted, duration, one_line};
-use crate::tui::transcript::item::{Block, Body, Item, Tone, ToolItem, ToolStatus};
+use crate::tui::transcript::item::{Block, Body, Change, Item, Tone, ToolItem, ToolStatus};
 use crate::tui::transcript::open_reply;
 
 mod branches;
@@ -307,6 +307,7 @@ fn retry(model: &mut Model, run: &RunId, call: CallId, text: &str) {
             if let Item::Reply(reply) = item {
                 reply.text.clear();
                 reply.reasoning.clear();
+                reply.held = [String::new(), String::new()];
             }
         });
     }
@@ -369,13 +370,9 @@ fn delta(model: &mut Model, run: &RunId, call: CallId, kind: DeltaKind, text: &s
             if let Some(speaker) = view.speakers.get(&call).filter(|_| !view.activity.ends_with(" writes")) {
                 view.activity = format!("{} writes", speaker.agent);
             }
-            model.transcript.append(at, &clean(text));
+            model.transcript.append(at, text);
         }
-        DeltaKind::Reasoning => model.transcript.edit(at, |item| {
-            if let Item::Reply(reply) = item {
-                reply.reasoning.push_str(&clean(text));
-            }
-        }),
+        DeltaKind::Reasoning => model.transcript.append_reasoning(at, text),
     }
 }
 
@@ -397,14 +394,7 @@ fn replied(
     }
     let (agent, side, name) = speaker;
     let at = known.unwrap_or_else(|| model.transcript.push(open_reply(agent, side, name, branch.as_deref())));
-    model.transcript.edit(at, |item| {
-        if let Item::Reply(reply) = item {
-            reply.model = one_line(name);
-            reply.text = clean(text.trim_end()).into_owned();
-            reply.reasoning = clean(reasoning.trim_end()).into_owned();
-            reply.open = false;
-        }
-    });
+    model.transcript.close(at, &one_line(name), clean(text.trim_end()), clean(reasoning.trim_end()));
 }
 
 fn tool(model: &mut Model, run: &RunId, event: RunEvent) {
@@ -417,20 +407,20 @@ fn tool(model: &mut Model, run: &RunId, event: RunEvent) {
                 status: ToolStatus::Running,
                 summary: String::new(),
                 content: String::new(),
+                took_ms: None,
+                change: Change::of(&arguments).map(Box::new),
             });
-            let at = model.say(item);
+            let place = model.say(item);
             if let Some(view) = model.run_mut(run) {
-                view.tools.insert(call, at);
+                view.tools.insert(call, place);
                 view.activity = format!("{} runs {}", one_line(&agent), one_line(&tool)).trim().to_owned();
             }
         }
-        RunEvent::ToolFinished { call, ok, summary, content, .. } => {
-            let Some(at) = model.run_mut(run).and_then(|view| view.tools.remove(&call)) else { return };
-            model.transcript.edit(at, |item| {
+        RunEvent::ToolFinished { call, ok, summary, content, duration_ms, .. } => {
+            let Some(place) = model.run_mut(run).and_then(|view| view.tools.remove(&call)) else { return };
+            model.transcript.edit(place, |item| {
                 if let Item::Tool(tool) = item {
-                    tool.status = if ok { ToolStatus::Done } else { ToolStatus::Failed };
-                    tool.summary = one_line(&summary);
-                    tool.content = clean(&content).into_owned();
+                    tool.finish(ok, &summary, &content, duration_ms);
                 }
             });
         }

@@ -214,6 +214,12 @@ pub fn keys(model: &Model, pane: Pane) -> String {
         _ if model.panes.search.is_some() => {
             &[(Action::NextHit, "next"), (Action::PreviousHit, "before"), (Action::Back, "ends")]
         }
+        Pane::Conversation => &[
+            (Action::Search, "finds"),
+            (Action::PreviousItem, "chooses"),
+            (Action::Open, "opens"),
+            (Action::Back, "back"),
+        ],
         Pane::Data | Pane::Tools => {
             &[(Action::Open, "opens"), (Action::Copy, "copies"), (Action::Back, "back")]
         }
