@@ -1,9 +1,13 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
+mod editor;
+mod facts;
 mod history;
 mod isolated;
+mod reload;
 mod screen;
 mod setup;
+mod shelf;
 mod stored_files;
 mod told;
 mod travel;
@@ -17,7 +21,9 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::Map;
 
+use self::facts::{branch_of, parameters};
 use self::isolated::Elsewhere;
+use self::shelf::{Checker, stamps};
 use self::told::{HOW_TO_SET, no_model};
 use super::findings::rendered;
 use super::logs;
@@ -42,9 +48,10 @@ use crate::engine::spec::RunSpec;
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 use crate::tui::backend::{
-    Backend, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps, ToolLine,
-    Travel, Travelled, WorkflowLine,
+    Backend, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps,
+    ToolLine, Travel, Travelled, WorkflowLine,
 };
+use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
@@ -75,6 +82,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         Some((script, who)) => (Some(script), world.scripted(who)),
         None => (None, world.overrides.clone()),
     };
+    let read = Mutex::new(stamps(&world));
     let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
     let question = question(&world, &gathered.verdict, &gathered.project);
     let asked = gathered.project;
@@ -98,9 +106,11 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         demo,
         catalog: RwLock::new(Arc::new(catalog)),
         wired: RwLock::new(Arc::new(wired)),
-        asked,
+        asked: Mutex::new(asked),
         branch: Mutex::default(),
         saved: Arc::clone(&saved),
+        read,
+        checker: Arc::default(),
     };
     let session = Session {
         backend: Arc::new(desk),
@@ -162,10 +172,14 @@ struct Desk {
     catalog: RwLock<Arc<Catalog>>,
     wired: RwLock<Arc<Wired>>,
     /// The project's files as the trust question showed them.
-    asked: ProjectFiles,
+    asked: Mutex<ProjectFiles>,
     branch: Mutex<Option<Option<String>>>,
     /// A model was set up in this session.
     saved: Arc<AtomicBool>,
+    /// The files as they were when they were read last.
+    read: Mutex<Vec<disk::Stamp>>,
+    /// What texts are checked with, until files change.
+    checker: Arc<Mutex<Option<Arc<Checker>>>>,
 }
 
 impl Desk {
@@ -387,13 +401,14 @@ impl Backend for Desk {
 
     fn trust(&self, yes: bool) -> Result<Vec<String>, String> {
         if !yes {
+            self.leave_out();
             return Ok(Vec::new());
         }
         let told = |error: anyhow::Error| format!("{error:#}");
         let changed =
             || "the files changed while you were asked: leave and start again to see them".to_owned();
         let files = trust::project_files(&self.world.project);
-        if !files.same_as(&self.asked) {
+        if !files.same_as(&self.asked.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Err(changed());
         }
         trust::decide(&self.world, &files, true).map_err(told)?;
@@ -410,6 +425,18 @@ impl Backend for Desk {
 
     fn set_up(&self, asked: Asked) -> BoxFuture<'static, Told> {
         self.set_up(asked)
+    }
+
+    fn edit(&self, asked: EditAsked) -> BoxFuture<'static, EditTold> {
+        self.edit(asked)
+    }
+
+    fn external(&self, name: &str, text: &str) -> Result<String, String> {
+        self.external(name, text)
+    }
+
+    fn reload(&self) -> Option<Reload> {
+        self.reload()
     }
 
     fn status_line(&self) -> StatusFacts {
@@ -471,17 +498,6 @@ fn first_error(catalog: &Catalog, found: &[Diagnostic]) -> Option<String> {
         found.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
     let broken = || errors.first().map(|error| format!("broken: {}", crate::config::render::compact(error)));
     missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
-}
-
-/// `path, start_line?`: names of a tool's parameters, optional ones marked.
-fn parameters(schema: &serde_json::Value) -> String {
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
-    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
-    names
-        .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 /// Work that takes a while, on a thread of its own.
