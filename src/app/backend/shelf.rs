@@ -217,7 +217,9 @@ fn listed(checker: &Checker, file: &SourceFile, what: What) -> EditFile {
     let mut listed = EditFile { name: file.name.clone(), layer: file.layer, what, defines, problem: None };
     let found = report(checker, &listed, &file.text).findings;
     let error = found.iter().find(|finding| finding.severity == Severity::Error);
-    listed.problem = error.map(compact);
+    // its name stands beside it
+    let own = format!("{}:", file.name);
+    listed.problem = error.map(compact).map(|text| text.strip_prefix(&own).unwrap_or(&text).to_owned());
     listed
 }
 

@@ -260,7 +260,7 @@ mod tests {
             assert_eq!(offered(marked, Schema::Workflow), expected, "{marked}");
         };
         check("{\"workflow_na|\"}", &["\"workflow_name\": "]);
-        check("{\"lim|\": {}}", &["\"limits\""]);
+        check("{\"limi|\": {}}", &["\"limits\"", "\"on_limit\""]);
         check("{\"start_condition\": |}", &["\"immediate\"", "\"on_user_input\""]);
         check("{\"start_condition\": \"on|\"}", &["\"on_user_input\""]);
         check("{\"lenient\": t|}", &["true"]);

@@ -33,7 +33,7 @@ fn own(terminal: &Terminal) -> std::path::PathBuf {
 fn without_setup(terminal: &mut Terminal) {
     terminal.wait_for("Set up a model");
     terminal.press(ESC);
-    terminal.wait_for("message, or / for commands");
+    terminal.wait_until("the end of the dialog", |screen| !screen.contains("Set up a model"));
 }
 
 #[test]
