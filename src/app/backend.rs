@@ -13,7 +13,6 @@ mod told;
 mod travel;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -21,7 +20,7 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::Map;
 
-use self::facts::{branch_of, parameters};
+use self::facts::{first_error, missing_models, parameters, unread};
 use self::isolated::Elsewhere;
 use self::shelf::{Checker, stamps};
 use self::told::{HOW_TO_SET, no_model};
@@ -31,6 +30,7 @@ use super::runs::{runtime, spec};
 use super::trust::{self, ProjectFiles};
 use super::wiring::{self, Wired};
 use super::world::World;
+use crate::adapters::disk::Stamp;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
@@ -177,7 +177,7 @@ struct Desk {
     /// A model was set up in this session.
     saved: Arc<AtomicBool>,
     /// The files as they were when they were read last.
-    read: Mutex<Vec<disk::Stamp>>,
+    read: Mutex<Vec<Stamp>>,
     /// What texts are checked with, until files change.
     checker: Arc<Mutex<Option<Arc<Checker>>>>,
 }
@@ -458,46 +458,6 @@ impl Backend for Desk {
             role,
         }
     }
-}
-
-/// What is missing, if every error is about a model that is not set.
-fn missing_models(catalog: &Catalog, errors: &[Diagnostic]) -> Option<String> {
-    let levels = ["base", "smart", "fast"];
-    let missing: Vec<String> =
-        levels.iter().filter_map(|level| catalog.choice(level).err()).map(|found| found.message).collect();
-    let all = !errors.is_empty() && errors.iter().all(|error| missing.contains(&error.message));
-    all.then(|| {
-        let named: Vec<String> =
-            missing.into_iter().filter(|text| errors.iter().any(|error| error.message == *text)).collect();
-        named.join("\n")
-    })
-}
-
-/// Workflow files so broken that no workflow of theirs has a name: listed by the file's name.
-fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
-    catalog.workflow_files().iter().filter_map(|file| {
-        let own =
-            |finding: &&Diagnostic| finding.severity == Severity::Error && finding.place.file == file.name;
-        let named = catalog.workflows().iter().any(|entry| entry.place.file == file.name);
-        let broken = catalog.diagnostics().iter().find(own).filter(|_| !named)?;
-        let name = Path::new(&file.name).file_stem()?.to_string_lossy().into_owned();
-        Some(WorkflowLine {
-            name,
-            description: String::new(),
-            input: String::new(),
-            waits_for_input: false,
-            needs_input: false,
-            layer: file.layer,
-            broken: Some(crate::config::render::compact(broken)),
-        })
-    })
-}
-
-fn first_error(catalog: &Catalog, found: &[Diagnostic]) -> Option<String> {
-    let errors: Vec<Diagnostic> =
-        found.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
-    let broken = || errors.first().map(|error| format!("broken: {}", crate::config::render::compact(error)));
-    missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
 }
 
 /// Work that takes a while, on a thread of its own.

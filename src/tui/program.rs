@@ -19,6 +19,7 @@ use crate::domain::ids::RunId;
 use crate::engine::event::Published;
 use crate::tui::backend::{Backend, Start, StatusFacts};
 use crate::tui::dialog::Dialog;
+use crate::tui::editor::Asked as EditAsked;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg, Reply};
 use crate::tui::session::{FirstAction, Session, TrustQuestion};
@@ -414,12 +415,14 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
             let told = backend.set_up(*asked);
             Box::pin(async move { Reply::Setup(number, told.await) })
         }
-        Cmd::Edit(number, asked) => {
-            let told = backend.edit(*asked);
-            Box::pin(async move { Reply::Edit(number, told.await) })
-        }
+        Cmd::Edit(number, asked) => edit(backend, number, *asked),
         other => return Err(other),
     })
+}
+
+fn edit(backend: &dyn Backend, number: u64, asked: EditAsked) -> BoxFuture<'static, Reply> {
+    let told = backend.edit(asked);
+    Box::pin(async move { Reply::Edit(number, told.await) })
 }
 
 /// Nothing is read before it is asked for its answer.

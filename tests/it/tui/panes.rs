@@ -99,7 +99,6 @@ fn budget() -> RunEvent {
         inputs,
         chat: false,
         budget: Some(Box::new(budget)),
-        replayed: false,
     }
 }
 
@@ -179,7 +178,6 @@ impl Desk {
                     code: "model.auth".into(),
                     reason: "401".into(),
                     attempts: 3,
-                    spent: Vec::new(),
                 },
             )
             .run("r1", finished(RunStatus::Failed, None, Some(why())))
