@@ -435,8 +435,8 @@ impl Backend for Desk {
         self.external(name, text)
     }
 
-    fn reload(&self) -> Option<Reload> {
-        self.reload()
+    fn reload(&self, asks: bool) -> Option<Reload> {
+        self.reload(asks)
     }
 
     fn status_line(&self) -> StatusFacts {

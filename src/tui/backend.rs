@@ -261,8 +261,9 @@ pub trait Backend: Send + Sync {
         Err("no other editor can be started here".to_owned())
     }
 
-    /// Reads again what was changed since it was read; `None`: nothing was.
-    fn reload(&self) -> Option<Reload> {
+    /// Reads again what was changed since it was read; `None`: nothing was. Who may not ask (`asks`) leaves alone what
+    /// the person would have to be asked about.
+    fn reload(&self, _asks: bool) -> Option<Reload> {
         None
     }
 

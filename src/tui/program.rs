@@ -258,9 +258,11 @@ impl Program {
         self.mark();
     }
 
-    /// What starts something sees the files as they are now (CFG-18). `None`: the person is asked first.
+    /// What starts something sees the files as they are now (CFG-18). `None`: the person is asked first, but never while
+    /// typing.
     fn reloaded(&mut self, cmd: Cmd, waiting: &mut VecDeque<Cmd>) -> Option<Cmd> {
-        let Some(found) = cmd.reads_definitions().then(|| self.backend.reload()).flatten() else {
+        let Some(found) = cmd.reads_definitions().then(|| self.backend.reload(cmd != Cmd::Names)).flatten()
+        else {
             return Some(cmd);
         };
         let asked = found.question.is_some();

@@ -135,14 +135,15 @@ impl Screen {
         *reader() = Reader::Ours;
         READER_CHANGED.notify_all();
         self.resize(columns, rows)?;
-        self.terminal.clear()
+        self.repaint()
     }
 
     /// The next frame writes every cell.
     /// # Errors
     /// The terminal is gone.
     pub fn repaint(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // `clear` would ask the terminal where its cursor is
+        self.terminal.resize(Rect::new(0, 0, self.size.0, self.size.1))
     }
 
     /// Whether clicks and the wheel come to us; while they do, the terminal selects no text by itself.

@@ -15,24 +15,29 @@ use crate::config::trust::Verdict;
 use crate::tui::backend::{Changed, Reload};
 
 impl Desk {
-    pub(super) fn reload(&self) -> Option<Reload> {
+    pub(super) fn reload(&self, asks: bool) -> Option<Reload> {
         let now = stamps(&self.world);
-        {
-            let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-            if *known == now {
-                return None;
-            }
-            *known = now;
+        if *self.read.lock().unwrap_or_else(PoisonError::into_inner) == now {
+            return None;
         }
+        let seen = || *self.read.lock().unwrap_or_else(PoisonError::into_inner) = now;
         let gathered = match sources::gather(&self.world, self.overrides.clone(), false) {
             Ok(gathered) => gathered,
-            Err(error) => return Some(Reload { problems: vec![format!("{error:#}")], question: None }),
+            Err(error) => {
+                seen();
+                return Some(Reload { problems: vec![format!("{error:#}")], question: None });
+            }
         };
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         if gathered.verdict == Verdict::Trusted || gathered.project.same_as(&asked) {
             drop(asked);
+            seen();
             return Some(Reload { problems: self.use_files(gathered), question: None });
         }
+        if !asks {
+            return None;
+        }
+        seen();
         let files = match &gathered.verdict {
             Verdict::Trusted => Vec::new(),
             Verdict::New { files } => files.clone(),

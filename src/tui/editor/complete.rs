@@ -60,10 +60,10 @@ pub fn complete(text: &str, at: usize, schema: &Value, known: &Known, what: What
 pub fn describe(text: &str, at: usize, schema: &Value) -> Option<String> {
     let tree = Tree::of(text)?;
     let mut spot = tree.spot(at);
-    if spot.slot == Slot::Key {
-        let key = spot.around.last()?.entries().iter().find(|entry| entry.key_range == spot.range)?;
-        spot.path.push(Step::Key(key.key.clone()));
-    }
+    let mut here = spot.around.last().map(|object| object.entries()).unwrap_or_default().iter();
+    let key = here.find(|entry| entry.key_range == spot.range).filter(|_| spot.slot == Slot::Key);
+    // between keys it is the object itself
+    spot.path.extend(key.map(|entry| Step::Key(entry.key.clone())));
     let last = spot.path.iter().rev().find_map(|step| match step {
         Step::Key(key) => Some(key.clone()),
         Step::Item => None,
@@ -326,5 +326,6 @@ mod tests {
         check("{\"start_condition\": \"imm|\"}", "start_condition: When a workflow that was chosen begins");
         check("{\"none\": |1}", "");
         check("|{}", "");
+        check("{\"limits\": {|}}", "limits: How far");
     }
 }

@@ -56,6 +56,7 @@ fn a_workflow_is_broken_repaired_saved_and_run_without_a_restart() {
     terminal.press(CTRL_S);
     terminal.wait_for("y saves all the same");
     terminal.press(ESC);
+    terminal.wait_until("no question", |screen| !screen.contains("y saves all the same"));
     terminal.press(CTRL_Z);
     terminal.wait_for("nothing wrong");
     terminal.press(CTRL_F);
@@ -76,7 +77,8 @@ fn a_workflow_is_broken_repaired_saved_and_run_without_a_restart() {
     terminal.press("/workflow greet\r");
     terminal.wait_for("from outside");
     terminal.press("/exit\r");
-    terminal.wait_for("exit=0");
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
     terminal.assert_restored();
     terminal.assert_asked_nothing();
 }
@@ -106,7 +108,8 @@ fn another_editor_gets_the_terminal_and_gives_it_back() {
     terminal.press("\x11");
     terminal.wait_for("message, or / for commands");
     terminal.press("/exit\r");
-    terminal.wait_for("exit=0");
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
     terminal.assert_restored();
 }
 
@@ -123,7 +126,13 @@ fn a_file_changed_meanwhile_and_a_project_changed_by_others() {
     assert!(fs::read_to_string(own(&terminal)).unwrap().contains("theirs"));
     terminal.press("r");
     terminal.wait_for("read again");
-    terminal.wait_for("theirs");
+    terminal.press(CTRL_F);
+    terminal.press("theirs");
+    terminal.wait_for("find: theirs");
+    terminal.press(ENTER);
+    terminal.wait_for("1 of 1: theirs");
+    // drawn anew, without a question to the terminal
+    terminal.press("\x0c");
     terminal.press("\x11");
     terminal.wait_for("message, or / for commands");
     // a project gets a workflow of the same name: nobody has agreed to it
@@ -154,5 +163,7 @@ fn a_file_changed_meanwhile_and_a_project_changed_by_others() {
     terminal.press("/workflow greet\r");
     terminal.wait_for("own-projects");
     terminal.press("/exit\r");
-    terminal.wait_for("exit=0");
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
+    terminal.assert_asked_nothing();
 }
