@@ -227,7 +227,6 @@ fn walked(steps: usize, pane: char) -> Model {
     update(
         &mut model,
         published(RunEvent::RunStarted {
-            replayed: false,
             workflow: "large".into(),
             definition: String::new(),
             inputs,

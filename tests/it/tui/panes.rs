@@ -93,7 +93,6 @@ fn budget() -> RunEvent {
     budget.tokens.hard = Some(20_000);
     let inputs = Map::from_iter([("task".to_owned(), json!("add a --json flag"))]);
     RunEvent::RunStarted {
-        replayed: false,
         workflow: "coder_reviewer".into(),
         definition: String::new(),
         inputs,
@@ -172,7 +171,6 @@ impl Desk {
             .run(
                 "r1",
                 RunEvent::ModelFailed {
-                    spent: Vec::new(),
                     call: CallId(10),
                     agent: "coder".into(),
                     code: "model.auth".into(),
