@@ -9,8 +9,10 @@ use super::syntax::{Kind, tokens};
 
 /// Changes that can be taken back.
 const UNDO: usize = 2_000;
-/// Blanks of one level.
+/// Blanks of one level, where the text shows none.
 const INDENT: &str = "  ";
+/// A wider first level is no indentation.
+const WIDEST: usize = 8;
 
 #[derive(Clone, Debug)]
 pub struct Buffer {
@@ -19,6 +21,8 @@ pub struct Buffer {
     version: u64,
     /// Lines end with `\r\n` outside.
     windows: bool,
+    /// Blanks of one level, as the text has them.
+    indent: String,
 }
 
 impl Buffer {
@@ -27,8 +31,8 @@ impl Buffer {
         let text = if windows { text.replace("\r\n", "\n") } else { text.to_owned() };
         let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
         area.set_max_histories(UNDO);
-        area.set_tab_length(2);
-        Self { area, version: 0, windows }
+        let indent = indent_of(&text);
+        Self { area, version: 0, windows, indent }
     }
 
     /// As it is checked and looked at.
@@ -169,7 +173,8 @@ impl Buffer {
         let blanks: String = before.chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
         let deeper = before.trim_end().ends_with(['{', '[']);
         let between = deeper && line[before.len()..].trim_start().starts_with(['}', ']']);
-        self.insert(&format!("\n{blanks}{}", if deeper { INDENT } else { "" }));
+        let more = if deeper { self.indent.as_str() } else { "" };
+        self.insert(&format!("\n{blanks}{more}"));
         if between {
             let (row, column) = self.cursor();
             self.insert(&format!("\n{blanks}"));
@@ -197,10 +202,11 @@ impl Buffer {
                     self.move_by(&[to(row, first)], shift);
                 }
             }
-            KeyCode::Tab => self.insert(INDENT),
+            KeyCode::Tab => self.insert(&self.indent.clone()),
             KeyCode::Backspace if self.selection().is_none() && self.in_margin() => {
-                self.area.delete_char();
-                self.area.delete_char();
+                for _ in 0..self.indent.len() {
+                    self.area.delete_char();
+                }
                 self.version += 1;
             }
             _ => self.version += u64::from(self.area.input(Input::from(key))),
@@ -256,7 +262,8 @@ impl Buffer {
 
     fn in_margin(&self) -> bool {
         let (_, column) = self.cursor();
-        column >= 2 && column % 2 == 0 && self.line().chars().take(column).all(|c| c == ' ')
+        let level = self.indent.len();
+        column >= level && column.is_multiple_of(level) && self.line().chars().take(column).all(|c| c == ' ')
     }
 
     fn move_by(&mut self, moves: &[CursorMove], shift: bool) {
@@ -280,6 +287,14 @@ pub enum Way {
     Here,
     Next,
     Back,
+}
+
+/// What the first line that is further in than the others begins with.
+fn indent_of(text: &str) -> String {
+    let blanks = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let inner = text.lines().find(|line| blanks(line) > 0 && !line.trim().is_empty());
+    let found = inner.map(|line| &line[..blanks(line)]).filter(|indent| indent.len() <= WIDEST);
+    found.unwrap_or(INDENT).to_owned()
 }
 
 fn to(row: usize, column: usize) -> CursorMove {
@@ -354,6 +369,8 @@ mod tests {
         check("  \"a\": [ |", "  \"a\": [ \n    |");
         check("|{", "\n|{");
         check("é{|", "é{\n  |");
+        check("{\n    \"a\": [|]", "{\n    \"a\": [\n        |\n    ]");
+        check("{\n\t\"a\": {|", "{\n\t\"a\": {\n\t\t|");
     }
 
     #[test]
