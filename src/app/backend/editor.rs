@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::shelf::Shelf;
+use super::shelf::{Shelf, unchecked};
 use super::{Desk, away};
 use crate::adapters;
 use crate::tui::editor::{Asked, Refused, Told};
@@ -12,7 +12,14 @@ use crate::tui::editor::{Asked, Refused, Told};
 impl Desk {
     pub(super) fn edit(&self, asked: Asked) -> BoxFuture<'static, Told> {
         let shelf = Shelf { world: self.world.clone(), checker: Arc::clone(&self.checker) };
-        let lost = |error| Told::Saved(Err(Refused::Failed(error)));
+        let checked = match &asked {
+            Asked::Check { file, version, .. } => Some((file.clone(), *version)),
+            _ => None,
+        };
+        let lost = move |error: String| match checked {
+            Some((file, version)) => Told::Checked { version, report: Box::new(unchecked(&file, &error)) },
+            None => Told::Saved(Err(Refused::Failed(error))),
+        };
         let work = away(move || Ok(shelf.answer(asked)));
         Box::pin(async move { work.await.unwrap_or_else(lost) })
     }

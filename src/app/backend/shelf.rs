@@ -24,7 +24,7 @@ use crate::config::test_file::ENDING;
 use crate::config::trust::Verdict;
 use crate::config::workflow_file::index;
 use crate::domain::diagnostic::{Diagnostic, Severity};
-use crate::domain::place::Layer;
+use crate::domain::place::{Layer, Place};
 use crate::domain::tool::{ParsingTool, ToolSpec};
 use crate::tui::editor::{Asked, EditFile, Known, Opened, Refused, Report, Saved, Told, Tool, What};
 
@@ -70,7 +70,7 @@ impl Shelf {
             Asked::Check { file, text, version } => {
                 let report = match self.checker() {
                     Ok(checker) => report(&checker, &file, &text),
-                    Err(_) => Report::default(),
+                    Err(error) => unchecked(&file, &format!("{error:#}")),
                 };
                 Told::Checked { version, report: Box::new(report) }
             }
@@ -221,6 +221,19 @@ fn listed(checker: &Checker, file: &SourceFile, what: What) -> EditFile {
     let own = format!("{}:", file.name);
     listed.problem = error.map(compact).map(|text| text.strip_prefix(&own).unwrap_or(&text).to_owned());
     listed
+}
+
+/// A text that nobody could check is none without errors.
+pub(super) fn unchecked(file: &EditFile, why: &str) -> Report {
+    let finding = Diagnostic {
+        code: "C01".to_owned(),
+        severity: Severity::Error,
+        message: format!("this text could not be checked: {why}"),
+        place: Place { file: file.name.clone(), line: 1, column: 1 },
+        span: 0..0,
+        hint: None,
+    };
+    Report { findings: vec![finding], graphs: Vec::new() }
 }
 
 fn report(checker: &Checker, file: &EditFile, text: &str) -> Report {

@@ -261,9 +261,7 @@ fn keys(editor: &Editor) -> &'static str {
     match editor.prompt {
         Some(Prompt::Find(_)) => "type · ↓ the next · ↑ the one before · Enter stays here · Esc",
         Some(_) => "",
-        None => {
-            "Ctrl+S save · Esc leave · Ctrl+F find · Ctrl+Space what fits · F2 means · F8 next finding · F1 keys"
-        }
+        None => "F1 keys · Ctrl+S save · Esc leave · Ctrl+Space what fits · F8 next finding · F2 meaning",
     }
 }
 

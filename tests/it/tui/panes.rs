@@ -98,6 +98,7 @@ fn budget() -> RunEvent {
         inputs,
         chat: false,
         budget: Some(Box::new(budget)),
+        replayed: false,
     }
 }
 
@@ -176,6 +177,7 @@ impl Desk {
                     code: "model.auth".into(),
                     reason: "401".into(),
                     attempts: 3,
+                    spent: Vec::new(),
                 },
             )
             .run("r1", finished(RunStatus::Failed, None, Some(why())))
