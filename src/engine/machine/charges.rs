@@ -68,7 +68,9 @@ impl Machine {
         for used in attempts {
             let price = self.price_of(agent.asked(), used);
             let cost_usd = price.map(|price| price.cost_usd(&used.usage));
-            self.spend(agent, &used.usage, cost_usd);
+            // what a stand-in costs may stay unknown, but a budget must end: it counts what was reckoned with
+            let counted = price.or(agent.asked().price).map(|price| price.cost_usd(&used.usage));
+            self.spend(agent, &used.usage, counted);
             let model = used.model.as_ref().unwrap_or(&agent.asked().model);
             let same = |entry: &&mut CostEntry| {
                 entry.model == *model

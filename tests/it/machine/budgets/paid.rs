@@ -112,6 +112,18 @@ fn a_model_that_answers_in_another_s_place_has_its_own_price() {
         assert_eq!(ledger(&play)[0].model, served);
         play.finish();
     }
+    // what is not known costs the budget what was asked for, in the run as in the agent: it ends all the same
+    let mut play = world(MACHINE_VERSION);
+    for _ in 0..2 {
+        let call = asked(&mut play);
+        let usage = Usage { prompt: 5_000, ..Usage::default() };
+        play.feed(Input::Replied {
+            call,
+            reply: ModelReply { model: Some("gpt-5".to_owned()), usage, ..reply("a", 10) },
+        });
+    }
+    assert_eq!(sums(&play), (10_000, None, false));
+    assert_eq!(play.lines.last().unwrap(), "end paused budget_exceeded", "{:?}", play.lines);
     // a dearer one that has answered may do so again: the next call is judged by its price
     let mut play = world(MACHINE_VERSION);
     let call = asked(&mut play);
