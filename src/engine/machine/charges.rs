@@ -7,7 +7,8 @@ use super::{Lane, Machine, Phase, RunEvent};
 use crate::domain::cost::{CostEntry, Price, Usage, Used};
 use crate::domain::ids::CallId;
 use crate::domain::model::{ModelChoice, ModelReply, is_same_model};
-use crate::engine::speaking::Speaking;
+use crate::engine::lane::Scope;
+use crate::engine::speaking::{Speaking, StayAt};
 use crate::engine::spec::COUNTS_ALL_SINCE;
 use crate::engine::turn::Summing;
 
@@ -39,11 +40,21 @@ impl Machine {
         Some(Speaking {
             workflow: Arc::clone(workflow),
             at: turn.agent,
-            lane: lane.id,
-            parent: lane.parent.map(|(id, _)| id),
             state: self.name_in(lane, lane.frames.len() - 1),
+            stays: self.stays_of(lane),
             sums: matches!(turn.summing, Summing::Asked(_)),
         })
+    }
+
+    fn stays_of(&self, lane: &Lane) -> Vec<StayAt> {
+        let mut stays = Vec::new();
+        let mut current = Some(lane);
+        while let Some(lane) = current {
+            let frames = lane.frames.iter().enumerate();
+            stays.extend(frames.map(|(at, frame)| StayAt { lane: lane.id, frame: at, nth: frame.stay.nth }));
+            current = lane.parent.and_then(|(id, _)| self.lane_of(id));
+        }
+        stays
     }
 
     /// Enters an answer, and the attempts before it, into the ledger and the budgets.
@@ -134,12 +145,10 @@ impl Machine {
         }
     }
 
-    /// `Input::Stopped`: the lane may be gone by now.
+    /// `Input::Stopped`: lanes and stays that were to pay may be gone by now; those that are still there pay, as the run
+    /// and the agent do.
     pub(super) fn on_stopped_call(&mut self, call: CallId, used: &[Used]) {
-        let Some(mut agent) = self.stopped.remove(&call) else { return };
-        if self.lane_of(agent.lane).is_none() {
-            agent.lane = agent.parent.unwrap_or_default();
-        }
+        let Some(agent) = self.stopped.remove(&call) else { return };
         self.tell_stopped(call, &agent, used);
     }
 
@@ -148,8 +157,25 @@ impl Machine {
         self.emit(RunEvent::ModelStopped { call, agent: agent.id.clone(), spent });
     }
 
+    /// The current lane's call is about to be stopped.
+    pub(super) fn note_stop(&mut self) {
+        self.stopped.extend(self.stops(&self.lane));
+    }
+
+    /// The calls of all lanes below the current one, or of all others, are about to be stopped. Noted before any of
+    /// them is gone: who pays is found through those between.
+    pub(super) fn note_stops(&mut self, all: bool) {
+        let below = Scope::State { lane: self.lane.id, frame: 0 };
+        let lanes = self.lanes.values().filter(|lane| matches!(lane.phase, Phase::Model(_)));
+        let lanes = lanes.filter(|lane| all || self.is_within(lane, below));
+        let noted: Vec<_> = lanes.filter_map(|lane| self.stops(lane)).collect();
+        for (call, agent) in noted {
+            self.stopped.entry(call).or_insert(agent);
+        }
+    }
+
     /// The call of a lane that is stopped, and who pays for it, should it have used something.
-    pub(super) fn stops(&self, lane: &Lane) -> Option<(CallId, Speaking)> {
+    fn stops(&self, lane: &Lane) -> Option<(CallId, Speaking)> {
         let Phase::Model(call) = lane.phase else { return None };
         Some((call, self.speaking_in(lane)?))
     }

@@ -142,7 +142,7 @@ impl Machine {
         }
     }
 
-    fn is_within(&self, lane: &Lane, scope: Scope) -> bool {
+    pub(in crate::engine::machine) fn is_within(&self, lane: &Lane, scope: Scope) -> bool {
         let owner = match scope {
             Scope::Run => return true,
             Scope::Agent(at) => {

@@ -90,7 +90,8 @@ fn a_person_gives_so_much_more() {
         play.act(Act::Costs(990));
         assert_eq!(play.lines.last().unwrap(), "ask budget.tokens");
         play.act(more(amount.clone()));
-        let raised: Vec<_> = end.map(|end| ("run".to_owned(), "tokens".to_owned(), end)).into_iter().collect();
+        let raised: Vec<_> =
+            end.map(|end| ("run".to_owned(), "tokens".to_owned(), end)).into_iter().collect();
         assert_eq!(play.raised, raised, "{amount}");
         play.finish();
     }
