@@ -109,7 +109,10 @@ impl Driver {
                 }
             };
             match mail {
-                None | Some(Mail::Command(Command::Leave)) => return Ending::Left,
+                None | Some(Mail::Command(Command::Leave)) => {
+                    self.pay_left(partial);
+                    return Ending::Left;
+                }
                 Some(Mail::Broken) => return Ending::Bug,
                 Some(Mail::Command(_)) if self.machine.is_over() => return Ending::Unrecorded,
                 Some(_) if self.machine.is_over() => {}
@@ -180,6 +183,17 @@ impl Driver {
             }
         }
         more
+    }
+
+    /// What calls have used by now that are made once more when the run is taken up again. What else follows begins then.
+    fn pay_left(&mut self, partial: &Partial) {
+        let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
+        for (call, streamed) in all {
+            let used = streamed.all();
+            if !used.is_empty() && !self.lost && self.machine.awaits(call) {
+                drop(self.step(Input::Stopped { call, used }));
+            }
+        }
     }
 
     /// The store may be writable by now.

@@ -138,18 +138,22 @@ impl Machine {
             while let Some((_, used)) = stopped.next_if(|(next, _)| *next == call) {
                 attempts.push(used);
             }
-            let lane = self.every_lane().find(|lane| lane.phase == Phase::Model(call));
-            if let Some(agent) = lane.and_then(|lane| self.speaking_in(lane)) {
+            if let Some(agent) = self.asked_by(call) {
                 self.tell_stopped(call, &agent, &attempts);
             }
         }
     }
 
     /// `Input::Stopped`: lanes and stays that were to pay may be gone by now; those that are still there pay, as the run
-    /// and the agent do.
+    /// and the agent do. A call that is still waited for is made once more: it pays for what it used until now.
     pub(super) fn on_stopped_call(&mut self, call: CallId, used: &[Used]) {
-        let Some(agent) = self.stopped.remove(&call) else { return };
+        let Some(agent) = self.stopped.remove(&call).or_else(|| self.asked_by(call)) else { return };
         self.tell_stopped(call, &agent, used);
+    }
+
+    /// Who waits for that answer of a model.
+    fn asked_by(&self, call: CallId) -> Option<Speaking> {
+        self.speaking_in(self.every_lane().find(|lane| lane.phase == Phase::Model(call))?)
     }
 
     fn tell_stopped(&mut self, call: CallId, agent: &Speaking, used: &[Used]) {
