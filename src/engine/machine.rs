@@ -72,6 +72,8 @@ pub struct Machine {
     seed: u64,
     calls: u64,
     frame_ids: u64,
+    /// Stays in states so far.
+    stays: u64,
     /// The lane that the input at hand is for.
     lane: Lane,
     /// All others.
@@ -154,6 +156,7 @@ impl Machine {
             seed: 0,
             calls: 0,
             frame_ids: 0,
+            stays: 0,
             lane: Lane::root(),
             lanes: BTreeMap::new(),
             lane_ids: 0,
@@ -229,8 +232,8 @@ impl Machine {
             Input::Evaluated { call, outcome } => self.on_evaluated(call, outcome),
             Input::ScriptFailed { call, error } => self.on_script_failed(call, &error),
             Input::Replied { call, reply } => self.on_replied(call, reply),
-            Input::ModelFailed { call, error, attempts, used } => {
-                self.on_model_failed(call, (&error, attempts), &used);
+            Input::ModelFailed { call, error, attempts, used, again } => {
+                self.on_model_failed(call, (&error, attempts), &used, again);
             }
             Input::Approved { call, decision } => self.on_approved(call, decision),
             Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),

@@ -7,14 +7,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use super::command::Command;
 use super::glance::Ring;
 use super::journal::{Journal, Recorded, needs_intent};
-use super::mail::{Mail, Partial};
+use super::mail::{Mail, Partial, Streamed};
 use super::perform::Performer;
 use super::redact::Redactor;
 use super::shared::Shared;
 use super::tasks::Tasks;
 use super::withheld::Withheld;
 use crate::domain::failure::{Failure, TAKEN_OVER};
-use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
@@ -36,7 +36,7 @@ pub(super) struct Driver {
     pub(super) trouble: Option<StoreError>,
     /// Another process has claimed the run.
     pub(super) lost: bool,
-    /// The end of the run, which is told when it is recorded.
+    /// The end of the run, which is told when it is recorded, with all that was paid for.
     pub(super) untold: Option<(Timestamp, Vec<RunEvent>)>,
     /// What lists know of the run, for the case that a bug ends it.
     pub(super) last: Arc<Mutex<Option<RunProgress>>>,
@@ -109,7 +109,10 @@ impl Driver {
                 }
             };
             match mail {
-                None | Some(Mail::Command(Command::Leave)) => return Ending::Left,
+                None | Some(Mail::Command(Command::Leave)) => {
+                    self.pay_left(partial);
+                    return Ending::Left;
+                }
                 Some(Mail::Broken) => return Ending::Bug,
                 Some(Mail::Command(_)) if self.machine.is_over() => return Ending::Unrecorded,
                 Some(_) if self.machine.is_over() => {}
@@ -119,15 +122,37 @@ impl Driver {
                         self.refused(error);
                     }
                 }
+                Some(Mail::Repeats { call, answer }) => {
+                    let allowed = self.pay_failed(call, tasks, partial);
+                    let _ = answer.send(allowed);
+                }
                 Some(mail) => {
                     if let Some(input) = as_input(mail, partial, &self.shared.redactor) {
-                        let effects = self.step(input);
-                        let paid = self.pay_stopped(&effects, partial);
-                        self.begin(effects.into_iter().chain(paid), tasks);
+                        self.take(input, tasks, partial);
                     }
                 }
             }
         }
+    }
+
+    fn take(&mut self, input: Input, tasks: &mut Tasks, partial: &Partial) {
+        let effects = self.step(input);
+        let paid = self.pay_stopped(&effects, partial);
+        self.begin(effects.into_iter().chain(paid), tasks);
+    }
+
+    /// Where a hard budget counts, each attempt is paid for before there is another one, and only if that has room.
+    fn pay_failed(&mut self, call: CallId, tasks: &mut Tasks, partial: &Partial) -> bool {
+        if self.machine.may_repeat(call).is_none() {
+            return true;
+        }
+        let mut streamed = partial.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = streamed.get_mut(&call).map(Streamed::take_failed).unwrap_or_default();
+        drop(streamed);
+        if !used.is_empty() {
+            self.take(Input::Stopped { call, used }, tasks, partial);
+        }
+        self.machine.may_repeat(call).unwrap_or(false)
     }
 
     /// Whether it is time to let go.
@@ -151,14 +176,16 @@ impl Driver {
         let input = self.shared.redactor.clean_data(input);
         let output = self.machine.handle(now, input.clone());
         self.hear(now, &output.events);
-        let boundary = output.events.iter().any(is_boundary);
+        // what is paid for late may be the last that lists learn of the run
+        let late = matches!(input, Input::Stopped { .. });
+        let boundary = late || output.events.iter().any(is_boundary);
         let (machine, last) = (&self.machine, &self.last);
-        let progress = || news(machine, last);
+        let progress = || news(machine, last, late);
         let recorded =
             self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
         let mut effects = self.note(recorded);
         effects.extend(output.effects);
-        if self.machine.is_over() && self.journal.is_behind() {
+        if self.machine.is_over() {
             self.untold.get_or_insert((now, Vec::new())).1.extend(output.events);
         } else {
             self.tell(now, output.events);
@@ -178,6 +205,17 @@ impl Driver {
             }
         }
         more
+    }
+
+    /// What calls have used by now that are made once more when the run is taken up again. What else follows begins then.
+    fn pay_left(&mut self, partial: &Partial) {
+        let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
+        for (call, streamed) in all {
+            let used = streamed.all();
+            if !used.is_empty() && !self.lost && self.machine.awaits(call) {
+                drop(self.step(Input::Stopped { call, used }));
+            }
+        }
     }
 
     /// The store may be writable by now.
@@ -288,9 +326,23 @@ impl Driver {
             }
         }
         if let Some((at, events)) = self.untold.take() {
-            self.tell(at, events);
+            self.tell_end(at, events);
         }
         true
+    }
+
+    /// Whoever waits for the end looks no further, so it comes last. Calls that it has stopped are in its sums.
+    fn tell_end(&self, at: Timestamp, events: Vec<RunEvent>) {
+        let (mut ends, others): (Vec<RunEvent>, Vec<RunEvent>) =
+            events.into_iter().partition(|event| matches!(event, RunEvent::Finished { .. }));
+        let progress = self.machine.progress();
+        for end in &mut ends {
+            if let RunEvent::Finished { usage, cost_usd, .. } = end {
+                (*usage, *cost_usd) = (progress.usage, progress.cost_usd);
+            }
+        }
+        self.tell(at, others);
+        self.tell(at, ends);
     }
 
     /// The run stands where its record ends.
@@ -319,12 +371,12 @@ fn unrecorded(run: &RunId, error: Option<StoreError>) -> Failure {
 }
 
 /// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,
-/// must not write the same long path ten thousand times.
-fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>) -> Option<RunProgress> {
+/// must not write the same long path ten thousand times. `late`: it is written whatever has changed.
+fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>, late: bool) -> Option<RunProgress> {
     let progress = machine.progress();
     let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
     let news = last.as_ref().is_none_or(|last| {
-        last.path.len() != progress.path.len()
+        late || last.path.len() != progress.path.len()
             || last.status != progress.status
             || last.snapshot != progress.snapshot
             || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS
@@ -369,7 +421,9 @@ fn log(run: &RunId, event: &RunEvent) {
 
 fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Option<Input> {
     Some(match mail {
-        Mail::Broken | Mail::Unbegun(..) | Mail::Command(Command::Leave) => return None,
+        Mail::Broken | Mail::Unbegun(..) | Mail::Repeats { .. } | Mail::Command(Command::Leave) => {
+            return None;
+        }
         Mail::Input(input) => {
             if let Input::Replied { call, .. } | Input::ModelFailed { call, .. } = &input {
                 partial.lock().unwrap_or_else(PoisonError::into_inner).remove(call);

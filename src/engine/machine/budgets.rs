@@ -13,6 +13,7 @@ use super::{Asked, Lane, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
 use crate::domain::cost::{Price, Usage};
 use crate::domain::model::{ModelChoice, ModelRequest};
+use crate::domain::workflow::Budget;
 use crate::engine::lane::Scope;
 use crate::engine::purse::{Estimate, Kind, Need};
 use crate::engine::speaking::Speaking;
@@ -131,12 +132,11 @@ impl Machine {
         if let Some(purse) = self.agent_purse(&agent.workflow.name, &agent.id) {
             purse.spend(usage, cost_usd);
         }
-        let mut id = Some(agent.lane);
-        while let Some(lane) = id.and_then(|id| self.lane_mut(id)) {
-            for frame in &mut lane.frames {
+        for at in &agent.stays {
+            let frame = self.lane_mut(at.lane).and_then(|lane| lane.frames.get_mut(at.frame));
+            if let Some(frame) = frame.filter(|frame| frame.stay.nth == at.nth) {
                 frame.stay.purse.spend(usage, cost_usd);
             }
-            id = lane.parent.map(|(id, _)| id);
         }
         let counted = || self.scopes(&self.lane).iter().any(|(_, one)| Kind::Cost.of(one) != (None, None));
         if cost_usd.is_none() && !self.foresees() && counted() {
@@ -215,6 +215,15 @@ impl Machine {
             )
         };
         self.warn("price_unknown", format!("{what} to models.json, or set a budget of tokens"));
+    }
+
+    /// Whether the call under way could be made as it is. `None`: no hard end counts for it.
+    pub(super) fn has_room(&self, lane: &Lane) -> Option<bool> {
+        let need = lane.need?;
+        let counts = [Kind::Tokens, Kind::Cost];
+        let ends = |(_, budget): &(Scope, Budget)| counts.iter().any(|kind| kind.of(budget).1.is_some());
+        let bounded = self.scopes(lane).iter().any(ends);
+        bounded.then(|| self.verdict(lane) == Verdict::Free(need.answer))
     }
 
     fn verdict(&self, lane: &Lane) -> Verdict {

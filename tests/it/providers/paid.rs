@@ -172,9 +172,27 @@ async fn a_call_that_is_stopped_is_charged() {
             let entry = line.charged(&run).await;
             assert_eq!((entry.usage.completion, entry.estimated), (10, true), "{dialect:?} {cancels}");
             assert_eq!(entry.state, "say");
-            // the end of a cancelled run knows it already
-            assert!(!cancels || usage == entry.usage, "{dialect:?}: {usage:?}");
+            // the end knows it already, and so do lists
+            let listed = line.stage.handle.run(run.as_str()).unwrap().summary.progress.usage;
+            assert_eq!((usage, listed), (entry.usage, entry.usage), "{dialect:?} {cancels}");
         }
+    }
+}
+
+/// Whoever leaves a run has the call made once more: the first one stays paid.
+#[tokio::test]
+async fn a_call_that_is_left_is_charged() {
+    for dialect in Dialect::ALL {
+        let mut line = Line::new(dialect, &talk()).await;
+        line.wire.server.answer("mock-1", half(dialect).stall());
+        let run = line.start();
+        line.stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+        line.stage.handle.send(&run, Command::Leave);
+        let entry = line.charged(&run).await;
+        assert_eq!((entry.usage.completion, entry.estimated), (10, true), "{dialect:?}");
+        let record = line.stage.handle.run(run.as_str()).unwrap();
+        assert_eq!(record.summary.progress.usage, entry.usage, "{dialect:?}");
+        assert!(!record.summary.progress.status.is_over(), "{:?}", record.summary.progress.status);
     }
 }
 
@@ -197,4 +215,36 @@ async fn what_served_in_another_s_place_is_priced() {
             assert_eq!(heard.1.lock().unwrap().as_ref().unwrap().price, expected, "{dialect:?}");
         }
     }
+}
+
+/// A hard budget is asked before each attempt, not only before the first.
+#[tokio::test]
+async fn an_attempt_that_has_no_room_is_not_made() {
+    let broken = async |flow: &Value| {
+        let mut line = Line::new(Dialect::Completions, flow).await;
+        for _ in 0..2 {
+            line.wire.server.answer("mock-1", half(Dialect::Completions).cut());
+        }
+        let run = line.start();
+        let end = line.stage.end().await;
+        (line, run, end)
+    };
+    let (_, _, RunEvent::Finished { usage: both, .. }) = broken(&talk()).await else { unreachable!() };
+    let one = both.prompt / 2;
+    let within = |tokens: u64| {
+        let mut flow = talk();
+        flow["budget"] = json!({"tokens": tokens});
+        flow
+    };
+    // the most that a call may use is told where it has no room
+    let (_, _, RunEvent::Finished { error: Some(refused), .. }) = broken(&within(one)).await else {
+        unreachable!()
+    };
+    let most = refused.detail.split("room for ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let (line, run, end) = broken(&within(most.parse::<u64>().unwrap() + one / 2)).await;
+    let RunEvent::Finished { status, error, usage, .. } = end else { unreachable!() };
+    let code = error.map(|error| error.code);
+    assert_eq!((status.as_str(), code.as_deref()), ("paused", Some("budget_exceeded")));
+    assert_eq!((usage.completion, line.wire.server.requests().len()), (10, 1));
+    assert_eq!(line.charged(&run).await.usage, usage);
 }
