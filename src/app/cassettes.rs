@@ -105,7 +105,7 @@ pub(super) fn taken_up(
     (wired, summary): (Wired, &RunSummary),
 ) -> Result<Wired> {
     let run = &summary.id;
-    let spec = wired.handle.begun_with(run).map_err(of_store)?;
+    let spec = wired.handle.definition(run).map_err(of_store)?;
     let program = spec.program.clone();
     let workflow = root(&program).map_or_else(String::new, |root| root.name.clone());
     if let Some(name) = recorded_in(&program)

@@ -27,8 +27,9 @@ impl RunReader for Head {
 
 impl Handle {
     /// The definition that a run was started with. Costs the same, however long the run is.
+    ///
     /// # Errors
-    /// There is no such run, or its head cannot be read.
+    /// There is no such run, its head cannot be read, or a newer program made it.
     pub fn definition(&self, run: &RunId) -> Result<Arc<RunSpec>, StoreError> {
         let mut head = Head::default();
         self.ports().store.read(run, &mut head)?;

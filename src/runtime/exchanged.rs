@@ -1,20 +1,17 @@
 //! What models were asked in a run so far, and what they answered: for those who record or play it from there on.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::handle::Handle;
 use super::{reopen, window};
 use crate::domain::cost::Used;
 use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::domain::journal::RunHeader;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::engine::effect::Effect;
 use crate::engine::input::Input;
 use crate::engine::replay::Tape;
-use crate::engine::spec::RunSpec;
-use crate::ports::run_store::{RowRef, RunReader, StoreError};
+use crate::ports::run_store::StoreError;
 
 /// How a call ended.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,33 +24,7 @@ pub enum Over {
     },
 }
 
-/// The first thing that is read of a run.
-#[derive(Default)]
-struct Head(Option<RunHeader>);
-
-impl RunReader for Head {
-    fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
-        self.0 = Some(header);
-        ControlFlow::Break(())
-    }
-
-    fn row(&mut self, _: RowRef<'_>) -> ControlFlow<()> {
-        ControlFlow::Break(())
-    }
-}
-
 impl Handle {
-    /// What a run was started with, without a look at what came of it.
-    ///
-    /// # Errors
-    /// Unknown id, or a run of a newer program.
-    pub fn begun_with(&self, run: &RunId) -> Result<Arc<RunSpec>, StoreError> {
-        let mut head = Head::default();
-        self.ports().store.read(run, &mut head)?;
-        let unread = || StoreError { message: format!("run {run} cannot be read"), hint: None };
-        reopen::definition(&head.0.ok_or_else(unread)?)
-    }
-
     /// Tells every call that is over, in the order of the ends; one that failed several times, as often. What the run
     /// went back behind is not among them. Keys are removed, as they are everywhere.
     ///

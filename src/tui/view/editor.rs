@@ -144,7 +144,8 @@ fn title(model: &Model, editor: &Editor) -> String {
     };
     let waiting = model.questions();
     if waiting > 0 {
-        state.push_str(&format!(" · {} wait: Esc leaves the editor", counted(waiting as u64, "question")));
+        let verb = if waiting == 1 { "waits" } else { "wait" };
+        state.push_str(&format!(" · {} {verb}: Esc leaves the editor", counted(waiting as u64, "question")));
     }
     let (row, column) = editor.buffer.cursor();
     let name = printable::name(&editor.file.name);
