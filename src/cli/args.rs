@@ -116,6 +116,8 @@ pub enum Command {
     /// Stored states of the project's files
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
+    /// Offer workflows to another program: a server of the model context protocol on stdin and stdout
+    Mcp(McpArgs),
     /// Draw a workflow, or a run of it
     Graph(GraphArgs),
     /// JSON Schemas of workflows, roles, settings and other files, for editors
@@ -251,6 +253,16 @@ pub struct RunArgs {
     /// Run beside another run that works in this project
     #[arg(long, conflicts_with = "isolate")]
     pub share: bool,
+}
+
+#[derive(Args, Debug, Default)]
+pub struct McpArgs {
+    /// Approve every tool that would be asked about
+    #[arg(long)]
+    pub yes: bool,
+    /// Let the client answer what otherwise a person must: tools that need approval, approvals of workflows
+    #[arg(long)]
+    pub remote_approvals: bool,
 }
 
 #[derive(Args, Debug, Default)]
@@ -452,7 +464,7 @@ pub enum Shell {
 /// Where flags for settings stand in the help.
 const SETTINGS: &str = "Settings for this start";
 /// Commands that ask models: their help lists the settings, too.
-const WITH_SETTINGS: [&str; 4] = ["run", "resume", "retry", "configure"];
+const WITH_SETTINGS: [&str; 5] = ["run", "resume", "retry", "configure", "mcp"];
 
 /// What was typed. Flags for settings are taken everywhere, and listed where they are looked for.
 ///

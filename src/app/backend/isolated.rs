@@ -16,7 +16,7 @@ use crate::ports::worktree::WorktreePort;
 
 /// What a run in another directory is wired with; kept, because making a worktree takes a while.
 #[derive(Clone)]
-pub(super) struct Elsewhere {
+pub(in crate::app) struct Elsewhere {
     project: PathBuf,
     data: PathBuf,
     catalog: Arc<Catalog>,
@@ -24,7 +24,7 @@ pub(super) struct Elsewhere {
 }
 
 impl Elsewhere {
-    pub(super) fn new(world: &World, catalog: Arc<Catalog>, wired: Arc<Wired>) -> Self {
+    pub(in crate::app) fn new(world: &World, catalog: Arc<Catalog>, wired: Arc<Wired>) -> Self {
         Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, wired }
     }
 
@@ -37,7 +37,7 @@ impl Elsewhere {
     }
 
     /// The run, and where it works. Without a worktree nothing is started. Blocking.
-    pub(super) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+    pub(in crate::app) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
         // its files would begin as they are
         self.wired.handle.judge_project().map_err(|error| of_store(&error))?;
         let trees = wiring::worktrees(&self.project, &self.data, &self.catalog);
@@ -59,7 +59,7 @@ impl Elsewhere {
     }
 
     /// Where a run that is taken up finds its files.
-    pub(super) fn of(&self, summary: &RunSummary) -> Result<Arc<Wired>, String> {
+    pub(in crate::app) fn of(&self, summary: &RunSummary) -> Result<Arc<Wired>, String> {
         match &summary.worktree {
             None => Ok(Arc::clone(&self.wired)),
             Some(tree) if Path::new(&tree.path).is_dir() => Ok(Arc::new(self.inside(&tree.path))),
