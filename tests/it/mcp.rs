@@ -1,0 +1,9 @@
+//! The workflow server, driven over its pipes line by line: the real program, the real store.
+
+mod client;
+mod flows;
+mod pausing;
+mod people;
+mod protocol;
+mod restarts;
+mod runs;
