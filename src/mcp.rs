@@ -10,6 +10,7 @@ mod arguments;
 pub mod backend;
 mod calls;
 mod follow;
+mod moment;
 mod progress;
 mod refusal;
 mod resources;

@@ -11,6 +11,7 @@ mod driver;
 pub mod glance;
 pub mod handle;
 pub mod history;
+pub mod interactions;
 mod journal;
 mod look;
 mod mail;

@@ -26,6 +26,7 @@ use crate::domain::workflow::{Program, Work};
 use crate::mcp::backend::{Backend, Broken, Offered, Reason};
 use crate::ports::run_store::StoreError;
 use crate::runtime::handle::Handle;
+use crate::runtime::interactions::{Delegating, Interactions};
 use crate::runtime::resume::Going;
 
 pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
@@ -60,6 +61,7 @@ struct Shop {
     offered: Vec<Offered>,
     broken: Vec<Broken>,
     notes: Vec<String>,
+    interactions: Arc<Interactions>,
     yes: bool,
     remote_approvals: bool,
 }
@@ -92,6 +94,7 @@ impl Shop {
             offered,
             broken,
             notes,
+            interactions: Arc::default(),
             yes: args.yes,
             remote_approvals: args.remote_approvals,
         }
@@ -127,6 +130,10 @@ impl Backend for Shop {
         &self.wired.handle
     }
 
+    fn interactions(&self) -> &Interactions {
+        &self.interactions
+    }
+
     fn start(&self, name: &str, inputs: Map<String, Value>) -> BoxFuture<'static, Result<RunId, Reason>> {
         let program = match self.catalog.program(name) {
             Ok(program) => answered_by_a_caller(program),
@@ -134,11 +141,15 @@ impl Backend for Shop {
         };
         let isolated = program.workflows.first().is_some_and(|root| root.isolated);
         let spec = spec((&self.catalog, &self.project), program, inputs, self.yes, false);
+        let interactions = Arc::clone(&self.interactions);
         if !isolated {
-            return std::future::ready(self.wired.handle.start(spec).map_err(of_store)).boxed();
+            let run = self.wired.handle.draw_run_id();
+            let handle = delegating(interactions, &run, &self.wired.handle);
+            return std::future::ready(handle.start_as(run, spec, None).map_err(of_store)).boxed();
         }
         let elsewhere = self.elsewhere.clone();
-        let begun = tokio::task::spawn_blocking(move || elsewhere.start(spec));
+        let around = move |run: &RunId, handle: &Handle| delegating(interactions, run, handle);
+        let begun = tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around));
         async move {
             match begun.await {
                 Ok(begun) => begun.map(|(run, _)| run).map_err(|why| reason(why, None)),
@@ -156,11 +167,20 @@ impl Backend for Shop {
             }
             _ => self.elsewhere.of(run).map_err(|why| reason(why, None))?.handle.clone(),
         };
+        let handle = delegating(Arc::clone(&self.interactions), &run.id, &handle);
         let stored = || Ok(handle.run(run.id.as_str())?.program);
         let going = foreign::here(&self.catalog, run, stored, Going::default());
         let going = going.map_err(|error| reason(format!("{error:#}"), None))?;
         Ok((handle, going))
     }
+}
+
+/// Models of the provider `agentllm` are the client's.
+fn delegating(interactions: Arc<Interactions>, run: &RunId, handle: &Handle) -> Handle {
+    let ports = handle.ports();
+    let (clock, ids) = (Arc::clone(&ports.clock), Arc::clone(&ports.ids));
+    let (run, others) = (run.clone(), Arc::clone(&ports.models));
+    handle.with_models(Arc::new(Delegating { run, interactions, others, clock, ids }))
 }
 
 /// Somebody is there to do what `delegate` states ask: what counts when nobody is does not count.

@@ -1,12 +1,16 @@
 //! What can be typed. Names are a contract; later versions only add.
 
+mod mcp;
 mod runs;
+mod snapshot;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use mcp::McpArgs;
 pub use runs::{CostArgs, CostBy, ExportFormat, Filters, ListArgs, RequestOf, ResumeArgs, RunsCommand};
+pub use snapshot::SnapshotCommand;
 
 /// Declared multi-agent workflows for your terminal.
 #[derive(Parser, Debug)]
@@ -256,16 +260,6 @@ pub struct RunArgs {
 }
 
 #[derive(Args, Debug, Default)]
-pub struct McpArgs {
-    /// Approve every tool that would be asked about
-    #[arg(long)]
-    pub yes: bool,
-    /// Let the client answer what otherwise a person must: tools that need approval, approvals of workflows
-    #[arg(long)]
-    pub remote_approvals: bool,
-}
-
-#[derive(Args, Debug, Default)]
 pub struct ConfigureArgs {
     /// Read the key from standard input; it is kept in a file that only you can read
     #[arg(long)]
@@ -392,44 +386,6 @@ pub struct SimulateArgs {
     /// The report as one JSON object
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Subcommand, Debug)]
-pub enum SnapshotCommand {
-    /// Store the files as they are now
-    Create {
-        /// A name to find it by
-        label: Vec<String>,
-    },
-    /// Newest first
-    List {
-        /// The answer as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// What it holds, and what differs now
-    Show {
-        /// Its id, or a beginning of it
-        id: String,
-    },
-    /// Differences from the snapshot to now
-    Diff {
-        /// Its id, or a beginning of it
-        id: String,
-    },
-    /// Make the files as they were; the present is stored first
-    Restore {
-        /// Its id, or a beginning of it
-        id: String,
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
-    },
-    /// Forget it
-    Delete {
-        /// Its id, or a beginning of it
-        id: String,
-    },
 }
 
 #[derive(Subcommand, Debug)]

@@ -1,16 +1,18 @@
 //! How a run stands, as clients are told it: completed, failed, waiting, running (seeds 000 and 003, B1 to B16).
 
+mod directive;
 mod waiting;
 mod words;
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
+pub(super) use self::directive::wanted;
 pub(super) use self::waiting::{Offer, may_answer};
 use super::refusal::Problem;
 use crate::domain::failure::Failure;
-use crate::domain::ids::Timestamp;
 use crate::domain::journal::{RunStatus, RunSummary};
+use crate::runtime::interactions::Interaction;
 
 /// Where a run is found as a resource.
 pub(super) const RUNS: &str = "synthdev://runs/";
@@ -33,7 +35,7 @@ pub(super) fn of_run(run: &RunSummary, offers: &[Offer]) -> Value {
             fields.insert("message".to_owned(), json!(message));
         }
         RunStatus::Interrupted => {
-            let message = format!("The run was cut off. It goes on with: synthdev resume {}", run.id);
+            let message = "The run was cut off. continue_workflow takes it up where it stands.";
             fields.insert("message".to_owned(), json!(message));
         }
         RunStatus::Cancelled => {
@@ -42,6 +44,14 @@ pub(super) fn of_run(run: &RunSummary, offers: &[Offer]) -> Value {
         }
     }
     Value::Object(fields)
+}
+
+/// What a run asks its client's model, if it does.
+pub(super) fn directive(run: &RunSummary, open: &[Interaction]) -> Option<Value> {
+    let asked = directive::fields(run, open)?;
+    let mut fields = head(directive::PENDING, run);
+    fields.extend(asked);
+    Some(Value::Object(fields))
 }
 
 /// What was not done, and why (B16).
@@ -65,11 +75,6 @@ pub(super) fn result(answer: Value) -> CallToolResult {
     result.is_error = Some(wrong);
     result.structured_content = Some(answer);
     result
-}
-
-/// RFC 3339, in UTC.
-pub(super) fn iso(time: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(time.0).map_or_else(|_| time.0.to_string(), |time| time.to_string())
 }
 
 fn head(status: &str, run: &RunSummary) -> Map<String, Value> {
@@ -124,8 +129,7 @@ fn completed_steps(run: &RunSummary) -> Vec<String> {
 }
 
 fn failed(run: &RunSummary, fields: &mut Map<String, Value>) {
-    let unknown = || Failure::new("failed", "The run failed", "no reason was recorded");
-    let error = run.progress.error.clone().unwrap_or_else(unknown);
+    let error = run.progress.error.clone().unwrap_or_default();
     let causes = std::iter::successors(Some(&error), |error| error.cause.as_deref());
     let errors: Vec<Value> = causes.map(|cause| problem(run, cause)).collect();
     fields.insert("success".to_owned(), json!(false));

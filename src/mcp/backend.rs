@@ -7,6 +7,7 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::Parameter;
 use crate::runtime::handle::Handle;
+use crate::runtime::interactions::Interactions;
 use crate::runtime::resume::Going;
 
 /// A workflow that can be started.
@@ -53,6 +54,9 @@ pub trait Backend: Send + Sync {
 
     /// Watches the runs that are started from here.
     fn handle(&self) -> &Handle;
+
+    /// Model calls that clients make.
+    fn interactions(&self) -> &Interactions;
 
     /// Records a run and sets it going. The values are checked.
     fn start(&self, name: &str, inputs: Map<String, Value>) -> BoxFuture<'static, Result<RunId, Reason>>;

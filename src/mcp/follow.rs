@@ -1,5 +1,7 @@
 //! Staying with a run until it stops, for the request that set it going.
 
+use std::time::Duration;
+
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -15,18 +17,28 @@ use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 
-/// Waits until the run has stopped. `events` were subscribed to before it was set going. A request that is cancelled
-/// cancels its run.
+/// How long is waited for further requests of the same moment.
+const TOGETHER: Duration = Duration::from_millis(20);
+
+/// Waits until the run has stopped, or asks its client for a model's answer. `events` were subscribed to before it was
+/// set going. A request that is cancelled cancels its run.
 pub(super) async fn until_it_stops(
-    handle: &Handle,
+    backend: &dyn Backend,
     run: &RunId,
     mut events: UnboundedReceiver<Published>,
     context: &RequestContext<RoleServer>,
 ) -> Result<RunSummary, Refusal> {
+    let (handle, interactions) = (backend.handle(), backend.interactions());
+    let mut asked = interactions.watch();
     let mut progress = Progress::of(context);
     let mut cancelled = false;
     let mut last = None;
     loop {
+        if !cancelled && !interactions.open(run).is_empty() {
+            // branches ask at the same time
+            tokio::time::sleep(TOGETHER).await;
+            break;
+        }
         tokio::select! {
             biased;
             () = context.ct.cancelled(), if !cancelled => {
@@ -44,6 +56,7 @@ pub(super) async fn until_it_stops(
                 }
                 progress.tell(&published.event).await;
             }
+            _ = asked.changed() => {}
         }
     }
     let mut summary = summary(handle, run)?;

@@ -111,7 +111,7 @@ pub(super) fn of_token(error: TokenError, missing: &[String]) -> Refusal {
     }
 }
 
-fn of_resume(error: &ResumeError) -> Refusal {
+pub(super) fn of_resume(error: &ResumeError) -> Refusal {
     Problem::new("not_resumed", "The run does not go on", error.to_string()).hint(error.hint()).into()
 }
 

@@ -7,8 +7,9 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::answer::{self, Offer, RUNS, iso};
+use super::answer::{self, Offer, RUNS};
 use super::backend::Backend;
+use super::moment::iso;
 use super::refusal::short;
 use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
 

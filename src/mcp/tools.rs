@@ -11,19 +11,23 @@ pub(super) enum System {
     ListWorkflows,
     StartWorkflow,
     ResumeWorkflow,
+    ContinueWorkflow,
     GetWorkflowStatus,
     CancelWorkflow,
     ListRuns,
+    AgentLlm,
 }
 
 impl System {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::ListWorkflows,
         Self::StartWorkflow,
         Self::ResumeWorkflow,
+        Self::ContinueWorkflow,
         Self::GetWorkflowStatus,
         Self::CancelWorkflow,
         Self::ListRuns,
+        Self::AgentLlm,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -33,6 +37,8 @@ impl System {
             Self::ResumeWorkflow => "resume_workflow",
             Self::GetWorkflowStatus => "get_workflow_status",
             Self::CancelWorkflow => "cancel_workflow",
+            Self::ContinueWorkflow => "continue_workflow",
+            Self::AgentLlm => "agent_llm",
             Self::ListRuns => "list_runs",
         }
     }
@@ -49,6 +55,11 @@ impl System {
             Self::ResumeWorkflow => "Resume a paused workflow with results from LLM task",
             Self::GetWorkflowStatus => {
                 "How a workflow that was started stands; for one that waits, what for, with a new resumeToken"
+            }
+            Self::ContinueWorkflow => "Take up a workflow that was cut off, where it stands",
+            Self::AgentLlm => {
+                "Hand in the answer of the LLM call that a workflow asked for (pending_agent_llm_action), or the error \
+                 that it ended in"
             }
             Self::CancelWorkflow => "End a workflow that runs or waits, for good",
             Self::ListRuns => "List the workflows that ran in this project, newest first",
@@ -77,7 +88,24 @@ impl System {
                 }),
                 &["resumeToken", "results"],
             ),
-            Self::GetWorkflowStatus | Self::CancelWorkflow => (id, &["workflowId"]),
+            Self::GetWorkflowStatus | Self::CancelWorkflow | Self::ContinueWorkflow => (id, &["workflowId"]),
+            Self::AgentLlm => (
+                json!({
+                    "interactionId": {"type": "string", "description": "The id of the pending interaction"},
+                    "agentLLMResponse": {
+                        "type": "object",
+                        "description": "{\"status\": \"success\", \"data\": {\"text\" or \"object\" or \"toolCalls\", \"usage\"}} or {\"status\": \"error\", \"errorDetails\": {\"message\", \"type\"}}",
+                        "properties": {
+                            "status": {"type": "string", "enum": ["success", "error"]},
+                            "data": {"description": "Of a success"},
+                            "errorDetails": {"type": "object", "description": "Of an error"},
+                        },
+                        "required": ["status"],
+                    },
+                    "projectRoot": {"type": "string", "description": "The project's directory; checked if given"},
+                }),
+                &["interactionId", "agentLLMResponse"],
+            ),
             Self::ListRuns => (
                 json!({
                     "status": {"type": "string",
@@ -98,7 +126,9 @@ impl System {
                 hints.read_only(true).open_world(false)
             }
             Self::CancelWorkflow => hints.read_only(false).destructive(true).open_world(false),
-            Self::StartWorkflow | Self::ResumeWorkflow => hints.read_only(false),
+            Self::StartWorkflow | Self::ResumeWorkflow | Self::ContinueWorkflow | Self::AgentLlm => {
+                hints.read_only(false)
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod client;
 mod flows;
+mod page;
 mod pausing;
 mod people;
 mod protocol;

@@ -13,6 +13,7 @@ use crate::domain::snapshot::Worktree;
 use crate::engine::spec::RunSpec;
 use crate::ports::snapshot::SnapshotError;
 use crate::ports::worktree::WorktreePort;
+use crate::runtime::handle::Handle;
 
 /// What a run in another directory is wired with; kept, because making a worktree takes a while.
 #[derive(Clone)]
@@ -38,6 +39,15 @@ impl Elsewhere {
 
     /// The run, and where it works. Without a worktree nothing is started. Blocking.
     pub(in crate::app) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+        self.start_with(spec, |_, handle| handle.clone())
+    }
+
+    /// The same on what `around` makes of the runtime.
+    pub(in crate::app) fn start_with(
+        &self,
+        spec: RunSpec,
+        around: impl FnOnce(&RunId, &Handle) -> Handle,
+    ) -> Result<(RunId, String), String> {
         // its files would begin as they are
         self.wired.handle.judge_project().map_err(|error| of_store(&error))?;
         let trees = wiring::worktrees(&self.project, &self.data, &self.catalog);
@@ -47,7 +57,8 @@ impl Elsewhere {
         let spec = RunSpec { brief: briefing::brief(&self.catalog, Path::new(&tree.path)), ..spec };
         let begun =
             isolation::missing(&trees, &tree).map_err(|error| of_snapshot(&error)).and_then(|missing| {
-                let run = self.inside(&tree.path).handle.start_as(id.clone(), spec, Some(tree.clone()));
+                let run = around(&id, &self.inside(&tree.path).handle);
+                let run = run.start_as(id.clone(), spec, Some(tree.clone()));
                 run.map(|_| missing).map_err(|error| of_store(&error))
             });
         if begun.is_err() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::iso;
+use super::super::moment::iso;
 use crate::domain::journal::{OpenPause, PauseReason, RunSummary};
 use crate::runtime::tokens::Token;
 

@@ -15,6 +15,10 @@ pub(super) fn readable(answer: &Value) -> String {
         }
         "failed" | "error" => trouble(answer),
         super::waiting::AWAITING => waits(answer, workflow),
+        super::directive::PENDING => plain_text(answer),
+        _ if answer["run"].is_object() => {
+            format!("{}: {}\n\n{}", text("status"), text("interactionId"), readable(&answer["run"]))
+        }
         "" => plain_text(answer),
         status => [&format!("Workflow {workflow}, run {run}: {status}."), text("message")]
             .join(" ")

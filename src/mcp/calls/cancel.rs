@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::super::arguments::Arguments;
-use super::super::follow::until_it_stops;
 use super::super::refusal::{Problem, Refusal};
-use super::{Call, now, run_of, told};
+use super::call::{Call, run_of};
 
 pub(super) async fn cancel(mut call: Call<'_>) -> Result<Value, Refusal> {
     let mut arguments = Arguments::read(call.arguments.take(), &["workflowId"], &[])?;
@@ -18,8 +17,7 @@ pub(super) async fn cancel(mut call: Call<'_>) -> Result<Value, Refusal> {
         Problem::new("not_cancelled", "The run was not cancelled", error.message).hint(error.hint)
     })?;
     if !here {
-        return now(call.backend, &run);
+        return call.now(&run);
     }
-    let stopped = until_it_stops(handle, &run, events, call.context).await?;
-    Ok(told(call.backend, &stopped))
+    call.follow(&run, events).await
 }

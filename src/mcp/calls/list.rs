@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::iso;
 use super::super::arguments::Arguments;
+use super::super::backend::Offered;
+use super::super::moment::iso;
 use super::super::refusal::{Problem, Refusal, invalid, short};
 use super::super::schema;
 use super::super::tools::names;
-use super::Call;
+use super::call::Call;
 use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
 
 const RUNS: usize = 20;
@@ -16,7 +17,7 @@ const MOST_RUNS: usize = 200;
 pub(super) fn workflows(mut call: Call<'_>) -> Result<Value, Refusal> {
     Arguments::read(call.arguments.take(), &[], &[])?;
     let offered = call.backend.workflows();
-    let line = |(tool, one): (String, &super::Offered)| {
+    let line = |(tool, one): (String, &Offered)| {
         json!({
             "name": one.name,
             "tool": tool,

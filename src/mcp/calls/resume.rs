@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::answer::may_answer;
 use super::super::arguments::{Arguments, missing_arguments};
-use super::super::follow::{summary, until_it_stops};
+use super::super::follow::summary;
 use super::super::refusal::{NO_TOKEN, Problem, Refusal, invalid, of_token};
-use super::{Call, told};
+use super::call::Call;
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
 
 /// Longer results are refused: what is large belongs into a file, and its path into the results (DELEG-11).
@@ -32,12 +32,11 @@ pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
     let redeemed = handle.redeem(&token, results, going).await;
     let redeemed = redeemed.map_err(|error| of_token(error, &missing))?;
     let again = redeemed.duplicate.is_some();
-    let stopped = if again && !handle.running().contains(&run) {
-        summary(&handle, &run)?
+    let mut answer = if again && !handle.running().contains(&run) {
+        call.now(&run)?
     } else {
-        until_it_stops(&handle, &run, events, call.context).await?
+        call.follow(&run, events).await?
     };
-    let mut answer = told(backend, &stopped);
     if again {
         answer["duplicate"] = json!(true);
     }

@@ -4,9 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::arguments::{Arguments, missing_arguments};
 use super::super::backend::Offered;
-use super::super::follow::until_it_stops;
 use super::super::refusal::{Problem, Refusal, invalid, short};
-use super::{Call, now, told};
+use super::call::Call;
 use crate::config::inputs;
 use crate::domain::workflow::Parameter;
 
@@ -35,10 +34,9 @@ async fn start(
     let events = call.backend.handle().subscribe(false);
     let run = call.backend.start(&offered.name, values).await?;
     if !wait {
-        return now(call.backend, &run);
+        return call.now(&run);
     }
-    let run = until_it_stops(call.backend.handle(), &run, events, call.context).await?;
-    Ok(told(call.backend, &run))
+    call.follow(&run, events).await
 }
 
 fn values(declared: &[Parameter], given: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {

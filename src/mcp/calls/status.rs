@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::arguments::Arguments;
 use super::super::refusal::Refusal;
-use super::{Call, run_of, told};
+use super::call::{Call, run_of, told};
 
 pub(super) fn status(mut call: Call<'_>) -> Result<Value, Refusal> {
     let mut arguments = Arguments::read(call.arguments.take(), &["workflowId"], &[])?;
