@@ -8,6 +8,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use synthdev::config::catalog::{Catalog, Sources};
 use synthdev::config::envelope::envelope;
 use synthdev::config::source::SourceFile;
+use synthdev::domain::brief::Brief;
 use synthdev::domain::place::Layer;
 
 const SHIPPED: &str = include_str!("../workflows/coder_reviewer.json");
@@ -60,7 +61,9 @@ fn check(c: &mut Criterion) {
             b.iter(|| black_box(serde_json::from_str::<serde_json::Value>(&text).is_ok()));
         });
         if let Ok((programs, _)) = catalog.check_file(&file) {
-            c.bench_function(&format!("envelope: {name}"), |b| b.iter(|| black_box(envelope(&programs[0]))));
+            c.bench_function(&format!("envelope: {name}"), |b| {
+                b.iter(|| black_box(envelope(&programs[0], &Brief::default())))
+            });
         }
     }
 }

@@ -55,6 +55,7 @@ fn stream(tokens: usize, terminal: &mut Terminal<TestBackend>) {
         inputs,
         chat: true,
         budget: None,
+        replayed: false,
     };
     update(&mut model, published(started));
     let called = RunEvent::ModelCalled {

@@ -69,14 +69,15 @@ pub fn run(mut cli: Cli) -> Result<u8> {
         std::io::stdout().lock().write_all(limits::page().as_bytes())?;
         return Ok(exit::COMPLETED);
     }
-    if matches!(cli.command, Some(Command::Models { .. } | Command::Configure(_))) {
-        // there these flags say what is listed, or what is written
-        let flags = std::mem::take(&mut cli.settings);
-        cli.settings =
-            SettingFlags { config: flags.config.clone(), trust: flags.trust, ..SettingFlags::default() };
-        if let Some(Command::Configure(args)) = &mut cli.command {
-            args.flags = flags;
-        }
+    if matches!(cli.command, Some(Command::Models { .. })) {
+        // there it says whose models are listed
+        cli.settings.provider = None;
+    }
+    if let Some(Command::Configure(args)) = &mut cli.command {
+        // there these flags say what is written
+        args.flags = std::mem::take(&mut cli.settings);
+        let (config, trust) = (args.flags.config.clone(), args.flags.trust);
+        cli.settings = SettingFlags { config, trust, ..SettingFlags::default() };
     }
     let world = World::find(&cli)?;
     match cli.command {

@@ -19,6 +19,7 @@ pub mod replay;
 pub mod scope;
 pub mod sight;
 pub mod spared;
+pub mod speaking;
 pub mod spec;
 pub mod stay;
 pub mod thread;

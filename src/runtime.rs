@@ -8,6 +8,7 @@ pub mod compare;
 mod cut_off;
 mod digest;
 mod driver;
+pub mod exchanged;
 pub mod glance;
 pub mod handle;
 pub mod history;

@@ -105,6 +105,7 @@ fn reply(shape: Shape, request: &ModelRequest, count: usize) -> ModelReply {
         model: Some(request.choice.model.clone()),
         finish: if tools { FinishReason::ToolCalls } else { FinishReason::Stop },
         duration_ms: 1_200,
+        ..ModelReply::default()
     }
 }
 

@@ -21,6 +21,7 @@ mod listing;
 mod offered;
 pub mod openai;
 mod patience;
+mod prices;
 mod reported;
 pub mod responses;
 mod retry_after;
@@ -44,8 +45,10 @@ use crate::domain::secret::Secret;
 use crate::ports::model::{DeltaSink, ModelPort};
 
 pub use patience::Patience;
+pub use prices::{PriceList, Prices};
 
 use http::Http;
+use prices::{Priced, of_served};
 use scripted::ScriptedModel;
 
 /// The provider name that is answered from a replies file.
@@ -59,18 +62,31 @@ pub struct Providers {
     http: Http,
     learnt: responses::Learnt,
     scripted: Option<ScriptedModel>,
+    prices: Prices,
 }
 
 impl Providers {
     /// `keys`: the key ring; a `ModelChoice` holds only the name of its key (CFG-20).
     pub fn new(keys: BTreeMap<String, Secret>, patience: Patience) -> Self {
-        Self { http: Http::new(keys, patience), learnt: responses::Learnt::default(), scripted: None }
+        Self {
+            http: Http::new(keys, patience),
+            learnt: responses::Learnt::default(),
+            scripted: None,
+            prices: Prices::new(),
+        }
     }
 
     /// Keys are sent to these base URLs' servers only: a recorded run may name others (CFG-20).
     #[must_use]
     pub fn with_homes(mut self, homes: BTreeMap<String, Vec<String>>) -> Self {
         self.http.keep_keys_to(homes);
+        self
+    }
+
+    /// What models cost that answer in the place of others.
+    #[must_use]
+    pub fn with_prices(mut self, prices: Prices) -> Self {
+        self.prices = prices;
         self
     }
 
@@ -101,12 +117,15 @@ impl Providers {
             let shown = address::Address::parse(&choice.base_url, &[])?.shown;
             Err(errors::silent(&shown, deadline, ""))
         });
-        answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)))
+        let answer = answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)));
+        answer.map_err(|error| keys::told(error, choice))
     }
 
     async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
         let key = self.http.key(&request.choice)?;
         let begun = Instant::now();
+        let priced = Priced::new(sink, &self.prices, &request.choice);
+        let sink: &dyn DeltaSink = &priced;
         let answer = match request.choice.protocol {
             Protocol::Chat => openai::call(&self.http, request, key, sink).await,
             Protocol::Responses => responses::call((&self.http, &self.learnt), request, key, sink).await,
@@ -116,6 +135,7 @@ impl Providers {
             Some(key) => errors::scrub(error, key),
             None => error,
         })?;
+        reply.price = of_served(&self.prices, &request.choice, reply.model.as_deref());
         reply.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(reply)
     }
@@ -146,7 +166,8 @@ impl ModelPort for Providers {
                 return Err(ModelError::Drift { detail });
             }
             if request.choice.provider != SCRIPTED {
-                return self.ask(request, sink).await;
+                let answer = self.ask(request, sink).await;
+                return answer.map_err(|error| keys::told(error, &request.choice));
             }
             match &self.scripted {
                 Some(script) => script.call(request, sink).await,

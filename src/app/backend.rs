@@ -9,6 +9,7 @@ mod travel;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use anyhow::Result;
@@ -82,6 +83,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
     logs::start(&world.dirs.data, catalog.settings().verbosity());
     let plays = script.is_some() || opening.start.is_some();
+    let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
     let setup = super::setup::first(&catalog, opening.setup, plays);
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
@@ -94,6 +96,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         wired: RwLock::new(Arc::new(wired)),
         asked,
         branch: Mutex::default(),
+        saved: Arc::clone(&saved),
     };
     let session = Session {
         backend: Arc::new(desk),
@@ -115,7 +118,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     // Commands that tools started end with us; nothing is waited for.
     runtime.shutdown_background();
     ended?;
-    Ok(exit::COMPLETED)
+    let left = alone && !saved.load(Ordering::Relaxed);
+    Ok(if left { exit::CANCELLED } else { exit::COMPLETED })
 }
 
 async fn settled(handle: &Handle) {
@@ -153,6 +157,8 @@ struct Desk {
     /// The project's files as the trust question showed them.
     asked: ProjectFiles,
     branch: Mutex<Option<Option<String>>>,
+    /// A model was set up in this session.
+    saved: Arc<AtomicBool>,
 }
 
 impl Desk {

@@ -11,13 +11,14 @@ use anyhow::{Result, anyhow, bail};
 use serde_json::{Map, Value, json};
 
 use super::deck::Deck;
+use super::reading::of_store;
 use super::sources;
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::providers::cassette::{
-    BadCassette, Cassette, Clean, FORMAT, Header, Here, Plain, Player, Playing, Recorder, Roles, Seat,
+    BadCassette, Cassette, Clean, FORMAT, Header, Here, Left, Plain, Player, Playing, Recorder, Roles, Seat,
 };
-use crate::cli::args::RunArgs;
+use crate::cli::args::{ResumeArgs, RunArgs};
 use crate::cli::headless::{FinalReport, Show};
 use crate::cli::words::tell;
 use crate::config::catalog::{Catalog, Sources};
@@ -25,8 +26,8 @@ use crate::config::models::read::PARAMETERS;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
 use crate::domain::agent::AgentSpec;
-use crate::domain::journal::RunStatus;
-use crate::domain::model::{ModelChoice, ModelParameters};
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::domain::model::{ModelChoice, ModelParameters, RECORDING};
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Program, Workflow};
 use crate::runtime::redact::Redactor;
@@ -39,8 +40,8 @@ pub(super) enum Tape {
 }
 
 /// The recording that `--replay` names.
-pub(super) fn asked_for(args: &RunArgs) -> Result<Option<Cassette>> {
-    let Some(path) = args.replay.as_deref() else { return Ok(None) };
+pub(super) fn asked_for(replay: Option<&Path>) -> Result<Option<Cassette>> {
+    let Some(path) = replay else { return Ok(None) };
     let cassette = Cassette::open(path).map_err(refused)?;
     if cassette.torn {
         tell(format_args!("warning: {} ends in the middle of a call: that one is left out", path.display()));
@@ -58,10 +59,7 @@ pub(super) fn prepare(
     let workflow = root(&program).map_or_else(String::new, |root| root.name.clone());
     if let (Some(cassette), Some(path)) = (played, &args.replay) {
         let file = path.display().to_string();
-        if cassette.header.workflow != workflow {
-            let recorded = &cassette.header.workflow;
-            bail!("{file} is a recording of the workflow `{recorded}`, not of `{workflow}`");
-        }
+        of_workflow(&cassette, &file, &workflow)?;
         let record = format!("synthdev run {} … --record {file}", again(args, &workflow));
         let (program, playing) = playing(&cassette.header, file, record, &program);
         let roles = roles(&program);
@@ -79,6 +77,74 @@ pub(super) fn prepare(
         roles: roles(&program),
     };
     Ok((program, tape))
+}
+
+/// The recording that the models of a program are those of.
+fn recorded_in(program: &Program) -> Option<&str> {
+    let mut agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
+    agents.find_map(|agent| agent.choice.base_url.strip_prefix(RECORDING))
+}
+
+fn of_workflow(cassette: &Cassette, file: &str, workflow: &str) -> Result<()> {
+    let recorded = &cassette.header.workflow;
+    if recorded != workflow {
+        bail!("{file} is a recording of the workflow `{recorded}`, not of `{workflow}`");
+    }
+    Ok(())
+}
+
+/// What stands between a run that is taken up and its models. What was asked before is written down first, or passed
+/// over: a recording is of a whole run.
+pub(super) fn taken_up(
+    world: &World,
+    args: &ResumeArgs,
+    (catalog, sources): (&Catalog, Sources),
+    played: Option<Cassette>,
+    (wired, summary): (Wired, &RunSummary),
+) -> Result<Wired> {
+    let run = &summary.id;
+    let spec = wired.handle.begun_with(run).map_err(of_store)?;
+    let program = spec.program.clone();
+    let workflow = root(&program).map_or_else(String::new, |root| root.name.clone());
+    if let Some(name) = recorded_in(&program)
+        && args.replay.is_none()
+        && args.replies.is_none()
+    {
+        bail!(
+            "run {run} was played from the recording {name}: no model was asked, and none is now\nhint: play on: \
+             synthdev resume {run} --replay {name}"
+        );
+    }
+    let Some(path) = args.record.as_ref().or(args.replay.as_ref()) else { return Ok(wired) };
+    let file = path.display().to_string();
+    if args.record.is_some() && !spec.brief.is_empty() {
+        bail!(
+            "run {run} was begun without --record: its agents were told where they work, so a recording of it could \
+             not be played elsewhere\nhint: record a new run: synthdev run {workflow} … --record {file}"
+        );
+    }
+    let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
+    let project: Vec<&Path> = tree.into_iter().chain([world.project.as_path()]).collect();
+    let roles = roles(&program);
+    let tape = if let Some(cassette) = played {
+        of_workflow(&cassette, &file, &workflow)?;
+        let record = format!("synthdev run {workflow} … --record {file}");
+        let playing = Playing { name: file, record, changed: false };
+        Tape::Play { cassette, playing, roles }
+    } else {
+        let plain =
+            plain(world, sources).check(&workflow).map_or_else(|_| program.clone(), |(plain, _)| plain);
+        Tape::Record { file, header: header(&plain, &program), roles }
+    };
+    let before = wired.handle.clone();
+    let wired = tape.around(wired, catalog, &project)?;
+    let told = before.exchanged(run, &mut |request, answer| match &wired.deck {
+        Some(Deck::Recorder(recorder)) => recorder.made_before(&request, &answer),
+        Some(Deck::Player(player)) => player.made_before(&request),
+        None => {}
+    });
+    told.map_err(of_store)?;
+    Ok(wired)
 }
 
 /// A catalogue in which no level has a model of its own: the same on every machine.
@@ -124,7 +190,7 @@ impl Tape {
 pub(super) fn ended(deck: Option<&Deck>, report: &mut FinalReport, show: Show) {
     let lines = match deck {
         None => Vec::new(),
-        Some(Deck::Recorder(recorder)) => match recorder.finish() {
+        Some(Deck::Recorder(recorder)) if report.status == RunStatus::Completed => match recorder.finish() {
             Ok(calls) => {
                 if show.progress {
                     tell(format_args!("recorded {calls} model calls in {}", recorder.name()));
@@ -133,7 +199,11 @@ pub(super) fn ended(deck: Option<&Deck>, report: &mut FinalReport, show: Show) {
             }
             Err(bad) => vec![bad.to_string()],
         },
+        Some(Deck::Recorder(recorder)) => {
+            recorder.leave().map(|left| left_over(&left, report)).into_iter().collect()
+        }
         Some(Deck::Player(player)) => {
+            report.played = Some(player.name().to_owned());
             if show.progress {
                 tell("played from a recording: no model was asked, the cost is what was paid then");
             }
@@ -147,6 +217,22 @@ pub(super) fn ended(deck: Option<&Deck>, report: &mut FinalReport, show: Show) {
         }
         report.warnings.push(json!({"code": "cassette", "text": text}));
     }
+}
+
+/// Why a recording is not in its place, and how it gets there.
+fn left_over(left: &Left, report: &FinalReport) -> String {
+    let waits = matches!(report.status, RunStatus::Paused | RunStatus::Interrupted);
+    let more = report.run_id.as_ref().filter(|_| waits).map_or_else(String::new, |run| {
+        format!("; to record the rest, too: synthdev resume {run} … --record {}", left.name)
+    });
+    let ended = match report.status {
+        RunStatus::Failed => "the run has failed",
+        RunStatus::Cancelled => "the run was cancelled",
+        RunStatus::Running | RunStatus::Paused | RunStatus::Interrupted | RunStatus::Completed => {
+            "the run is not over"
+        }
+    };
+    format!("{ended}, so {left}{more}")
 }
 
 /// What was recorded and not used, a line each; of a run that went another way nothing.
@@ -217,7 +303,7 @@ fn restored(program: &Program, header: &Header, name: &str) -> Program {
             let parameters = overlaid(&seat.choice.parameters, &seat.plain.parameters, &now.parameters);
             let provenance = format!("as recorded in {name}");
             // no address: whoever would ask it is told why that cannot be
-            let base_url = format!("recording:{name}");
+            let base_url = format!("{RECORDING}{name}");
             agent.choice = ModelChoice { level, base_url, parameters, provenance, ..seat.choice.clone() };
         }
     }

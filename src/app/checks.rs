@@ -23,6 +23,7 @@ use crate::config::settings::rules::LEVELS;
 use crate::config::source::{Findings, SourceFile};
 use crate::config::test_file::{self, ENDING};
 use crate::config::workflow_file::index;
+use crate::domain::brief::Brief;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
 use crate::domain::workflow::Program;
@@ -68,7 +69,8 @@ pub(super) fn check(world: &World, args: &CheckArgs) -> Result<u8> {
     for subject in subjects {
         checked.judge(subject, &catalog, costs.then_some(&settings));
     }
-    checked.show(&catalog, args, costs)?;
+    let brief = if costs { briefing::brief(&settings, &world.project) } else { Brief::default() };
+    checked.show(&catalog, args, costs.then_some(&brief))?;
     if args.paths.is_empty() {
         briefing::lines(&settings).for_each(|line| tell(format_args!("note: {line}")));
     }
@@ -109,13 +111,15 @@ impl Checked {
         }
     }
 
-    fn show(&self, catalog: &Catalog, args: &CheckArgs, costs: bool) -> Result<()> {
+    /// `brief`: what agents are told here; without it no costs are shown.
+    fn show(&self, catalog: &Catalog, args: &CheckArgs, brief: Option<&Brief>) -> Result<()> {
         let mut out = std::io::stdout().lock();
         let text_of = |name: &str| {
             let own = self.files.iter().find(|file| file.name == name).map(|file| file.text.to_string());
             own.or_else(|| catalog.printable(name))
         };
-        let envelopes: Vec<_> = if costs { self.programs.iter().map(envelope).collect() } else { Vec::new() };
+        let cost = |brief: &Brief| self.programs.iter().map(|one| envelope(one, brief)).collect();
+        let envelopes: Vec<_> = brief.map_or_else(Vec::new, cost);
         if args.json {
             let shown = json!({
                 "findings": data(&self.found, &text_of),

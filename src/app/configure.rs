@@ -153,7 +153,7 @@ fn generic(flags: &SettingFlags) -> Result<Vec<Change>> {
         match rule.shape.check_text(text) {
             Ok(Datum::Plain(value)) => changes
                 .push(Change { path: rule.path.split('.').map(str::to_owned).collect(), value: Some(value) }),
-            Ok(Datum::Secret(_)) => {}
+            Ok(Datum::Secret { .. }) => {}
             Err((_, why)) => bail!("{flag} {why}"),
         }
     }

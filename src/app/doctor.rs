@@ -89,7 +89,10 @@ fn server(seen: &Seen) -> Line {
     let server = &seen.server;
     let key = match &server.key_from {
         Some(from) => format!("key from {from}"),
-        None => "no key needed".to_owned(),
+        None => match &server.kept_back {
+            Some(why) => format!("no key: {why}"),
+            None => "no key needed".to_owned(),
+        },
     };
     let place = format!("{} at {}, {key}", server.provider, server.base_url);
     match &seen.answer {

@@ -12,6 +12,7 @@ use super::reading::of_store;
 use super::wiring::Wired;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::headless::{self, FinalReport, Interrupt, Show};
+use crate::cli::words::tell;
 use crate::domain::ids::RunId;
 use crate::engine::spec::RunSpec;
 use crate::runtime::handle::Handle;
@@ -60,7 +61,7 @@ pub(super) fn stay_if<T>(
         }
     });
     if let (Some(Deck::Recorder(recorder)), Err(_)) = (&wired.deck, &report) {
-        recorder.discard();
+        recorder.leave().iter().for_each(|left| tell(format_args!("warning: {left}")));
     }
     // A snapshot or search that a cancel left behind is not waited for.
     runtime.shutdown_background();

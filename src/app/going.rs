@@ -13,10 +13,10 @@ use super::reading::of_store;
 use super::runs::{read_script, read_workflow};
 use super::wiring::{self, Wired};
 use super::world::World;
-use super::{findings, foreign, isolation};
+use super::{cassettes, findings, foreign, isolation};
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::args::ResumeArgs;
-use crate::cli::headless::{self, Show, example};
+use crate::cli::headless::{self, Show, command};
 use crate::cli::words::{Clean, name, one_line, tell};
 use crate::cli::{data, exit};
 use crate::config::catalog::Catalog;
@@ -49,12 +49,18 @@ pub(super) fn retry(world: &World, args: &ResumeArgs) -> Result<u8> {
 pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let show = Show { json: args.json, events: args.events, progress: !args.json && !args.events };
     let script = args.replies.as_deref().map(read_script).transpose()?;
-    let overrides = if script.is_some() { world.scripted("--replies") } else { world.overrides.clone() };
+    let played = cassettes::asked_for(args.replay.as_deref())?;
+    let overrides = match (&script, &played) {
+        (Some(_), _) => world.scripted("--replies"),
+        (None, Some(_)) => world.scripted("--replay"),
+        (None, None) => world.overrides.clone(),
+    };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
-    let (catalog, _) = load(world, overrides, file)?;
+    let (catalog, gathered) = load(world, overrides, file)?;
     findings::sound(&catalog)?;
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
     let results = args.results.as_deref().map(results).transpose()?;
+    let more = args.budget.map(|budget| json!({"budget": budget}));
     let reader = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
     let token = is_token(&args.run).then(|| args.run.clone());
     let id = match &token {
@@ -65,6 +71,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let wired = wired_for(world, &catalog, &summary, script)?;
     let wired = if args.share { wired.sharing() } else { wired };
     catch_up(&wired, &summary.id)?;
+    let wired = cassettes::taken_up(world, args, (&catalog, gathered.sources), played, (wired, &summary))?;
     let program = upgraded(&catalog, &summary, args)?;
     let approvals = catalog.settings().approvals();
     let approvals = args.yes.then(|| approvals.approving_all());
@@ -74,13 +81,13 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     explain(&wired.handle, &summary.id, going.program.as_ref())?;
     let run = summary.id.clone();
     let report = if let Some(token) = token {
-        let results = results.unwrap_or(Value::Null);
+        let results = results.or(more).unwrap_or(Value::Null);
         match stay_if(&wired, show, async |handle| redeem(handle, &token, results, going).await)? {
             ControlFlow::Continue(report) => report,
             ControlFlow::Break(repetition) => return repeated(&wired.handle, &repetition, show),
         }
     } else {
-        let going = match answered(&wired.handle, &summary, args, results, going)? {
+        let going = match answered(&wired.handle, &summary, args, (results, more), going)? {
             Ok(going) => going,
             Err(open) => return waits(&run, &open, show),
         };
@@ -211,32 +218,41 @@ fn answered(
     handle: &Handle,
     summary: &RunSummary,
     args: &ResumeArgs,
-    results: Option<Value>,
+    (results, more): (Option<Value>, Option<Value>),
     mut going: Going,
 ) -> Result<Given> {
     let run = &summary.id;
     let open = handle.open_pauses(run, going.program.as_ref()).map_err(|error| told(error.into()))?;
     let needs = |pause: &&OpenPause| match pause.reason {
         PauseReason::Approval => !args.yes,
+        // nobody is given more money unasked
+        PauseReason::Budget => more.is_none(),
         PauseReason::Input | PauseReason::UncertainEffect => true,
-        PauseReason::Error
-        | PauseReason::Limit
-        | PauseReason::Budget
-        | PauseReason::User
-        | PauseReason::Delegate => false,
+        PauseReason::Error | PauseReason::Limit | PauseReason::User | PauseReason::Delegate => false,
     };
     let mut chosen: Vec<&OpenPause> = open.iter().filter(needs).collect();
     if let Some(state) = &args.state {
         chosen.retain(|pause| pause.state == *state);
-        if chosen.is_empty() {
+        if chosen.is_empty() && more.is_none() {
             bail!("nothing waits in state `{state}`: {}", states(&open));
         }
+    }
+    let spends = |pause: &OpenPause| {
+        pause.reason == PauseReason::Budget && args.state.as_ref().is_none_or(|state| pause.state == *state)
+    };
+    let over = matches!(summary.progress.status, RunStatus::Completed | RunStatus::Cancelled);
+    if more.is_some() && !over && !open.iter().any(spends) {
+        bail!("run {run} waits for no budget there\nhint: synthdev runs show {run} says what it waits for");
     }
     for pause in &open {
         match pause.reason {
             PauseReason::Approval if args.yes => going.decisions.push((pause.call, Decision::Allow)),
-            PauseReason::Error | PauseReason::Limit | PauseReason::Budget => {
+            PauseReason::Error | PauseReason::Limit => {
                 going.answers.push((pause.call, Answer::Continue));
+            }
+            PauseReason::Budget => {
+                let more = more.clone().filter(|_| spends(pause));
+                going.answers.extend(more.map(|value| (pause.call, Answer::Value { value })));
             }
             PauseReason::Approval
             | PauseReason::Input
@@ -269,18 +285,19 @@ fn states(open: &[OpenPause]) -> String {
 
 /// Nothing was started: somebody has to answer first (B15).
 fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
+    let spent = open.iter().all(|pause| pause.reason == PauseReason::Budget);
+    let code = if spent { exit::LIMIT } else { exit::PAUSED };
     if show.json {
         let told = json!({"run_id": run, "status": "paused", "pauses": open});
         data::line(&told, &mut io::stdout().lock())?;
-        return Ok(exit::PAUSED);
+        return Ok(code);
     }
     tell(format_args!(
         "run {run} waits for {} answer{}:",
         open.len(),
         if open.len() == 1 { "" } else { "s" }
     ));
-    let state =
-        |pause: &OpenPause| if open.len() > 1 { format!(" --state {}", pause.state) } else { String::new() };
+    let several = open.len() > 1;
     for pause in open {
         tell(format_args!(
             "  {} ({}): {}",
@@ -288,11 +305,16 @@ fn waits(run: &RunId, open: &[OpenPause], show: Show) -> Result<u8> {
             pause.reason.as_str(),
             one_line(&pause.message, 160)
         ));
-        if let Some(example) = example(pause) {
-            tell(format_args!("    synthdev resume {run}{} --results '{example}'", state(pause)));
+        if let Some(command) = command(run, pause, several) {
+            tell(format_args!("    {command}"));
+        }
+        if pause.reason == PauseReason::Budget {
+            tell(
+                "    it may use so much more than it has used; as much again as at first: --results '\"continue\"'",
+            );
         }
     }
-    Ok(exit::PAUSED)
+    Ok(code)
 }
 
 /// JSON, or plain words. What begins like JSON and is none is a mistake, not an answer.

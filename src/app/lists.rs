@@ -131,5 +131,5 @@ pub(super) fn explain(world: &World, key: &str, as_json: bool) -> Result<u8> {
     } else {
         Clean(&mut stdout).write_all(explain_text(&explained).as_bytes())?;
     }
-    Ok(exit::COMPLETED)
+    Ok(if explained.refused.is_empty() { exit::COMPLETED } else { exit::USAGE })
 }

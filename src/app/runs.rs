@@ -33,7 +33,7 @@ pub(super) use super::loading::{load, load_quietly};
 pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
     let show = Show { json: args.json, events: args.events, progress: !args.json && !args.events };
     let script = args.replies.as_deref().map(read_script).transpose()?;
-    let played = cassettes::asked_for(&args)?;
+    let played = cassettes::asked_for(args.replay.as_deref())?;
     let overrides = match (&script, &played) {
         (Some(_), _) => world.scripted("--replies"),
         (None, Some(_)) => world.scripted("--replay"),

@@ -108,12 +108,7 @@ impl Scene {
         let inputs = inputs.map_err(|problem| found.push(*problem)).ok();
         let (words, inputs) = match (words, inputs, found.is_empty()) {
             (Some(words), Some(inputs), true) => (words, inputs),
-            (words, ..) => {
-                if let Some(Words::Recorded(recorder)) = words {
-                    recorder.discard();
-                }
-                return Err(found);
-            }
+            _ => return Err(found),
         };
         let results =
             scenario.results.iter().map(|(tool, list)| (tool.value.clone(), list.clone())).collect();
@@ -161,11 +156,13 @@ impl Scene {
         let facts = root.map_or_else(Facts::default, |root| Facts::of(&root, &played.events));
         let loose = loose(played, &self.words, &self.tools);
         let mut problems = judge(&self.expect, &facts, &loose);
-        if let Words::Recorded(recorder) = self.words.as_ref()
-            && loose.gap.is_none()
-            && let Err(bad) = recorder.finish()
-        {
-            problems.push(Problem::plain("cassette", bad.to_string()));
+        if let Words::Recorded(recorder) = self.words.as_ref() {
+            // a recording of a test that fails is worth less than the one before
+            let trouble = match problems.is_empty() {
+                true => recorder.finish().err().map(|bad| bad.to_string()),
+                false => recorder.leave().map(|left| format!("the test has failed, so {left}")),
+            };
+            problems.extend(trouble.map(|text| Problem::plain("cassette", text)));
         }
         Judged { problems, facts }
     }

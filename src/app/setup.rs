@@ -18,7 +18,7 @@ use crate::config::render::compact;
 use crate::config::settings::Setting;
 use crate::config::settings::layers::Overrides;
 use crate::config::setup::edit::edited;
-use crate::config::setup::{Change, Changes, KEYS_FILE, LevelSetup, Now};
+use crate::config::setup::{Change, Changes, KEYS_FILE, LevelSetup, Now, Saved};
 use crate::config::source::SourceFile;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::message::{ChatMessage, ChatRole};
@@ -137,10 +137,18 @@ pub(super) fn first(catalog: &Catalog, alone: bool, plays: bool) -> Option<Asked
 /// What changes in the files for these levels; a key that stands at a level moves with its provider.
 pub(super) fn changes(catalog: &Catalog, setups: &[LevelSetup]) -> Changes {
     let mut all = Changes::default();
+    // those of before keys were saved with their servers are from now on
+    for (path, key, url) in catalog.unbound(&format!("user:{KEYS_FILE}")) {
+        all.keys.push(Saved { key: &key, home: Some(&url) }.at(path.split('.').map(str::to_owned).collect()));
+    }
     for setup in setups {
         let own = owned_key(catalog, &setup.level);
-        let own_key = own.as_ref().map(|(provider, key)| (provider.as_str(), key));
-        all = all.and(setup.changes(&Now { same_server: same_server(catalog, setup), own_key }));
+        let own_key = own
+            .as_ref()
+            .map(|(provider, key, home)| (provider.as_str(), Saved { key, home: home.as_deref() }));
+        let home = home(catalog, setup);
+        let same_server = same_server(catalog, setup);
+        all = all.and(setup.changes(&Now { same_server, own_key, home: home.as_deref() }));
     }
     all
 }
@@ -158,14 +166,21 @@ pub(super) fn same_server(catalog: &Catalog, setup: &LevelSetup) -> bool {
     }
 }
 
-/// The key that the user's files give to the level itself, with the provider of the catalogue that it is for.
-fn owned_key(catalog: &Catalog, level: &str) -> Option<(String, Secret)> {
+/// The server that a key of this choice is for.
+fn home(catalog: &Catalog, setup: &LevelSetup) -> Option<String> {
+    let known = setup.provider.as_deref().filter(|name| *name != CUSTOM);
+    setup.base_url.clone().or_else(|| catalog.home_of(known, &setup.level))
+}
+
+/// The key that the user's files give to the level itself, with the provider of the catalogue that it is for and the
+/// server that it belongs to.
+fn owned_key(catalog: &Catalog, level: &str) -> Option<(String, Secret, Option<String>)> {
     let setting = catalog.settings().own(level, "api_key").filter(|one| one.origin.layer == Layer::User)?;
-    let choice = catalog.choice(level).ok()?;
+    let choice = catalog.choice(level).ok().filter(|choice| choice.key.as_deref() == Some(level))?;
     let known = catalog.models().provider(&choice.provider)?;
     let taken = catalog.key_ring().contains_key(&provider_key(&known.name));
     let key = setting.secret().filter(|_| setting.origin.name.is_none() && !taken)?;
-    Some((known.name.clone(), key.clone()))
+    Some((known.name.clone(), key.clone(), Some(choice.base_url)))
 }
 
 /// # Errors

@@ -189,6 +189,14 @@ impl Plan {
         let catalog = studio.catalog;
         let workflow = workflow_of(file, test);
         let Some(known) = catalog.workflow(&workflow) else {
+            let beside =
+                file.name.strip_suffix(ENDING).map(|stem| format!("{stem}.json")).unwrap_or_default();
+            let broken: Vec<Diagnostic> =
+                catalog.diagnostics().iter().filter(|one| one.place.file == beside).cloned().collect();
+            if broken.iter().any(|one| one.severity == Severity::Error) {
+                self.found.push(test.broken_workflow(file, &workflow, &beside));
+                return self.news(broken);
+            }
             let names: Vec<&str> = catalog.workflows().iter().map(|entry| entry.name.as_str()).collect();
             return self.found.push(test.unknown_workflow(file, &workflow, &names));
         };

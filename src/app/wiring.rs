@@ -11,12 +11,13 @@ use crate::adapters::git::GitSnapshots;
 use crate::adapters::javascript::Host;
 use crate::adapters::project_lock::FileLock;
 use crate::adapters::providers::scripted::ScriptedModel;
-use crate::adapters::providers::{Patience, Providers};
+use crate::adapters::providers::{Patience, PriceList, Prices, Providers};
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::system::{SystemClock, SystemIds};
 use crate::adapters::tools::{ProjectTools, ToolSettings};
 use crate::adapters::worktree::GitWorktrees;
 use crate::config::catalog::Catalog;
+use crate::config::models::catalogue::Provider;
 use crate::config::settings::rules::environment_names;
 use crate::config::settings::shape::Shape;
 use crate::domain::tool::ToolSpec;
@@ -133,6 +134,19 @@ pub fn history(data: &Path) -> PathBuf {
     data.join("runs.sqlite")
 }
 
+/// What every listed model costs.
+fn prices(catalog: &Catalog) -> Prices {
+    let list = |provider: &Provider| PriceList {
+        models: provider
+            .models
+            .iter()
+            .filter_map(|model| Some((model.name.clone(), provider.price(Some(model))?)))
+            .collect(),
+        others: provider.price(None),
+    };
+    catalog.models().providers.iter().map(|provider| (provider.name.clone(), list(provider))).collect()
+}
+
 fn parts(
     project: &Path,
     data: &Path,
@@ -144,7 +158,8 @@ fn parts(
         connect: Duration::from_secs(settings.connect_seconds()),
         idle: Duration::from_secs(settings.idle_seconds()),
     };
-    let mut providers = Providers::new(catalog.key_ring().clone(), patience).with_homes(catalog.key_homes());
+    let providers = Providers::new(catalog.key_ring().clone(), patience).with_homes(catalog.key_homes());
+    let mut providers = providers.with_prices(prices(catalog));
     if let Some(script) = script {
         providers = providers.with_scripted(script);
     }

@@ -26,6 +26,9 @@ use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 const WIDTH: usize = 80;
 const LEAST: usize = 24;
 
+/// The error of a request that is not in a recording.
+const DRIFT: &str = "model.drift";
+
 /// What is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Show {
@@ -59,6 +62,9 @@ pub struct FinalReport {
     /// There is something that an undo would bring back.
     #[serde(skip)]
     pub files_changed: bool,
+    /// The recording that answered instead of models.
+    #[serde(skip)]
+    pub played: Option<String>,
 }
 
 impl Default for FinalReport {
@@ -77,6 +83,7 @@ impl Default for FinalReport {
             pauses: Vec::new(),
             worktree: None,
             files_changed: false,
+            played: None,
         }
     }
 }
@@ -291,7 +298,7 @@ pub fn conclude(report: &FinalReport, show: Show) -> io::Result<u8> {
     }
     if show.progress {
         let text = safe(&ending(report));
-        let differs = report.error.as_ref().is_some_and(|error| error.root().code == "model.drift");
+        let differs = report.error.as_ref().is_some_and(|error| error.root().code == DRIFT);
         let colour = differs && io::stderr().is_terminal();
         tell_painted(&if colour { painted(&text) } else { text });
     }
@@ -353,37 +360,52 @@ fn trouble(error: &Failure, report: &FinalReport) -> Vec<String> {
 /// How a run that waits, or was left, is taken up again: for each pause what it waits for, and the whole command.
 fn go_on(run: &RunId, report: &FinalReport) -> Vec<String> {
     let mut lines = Vec::new();
+    let differs = report.error.as_ref().is_some_and(|error| error.root().code == DRIFT);
+    if report.played.is_some() && differs {
+        // it would only differ again
+        return vec![
+            "it cannot go on: change back what is different, or record it again, as is said above".to_owned(),
+        ];
+    }
+    let play = report.played.as_ref().map_or_else(String::new, |file| format!(" --replay {file}"));
     let several = report.pauses.len() > 1;
     for PauseReport { pause, resume_token, .. } in &report.pauses {
         let waits = format!("waits {} in {}", wish(pause), name(&pause.state));
         let room = WIDTH.saturating_sub(waits.chars().count() + 2).max(LEAST);
         let what = one_line(&pause.message, room);
         lines.push(if what.is_empty() { waits } else { format!("{waits}: {what}") });
-        let answer = example(pause).filter(|_| several);
-        let answer = answer.map(|answer| answer_with(run, Some(&pause.state), &answer));
-        lines.extend(answer.map(|command| format!("  answer: {command}")));
+        let answer = command(run, pause, true).filter(|_| several);
+        lines.extend(answer.map(|command| format!("  answer: {command}{play}")));
         lines.extend(resume_token.as_ref().map(|token| format!("  token (30 minutes): {token}")));
     }
-    let answers: Vec<String> = report.pauses.iter().filter_map(|report| example(&report.pause)).collect();
+    let answers: Vec<String> =
+        report.pauses.iter().filter_map(|report| command(run, &report.pause, false)).collect();
     let elsewhere = report.error.as_ref().is_some_and(|error| error.code == TAKEN_OVER);
     match (answers.as_slice(), report.pauses.len()) {
         ([], 0) if report.status != RunStatus::Interrupted || elsewhere => {}
-        ([only], 1) => lines.push(format!("go on: {}", answer_with(run, None, only))),
+        ([only], 1) => lines.push(format!("go on: {only}{play}")),
         // each has a command of its own
         (answers, open) if open > 1 && answers.len() == open => {}
-        _ => lines.push(format!("go on: synthdev resume {run}")),
+        _ => lines.push(format!("go on: synthdev resume {run}{play}")),
     }
     lines
 }
 
-/// The command that answers a pause; its state is quoted where a shell would read more into it.
-fn answer_with(run: &RunId, state: Option<&str>, answer: &str) -> String {
+/// The command that answers a pause; `None`: no answer is needed. Its state is quoted where a shell would read more
+/// into it.
+pub fn command(run: &RunId, pause: &OpenPause, with_state: bool) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
-    let state = state.map(name).map(|state| {
+    let state = Some(name(&pause.state)).filter(|_| with_state).map(|state| {
         let quoted = if state.chars().all(plain) { state } else { format!("'{state}'") };
         format!(" --state {quoted}")
     });
-    format!("synthdev resume {run}{} --results '{answer}'", state.unwrap_or_default())
+    let answer = match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Budget, Some("tokens")) => "--budget +100000".to_owned(),
+        (PauseReason::Budget, Some("duration")) => "--budget +600".to_owned(),
+        (PauseReason::Budget, _) => "--budget +1.00".to_owned(),
+        _ => format!("--results '{}'", example(pause)?),
+    };
+    Some(format!("synthdev resume {run}{} {answer}", state.unwrap_or_default()))
 }
 
 /// The path of a run in one line: of a long one the beginning and the end.
@@ -401,7 +423,7 @@ fn short_path(path: &[String], room: usize) -> String {
 }
 
 /// What an answer looks like; `None`: none is needed.
-pub fn example(pause: &OpenPause) -> Option<String> {
+fn example(pause: &OpenPause) -> Option<String> {
     Some(match (pause.reason, pause.kind.as_deref()) {
         (PauseReason::Approval, _) => r#"{"decision": "allow"}"#.to_owned(),
         (PauseReason::UncertainEffect, _) => r#"{"decision": "repeat"}"#.to_owned(),

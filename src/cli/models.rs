@@ -158,6 +158,10 @@ fn section(offer: &Offer, named: bool, text: &mut String) {
     let server = &offer.server;
     let key = match &server.key_from {
         Some(from) => format!("key: {from}"),
+        None if server.kept_back.is_some() => {
+            let why = server.kept_back.as_deref().unwrap_or_default();
+            format!("no key: {why}; to give it one: {}", configure(server))
+        }
         None if server.needs_key => {
             let variable = server.key_env.first().map(|name| format!("set {name}, or ")).unwrap_or_default();
             format!("no key: {variable}run `synthdev configure --provider {} --key-stdin`", server.provider)

@@ -2,6 +2,8 @@
 //! the progress of a run and for the timeline of a past one.
 
 use super::words::{name, one_line};
+use crate::domain::cost::CostEntry;
+use crate::domain::spending::total;
 use crate::engine::event::RunEvent;
 
 /// `None`: it is no such moment.
@@ -36,8 +38,21 @@ pub fn line(event: &RunEvent) -> Option<String> {
         RunEvent::BudgetRaised { scope, what, hard } => {
             format!("budget of {} raised to {hard} {}", name(scope), name(what))
         }
+        RunEvent::ModelStopped { agent, spent, .. } => {
+            format!("call of {} stopped{}", name(agent), paid(spent))
+        }
         RunEvent::Waiting { .. } => "waiting".to_owned(),
         RunEvent::Queued { text } => format!("queued: {}", one_line(text, 120)),
         _ => return None,
     })
+}
+
+/// What was paid for a call without an answer: `; it used 120 tokens, estimated`.
+pub fn paid(spent: &[CostEntry]) -> String {
+    let sum = total(spent);
+    match (sum.usage.total(), sum.estimated > 0) {
+        (0, _) => String::new(),
+        (tokens, true) => format!("; it used about {tokens} tokens (estimated)"),
+        (tokens, false) => format!("; it used {tokens} tokens"),
+    }
 }

@@ -36,6 +36,9 @@ pub fn show(record: &RunRecord, ground: &Ground, json: bool, out: &mut dyn Write
     }
     let out = &mut Clean(out);
     head(&record.summary, ground, out)?;
+    if record.program.is_replay() {
+        writeln!(out, "replay     a recording answered: the cost is what was paid then, $0 spent now")?;
+    }
     writeln!(out)?;
     let mut timeline = Timeline::of(&record.answers);
     for (at, event) in &record.events {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::words::{name, time, tokens};
 use crate::domain::message::{ChatMessage, ToolCall};
+use crate::domain::printable;
 use crate::runtime::review::Review;
 
 /// Everything, message by message.
@@ -16,7 +17,11 @@ pub fn text(review: &Review) -> String {
     let (agent, state) = (name(&request.agent), name(&request.state));
     let _ = writeln!(text, "run {run}, step {step} ({state}): `{agent}` asked at {at} UTC");
     let choice = &request.choice;
-    let place = if choice.base_url.is_empty() { String::new() } else { format!(" at {}", choice.base_url) };
+    let place = if choice.base_url.is_empty() {
+        String::new()
+    } else {
+        format!(" at {}", printable::url(&choice.base_url))
+    };
     let _ = writeln!(text, "model {} of {}{place}", name(&choice.model), name(&choice.provider));
     let tools = request.tools.iter().map(|tool| name(&tool.name));
     let tools: Vec<String> = tools.chain(request.parsing_tools.iter().map(|tool| name(&tool.name))).collect();
@@ -47,7 +52,7 @@ pub fn data(review: &Review) -> Value {
         "at": review.at,
         "provider": request.choice.provider,
         "model": request.choice.model,
-        "base_url": request.choice.base_url,
+        "base_url": printable::url(&request.choice.base_url),
         "request": sent,
         "answer": reply,
         "error": error,

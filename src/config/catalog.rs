@@ -9,13 +9,16 @@ use std::collections::BTreeMap;
 use self::overview::{WorkflowEntry, index_workflows};
 use super::beside::Reader;
 use super::brief::{self, Facts, Given};
+use super::models::address::same_origin;
 use super::models::catalogue::Models;
+use super::models::home::Homes;
+use super::models::homes::{View, Whose, homes};
 use super::models::read as read_models;
-use super::models::resolve::{Resolver, homes, key_ring};
+use super::models::resolve::{Resolver, key_ring, provider_of};
 use super::models::servers::{self, Server};
 use super::models::wish::Wish;
 use super::roles::RoleSet;
-use super::secret::{KeyRing, mask_dotenv, mask_settings};
+use super::secret::{KeyRing, mask_dotenv, mask_settings, mask_urls};
 use super::settings::Settings;
 use super::settings::environment::Environment;
 use super::settings::explain::{self, Explained};
@@ -26,6 +29,7 @@ use crate::domain::brief::Brief;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::model::ModelChoice;
 use crate::domain::place::Layer;
+use crate::domain::secret::Secret;
 use crate::domain::tool::ToolSpec;
 
 /// Everything that the caller read. Files may come in any order: each knows its layer.
@@ -58,6 +62,7 @@ pub struct Catalog {
     models: Models,
     roles: RoleSet,
     keys: KeyRing,
+    homes: Homes,
     tools: Vec<ToolSpec>,
     workflows: Vec<WorkflowEntry>,
     files: Sources,
@@ -85,11 +90,13 @@ impl Catalog {
             models,
             roles,
             keys,
+            homes: Homes::new(),
             tools,
             workflows,
             files: sources,
             diagnostics,
         };
+        catalog.homes = homes(&catalog.resolver(), &|whose| catalog.view(whose));
         let unknown = catalog.resolver().unknown_providers();
         catalog.diagnostics.extend(unknown);
         catalog
@@ -161,12 +168,73 @@ impl Catalog {
             models: &self.models,
             environment: &self.environment,
             keys: &self.keys,
+            homes: &self.homes,
         }
     }
 
     /// Where each key of the ring may be sent.
     pub fn key_homes(&self) -> BTreeMap<String, Vec<String>> {
-        homes(&self.resolver())
+        self.homes.iter().map(|(name, home)| (name.clone(), home.urls.clone())).collect()
+    }
+
+    /// Keys of this file that do not say what they are for although it is clear: path, key, and a URL of their server.
+    pub fn unbound(&self, file: &str) -> Vec<(String, Secret, String)> {
+        let path = |name: &str| match provider_of(name) {
+            Some(provider) => format!("keys.{provider}"),
+            None => format!("levels.{name}.api_key"),
+        };
+        let open = self.homes.iter().filter_map(|(name, home)| {
+            let path = path(name);
+            let setting = self.settings.get(&path)?;
+            let here = setting.origin.place.as_ref().is_some_and(|place| place.file == file);
+            let url = home.urls.first().filter(|url| home.urls.iter().all(|one| same_origin(one, url)))?;
+            let key = setting.secret().filter(|_| here && setting.home().is_none())?;
+            Some((path, key.clone(), url.clone()))
+        });
+        open.collect()
+    }
+
+    /// Where a key belongs that the person saves now, for a provider or for a level's own server. Files of the project
+    /// are not listened to.
+    pub fn home_of(&self, provider: Option<&str>, level: &str) -> Option<String> {
+        let View { settings, models, environment } = self.view(Whose::Person);
+        let keys = key_ring(&settings, &models, &environment);
+        let said = Resolver {
+            settings: &settings,
+            models: &models,
+            environment: &environment,
+            keys: &keys,
+            homes: &self.homes,
+        };
+        match provider {
+            Some(name) => said.reach(models.provider(name)?),
+            None => said.reached(level).map(|reached| reached.url),
+        }
+    }
+
+    /// The configuration as these words alone make it. Nobody is told of its mistakes twice.
+    fn view(&self, whose: Whose) -> View {
+        let files = &self.files;
+        let of_project = |list: &[SourceFile]| list.iter().any(|file| file.layer == Layer::Project);
+        let alone = ![&files.settings, &files.models, &files.dotenv].into_iter().any(|list| of_project(list));
+        if whose == Whose::Person && alone {
+            let (settings, models) = (self.settings.clone(), self.models.clone());
+            return View { settings, models, environment: self.environment.clone() };
+        }
+        let counts = |file: &&SourceFile| match whose {
+            Whose::Person => file.layer != Layer::Project,
+            Whose::Files => file.layer <= Layer::User,
+            Whose::Project => file.layer <= Layer::Project,
+        };
+        let those = |list: &[SourceFile]| list.iter().filter(counts).cloned().collect::<Vec<_>>();
+        let (process, typed) = match whose {
+            Whose::Person => (files.environment.clone(), files.command_line.clone()),
+            Whose::Files | Whose::Project => (BTreeMap::new(), Overrides::default()),
+        };
+        let (environment, _) = Environment::load(&process, &those(&files.dotenv));
+        let (settings, _) = Settings::load(&those(&files.settings), &environment, &typed);
+        let (models, _) = read_models::load(&those(&files.models));
+        View { settings, models, environment }
     }
 
     /// Every server that could be asked as things are set.
@@ -179,7 +247,7 @@ impl Catalog {
     /// # Errors
     /// There is none of that name.
     pub fn explain(&self, key: &str) -> Result<Explained, String> {
-        explain::explain(&self.settings, &self.models, &self.environment, key)
+        explain::explain((&self.settings, &self.diagnostics), &self.models, &self.environment, key)
     }
 
     /// The model of a level: base, smart or fast (MODEL-4).
@@ -210,7 +278,10 @@ impl Catalog {
             return Some(mask_dotenv(&text));
         }
         let files = &self.files;
-        let others = [&files.workflows, &files.texts, &files.roles, &files.models, &files.templates];
+        if let Some(text) = named(&files.models) {
+            return Some(mask_urls(&text));
+        }
+        let others = [&files.workflows, &files.texts, &files.roles, &files.templates];
         let known = others.into_iter().find_map(|list| named(list)).map(|text| text.to_string());
         known.or_else(|| self.beside(file))
     }

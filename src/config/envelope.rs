@@ -9,9 +9,11 @@ mod graph;
 mod lanes;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::domain::brief::Brief;
 use crate::domain::workflow::{Budget, Program, Work, Workflow};
 use amount::{Amount, UNBOUNDED, per_call, per_visit};
 use graph::Limited;
@@ -76,8 +78,10 @@ struct Known {
     prices: bool,
 }
 
-/// The worst case of a run of `program`. Prices are those of the agents' models.
-pub fn envelope(program: &Program) -> Envelope {
+/// The worst case of a run of `program`, whose agents are told `brief` beside their roles. Prices are those of the
+/// agents' models.
+pub fn envelope(program: &Program, brief: &Brief) -> Envelope {
+    let program = &told(program, brief);
     let declared = Totals::new(program, Limited::Declared);
     let default = Totals::new(program, Limited::Default);
     let keys: Vec<(usize, usize)> = default.states.keys().copied().collect();
@@ -95,6 +99,20 @@ pub fn envelope(program: &Program) -> Envelope {
         states,
         notes,
     }
+}
+
+/// The program with what its agents are told as a part of their prompts.
+fn told(program: &Program, brief: &Brief) -> Program {
+    let mut program = program.clone();
+    for workflow in program.workflows.iter_mut().filter(|_| !brief.is_empty()) {
+        for agent in &mut Arc::make_mut(workflow).agents {
+            for part in brief.parts(agent.without) {
+                agent.system_prompt.push_str("\n\n");
+                agent.system_prompt.push_str(part);
+            }
+        }
+    }
+    program
 }
 
 struct Totals {

@@ -3,6 +3,8 @@
 
 pub mod address;
 pub mod catalogue;
+pub mod home;
+pub mod homes;
 pub mod read;
 pub mod resolve;
 pub mod servers;

@@ -22,7 +22,7 @@ pub fn mask_settings(text: &str, harmless: &dyn Fn(&str) -> bool) -> String {
             if is_key {
                 key_is_harmless = harmless(inner);
             }
-            let safe = is_key || (key_is_harmless && !inner.contains('@')) || is_policy(inner);
+            let safe = is_key || (key_is_harmless && !may_hold_secret(inner)) || is_policy(inner);
             out.push('"');
             out.push_str(&if safe { inner.to_owned() } else { blot(inner) });
             if closed {
@@ -51,11 +51,38 @@ pub fn mask_dotenv(text: &str) -> String {
     text.split('\n').map(mask).collect::<Vec<_>>().join("\n")
 }
 
+/// A text of any other file, safe to print: URLs that may hold a secret are blotted out.
+pub fn mask_urls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let after = at + "://".len();
+        let end = rest[after..].find(|c: char| c.is_whitespace() || c == '"');
+        let end = end.map_or(rest.len(), |end| after + end);
+        out.push_str(&rest[..after]);
+        let place = &rest[after..end];
+        let bad = |mark: char| place.contains(mark);
+        out.push_str(&if ['@', '?', '#', '\\'].into_iter().any(bad) {
+            blot(place)
+        } else {
+            place.to_owned()
+        });
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Same length in bytes, so that carets stay in place.
 fn blot(text: &str) -> String {
     text.chars()
         .map(|c| if c == '\n' || c == '\r' { c.to_string() } else { "*".repeat(c.len_utf8()) })
         .collect()
+}
+
+/// A user and a password, a query or a fragment.
+fn may_hold_secret(text: &str) -> bool {
+    text.contains('@') || (text.contains("://") && text.contains(['?', '#', '\\']))
 }
 
 fn is_policy(text: &str) -> bool {
@@ -103,6 +130,8 @@ mod tests {
             r#"{"model": "gpt", api_key: sk-hunter2}"#,
             r#"{"model": "gpt", "api_key": sk-hunter2}"#,
             r#"{"model": "gpt", "base_url": "https://me:hunter2@host/v1"}"#,
+            r#"{"model": "gpt", "base_url": "https://host/v1?key=hunter2"}"#,
+            r#"{"model": "gpt", "base_url": "https://host/v1#hunter2"}"#,
         ];
         for row in rows {
             let masked = mask_settings(row, &harmless);
@@ -112,6 +141,11 @@ mod tests {
                 assert!(!masked.contains("hunter2"), "{masked}");
             }
         }
+        let urls =
+            "{\"base_url\": \"https://host/v1?key=hunter2\", \"b\": \"http://h/v1\"} // https://me:hunter2@h";
+        let masked = mask_urls(urls);
+        assert!(!masked.contains("hunter2") && masked.contains("http://h/v1"), "{masked}");
+        assert_eq!(masked.len(), urls.len());
         let env = "A=sk-hunter2\nexport B='sk-\nhunter2'\n# note";
         let masked = mask_dotenv(env);
         assert!(!masked.contains("hunter2") && masked.ends_with("# note"), "{masked}");

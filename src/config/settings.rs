@@ -168,7 +168,7 @@ impl Settings {
         let rule = |path: &str| self.text(path).and_then(permission);
         let tools = self.below("approvals.tools.").filter_map(|(tool, setting)| match &setting.datum {
             Datum::Plain(value) => Some((tool.to_owned(), permission(value.as_str()?)?)),
-            Datum::Secret(_) => None,
+            Datum::Secret { .. } => None,
         });
         ApprovalPolicy {
             read: rule("approvals.read").unwrap_or(fallback.read),
@@ -196,10 +196,13 @@ impl Settings {
 
     /// Keys of providers set in files: (provider, key).
     pub fn provider_keys(&self) -> impl Iterator<Item = (&str, &Secret)> {
-        self.below("keys.").filter_map(|(provider, setting)| match &setting.datum {
-            Datum::Secret(secret) => Some((provider, secret)),
-            Datum::Plain(_) => None,
-        })
+        self.below("keys.").filter_map(|(provider, setting)| Some((provider, setting.secret()?)))
+    }
+
+    /// What is set for a path, the strongest first.
+    pub fn all(&self, path: &str) -> impl Iterator<Item = &Setting> {
+        let below = self.shadowed.get(path).into_iter().flatten().rev();
+        self.get(path).into_iter().chain(below)
     }
 
     /// Every setting for `config show`, in the table's order; families after their prefix, levels with
@@ -243,7 +246,7 @@ impl Settings {
     fn value(&self, path: &str) -> Option<&Value> {
         match &self.get(path)?.datum {
             Datum::Plain(value) => Some(value),
-            Datum::Secret(_) => None,
+            Datum::Secret { .. } => None,
         }
     }
 
@@ -265,13 +268,21 @@ impl Setting {
     pub fn as_str(&self) -> Option<&str> {
         match &self.datum {
             Datum::Plain(value) => value.as_str(),
-            Datum::Secret(_) => None,
+            Datum::Secret { .. } => None,
         }
     }
 
     pub fn secret(&self) -> Option<&Secret> {
         match &self.datum {
-            Datum::Secret(secret) => Some(secret),
+            Datum::Secret { key, .. } => Some(key),
+            Datum::Plain(_) => None,
+        }
+    }
+
+    /// The server that a key was saved for, if that is said.
+    pub fn home(&self) -> Option<&str> {
+        match &self.datum {
+            Datum::Secret { home, .. } => home.as_deref(),
             Datum::Plain(_) => None,
         }
     }
@@ -318,11 +329,12 @@ fn shown(path: String, setting: Option<&Setting>, about: &str) -> Shown {
     let origin = setting.origin.to_string();
     let value = match &setting.datum {
         Datum::Plain(value) => value.to_string(),
-        Datum::Secret(_) => {
+        Datum::Secret { home, .. } => {
             let name = setting.origin.name.clone();
             let place = setting.origin.place.as_ref().map(|place| place.file.clone());
             let from = name.or(place).unwrap_or_else(|| "built-in".to_owned());
-            format!("set ({from}, {})", setting.origin.layer)
+            let home = home.as_ref().map(|home| format!(", for {home}")).unwrap_or_default();
+            format!("set ({from}, {}){home}", setting.origin.layer)
         }
     };
     Shown { path, value, origin, about }

@@ -3,12 +3,14 @@
 
 pub mod edit;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::models::address::origin;
 use super::models::catalogue::Models;
 use super::models::resolve::CUSTOM;
-use super::settings::shape::Shape;
+use super::settings::shape::{HOME, KEY, Shape};
 use super::suggest;
+use crate::domain::printable;
 use crate::domain::secret::Secret;
 
 /// The file of keys beside settings.json; only its owner can read it.
@@ -35,7 +37,17 @@ pub struct Now<'a> {
     pub same_server: bool,
     /// A key that stands at the level itself, with the provider of the catalogue that it is for. It moves to where the
     /// keys of providers are when the level is given to somebody else.
-    pub own_key: Option<(&'a str, &'a Secret)>,
+    pub own_key: Option<(&'a str, Saved<'a>)>,
+    /// The server that a new key is for, if it is known.
+    pub home: Option<&'a str>,
+}
+
+/// A key as it is written down: with its server, so that it never goes to another one (CFG-20).
+#[derive(Clone, Copy, Debug)]
+pub struct Saved<'a> {
+    pub key: &'a Secret,
+    /// A base URL; `None` where nobody knows.
+    pub home: Option<&'a str>,
 }
 
 /// One value of a file: set, or with `None` taken out.
@@ -101,8 +113,8 @@ impl LevelSetup {
         if self.key.is_some() || (placed && !now.same_server) {
             changes.settings.push(unset(own_key.clone()));
             changes.keys.push(unset(own_key.clone()));
-            if let Some((provider, key)) = now.own_key.filter(|_| !now.same_server) {
-                changes.keys.push(set(provider_key(provider), key.expose()));
+            if let Some((provider, saved)) = now.own_key.filter(|_| !now.same_server) {
+                changes.keys.push(saved.at(provider_key(provider)));
             }
         }
         if let Some(key) = &self.key {
@@ -111,12 +123,24 @@ impl LevelSetup {
                 (Some(provider), None) => provider_key(provider),
                 _ => own_key,
             };
-            changes.keys.push(set(path, key.expose()));
+            changes.keys.push(Saved { key, home: now.home }.at(path));
         }
         if let Some(model) = &self.model {
             changes.settings.push(set(level("model"), model.trim()));
         }
         changes
+    }
+}
+
+impl Saved<'_> {
+    /// The change that writes it there.
+    pub fn at(&self, path: Vec<String>) -> Change {
+        let key = self.key.expose();
+        let value = match self.home {
+            Some(url) => json!({ KEY: key, HOME: origin(url) }),
+            None => Value::from(key),
+        };
+        Change { path, value: Some(value) }
     }
 }
 
@@ -151,14 +175,10 @@ pub fn key(text: &str) -> Result<Secret, String> {
 /// It is none.
 pub fn check_url(url: &str) -> Result<(), String> {
     Shape::Url.check_text(url).map(|_| ()).map_err(|(_, why)| {
-        let guess = if url.contains("://") { String::new() } else { format!("\nhint: perhaps http://{url}") };
-        format!("the URL `{}` {why}{guess}", hide(url))
+        let whole = url.contains("://") || printable::url(url) != url;
+        let guess = if whole { String::new() } else { format!("\nhint: perhaps http://{url}") };
+        format!("the URL `{}` {why}{guess}", printable::url(url))
     })
-}
-
-/// Without what stands before an `@`: it may be a password.
-fn hide(url: &str) -> &str {
-    url.rsplit('@').next().unwrap_or_default()
 }
 
 fn provider_key(provider: &str) -> Vec<String> {
@@ -195,8 +215,9 @@ mod tests {
         let some = |text: &str| Some(text.to_owned());
         let old = Secret::new("sk-old");
         let new = || Some(Secret::new("k"));
-        let had = Now { same_server: false, own_key: Some(("openai", &old)) };
-        let same = Now { same_server: true, ..had };
+        let saved = Saved { key: &old, home: Some("https://api.openai.com/v1") };
+        let had = Now { same_server: false, own_key: Some(("openai", saved)), home: None };
+        let same = Now { same_server: true, home: Some("https://there:443/v1"), ..had };
         let rows = [
             (
                 LevelSetup { provider: some("groq"), key: new(), model: some("m"), ..level("base") },
@@ -208,7 +229,7 @@ mod tests {
                 LevelSetup { base_url: some("http://h/v1"), key: new(), ..level("fast") },
                 had,
                 "fast.provider=- fast.base_url=\"http://h/v1\" fast.api_key=-",
-                "fast.api_key=- keys.openai=\"sk-old\" fast.api_key=\"k\"",
+                "fast.api_key=- keys.openai={\"key\":\"sk-old\",\"for\":\"https://api.openai.com\"} fast.api_key=\"k\"",
             ),
             (
                 LevelSetup { base_url: some("http://h/v1"), ..level("base") },
@@ -220,7 +241,7 @@ mod tests {
                 LevelSetup { provider: some("openai"), key: new(), ..level("base") },
                 same,
                 "base.provider=\"openai\" base.base_url=- base.api_key=-",
-                "base.api_key=- keys.openai=\"k\"",
+                "base.api_key=- keys.openai={\"key\":\"k\",\"for\":\"https://there\"}",
             ),
             (LevelSetup { model: some(" m2 "), ..level("smart") }, had, "smart.model=\"m2\"", ""),
             (

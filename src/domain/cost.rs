@@ -93,11 +93,41 @@ impl Price {
         rows.map(|(tokens, price)| tokens as f64 * price)
     }
 
+    /// The higher price of each part, for what may be charged at either.
+    #[must_use]
+    pub fn dearer(self, other: Self) -> Self {
+        let either = |one: Option<f64>, two: Option<f64>| match (one, two) {
+            (None, None) => None,
+            _ => Some(one.unwrap_or(self.input).max(two.unwrap_or(other.input))),
+        };
+        Self {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cached: either(self.cached, other.cached),
+            written: either(self.written, other.written),
+        }
+    }
+
     /// What a prompt token can cost, whatever the server's cache does with it. US dollars per million.
     pub fn dearest_input(&self) -> f64 {
         let others = [self.cached, self.written];
         others.into_iter().flatten().fold(self.input, f64::max)
     }
+}
+
+/// What one attempt at a model call used, whether an answer came of it or not.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Used {
+    pub usage: Usage,
+    /// At least a part of it was reckoned from the length of texts: the server has not told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+    /// The model that the server says has answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// That model's price, where it is not the one that was asked for and the catalogue knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
 }
 
 /// One line of the ledger: what one model call used, for whom.
@@ -116,6 +146,9 @@ pub struct CostEntry {
     /// When the answer came; 0 in runs of before it was noted.
     #[serde(default)]
     pub at: Timestamp,
+    /// A part of `usage` was reckoned from the length of texts: the server has not told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
 }
 
 /// Everything a run used, in order of the calls (MODEL-10).

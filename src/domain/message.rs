@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::protocol::Protocol;
+
 /// The role a message has in a request. (A persona is a `Role`, a place in a context is a `Side`.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -41,6 +43,36 @@ pub struct Sealed {
     pub after: usize,
     /// As the provider sent it.
     pub block: Value,
+}
+
+impl Sealed {
+    /// Whether it goes back to servers of this protocol.
+    pub fn is_for(&self, protocol: Protocol) -> bool {
+        self.block["type"].as_str().is_some_and(|kind| protocol.seals().contains(&kind))
+    }
+
+    /// Every text in it that is sent, and whether people could read it: the others are ciphers of a thought.
+    pub fn each_text(&self, tell: &mut dyn FnMut(&str, bool)) {
+        each_text(&self.block, "", tell);
+    }
+
+    /// Characters of all that.
+    pub fn length(&self) -> usize {
+        let mut length = 0;
+        self.each_text(&mut |text, _| length += text.chars().count());
+        length
+    }
+}
+
+/// `key`: the member that the value is.
+fn each_text(value: &Value, key: &str, tell: &mut dyn FnMut(&str, bool)) {
+    match value {
+        Value::String(_) if key == "type" => {}
+        Value::String(text) => tell(text, ["thinking", "text"].contains(&key)),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, key, tell)),
+        Value::Object(members) => members.iter().for_each(|(key, value)| each_text(value, key, tell)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// One message of a request. Invariants (kept by `engine::view`): a `Tool` message follows the assistant

@@ -6,7 +6,7 @@ mod size;
 
 use serde::{Deserialize, Serialize};
 
-use super::cost::{Price, Usage};
+use super::cost::{Price, Usage, Used};
 use super::message::{ChatMessage, Sealed, ToolCall};
 use super::protocol::{ANSWER_TOKENS, Protocol};
 use super::tool::{ParsingTool, ToolSpec};
@@ -14,6 +14,10 @@ use super::tool::{ParsingTool, ToolSpec};
 pub use parameters::ModelParameters;
 pub use served::is_same_model;
 pub use size::LEAST_ANSWER;
+
+/// Of a model of which neither the window nor the longest answer is known: servers refuse limits that are too large
+/// for their models, and this is taken by most.
+const UNKNOWN_ANSWER: u64 = 8_192;
 
 /// Which model speaks, decided once while loading, with where that was decided (MODEL-4).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -45,6 +49,9 @@ pub struct ModelChoice {
     pub provenance: String,
 }
 
+/// The base URL of a model that a recording answers for begins so.
+pub const RECORDING: &str = "recording:";
+
 impl ModelChoice {
     /// The longest answer that is waited and paid for: as set, else what the model can give up to 32,000 tokens
     /// (MODEL-19).
@@ -53,10 +60,27 @@ impl ModelChoice {
         self.parameters.max_output_tokens.unwrap_or_else(usual)
     }
 
-    /// Whether a server might answer at greater length than [`Self::answer_tokens`] unless it is told.
+    /// Whether a model is known to answer at greater length than [`Self::answer_tokens`] unless its server is told.
     pub fn may_say_more(&self) -> bool {
         self.parameters.max_output_tokens.is_none()
             && self.max_output.is_some_and(|most| most > ANSWER_TOKENS)
+    }
+
+    /// The longest answer where a budget has to know one: no more than the server of a model of which nothing is
+    /// known will mostly take, and no less than its protocol can ask for.
+    pub fn longest_answer(&self) -> u64 {
+        let unsaid = self.parameters.max_output_tokens.is_none() && self.max_output.is_none();
+        let most = match self.context_size {
+            Some(window) => ANSWER_TOKENS.min(window / 2),
+            None => UNKNOWN_ANSWER,
+        };
+        let longest = if unsaid { most } else { self.answer_tokens() };
+        longest.max(self.protocol.least_answer())
+    }
+
+    /// Whether nothing but a limit in the request keeps an answer within [`Self::longest_answer`].
+    pub fn may_go_on(&self) -> bool {
+        self.parameters.max_output_tokens.is_none() && (self.max_output.is_none() || self.may_say_more())
     }
 }
 
@@ -86,9 +110,10 @@ pub struct ModelRequest {
     pub tool_choice: ToolChoice,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
+    #[default]
     Stop,
     ToolCalls,
     /// The answer was cut at the output limit.
@@ -98,7 +123,7 @@ pub enum FinishReason {
 }
 
 /// A whole answer.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ModelReply {
     pub text: String,
     /// Shown separately, never sent back as a text (MODEL-5).
@@ -120,6 +145,12 @@ pub struct ModelReply {
     /// Milliseconds from sending to the end of the answer.
     #[serde(default)]
     pub duration_ms: u64,
+    /// The price of `model`, where that is not the one that was asked for and the catalogue knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// What attempts before this one used, of which no answer came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Used>,
 }
 
 /// Which part of an answer a streamed piece belongs to.

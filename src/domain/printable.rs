@@ -55,6 +55,18 @@ pub fn name(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A URL without what may be a secret: user and password, query and fragment.
+pub fn url(text: &str) -> Cow<'_, str> {
+    let cut = &text[..text.find(['?', '#']).unwrap_or(text.len())];
+    let (scheme, rest) = cut.find("://").map_or(("", cut), |at| cut.split_at(at + "://".len()));
+    let server = &rest[..rest.find(['/', '\\']).unwrap_or(rest.len())];
+    let number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit() || byte == b']');
+    // what looks like a port and is none may be a password with a slash in it
+    let whole = !server.contains('@') && server.rsplit_once(':').is_none_or(|(_, port)| number(port));
+    let place = rest.rfind('@').filter(|_| !whole).map_or(rest, |at| &rest[at + 1..]);
+    if place.len() == rest.len() { Cow::Borrowed(cut) } else { Cow::Owned(format!("{scheme}{place}")) }
+}
+
 /// JSON text in which everything that `reveal` would show is spelled as JSON spells it (`\u202e`): another text of the
 /// same value. Outside of strings JSON has none of it but newlines and tabs, which stay.
 pub fn spelled(json: &str) -> Cow<'_, str> {
@@ -133,6 +145,24 @@ fn push_visible(out: &mut String, c: char, rest: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_its_secrets() {
+        let rows = [
+            ("https://h.example:8/v1", "https://h.example:8/v1"),
+            ("https://h.example/@me/v1", "https://h.example/@me/v1"),
+            ("http://[::1]/v1/@a", "http://[::1]/v1/@a"),
+            ("https://h.example/v1?key=secret", "https://h.example/v1"),
+            ("https://h.example/v1#secret", "https://h.example/v1"),
+            ("https://me:secret@h.example/v1?a@b", "https://h.example/v1"),
+            ("https://me:sec/ret@h.example/v1", "https://h.example/v1"),
+            ("me:secret@h.example", "h.example"),
+            ("localhost:1/v1", "localhost:1/v1"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(url(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn what_steers_a_terminal_is_shown() {

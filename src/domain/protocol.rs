@@ -41,6 +41,23 @@ impl Protocol {
             Self::Anthropic => Some(most.unwrap_or(ANSWER_TOKENS).min(ANSWER_TOKENS)),
         }
     }
+
+    /// The shortest limit of an answer that its servers take: a smaller one cannot be asked for. Tokens.
+    pub fn least_answer(self) -> u64 {
+        match self {
+            Self::Responses => 16,
+            Self::Chat | Self::Anthropic => 1,
+        }
+    }
+
+    /// The types of sealed parts that go back to its servers; those of others are left out.
+    pub fn seals(self) -> &'static [&'static str] {
+        match self {
+            Self::Chat => &[],
+            Self::Responses => &["reasoning"],
+            Self::Anthropic => &["thinking", "redacted_thinking"],
+        }
+    }
 }
 
 #[cfg(test)]

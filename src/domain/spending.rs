@@ -52,12 +52,15 @@ pub struct Sum {
     pub known_usd: f64,
     /// Calls without one.
     pub unpriced: u64,
+    /// Calls of which a part of the tokens is an estimate.
+    pub estimated: u64,
 }
 
 impl Sum {
     pub fn add(&mut self, entry: &CostEntry) {
         self.calls += 1;
         self.usage.add(&entry.usage);
+        self.estimated += u64::from(entry.estimated);
         match entry.cost_usd {
             Some(usd) => self.known_usd += usd,
             None => self.unpriced += 1,
@@ -111,6 +114,7 @@ mod tests {
             usage: Usage { prompt: 10, completion: 3, cached: 4, reasoning: 1, written: 2 },
             cost_usd,
             at: Timestamp(at),
+            estimated: agent == "c",
         };
         let entries = [
             entry(day, "a", "each[0]/work", "m", Some(0.5)),
@@ -118,7 +122,7 @@ mod tests {
             entry(day + 5, "c", "end", "free", None),
         ];
         let whole = total(&entries);
-        assert_eq!((whole.calls, whole.unpriced, whole.cost_usd()), (3, 1, None));
+        assert_eq!((whole.calls, whole.unpriced, whole.estimated, whole.cost_usd()), (3, 1, 1, None));
         let rows = [
             (By::Model, &[("m", 2), ("free", 1)][..]),
             (By::Role, &[("writer", 2), ("(not noted)", 1)]),

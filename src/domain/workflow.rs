@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::agent::AgentSpec;
 use super::context::ContextSpec;
 use super::ids::{AgentIx, ScriptIx, StateIx};
+use super::model::RECORDING;
 use super::place::{Layer, Place};
 use super::script::Script;
 use super::tool::ToolRisk;
@@ -31,6 +32,12 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether a recording answers for its models, so that nothing is spent.
+    pub fn is_replay(&self) -> bool {
+        let mut agents = self.workflows.iter().flat_map(|workflow| &workflow.agents);
+        agents.any(|agent| agent.choice.base_url.starts_with(RECORDING))
+    }
+
     /// Whether anything that it declares can change files. A conversation does so only with its person.
     pub fn changes_files(&self) -> bool {
         let changes = |risk: ToolRisk| risk != ToolRisk::Read;

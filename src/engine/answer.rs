@@ -24,6 +24,13 @@ pub fn fitting(pause: &Pause, answer: Answer) -> Result<Value, String> {
     Ok(only_declared(pause, value))
 }
 
+/// How much more of a budget somebody gives, as a number or `{"budget": …}`; `None`: as much again.
+pub fn more(answer: &Answer) -> Option<f64> {
+    let Answer::Value { value } = answer else { return None };
+    let amount = value.get("budget").unwrap_or(value).as_f64()?;
+    (amount.is_finite() && amount > 0.0).then_some(amount)
+}
+
 /// What somebody says of a tool of which it is not known whether it took effect (§1.7).
 #[derive(Clone, PartialEq, Debug)]
 pub enum Certainty {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::effect::Question;
 use crate::domain::approval::Decision;
 use crate::domain::context::{Author, Side};
-use crate::domain::cost::Usage;
+use crate::domain::cost::{CostEntry, Usage};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
@@ -41,6 +41,9 @@ pub enum RunEvent {
         /// What the whole run may spend.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         budget: Option<Box<Budget>>,
+        /// A recording answers for the models: nothing is spent.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        replayed: bool,
     },
     Warning {
         code: String,
@@ -241,6 +244,9 @@ pub enum RunEvent {
         usage: Usage,
         cost_usd: Option<f64>,
         duration_ms: u64,
+        /// A part of `usage` was reckoned from the length of texts.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        estimated: bool,
     },
     /// Asked for before an agent's own call, where its view would leave something out.
     SummaryCalled {
@@ -265,6 +271,9 @@ pub enum RunEvent {
         usage: Usage,
         cost_usd: Option<f64>,
         duration_ms: u64,
+        /// A part of `usage` was reckoned from the length of texts.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        estimated: bool,
     },
     ModelFailed {
         call: CallId,
@@ -272,6 +281,15 @@ pub enum RunEvent {
         code: String,
         reason: String,
         attempts: u32,
+        /// What its attempts used all the same, a line for each model.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        spent: Vec<CostEntry>,
+    },
+    /// A call that was stopped before its answer was there had used this.
+    ModelStopped {
+        call: CallId,
+        agent: String,
+        spent: Vec<CostEntry>,
     },
 
     // tools

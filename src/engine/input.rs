@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::approval::{ApprovalPolicy, Decision};
-use crate::domain::cost::CostEntry;
+use crate::domain::cost::{CostEntry, Used};
 use crate::domain::ids::{CallId, RunId, SnapshotId};
 use crate::domain::model::{ModelError, ModelReply};
 use crate::domain::script::{ScriptError, ScriptOutcome};
@@ -30,6 +30,9 @@ pub enum Input {
         #[serde(default)]
         partial: Vec<(CallId, String)>,
         end: bool,
+        /// What the model calls that it stops had used by then, each attempt of a call by itself.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        used: Vec<(CallId, Used)>,
     },
     /// The person said something that nobody had asked for (A62).
     Said {
@@ -65,6 +68,14 @@ pub enum Input {
         call: CallId,
         error: ModelError,
         attempts: u32,
+        /// By the attempts of which something had arrived; nothing in runs of before it was noted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        used: Vec<Used>,
+    },
+    /// A model call that the input before has stopped had used this; nobody waits for its answer any more.
+    Stopped {
+        call: CallId,
+        used: Vec<Used>,
     },
     Approved {
         call: CallId,
@@ -92,7 +103,8 @@ impl Input {
             | Self::Cancelled { .. }
             | Self::Said { .. }
             | Self::Resumed(_)
-            | Self::Returned(_) => None,
+            | Self::Returned(_)
+            | Self::Stopped { .. } => None,
             Self::SnapshotTaken { call, .. }
             | Self::SnapshotFailed { call, .. }
             | Self::Evaluated { call, .. }

@@ -62,6 +62,7 @@ impl Look {
             | Input::Approved { .. }
             | Input::ToolDone { .. }
             | Input::Answered { .. }
+            | Input::Stopped { .. }
             | Input::Elapsed { .. } => (false, None),
         };
         if void || self.spares && program.is_some_and(is_bounded) {

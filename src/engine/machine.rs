@@ -3,6 +3,7 @@
 //! One file per kind of input below; this one owns the state and the dispatch.
 
 mod budgets;
+mod charges;
 mod child;
 mod enter;
 mod evaluated;
@@ -43,12 +44,13 @@ use super::effect::Effect;
 use super::event::RunEvent;
 use super::frame::Frame;
 use super::input::Input;
-use super::lane::{Asked, Lane, Phase, Then};
-use super::purse::{AgentPurse, Estimate, Purse};
+use super::lane::{Asked, Lane, Phase, Scope, Then};
+use super::purse::{AgentPurse, Estimate, Kind, Purse};
 use super::spared::{Asks, Spared};
+use super::speaking::Speaking;
 use super::spec::RunSpec;
 use crate::domain::approval::ApprovalPolicy;
-use crate::domain::cost::CostLedger;
+use crate::domain::cost::{CostLedger, Price};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
@@ -90,6 +92,14 @@ pub struct Machine {
     granted_calls: u32,
     /// The largest call so far: the next one may be as large.
     largest: Estimate,
+    /// Ends that `on_limit` or `catch` has moved: whose, which, and by which workflow.
+    moved: BTreeSet<String>,
+    /// Budgets that the input at hand has given more to.
+    given: Vec<(Scope, Kind)>,
+    /// The dearest price of what answered in a model's place.
+    served: BTreeMap<String, Price>,
+    /// Calls that the last input has stopped, by who pays for them.
+    stopped: BTreeMap<CallId, Speaking>,
     /// It was told that a budget in dollars cannot count calls without a price.
     price_told: bool,
     /// Models that were asked for with those that answered in their place; told once each.
@@ -156,6 +166,10 @@ impl Machine {
             model_calls: 0,
             granted_calls: 0,
             largest: Estimate::default(),
+            moved: BTreeSet::new(),
+            given: Vec::new(),
+            served: BTreeMap::new(),
+            stopped: BTreeMap::new(),
             price_told: false,
             substituted: BTreeSet::new(),
             approvals,
@@ -180,6 +194,10 @@ impl Machine {
     /// Takes one input. An answer to a call that is no longer pending is dropped: it was overtaken by a cancel.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Output {
         let before = std::mem::replace(&mut self.now, now);
+        self.given.clear();
+        if !matches!(input, Input::Stopped { .. }) {
+            self.stopped.clear();
+        }
         if self.takes(&input) && self.turn_to(&input) {
             if matches!(input, Input::Resumed(_)) {
                 self.skip_time(before);
@@ -201,13 +219,19 @@ impl Machine {
     fn dispatch(&mut self, input: Input) {
         match input {
             Input::Started { seed } => self.on_started(seed),
-            Input::Cancelled { partial, end } => self.on_cancelled(partial, end),
+            Input::Cancelled { partial, end, used } => {
+                self.pay_stopped(used);
+                self.on_cancelled(partial, end);
+            }
+            Input::Stopped { call, used } => self.on_stopped_call(call, &used),
             Input::SnapshotTaken { call, info } => self.on_snapshot_taken(call, info),
             Input::SnapshotFailed { call, reason } => self.on_snapshot_failed(call, reason),
             Input::Evaluated { call, outcome } => self.on_evaluated(call, outcome),
             Input::ScriptFailed { call, error } => self.on_script_failed(call, &error),
             Input::Replied { call, reply } => self.on_replied(call, reply),
-            Input::ModelFailed { call, error, attempts } => self.on_model_failed(call, &error, attempts),
+            Input::ModelFailed { call, error, attempts, used } => {
+                self.on_model_failed(call, (&error, attempts), &used);
+            }
             Input::Approved { call, decision } => self.on_approved(call, decision),
             Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),
             Input::Answered { call, answer } => self.on_answered(call, answer),

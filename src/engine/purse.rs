@@ -35,6 +35,14 @@ impl Kind {
         }
     }
 
+    /// What one is counted in, of what people write: dollars, tokens, seconds.
+    pub fn unit(self) -> f64 {
+        match self {
+            Self::Tokens | Self::Cost => 1.0,
+            Self::Duration => 1_000.0,
+        }
+    }
+
     /// An amount for people.
     pub fn show(self, amount: f64) -> String {
         match self {
@@ -78,6 +86,8 @@ pub struct Need {
     pub measured: u64,
     /// Tokens of the longest answer.
     pub answer: u64,
+    /// No shorter answer can be asked for.
+    pub least: u64,
     /// The length of an answer cannot be limited.
     pub uncapped: bool,
     /// An unknown price counts as nothing.
@@ -117,7 +127,7 @@ impl Need {
         }
         let alone = Self { prompt: 0, ..*self };
         let part = alone.answer_within(kind, hard * WORTH).unwrap_or(0);
-        LEAST_ANSWER.min(part).min(self.answer).max(1)
+        LEAST_ANSWER.min(part).min(self.answer).max(self.least.max(1))
     }
 }
 

@@ -100,6 +100,7 @@ fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> 
             | Input::Approved { .. }
             | Input::ToolDone { .. }
             | Input::Answered { .. }
+            | Input::Stopped { .. }
             | Input::Elapsed { .. } => {}
         }
     }

@@ -28,6 +28,8 @@ pub struct Shown {
     pub own: bool,
     /// Characters.
     pub length: usize,
+    /// Characters that only the model's server can read.
+    pub sealed: usize,
     /// Messages of a request.
     pub messages: usize,
 }
@@ -59,6 +61,8 @@ struct Sums {
 pub struct Size {
     pub groups: usize,
     pub length: usize,
+    /// See [`Shown::sealed`].
+    pub sealed: usize,
     pub messages: usize,
 }
 
@@ -68,15 +72,17 @@ impl Size {
         Self {
             groups: self.groups + other.groups,
             length: self.length + other.length,
+            sealed: self.sealed + other.sealed,
             messages: self.messages + other.messages,
         }
     }
 
     #[must_use]
-    fn minus(self, other: Self) -> Self {
+    pub fn minus(self, other: Self) -> Self {
         Self {
             groups: self.groups.saturating_sub(other.groups),
             length: self.length.saturating_sub(other.length),
+            sealed: self.sealed.saturating_sub(other.sealed),
             messages: self.messages.saturating_sub(other.messages),
         }
     }
@@ -84,7 +90,8 @@ impl Size {
 
 impl From<Shown> for Size {
     fn from(shown: Shown) -> Self {
-        Self { groups: 1, length: shown.length, messages: shown.messages }
+        let Shown { length, sealed, messages, .. } = shown;
+        Self { groups: 1, length, sealed, messages }
     }
 }
 
@@ -219,10 +226,9 @@ impl Range<'_> {
         entries.plus(self.sight.before(open).asides.minus(self.sight.before(from).asides))
     }
 
-    /// The first place from which the rest is no longer than `room`; `most` if there is none before it.
-    pub fn fitting(&self, room: Option<usize>, most: usize) -> usize {
-        let Some(room) = room else { return most };
-        let fits = |from: usize| self.rest(from).length <= room;
+    /// The first place from which the rest has room, as what is shorter has; `most` if there is none before it.
+    pub fn fitting(&self, room: impl Fn(Size) -> bool, most: usize) -> usize {
+        let fits = |from: usize| room(self.rest(from));
         // a view is short and stands at the end of a long log: the search begins there
         let (mut low, mut high, mut step) = (most, most, 64);
         while low > 0 && fits(low) {

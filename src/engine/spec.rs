@@ -8,13 +8,23 @@ use crate::domain::brief::Brief;
 use crate::domain::workflow::Program;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 4;
+pub const MACHINE_VERSION: u32 = 5;
 
 /// Runs since this version go on as they began: where the machine has changed since, it asks for the version.
 pub const CONTINUED_SINCE: u32 = 4;
 
 /// Since this version a call that might pass a budget is not made; before, a budget was looked at when it was used up.
 pub const FORESEES_SINCE: u32 = 4;
+
+/// Since this version an end that `on_limit` or `catch` moves is moved once for each workflow, however many items or
+/// children reach it, and a model that answers in another's place is charged for at its own price.
+pub const COUNTS_ALL_SINCE: u32 = 5;
+/// Since this version no view is longer than its model's window.
+pub const WINDOWED_SINCE: u32 = 4;
+
+/// Since this version sealed thoughts count in views and budgets, a hard budget limits the answers of unknown models,
+/// what sums up is given no more than its own window takes, and small views are cut in larger steps.
+pub const MEASURES_SINCE: u32 = 5;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {

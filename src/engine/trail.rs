@@ -28,6 +28,8 @@ pub fn follow(trail: &mut Trail, event: &RunEvent) {
         trail.joined(state);
     } else if let RunEvent::Replied { agent, usage, cost_usd, .. } = event {
         trail.spent(agent, usage.total(), *cost_usd);
+    } else if let RunEvent::ModelFailed { spent, .. } | RunEvent::ModelStopped { spent, .. } = event {
+        spent.iter().for_each(|entry| trail.spent(&entry.agent, entry.usage.total(), entry.cost_usd));
     }
 }
 

@@ -5,6 +5,7 @@
 //! earlier one stands what is gone with its visit: a directive, words that stay private.
 
 mod begin;
+mod bounds;
 mod fit;
 mod group;
 mod measure;

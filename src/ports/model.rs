@@ -4,11 +4,16 @@ use futures_util::future::BoxFuture;
 
 use serde_json::Value;
 
+use crate::domain::cost::Used;
 use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 
 /// Receives pieces of an answer while it streams. Must be cheap: it is called per network read.
 pub trait DeltaSink: Send + Sync {
     fn delta(&self, kind: DeltaKind, text: &str);
+
+    /// What the attempt under way has used by now, as far as it is known: it is paid for even if no answer comes of it.
+    /// Later reports replace earlier ones.
+    fn used(&self, _used: Used) {}
 }
 
 /// One provider. Dropping the future cancels the call and closes its connection (MODEL-3).

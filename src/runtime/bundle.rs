@@ -23,7 +23,7 @@ use crate::domain::workflow::plain_text;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
 use crate::engine::replay::effective;
-use crate::engine::spec::MACHINE_VERSION;
+use crate::engine::spec::{CONTINUED_SINCE, MACHINE_VERSION};
 use crate::ports::run_store::StoreError;
 
 pub use fault::BundleError;
@@ -82,7 +82,7 @@ impl Handle {
         let bytes = write::bundle(&header, &progress, &rows, (program, at), out)?;
         let count = rows.len();
         let older = reopen::understand(header, rows)?;
-        let diverges = older.spec.machine_version == MACHINE_VERSION && older.divergence().is_some();
+        let diverges = older.spec.machine_version >= CONTINUED_SINCE && older.divergence().is_some();
         Ok(Exported { run: summary.id, rows: count, bytes, hidden, diverges })
     }
 
@@ -208,7 +208,7 @@ fn checked(header: &RunHeader, mut rows: Vec<Row>, told: RunProgress) -> Result<
     }
     let story = reopen::understand(header.clone(), rows.clone())
         .map_err(|error| BundleError::Refused(error.message))?;
-    let older = story.spec.machine_version < MACHINE_VERSION;
+    let older = story.spec.machine_version < CONTINUED_SINCE;
     if !older && let Some(found) = story.divergence() {
         return Err(BundleError::Refused(format!(
             "replaying it does not lead to what was recorded: input {} of {} leads to other events",

@@ -14,7 +14,7 @@ use super::shared::Shared;
 use super::tasks::Tasks;
 use super::withheld::Withheld;
 use crate::domain::failure::{Failure, TAKEN_OVER};
-use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
@@ -122,7 +122,8 @@ impl Driver {
                 Some(mail) => {
                     if let Some(input) = as_input(mail, partial, &self.shared.redactor) {
                         let effects = self.step(input);
-                        self.begin(effects, tasks);
+                        let paid = self.pay_stopped(&effects, partial);
+                        self.begin(effects.into_iter().chain(paid), tasks);
                     }
                 }
             }
@@ -158,11 +159,25 @@ impl Driver {
         let mut effects = self.note(recorded);
         effects.extend(output.effects);
         if self.machine.is_over() && self.journal.is_behind() {
-            self.untold = Some((now, output.events));
+            self.untold.get_or_insert((now, Vec::new())).1.extend(output.events);
         } else {
             self.tell(now, output.events);
         }
         effects
+    }
+
+    /// What the model calls had used that an input has stopped: it is paid for, although nobody waits for them.
+    fn pay_stopped(&mut self, effects: &[Effect], partial: &Partial) -> Vec<Effect> {
+        let mut more = Vec::new();
+        for effect in effects {
+            let Effect::Abort { call } = *effect else { continue };
+            let streamed = partial.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
+            let used = streamed.map(|streamed| streamed.all()).unwrap_or_default();
+            if !used.is_empty() {
+                more.extend(self.step(Input::Stopped { call, used }));
+            }
+        }
+        more
     }
 
     /// The store may be writable by now.
@@ -361,16 +376,23 @@ fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Option<Input>
             }
             input
         }
-        Mail::Command(Command::Cancel) => Input::Cancelled { partial: take(partial, redactor), end: false },
-        Mail::Command(Command::End) => Input::Cancelled { partial: take(partial, redactor), end: true },
+        Mail::Command(Command::Cancel) => cancelled(partial, redactor, false),
+        Mail::Command(Command::End) => cancelled(partial, redactor, true),
         Mail::Command(Command::Approve { call, decision }) => Input::Approved { call, decision },
         Mail::Command(Command::Answer { call, answer }) => Input::Answered { call, answer },
         Mail::Command(Command::Say { text }) => Input::Said { text },
     })
 }
 
-fn take(partial: &Partial, redactor: &Redactor) -> Vec<(CallId, String)> {
+fn cancelled(partial: &Partial, redactor: &Redactor, end: bool) -> Input {
     let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
-    let cut = all.into_iter().filter(|(_, text)| !text.is_empty());
-    cut.map(|(call, text)| (call, redactor.clean_cut(text))).collect()
+    let (mut texts, mut used) = (Vec::new(), Vec::new());
+    for (call, mut streamed) in all {
+        let text = std::mem::take(&mut streamed.text);
+        if !text.is_empty() {
+            texts.push((call, redactor.clean_cut(text)));
+        }
+        used.extend(streamed.all().into_iter().map(|used| (call, used)));
+    }
+    Input::Cancelled { partial: texts, end, used }
 }

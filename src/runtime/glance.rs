@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::context::Side;
-use crate::domain::cost::Usage;
+use crate::domain::cost::{CostEntry, Usage};
 use crate::domain::ids::{SnapshotId, Timestamp};
 use crate::engine::event::RunEvent;
 
@@ -152,6 +152,11 @@ impl Before {
             RunEvent::Replied { agent, side, model, usage, cost_usd, .. }
             | RunEvent::ContextSummarized { agent, side, model, usage, cost_usd, .. } => {
                 self.charge((agent, *side, model), usage, *cost_usd);
+            }
+            RunEvent::ModelFailed { spent, .. } | RunEvent::ModelStopped { spent, .. } => {
+                for CostEntry { agent, model, usage, cost_usd, .. } in spent {
+                    self.charge((agent, Side::Assistant, model), usage, *cost_usd);
+                }
             }
             _ => {}
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::command::Command;
+use crate::domain::cost::Used;
 use crate::domain::ids::CallId;
 use crate::engine::effect::Effect;
 use crate::engine::input::Input;
@@ -19,6 +20,40 @@ pub(super) enum Mail {
     Broken,
 }
 
-/// Text that has streamed for the model calls in flight; kept when the person cancels. A call that is not in it
-/// was stopped: a piece that arrives later belongs to nobody.
-pub(super) type Partial = Arc<Mutex<BTreeMap<CallId, String>>>;
+/// What has come of the model calls in flight; kept when the person cancels. A call that is not in it was stopped: a
+/// piece that arrives later belongs to nobody.
+pub(super) type Partial = Arc<Mutex<BTreeMap<CallId, Streamed>>>;
+
+/// What has come of one model call by now.
+#[derive(Default, Debug)]
+pub(super) struct Streamed {
+    /// Of the attempt under way.
+    pub(super) text: String,
+    /// By the attempt under way, as far as it is known.
+    used: Option<Used>,
+    /// By those that failed before it.
+    failed: Vec<Used>,
+}
+
+impl Streamed {
+    /// Later reports replace earlier ones.
+    pub(super) fn uses(&mut self, used: Used) {
+        self.used = Some(used);
+    }
+
+    /// The attempt has failed, and another begins: what streamed is void, what it used is paid for.
+    pub(super) fn fails(&mut self) {
+        self.text.clear();
+        self.failed.extend(self.used.take());
+    }
+
+    /// What the failed attempts used; an answer knows for itself what it used.
+    pub(super) fn before(&self) -> Vec<Used> {
+        self.failed.clone()
+    }
+
+    /// What all attempts used.
+    pub(super) fn all(&self) -> Vec<Used> {
+        self.failed.iter().chain(&self.used).cloned().collect()
+    }
+}

@@ -8,13 +8,14 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
 
-use super::mail::{Mail, Partial};
+use super::mail::{Mail, Partial, Streamed};
 use super::retry;
 use super::shared::Shared;
 use super::window;
+use crate::domain::cost::Used;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::journal::{Row, RowKind};
-use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
+use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 use crate::domain::script::ScriptJob;
 use crate::domain::snapshot::SnapshotRequest;
 use crate::domain::tool::{Repeat, ToolInvocation, ToolPreview, ToolRisk};
@@ -107,15 +108,18 @@ impl Performer {
         });
     }
 
-    fn begin_text(&self, call: CallId) {
-        self.partial.lock().unwrap_or_else(PoisonError::into_inner).insert(call, String::new());
+    /// What has come of a call by now; nothing where it was stopped.
+    fn streamed<T>(&self, call: CallId, look: impl FnOnce(&mut Streamed) -> T) -> Option<T> {
+        self.partial.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&call).map(look)
     }
 
     async fn call_model(&self, call: CallId, request: &ModelRequest) {
-        self.begin_text(call);
+        self.partial.lock().unwrap_or_else(PoisonError::into_inner).insert(call, Streamed::default());
         let request = match window::fitting(request) {
             Ok(request) => request,
-            Err(error) => return self.answer(Input::ModelFailed { call, error, attempts: 0 }),
+            Err(error) => {
+                return self.answer(Input::ModelFailed { call, error, attempts: 0, used: Vec::new() });
+            }
         };
         let request = &*request;
         // The journal is made durable while the model thinks: one sync a call, felt by nobody.
@@ -125,7 +129,7 @@ impl Performer {
         let sink = Sink { call, performer: self, deltas, held: Mutex::default() };
         let waiting = |attempt: u32, delay: Duration, error: &ModelError| {
             sink.release();
-            self.begin_text(call);
+            self.streamed(call, Streamed::fails);
             self.publish(RunEvent::ModelRetry {
                 call,
                 agent: request.agent.clone(),
@@ -140,9 +144,14 @@ impl Performer {
         let (result, attempts) = retry::call(&*ports.models, request, &sink, policy, &luck, &waiting).await;
         sink.release();
         let _ = synced.await;
+        let used = |which: fn(&Streamed) -> Vec<Used>| {
+            self.streamed(call, |streamed| which(streamed)).unwrap_or_default()
+        };
         self.answer(match result {
-            Ok(reply) => Input::Replied { call, reply },
-            Err(error) => Input::ModelFailed { call, error, attempts },
+            Ok(reply) => {
+                Input::Replied { call, reply: ModelReply { failed: used(Streamed::before), ..reply } }
+            }
+            Err(error) => Input::ModelFailed { call, error, attempts, used: used(Streamed::all) },
         });
     }
 
@@ -248,12 +257,13 @@ impl Sink<'_> {
 }
 
 impl DeltaSink for Sink<'_> {
+    fn used(&self, used: Used) {
+        self.performer.streamed(self.call, |streamed| streamed.uses(used));
+    }
+
     fn delta(&self, kind: DeltaKind, text: &str) {
         if kind == DeltaKind::Text {
-            let mut partial = self.performer.partial.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(streamed) = partial.get_mut(&self.call) {
-                streamed.push_str(text);
-            }
+            self.performer.streamed(self.call, |streamed| streamed.text.push_str(text));
         }
         if !self.deltas {
             return;

@@ -105,7 +105,7 @@ impl Stage<'_> {
             }
         }
         if !self.machine.is_over() {
-            let end = Input::Cancelled { partial: Vec::new(), end: true };
+            let end = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
             self.played.events.extend(self.machine.handle(Timestamp(self.now), end).events);
         }
     }
@@ -171,7 +171,7 @@ impl Stage<'_> {
         if let ModelError::Drift { detail } = &error {
             self.gap(detail.clone());
         }
-        self.push(waited, Input::ModelFailed { call, error, attempts });
+        self.push(waited, Input::ModelFailed { call, error, attempts, used: Vec::new() });
     }
 
     async fn run_tool(&mut self, call: CallId, invocation: &ToolInvocation) {

@@ -11,6 +11,7 @@ use super::resume::{Going, ResumeError, Spent, under};
 use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus, TokenRecord};
+use crate::engine::answer::more;
 use crate::engine::input::Answer;
 use crate::ports::run_store::StoreError;
 
@@ -243,12 +244,26 @@ pub fn answer_to(pause: &OpenPause, results: Value, going: &mut Going) -> Result
         }
         PauseReason::Input => going.answers.push((pause.call, Answer::Value { value: bare(results) })),
         PauseReason::UncertainEffect => going.answers.push((pause.call, Answer::Value { value: results })),
-        PauseReason::Error | PauseReason::Limit | PauseReason::Budget => {
-            going.answers.push((pause.call, Answer::Continue));
-        }
+        PauseReason::Error | PauseReason::Limit => going.answers.push((pause.call, Answer::Continue)),
+        PauseReason::Budget => going.answers.push((pause.call, budget(results)?)),
         PauseReason::User | PauseReason::Delegate => {}
     }
     Ok(())
+}
+
+/// More of a budget: so much, or as much again where somebody says to go on.
+fn budget(results: Value) -> Result<Answer, String> {
+    let given = results.get("budget").is_some() || results.is_number();
+    let answer = Answer::Value { value: results };
+    match &answer {
+        _ if more(&answer).is_some() => Ok(answer),
+        Answer::Value { value } if !given && !value.is_null() => Ok(Answer::Continue),
+        _ => Err(
+            "how much more? Say {\"budget\": …} in dollars, tokens or seconds, or \"continue\" for as much \
+                  again"
+                .to_owned(),
+        ),
+    }
 }
 
 /// `{"answer": x}` and `{"value": x}` are x.

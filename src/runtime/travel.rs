@@ -296,7 +296,7 @@ impl Handle {
     fn cancel_claimed(&self, run: &RunId) -> Result<(), StoreError> {
         let reopen::Standing { mut machine, mut events, .. } = self.story(run)?.play();
         let (at, store) = (self.ports().clock.now(), &self.ports().store);
-        let input = Input::Cancelled { partial: Vec::new(), end: true };
+        let input = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
         let output = machine.handle(at, input.clone());
         let mut rows = Vec::new();
         journal::rows(at, &input, &[], &output.events, &mut rows)?;

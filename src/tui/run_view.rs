@@ -6,6 +6,7 @@ use crate::domain::context::Side;
 use crate::domain::cost::{CostEntry, CostLedger, Usage};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::workflow::Budget;
+use crate::tui::text::one_line;
 
 /// One agent that has spoken.
 #[derive(Clone, PartialEq, Debug)]
@@ -211,8 +212,7 @@ impl RunView {
         &mut self,
         call: CallId,
         (agent, side, model): (&str, Side, &str),
-        usage: Usage,
-        cost_usd: Option<f64>,
+        (usage, cost_usd, estimated): (Usage, Option<f64>, bool),
     ) {
         let speaker = self.speakers.get(&call);
         let state = speaker.map_or(&self.state, |speaker| &speaker.state).clone();
@@ -221,8 +221,18 @@ impl RunView {
         model.clone_into(&mut line.model);
         line.usage.add(&usage);
         let (agent, model, at) = (agent.to_owned(), model.to_owned(), self.last_at);
-        let entry = CostEntry { agent, role, state, model, usage, cost_usd, at };
+        let entry = CostEntry { agent, role, state, model, usage, cost_usd, at, estimated };
         self.paid_here.entries.push(entry.clone());
         self.ledger.entries.push(entry);
+    }
+
+    /// Adds what a call used of which no answer came.
+    pub fn charge_all(&mut self, call: CallId, spent: &[CostEntry]) {
+        let side = self.speakers.get(&call).map_or(Side::Assistant, |speaker| speaker.side);
+        for entry in spent {
+            let who = (one_line(&entry.agent), one_line(&entry.model));
+            let used = (entry.usage, entry.cost_usd, entry.estimated);
+            self.charge(call, (&who.0, side, &who.1), used);
+        }
     }
 }

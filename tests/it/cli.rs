@@ -15,6 +15,7 @@ mod graph;
 mod help;
 mod hygiene;
 mod isolation;
+mod keys;
 mod new;
 mod onboarding;
 mod printable;

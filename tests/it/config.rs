@@ -1,6 +1,7 @@
 //! Configuration through its public face: texts in, values and rendered diagnostics out.
 
 mod catalog;
+mod keys;
 mod models;
 mod roles;
 mod settings;

@@ -150,7 +150,9 @@ impl Play {
                 let reply = ModelReply { tool_calls, ..reply("", 10) };
                 Input::Replied { call: self.call(model), reply }
             }
-            Act::Breaks(error) => Input::ModelFailed { call: self.call(model), error, attempts: 1 },
+            Act::Breaks(error) => {
+                Input::ModelFailed { call: self.call(model), error, attempts: 1, used: Vec::new() }
+            }
             Act::Ran => Input::Evaluated { call: self.call(script), outcome: ScriptOutcome::default() },
             Act::Values(values) => {
                 let outcome = ScriptOutcome { values, ..ScriptOutcome::default() };
@@ -285,6 +287,7 @@ fn reply(text: &str, tokens: u64) -> ModelReply {
         model: None,
         finish: FinishReason::Stop,
         duration_ms: 1,
+        ..ModelReply::default()
     }
 }
 

@@ -3,6 +3,7 @@
 mod anthropic;
 mod faults;
 mod outcome;
+mod paid;
 mod properties;
 mod responses;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use synthdev::adapters::providers::scripted::ScriptedModel;
 use synthdev::adapters::providers::{Patience, Providers};
+use synthdev::domain::cost::Used;
 use synthdev::domain::message::{ChatMessage, ChatRole, ToolCall};
 use synthdev::domain::model::{
     DeltaKind, FinishReason, ModelChoice, ModelError, ModelParameters, ModelReply, ModelRequest, ToolChoice,
@@ -27,11 +29,15 @@ use crate::support::model_server::{Behaviour, Dialect, ModelServer, strict_check
 const KEY: &str = "sk-test-4711";
 
 #[derive(Default)]
-struct Heard(Mutex<Vec<(DeltaKind, String)>>);
+struct Heard(Mutex<Vec<(DeltaKind, String)>>, Mutex<Option<Used>>);
 
 impl DeltaSink for Heard {
     fn delta(&self, kind: DeltaKind, text: &str) {
         self.0.lock().unwrap().push((kind, text.to_owned()));
+    }
+
+    fn used(&self, used: Used) {
+        *self.1.lock().unwrap() = Some(used);
     }
 }
 

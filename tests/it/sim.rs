@@ -156,7 +156,7 @@ impl Weather {
     fn next(&mut self) -> Input {
         if self.luck.chance(1) {
             let partial = answers::partial(&mut self.luck, &self.pending);
-            return Input::Cancelled { partial, end: self.luck.chance(30) };
+            return Input::Cancelled { partial, end: self.luck.chance(30), used: Vec::new() };
         }
         if self.present && self.luck.chance(2) {
             return Input::Said { text: "by the way".to_owned() };
@@ -368,5 +368,5 @@ fn kind(event: &RunEvent) -> Option<String> {
 }
 
 fn end() -> Input {
-    Input::Cancelled { partial: Vec::new(), end: true }
+    Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() }
 }

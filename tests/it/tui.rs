@@ -3,6 +3,7 @@
 mod branches;
 mod history;
 mod questions;
+mod review;
 mod setup;
 
 use std::collections::BTreeMap;
@@ -171,6 +172,7 @@ fn chat_started() -> RunEvent {
         inputs: serde_json::Map::new(),
         chat: true,
         budget: None,
+        replayed: false,
     }
 }
 
@@ -182,6 +184,7 @@ fn workflow_started(name: &str, input: &str) -> RunEvent {
         inputs,
         chat: false,
         budget: None,
+        replayed: false,
     }
 }
 
@@ -251,6 +254,7 @@ fn replied(call: u64, agent: &str, side: Side, text: &str, reasoning: &str) -> R
         usage: Usage { prompt: 1_200, completion: 340, cached: 200, reasoning: 40, ..Usage::default() },
         cost_usd: Some(0.0123),
         duration_ms: 900,
+        estimated: false,
     }
 }
 
@@ -453,6 +457,7 @@ fn failures_say_what_to_do() {
                 code: "model.auth".into(),
                 reason: "401: invalid key".into(),
                 attempts: 1,
+                spent: vec![],
             },
         )
         .run("r1", finished(RunStatus::Failed, None, Some(failure)));
@@ -572,6 +577,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
             usage: Usage { prompt: 900, completion: 90, ..Usage::default() },
             cost_usd: Some(0.25),
             duration_ms: 3,
+            estimated: false,
         },
     );
     let screen = desk.screen(80, 24);
@@ -916,6 +922,7 @@ fn a_budget_burns_down_in_the_panel() {
         inputs: serde_json::Map::new(),
         chat: false,
         budget: Some(Box::new(budget)),
+        replayed: false,
     };
     desk.run("r1", started).run("r1", replied(2, "coder", Side::Assistant, "ok", ""));
     desk.frames("budget");

@@ -5,13 +5,14 @@ use std::net::IpAddr;
 use reqwest::Url;
 
 use crate::domain::model::ModelError;
+use crate::domain::printable;
 
 /// A base URL that has been read.
 #[derive(Clone, Debug)]
 pub struct Address {
     /// Without a slash at its end.
     pub base: String,
-    /// For error texts: without user, password and query, which may hold secrets.
+    /// For error texts.
     pub shown: String,
     pub secure: bool,
     /// This machine.
@@ -22,24 +23,28 @@ impl Address {
     /// Reads a base URL. `tails`: what people copy along with it and a protocol adds itself, last part first.
     ///
     /// # Errors
-    /// Not a URL with http or https.
+    /// Not a URL with http or https; one that holds a secret, which is not repeated.
     pub fn parse(base_url: &str, tails: &[&str]) -> Result<Self, ModelError> {
         let mut base = base_url.trim().trim_end_matches('/');
         for tail in tails {
             base = base.strip_suffix(tail).unwrap_or(base).trim_end_matches('/');
         }
         let refuse = |why: &str| ModelError::Protocol {
-            detail: format!("the base URL `{}` {why}; it looks like http://localhost:11434/v1", hide(base)),
+            detail: format!(
+                "the base URL `{}` {why}; it looks like http://localhost:11434/v1",
+                printable::url(base)
+            ),
         };
-        let mut url = Url::parse(base).map_err(|error| refuse(&format!("is not a URL ({error})")))?;
+        let url = Url::parse(base).map_err(|error| refuse(&format!("is not a URL ({error})")))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(refuse("is neither http nor https"));
         }
+        // only a run of before such URLs were refused can name one
+        let named = !url.username().is_empty() || url.password().is_some();
+        if named || url.query().is_some() || url.fragment().is_some() {
+            return Err(refuse("holds a password, a query or a fragment"));
+        }
         let (secure, loopback) = (url.scheme() == "https", is_loopback(&url));
-        url.set_query(None);
-        // Both can only fail for URLs without a host, which were refused above.
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
         let shown = url.as_str().trim_end_matches('/').to_owned();
         Ok(Self { base: base.to_owned(), shown, secure, loopback })
     }
@@ -66,12 +71,6 @@ fn host_ip(url: &Url) -> Option<IpAddr> {
     url.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
-/// A text that may hold `user:password@` or a query is cut before them.
-fn hide(text: &str) -> &str {
-    let text = text.split('?').next().unwrap_or_default();
-    text.rsplit('@').next().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,7 +79,7 @@ mod tests {
     fn an_address_is_shown_without_its_secrets() {
         let rows = [
             ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1", true),
-            ("https://me:pass@api.example.com/v1?key=abc", "https://api.example.com/v1", false),
+            ("https://api.example.com/@me/v1", "https://api.example.com/@me/v1", false),
             ("http://localhost:11434/v1/chat/completions", "http://localhost:11434/v1", true),
             ("http://[::1]:80/v1", "http://[::1]/v1", true),
         ];
@@ -94,6 +93,16 @@ mod tests {
                 "https://a.example",
                 "{text}"
             );
+        }
+        for bad in
+            ["https://me:pass@h.example/v1", "https://h.example/v1?key=pass", "https://h.example/v1#pass"]
+        {
+            let told = Address::parse(bad, &[]).unwrap_err().to_string();
+            assert!(
+                told.contains("`https://h.example/v1` holds a password") && !told.contains("pass@"),
+                "{told}"
+            );
+            assert!(!told.contains("=pass") && !told.contains("#pass"), "{told}");
         }
         for bad in ["", "api.example.com", "ftp://x/v1", "http://"] {
             assert_eq!(Address::parse(bad, &[]).unwrap_err().code(), "model.protocol", "{bad}");

@@ -2,10 +2,13 @@
 
 use serde_json::Value;
 
-use crate::domain::model::ModelError;
+use crate::domain::cost::Used;
+use crate::domain::message::Sealed;
+use crate::domain::model::{FinishReason, ModelError, ModelReply};
 
 use super::errors;
 use super::spoken::Spoken;
+use super::tokens::estimate;
 
 /// One answer of some protocol, put together piece by piece.
 pub trait Answer: Default + Send {
@@ -45,13 +48,56 @@ pub trait Answer: Default + Send {
     fn spoken_mut(&mut self) -> &mut Spoken;
 
     /// Something of the protocol has arrived.
-    fn has_begun(&self) -> bool;
+    fn has_begun(&self) -> bool {
+        self.spoken().begun
+    }
 
     /// The server said that the model is finished; what may follow is only bookkeeping.
-    fn is_complete(&self) -> bool;
+    fn is_complete(&self) -> bool {
+        self.is_over() || self.spoken().ended.is_some()
+    }
 
     /// The last event of the protocol has arrived.
-    fn is_over(&self) -> bool;
+    fn is_over(&self) -> bool {
+        self.spoken().over
+    }
+
+    /// How it ended.
+    ///
+    /// # Errors
+    /// A refusal, a failure in place of an end.
+    fn finish(&self) -> Result<FinishReason, ModelError>;
+
+    /// What has to go back with its calls, unread.
+    fn sealed(&mut self) -> Vec<Sealed> {
+        Vec::new()
+    }
+
+    /// What it has used by now; `None` before it has begun.
+    fn used(&self, prompt_bytes: usize) -> Option<Used> {
+        let (mut usage, mut estimated) = self.spoken().counted(prompt_bytes);
+        let streamed = estimate(self.spoken().bytes());
+        if !self.is_complete() && usage.completion < streamed {
+            // what a server counts before the end is only how it began
+            (usage.completion, estimated) = (streamed, true);
+        }
+        let model = self.spoken().model.clone();
+        self.has_begun().then_some(Used { usage, estimated, model, price: None })
+    }
+
+    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
+    ///
+    /// # Errors
+    /// As [`Self::finish`]; an answer that holds nothing.
+    fn into_reply(mut self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
+        let finish = self.finish()?;
+        self.spoken().checked(finish)?;
+        let (usage, usage_estimated) = self.spoken().counted(prompt_bytes);
+        // Only beside calls do thoughts have to go back.
+        let sealed = if self.spoken().calls.is_empty() { Vec::new() } else { self.sealed() };
+        let spoken = std::mem::take(self.spoken_mut());
+        Ok(ModelReply { usage, usage_estimated, sealed, ..spoken.into_reply(finish, turn)? })
+    }
 }
 
 /// The data of one event.
@@ -68,6 +114,18 @@ fn parsed(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
             },
         }
     })
+}
+
+/// The provider's filter has ended it.
+pub fn filtered(spoken: &Spoken) -> ModelError {
+    let detail = format!("the provider's content filter stopped the answer{}", spoken.had());
+    ModelError::Refused { detail }
+}
+
+/// The provider has ended it with a failure; `said` in its own words.
+pub fn given_up(spoken: &Spoken, said: &str) -> ModelError {
+    let detail = format!("the provider gave up{} ({said})", spoken.had());
+    ModelError::Overloaded { retry_after_ms: None, detail }
 }
 
 /// The server answers in another protocol than the one it was asked in.

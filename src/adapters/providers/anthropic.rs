@@ -11,7 +11,6 @@ mod conversation;
 mod decode;
 mod request;
 mod thinking;
-mod usage;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -41,10 +40,9 @@ pub async fn call(
 ) -> Result<ModelReply, ModelError> {
     let address = address(&request.choice)?;
     let body = build(request).to_string();
-    let prompt_bytes = body.len();
     let url = format!("{}/v1/messages", address.base);
-    let answer: Message = http.ask(&address, Post { url, headers: headers(key)?, body }, sink).await?;
-    answer.into_reply(prompt_bytes, request.messages.len())
+    let post = Post { url, headers: headers(key)?, body, turn: request.messages.len() };
+    http.ask::<Message>(&address, post, sink).await
 }
 
 /// Where the server of a choice is.

@@ -12,6 +12,7 @@
 mod format;
 mod miss;
 mod neutral;
+mod part;
 mod player;
 mod recorder;
 mod shelf;
@@ -20,7 +21,7 @@ pub use format::{BadCassette, Cassette, FORMAT, Header, Plain, Seat};
 pub use miss::Playing;
 pub use neutral::{Clean, Here, Roles};
 pub use player::Player;
-pub use recorder::Recorder;
+pub use recorder::{Left, Recorder};
 
 #[cfg(test)]
 mod tests;

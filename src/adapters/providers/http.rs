@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Response};
 
-use crate::domain::model::{ModelChoice, ModelError};
+use crate::domain::model::{ModelChoice, ModelError, ModelReply};
 use crate::domain::secret::Secret;
 use crate::ports::model::DeltaSink;
 
@@ -38,6 +38,8 @@ pub struct Post {
     /// Beside content type and accepted types.
     pub headers: HeaderMap,
     pub body: String,
+    /// How many messages it holds: tool calls without ids are named by it.
+    pub turn: usize,
 }
 
 impl Http {
@@ -68,7 +70,8 @@ impl Http {
         address: &Address,
         post: Post,
         sink: &dyn DeltaSink,
-    ) -> Result<A, ModelError> {
+    ) -> Result<ModelReply, ModelError> {
+        let (prompt_bytes, turn) = (post.body.len(), post.turn);
         let client = self.clients.get(address, self.patience.connect)?;
         let response = self.send(client, address, post).await?;
         let status = response.status();
@@ -79,7 +82,9 @@ impl Http {
             return Err(errors::of_status(status.as_u16(), &headers, &body, &address.shown, now));
         }
         let Patience { connect, idle } = self.patience;
-        stream::read(response, Source { shown: &address.shown, connect, idle }, sink).await
+        let source = Source { shown: &address.shown, connect, idle, prompt_bytes };
+        let answer: A = stream::read(response, source, sink).await?;
+        answer.into_reply(prompt_bytes, turn)
     }
 
     /// Gets a short document whole.
@@ -127,7 +132,7 @@ impl Http {
         match tokio::time::timeout(connect.saturating_add(idle), sent).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(errors::of_transport(error, &address.shown, connect, "")),
-            Err(_) => Err(errors::silent(&address.shown, idle, "")),
+            Err(_) => Err(errors::silent(&address.shown, connect.saturating_add(idle), "")),
         }
     }
 }

@@ -53,6 +53,16 @@ impl Keys {
     }
 }
 
+/// Says of a server that wants a key that none was sent, where that is so.
+pub fn told(error: ModelError, choice: &ModelChoice) -> ModelError {
+    match error {
+        ModelError::Auth { detail } if choice.key.is_none() => {
+            ModelError::Auth { detail: format!("none was sent; {detail}") }
+        }
+        error => error,
+    }
+}
+
 /// A key as the value of a header that logs do not show.
 ///
 /// # Errors

@@ -36,10 +36,9 @@ pub async fn call(
 ) -> Result<ModelReply, ModelError> {
     let address = address(&request.choice)?;
     let body = build(request)?.to_string();
-    let prompt_bytes = body.len();
-    let post = Post { url: config(&address).url(PATH), headers: headers(&address, key)?, body };
-    let answer: Completion = http.ask(&address, post, sink).await?;
-    answer.into_reply(prompt_bytes, request.messages.len())
+    let url = config(&address).url(PATH);
+    let post = Post { url, headers: headers(&address, key)?, body, turn: request.messages.len() };
+    http.ask::<Completion>(&address, post, sink).await
 }
 
 /// Where the server of a choice is.

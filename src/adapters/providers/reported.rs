@@ -1,5 +1,6 @@
-//! Token counts as OpenAI and those who follow it report them, in both of its protocols, and an estimate where they
-//! do not.
+//! Token counts as servers report them, and an estimate where they do not: as OpenAI and those who follow it do, in both
+//! of its protocols, and as Anthropic does, where what was read from the cache and what was written into it stands beside
+//! the fresh tokens, not among them.
 
 use serde_json::Value;
 
@@ -10,9 +11,13 @@ use super::tokens::{estimate, whole};
 /// What was reported; each part may be missing.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Reported {
+    /// With what came from a cache or went into one.
     prompt: Option<u64>,
-    completion: Option<u64>,
+    /// Without that.
+    fresh: Option<u64>,
     cached: Option<u64>,
+    written: Option<u64>,
+    completion: Option<u64>,
     reasoning: Option<u64>,
 }
 
@@ -37,16 +42,29 @@ impl Reported {
         self.reasoning = count(&reasoning).or(self.reasoning);
     }
 
+    /// Takes what a usage object of Anthropic's holds. Reports count from the start of the answer, and later ones may
+    /// leave out or set to nothing what an earlier one said: the largest counts.
+    pub fn absorb_apart(&mut self, usage: &Value) {
+        let count = |key: &str| usage.get(key).and_then(whole);
+        self.fresh = self.fresh.max(count("input_tokens"));
+        self.written = self.written.max(count("cache_creation_input_tokens"));
+        self.cached = self.cached.max(count("cache_read_input_tokens"));
+        self.completion = self.completion.max(count("output_tokens"));
+    }
+
     /// The counts, and whether a part of them had to be estimated. A report of nothing but zeros is no report.
     pub fn complete(self, prompt_bytes: usize, completion_bytes: usize) -> (Usage, bool) {
-        let prompt = self.prompt.filter(|count| *count > 0);
+        let (cached, written) = (self.cached.unwrap_or(0), self.written.unwrap_or(0));
+        let apart = || self.fresh.unwrap_or(0).saturating_add(written).saturating_add(cached);
+        let counted = self.fresh.is_some() || self.written.is_some();
+        let prompt = self.prompt.or_else(|| counted.then(apart)).filter(|count| *count > 0);
         let completion = self.completion.filter(|count| *count > 0 || completion_bytes == 0);
         let usage = Usage {
             prompt: prompt.unwrap_or_else(|| estimate(prompt_bytes)),
             completion: completion.unwrap_or_else(|| estimate(completion_bytes)),
-            cached: self.cached.unwrap_or(0),
+            cached,
+            written,
             reasoning: self.reasoning.unwrap_or(0),
-            ..Usage::default()
         };
         (usage, prompt.is_none() || completion.is_none())
     }
@@ -90,6 +108,37 @@ mod tests {
             reported.absorb(&report);
             let expected = (Usage { prompt, completion, cached, reasoning, ..Usage::default() }, estimated);
             assert_eq!(reported.complete(100, 8), expected, "{report}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_prompt_are_added_up() {
+        let rows = [
+            (
+                vec![json!({"input_tokens": 10, "output_tokens": 1}), json!({"output_tokens": 5})],
+                (10, 5, 0, 0),
+                false,
+            ),
+            (
+                vec![
+                    json!({"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100,
+                        "output_tokens": 2}),
+                    json!({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 7}),
+                ],
+                (123, 7, 100, 20),
+                false,
+            ),
+            (vec![json!({"output_tokens": 7, "input_tokens": null})], (25, 7, 0, 0), true),
+            (vec![json!({"input_tokens": 0, "output_tokens": 0})], (25, 2, 0, 0), true),
+            (vec![], (25, 2, 0, 0), true),
+        ];
+        for (reports, (prompt, completion, cached, written), estimated) in rows {
+            let mut reported = Reported::default();
+            for report in &reports {
+                reported.absorb_apart(report);
+            }
+            let expected = (Usage { prompt, completion, cached, written, ..Usage::default() }, estimated);
+            assert_eq!(reported.complete(100, 8), expected, "{reports:?}");
         }
     }
 }

@@ -44,10 +44,10 @@ pub async fn call(
     let mut limits = learnt.of(&request.choice);
     loop {
         let body = build_within(request, limits).to_string();
-        let prompt_bytes = body.len();
-        let post = Post { url: format!("{}{PATH}", address.base), headers: headers.clone(), body };
+        let (url, turn) = (format!("{}{PATH}", address.base), request.messages.len());
+        let post = Post { url, headers: headers.clone(), body, turn };
         let error = match http.ask::<Response>(&address, post, sink).await {
-            Ok(answer) => return answer.into_reply(prompt_bytes, request.messages.len()),
+            Ok(reply) => return Ok(reply),
             Err(error) => error,
         };
         // Ends: each limit is learnt once.

@@ -138,6 +138,7 @@ impl ScriptedModel {
             tool_calls,
             model: Some(self.model.clone()),
             duration_ms: reply.delay_ms,
+            ..ModelReply::default()
         })
     }
 

@@ -2,17 +2,30 @@
 //!
 //! Refuses: deciding what an answer means; that is each protocol's.
 
+use serde_json::Value;
+
 use crate::domain::cost::Usage;
 use crate::domain::model::{DeltaKind, FinishReason, ModelError, ModelReply};
 use crate::ports::model::DeltaSink;
 
 use super::calls::Calls;
+use super::reported::Reported;
 
 #[derive(Default, Debug)]
 pub struct Spoken {
+    /// The model that the server says is speaking.
+    pub model: Option<String>,
     pub text: String,
     pub reasoning: String,
     pub calls: Calls,
+    /// What the server has counted.
+    pub usage: Reported,
+    /// Something of the protocol has arrived.
+    pub begun: bool,
+    /// Why the model is finished, in the server's words.
+    pub ended: Option<String>,
+    /// The last event of the protocol has arrived.
+    pub over: bool,
     /// What follows stands apart from what was said or thought before.
     text_apart: bool,
     thought_apart: bool,
@@ -21,6 +34,13 @@ pub struct Spoken {
 }
 
 impl Spoken {
+    /// The model's name, where there is one.
+    pub fn by(&mut self, model: Option<&Value>) {
+        if let Some(model) = model.and_then(Value::as_str).filter(|model| !model.is_empty()) {
+            self.model = Some(model.to_owned());
+        }
+    }
+
     /// A piece of the text.
     pub fn say(&mut self, text: &str) {
         add(&mut self.text, &mut self.text_apart, text);
@@ -74,6 +94,11 @@ impl Spoken {
         self.text.len() + self.reasoning.len() + self.calls.bytes()
     }
 
+    /// Its tokens as far as they are known, and whether a part of them had to be estimated: a prompt of so many bytes.
+    pub fn counted(&self, prompt_bytes: usize) -> (Usage, bool) {
+        self.usage.complete(prompt_bytes, self.bytes())
+    }
+
     /// An answer that ends so must hold a text or a call (MODEL-14).
     ///
     /// # Errors
@@ -92,27 +117,18 @@ impl Spoken {
         Err(ModelError::Protocol { detail: detail.to_owned() })
     }
 
-    /// The finished answer, but for what only its protocol knows: sealed parts and the model's name. `counted`: its
-    /// tokens, and whether they are an estimate; `turn` makes ids of calls without any.
+    /// The finished answer, but for what only its protocol knows. `turn` makes ids of calls without any.
     ///
     /// # Errors
     /// A call of no function.
-    pub fn into_reply(
-        self,
-        finish: FinishReason,
-        (usage, usage_estimated): (Usage, bool),
-        turn: usize,
-    ) -> Result<ModelReply, ModelError> {
+    pub fn into_reply(self, finish: FinishReason, turn: usize) -> Result<ModelReply, ModelError> {
         Ok(ModelReply {
+            model: self.model,
             text: self.text,
             reasoning: self.reasoning,
             tool_calls: self.calls.finish(turn)?,
-            sealed: Vec::new(),
-            usage,
-            usage_estimated,
-            model: None,
             finish,
-            duration_ms: 0,
+            ..ModelReply::default()
         })
     }
 }

@@ -35,6 +35,8 @@ pub struct Source<'a> {
     pub shown: &'a str,
     pub connect: Duration,
     pub idle: Duration,
+    /// For an estimate of what the prompt is charged as.
+    pub prompt_bytes: usize,
 }
 
 /// Reads to the end of the answer.
@@ -49,8 +51,8 @@ pub async fn read<A: Answer>(
     let mut body = Body { response, source, sink, burst: 0 };
     let mut answer = A::default();
     let outcome = body.collect(&mut answer).await;
-    // What arrived before a failure is shown as well.
-    answer.spoken_mut().tell(sink);
+    // What arrived before a failure is shown as well, and paid for.
+    body.tell(&mut answer);
     outcome.map(|()| answer)
 }
 
@@ -124,12 +126,20 @@ impl Body<'_> {
                 return piece.map_err(|error| self.broken(error, answer));
             }
         }
-        answer.spoken_mut().tell(self.sink);
+        self.tell(answer);
         self.burst = 0;
         let Source { shown, idle, .. } = self.source;
         match tokio::time::timeout(idle, self.response.chunk()).await {
             Ok(piece) => piece.map_err(|error| self.broken(error, answer)),
             Err(_) => Err(errors::silent(shown, idle, &answer.spoken().had())),
+        }
+    }
+
+    /// The screen hears of what was said, and who pays of what it used: a stop may come at any time.
+    fn tell<A: Answer>(&self, answer: &mut A) {
+        answer.spoken_mut().tell(self.sink);
+        if let Some(used) = answer.used(self.source.prompt_bytes) {
+            self.sink.used(used);
         }
     }
 

@@ -50,16 +50,24 @@ pub(crate) fn cost(world: &World, args: &CostArgs) -> Result<u8> {
 
 fn one(handle: &Handle, id: &str) -> Result<Spent> {
     let record = handle.run(id).map_err(of_store)?;
-    let entries = dated(record.ledger.entries.into_iter().collect(), record.summary.started);
-    Ok(Spent { of: Of::Run(Box::new(record.summary)), entries })
+    let mut entries = dated(record.ledger.entries.into_iter().collect(), record.summary.started);
+    let replayed = record.program.is_replay();
+    if replayed {
+        entries.iter_mut().for_each(|entry| entry.cost_usd = Some(0.0));
+    }
+    Ok(Spent { of: Of::Run(Box::new(record.summary)), entries, replayed: usize::from(replayed) })
 }
 
 /// A run that cannot be read is told of, and the others are counted.
 fn all(handle: &Handle, runs: &[RunSummary]) -> Spent {
-    let (mut entries, mut counted) = (Vec::new(), 0);
+    let (mut entries, mut counted, mut replayed) = (Vec::new(), 0, 0);
     for run in runs {
         if run.progress.usage.total() > 0 {
             match handle.run(run.id.as_str()) {
+                Ok(record) if record.program.is_replay() => {
+                    replayed += 1;
+                    continue;
+                }
                 Ok(record) => {
                     entries.extend(dated(record.ledger.entries.into_iter().collect(), run.started));
                 }
@@ -72,7 +80,7 @@ fn all(handle: &Handle, runs: &[RunSummary]) -> Spent {
         }
         counted += 1;
     }
-    Spent { of: Of::Runs(counted), entries }
+    Spent { of: Of::Runs(counted), entries, replayed }
 }
 
 /// Calls of before their time was noted are of the day on which the run began.

@@ -1,5 +1,6 @@
 //! The dialog that sets up a model: what there is, whether it works, and taking up what was saved.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use anyhow::Result;
@@ -114,6 +115,7 @@ impl Desk {
     fn save(&self, setups: &[LevelSetup]) -> Result<String> {
         let candidate = self.candidate(setups)?;
         let files = candidate.save()?;
+        self.saved.store(true, Ordering::Relaxed);
         let gathered = sources::gather(&self.world, self.overrides.clone(), false)?;
         let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
         let level = setups.first().map_or("base", |setup| setup.level.as_str());

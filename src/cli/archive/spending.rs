@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::columns::{counted, cut, fit, money};
 use crate::cli::data;
 use crate::cli::words::{Clean, name};
-use crate::domain::cost::{CostEntry, Parts};
+use crate::domain::cost::{CostEntry, Usage};
 use crate::domain::journal::RunSummary;
 use crate::domain::spending::{By, Sum, sums, total};
 
@@ -16,6 +16,8 @@ use crate::domain::spending::{By, Sum, sums, total};
 pub struct Spent {
     pub of: Of,
     pub entries: Vec<CostEntry>,
+    /// Runs that were answered from recordings: nothing was spent for them.
+    pub replayed: usize,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -45,6 +47,16 @@ pub fn cost(spent: &Spent, by: Option<By>, json: bool, out: &mut dyn Write) -> i
         }
         Of::Runs(number) => writeln!(out, "{}", counted(*number, "run"))?,
     }
+    match (&spent.of, spent.replayed) {
+        (_, 0) => {}
+        (Of::Run(_), _) => {
+            writeln!(out, "replayed: $0 spent; a recording answered, and the tokens are those of then")?;
+        }
+        (Of::Runs(_), replayed) => {
+            let runs = counted(replayed, "replayed run");
+            writeln!(out, "{runs} not counted: recordings answered, $0 spent")?;
+        }
+    }
     if spent.entries.is_empty() {
         return writeln!(out, "no model was called");
     }
@@ -57,25 +69,35 @@ pub fn cost(spent: &Spent, by: Option<By>, json: bool, out: &mut dyn Write) -> i
     }
     writeln!(out)?;
     row(&Sum { name: "total".to_owned(), ..total(&spent.entries) }, out)?;
-    for unknown in sums(&spent.entries, By::Model).iter().filter(|sum| sum.unpriced > 0) {
-        let calls = counted(usize::try_from(unknown.unpriced).unwrap_or(usize::MAX), "call");
-        let model = name(&unknown.name);
-        writeln!(
-            out,
-            "no price is known for {model}: {calls} not counted in dollars; add it to models.json"
-        )?;
+    remarks(&spent.entries, out)
+}
+
+/// What the figures do not say by themselves.
+fn remarks(entries: &[CostEntry], out: &mut dyn Write) -> io::Result<()> {
+    let calls = |number: u64| counted(usize::try_from(number).unwrap_or(usize::MAX), "call");
+    let whole = total(entries);
+    if whole.usage.cached + whole.usage.written > 0 {
+        writeln!(out, "cached and written are parts of the prompt")?;
+    }
+    if whole.estimated > 0 {
+        writeln!(out, "{} estimated: the server did not say all of what was used", calls(whole.estimated))?;
+    }
+    for unknown in sums(entries, By::Model).iter().filter(|sum| sum.unpriced > 0) {
+        let (calls, model) = (calls(unknown.unpriced), name(&unknown.name));
+        writeln!(out, "{calls} of {model} not counted in dollars: no price was known then")?;
+        writeln!(out, "  (a price in models.json counts for calls from then on)")?;
     }
     Ok(())
 }
 
 fn row(sum: &Sum, out: &mut dyn Write) -> io::Result<()> {
-    let Parts { fresh, cached, written, completion } = sum.usage.parts();
+    let Usage { prompt, completion, cached, written, reasoning } = sum.usage;
     let usd = if sum.unpriced == sum.calls { money(None) } else { money(Some(sum.known_usd)) };
     let more = if sum.unpriced > 0 && sum.unpriced < sum.calls { "+?" } else { "" };
     let name = fit(&sum.name, NAME);
-    let (calls, thought) = (sum.calls, sum.usage.reasoning);
-    let usd = format!("{usd}{more}");
-    writeln!(out, "{name}{calls:>6}{fresh:>9}{cached:>9}{written:>9}{completion:>9}{thought:>8} {usd:>8}")
+    let (calls, about) = (sum.calls, if sum.estimated > 0 { "~" } else { "" });
+    let usd = format!("{about}{usd}{more}");
+    writeln!(out, "{name}{calls:>6}{prompt:>9}{cached:>9}{written:>9}{completion:>9}{reasoning:>8} {usd:>8}")
 }
 
 fn as_json(spent: &Spent, kinds: &[By]) -> Value {
@@ -91,7 +113,7 @@ fn as_json(spent: &Spent, kinds: &[By]) -> Value {
         Of::Run(run) => (Some(run.id.clone()), 1),
         Of::Runs(number) => (None, *number),
     };
-    json!({ "run": run, "runs": runs, "total": whole, "by": by })
+    json!({ "run": run, "runs": runs, "replayed_runs": spent.replayed, "total": whole, "by": by })
 }
 
 fn sum(sum: &Sum) -> Value {
@@ -100,6 +122,6 @@ fn sum(sum: &Sum) -> Value {
         "name": sum.name, "calls": sum.calls, "tokens": usage.total(), "prompt": usage.prompt,
         "cached": usage.cached, "written": usage.written, "completion": usage.completion,
         "reasoning": usage.reasoning, "cost_usd": sum.cost_usd(), "known_usd": sum.known_usd,
-        "calls_without_price": sum.unpriced,
+        "calls_without_price": sum.unpriced, "calls_estimated": sum.estimated,
     })
 }

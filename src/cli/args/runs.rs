@@ -15,6 +15,9 @@ pub struct ResumeArgs {
     /// Which pause is answered, if several are open: its state
     #[arg(long, value_name = "STATE")]
     pub state: Option<String>,
+    /// How much more of the budget that was reached it may use: dollars, tokens or seconds
+    #[arg(long, value_name = "AMOUNT", value_parser = amount, conflicts_with = "results")]
+    pub budget: Option<f64>,
     /// Go on under the workflow as it is now, if it fits; says what is different
     #[arg(long)]
     pub upgrade: bool,
@@ -33,6 +36,12 @@ pub struct ResumeArgs {
     /// Answer with this file of scripted replies instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
+    /// Write everything that models were asked and answered in the whole run into this file; it was begun with --record
+    #[arg(long, value_name = "FILE", conflicts_with = "upgrade")]
+    pub record: Option<PathBuf>,
+    /// Go on answering from such a file: no model is asked, no key is needed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replies", "upgrade"])]
+    pub replay: Option<PathBuf>,
     /// Go on beside another run that works in this project
     #[arg(long)]
     pub share: bool,
@@ -330,4 +339,13 @@ fn step(typed: &str) -> Result<RequestOf, String> {
 
 fn number(typed: &str) -> Result<usize, String> {
     typed.parse().map_err(|_| "a number of runs is wanted, such as 20".to_owned())
+}
+
+/// `1.50`, `+1.50` or `$1.50`.
+fn amount(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_start_matches('+').trim_start_matches('$');
+    let amount = number.replace('_', "").parse::<f64>().ok();
+    amount
+        .filter(|amount| amount.is_finite() && *amount > 0.0)
+        .ok_or_else(|| "how much more, for example +1.50 dollars, +50000 tokens or +600 seconds".to_owned())
 }

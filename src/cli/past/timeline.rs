@@ -125,8 +125,8 @@ fn line(event: &RunEvent) -> Option<String> {
                 usage.total()
             )
         }
-        RunEvent::ModelFailed { code, reason, .. } => {
-            format!("  model failed [{code}]: {}", one_line(reason, 120))
+        RunEvent::ModelFailed { code, reason, spent, .. } => {
+            format!("  model failed [{code}]: {}{}", one_line(reason, 120), moments::paid(spent))
         }
         RunEvent::Warning { text, .. } => format!("  warning: {}", one_line(text, 140)),
         RunEvent::SnapshotTaken { id, label, .. } => format!("  snapshot {id}: {}", one_line(label, 80)),

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::domain::agent::{AgentSpec, Memory, ToolLoop};
+use crate::domain::brief::{Brief, Without};
 use crate::domain::context::{ContextSpec, Side, Trim};
 use crate::domain::cost::Price;
 use crate::domain::ids::{AgentIx, ContextIx, ScriptIx, StateIx, WorkflowIx};
@@ -125,7 +126,36 @@ impl Workflow {
 }
 
 fn of(workflows: Vec<Workflow>) -> Envelope {
-    envelope(&Program { workflows: workflows.into_iter().map(Arc::new).collect(), hash: String::new() })
+    told(workflows, &Brief::default())
+}
+
+fn told(workflows: Vec<Workflow>, brief: &Brief) -> Envelope {
+    envelope(
+        &Program { workflows: workflows.into_iter().map(Arc::new).collect(), hash: String::new() },
+        brief,
+    )
+}
+
+/// Every request holds it, except where a role leaves it out.
+#[test]
+fn what_agents_are_told_beside_their_roles_is_paid_with_every_call() {
+    let one = || workflow("w", &["start - -> work", "work ! -> stop", "stop ."]);
+    let brief = Brief { environment: "e".repeat(398), guidance: "g".repeat(798) };
+    let without = |environment, guidance| Without { environment, guidance };
+    let calls = of(vec![one()]).spending.calls.declared.unwrap();
+    for (left_out, tokens) in [
+        (without(false, false), 300),
+        (without(true, false), 200),
+        (without(false, true), 100),
+        (without(true, true), 0),
+    ] {
+        let all = one().with(|workflow| workflow.agents[0].without = left_out);
+        let (bare, whole) = (of(vec![all.clone()]).spending, told(vec![all], &brief).spending);
+        let more = |one: &Spending| one.prompt_tokens.declared.unwrap();
+        assert_eq!(more(&whole) - more(&bare), calls * tokens, "{left_out:?}");
+        let usd = |one: &Spending| one.cost_usd.unwrap().declared.unwrap();
+        assert!((usd(&whole) > usd(&bare)) == (tokens > 0), "{left_out:?}");
+    }
 }
 
 fn calls(workflows: Vec<Workflow>) -> (Option<u64>, Option<u64>) {

@@ -11,6 +11,25 @@ pub fn authority(url: &str) -> String {
     format!("{host}:{port}")
 }
 
+/// Scheme, host and port in small letters, the port only where it is not the scheme's own: what a key belongs to.
+pub fn origin(url: &str) -> String {
+    let scheme = url.split_once("://").map_or("http", |(scheme, _)| scheme).to_ascii_lowercase();
+    let place = authority(url);
+    let usual = if scheme == "https" { ":443" } else { ":80" };
+    format!("{scheme}://{}", place.strip_suffix(usual).unwrap_or(&place))
+}
+
+pub fn same_origin(one: &str, other: &str) -> bool {
+    origin(one) == origin(other)
+}
+
+/// How many bytes of `url`'s path a base URL of the same server says; `None` where its path is another.
+pub fn common_path(base: &str, url: &str) -> Option<usize> {
+    let (base, url) = (path(base), path(url));
+    let rest = url.strip_prefix(base)?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(base.len())
+}
+
 /// Whether the server runs on this machine: it may go without a key.
 pub fn is_loopback(url: &str) -> bool {
     let authority = authority(url);
@@ -43,6 +62,13 @@ pub fn complete(given: &str, default: Option<&str>) -> String {
     format!("{scheme}://{host}{}", if path.is_empty() { default_path } else { path })
 }
 
+/// Without the slash at its end.
+fn path(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.find('/').map_or("", |slash| &rest[slash..]);
+    path.trim_end_matches('/')
+}
+
 fn port(host: &str) -> Option<u16> {
     host.rsplit_once(':')?.1.parse().ok()
 }
@@ -67,6 +93,31 @@ mod tests {
         ];
         for (url, expected) in rows {
             assert_eq!(is_loopback(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let rows = [
+            ("https://API.example/v1", "https://api.example"),
+            ("https://api.example:443/", "https://api.example"),
+            ("http://api.example:443", "http://api.example:443"),
+            ("HTTP://127.0.0.1:80/v1", "http://127.0.0.1"),
+            ("http://[::1]:8080/v1", "http://[::1]:8080"),
+        ];
+        for (url, expected) in rows {
+            assert_eq!(origin(url), expected, "{url}");
+        }
+        assert!(!same_origin("https://a.example", "http://a.example"), "the same host in the open");
+        assert!(!same_origin("https://a.example", "https://a.example.evil.example"));
+        let paths = [
+            ("https://h/v1", "https://h/v1/", Some(3)),
+            ("https://h", "https://h/v1", Some(0)),
+            ("https://h/v1", "https://h/v10", None),
+            ("https://h/a/v1", "https://h/b/v1", None),
+        ];
+        for (base, url, expected) in paths {
+            assert_eq!(common_path(base, url), expected, "{base} {url}");
         }
     }
 

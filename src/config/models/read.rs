@@ -23,6 +23,10 @@ const PROVIDER_KEYS: &[&str] = &[
 const MODEL_KEYS: &[&str] =
     &["protocol", "context_size", "max_output", "prices", "reasoning", "parameters", "accepts"];
 
+/// US dollars per million tokens: a thousand dollars a token, far above what any model costs. More is a slip of the
+/// pen, and sums of it would mean nothing.
+const HIGHEST_PRICE: f64 = 1e9;
+
 /// Names of sampling parameters, as in settings.
 pub const PARAMETERS: &[&str] = &[
     "temperature",
@@ -148,14 +152,14 @@ fn prices(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Prices {
 /// Dollars per million tokens.
 fn dollars(prices: &Fields<'_>, key: &str, findings: &mut Findings<'_>) -> Option<f64> {
     let node = prices.get(&[key], findings)?;
-    let amount = node.to_value().as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0);
+    let amount = node.to_value().as_f64().filter(|amount| (0.0..=HIGHEST_PRICE).contains(amount));
     if amount.is_none() {
         let found = match &node.kind {
             Kind::Number(text) => text.clone(),
             Kind::String(text) => format!("the text \"{text}\""),
             Kind::Null | Kind::Bool(_) | Kind::Array(_) | Kind::Object(_) => node.kind_name().to_owned(),
         };
-        let message = format!("the price `{key}` must be a number from 0, found {found}");
+        let message = format!("the price `{key}` must be a number from 0 to {HIGHEST_PRICE}, found {found}");
         let hint = "write dollars per million tokens, such as 2.5, or null where it is not known";
         findings.error("C03", node.span.clone(), message, Some(hint.to_owned()));
     }
@@ -184,7 +188,7 @@ fn protocol(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<Protocol
 fn checked_url(url: At<String>, findings: &mut Findings<'_>) -> Option<String> {
     match Shape::Url.check(&url.value.into()) {
         Ok(Datum::Plain(value)) => value.as_str().map(str::to_owned),
-        Ok(Datum::Secret(_)) => None,
+        Ok(Datum::Secret { .. }) => None,
         Err((code, why)) => {
             findings.error(code, url.span, format!("`base_url` {why}"), None);
             None

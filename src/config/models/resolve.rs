@@ -1,14 +1,16 @@
 //! Level → provider, URL, model, key name, parameters, price: decided once, with its reasons (MODEL-4).
 
-use std::collections::BTreeMap;
+mod key;
 
-use super::address::{authority, complete, is_loopback};
+use super::address::{common_path, complete, same_origin};
 use super::catalogue::{Model, Models, Provider};
+use super::home::Homes;
 use super::read::PARAMETERS;
 use super::wish::Wish;
 use crate::config::secret::{KeyRing, Secret};
 use crate::config::settings::environment::Environment;
 use crate::config::settings::rules::LEVELS;
+use crate::config::settings::shape::{Datum, Shape};
 use crate::config::settings::{Setting, Settings, foreign};
 use crate::config::suggest;
 use crate::domain::diagnostic::{Diagnostic, Severity};
@@ -19,6 +21,7 @@ use crate::domain::place::Place;
 pub const SCRIPTED: &str = "scripted";
 /// A server that the catalogue does not know.
 pub const CUSTOM: &str = "custom";
+const PROVIDER: &str = "provider:";
 
 /// Everything that the decision rests on.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +30,8 @@ pub struct Resolver<'a> {
     pub models: &'a Models,
     pub environment: &'a Environment,
     pub keys: &'a KeyRing,
+    /// Where each of them may be sent.
+    pub homes: &'a Homes,
 }
 
 /// All keys by name. A key of ours beats a provider's usual environment name.
@@ -49,26 +54,12 @@ pub fn key_ring(settings: &Settings, models: &Models, environment: &Environment)
     ring
 }
 
-/// The URLs that each key may be sent to: what levels and providers are set to now (CFG-20). A run that was recorded
-/// under other settings, or elsewhere, may name a key together with a server that it does not belong to.
-pub fn homes(resolver: &Resolver<'_>) -> BTreeMap<String, Vec<String>> {
-    let mut homes = BTreeMap::<String, Vec<String>>::new();
-    for level in LEVELS {
-        let set = resolver.settings.of_level(level, "model").and_then(Setting::as_str).unwrap_or_default();
-        let Ok(pick) = resolver.pick(level, set) else { continue };
-        let Ok(url) = resolver.base_url(level, &pick) else { continue };
-        if let Ok(Some(key)) = resolver.key(level, &pick, &url) {
-            homes.entry(key).or_default().push(url);
-        }
-    }
-    for provider in &resolver.models.providers {
-        let name = provider.name.clone();
-        let pick = Pick { name, known: Some(provider), why: String::new(), elsewhere: true };
-        if let Ok(url) = resolver.base_url("base", &pick) {
-            homes.entry(provider_key(&provider.name)).or_default().push(url);
-        }
-    }
-    homes
+/// What a level asks when no agent wants otherwise.
+pub(in crate::config) struct Reached {
+    pub(in crate::config) url: String,
+    /// The level's settings say so; else the provider's own.
+    pub(super) typed: bool,
+    pub(super) needs_key: bool,
 }
 
 /// Which provider, and why.
@@ -100,7 +91,7 @@ impl Resolver<'_> {
         // Behind another address a model keeps its window and its abilities, but not its price.
         let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(model_name)));
         let base_url = if scripted { String::new() } else { self.base_url(level, &pick)? };
-        let key = self.key(level, &pick, &base_url)?;
+        let decided = self.key(level, &pick, &base_url)?;
         let protocol = pick.known.map(|provider| provider.protocol(listed)).unwrap_or_default();
         let (mut parameters, mut dropped) = self.parameters(wish, pick.known, known);
         dropped.extend(parameters.reconcile(protocol).into_iter().map(str::to_owned));
@@ -117,12 +108,15 @@ impl Resolver<'_> {
         if !dropped.is_empty() {
             provenance.push_str(&format!("; not accepted by the model, not sent: {}", dropped.join(", ")));
         }
+        if let Some(why) = &decided.kept_back {
+            provenance.push_str(&format!("; {why}"));
+        }
         Ok(ModelChoice {
             level: level.to_owned(),
             base_url,
             protocol,
             model: model_name.to_owned(),
-            key,
+            key: decided.key,
             parameters,
             context_size: known.and_then(|model| model.context_size),
             max_output: known.and_then(|model| model.max_output),
@@ -139,14 +133,34 @@ impl Resolver<'_> {
         set.filter_map(|setting| self.named(setting).err()).map(|found| *found).collect()
     }
 
-    /// Where a provider of the catalogue is reached, and the name of its key if there is one; `None` where nobody
-    /// says where it is.
-    pub fn reach(&self, provider: &Provider) -> Option<(String, Option<String>)> {
+    /// Where a provider of the catalogue is reached; `None` where nobody says where it is.
+    pub fn reach(&self, provider: &Provider) -> Option<String> {
         let name = provider.name.clone();
         let pick = Pick { name, known: Some(provider), why: String::new(), elsewhere: true };
-        let url = self.base_url("base", &pick).ok()?;
-        let key = self.has_key(provider).then(|| provider_key(&provider.name));
-        Some((url, key))
+        self.base_url("base", &pick).ok()
+    }
+
+    /// Where a level goes by its settings alone.
+    pub(in crate::config) fn reached(&self, level: &str) -> Option<Reached> {
+        let set = self.settings.of_level(level, "model").and_then(Setting::as_str).unwrap_or_default();
+        let pick = self.pick(level, set).ok().filter(|pick| pick.name != SCRIPTED)?;
+        let typed = self.level_url(level, &pick).is_some();
+        let needs_key = pick.known.and_then(|provider| provider.needs_key).unwrap_or(true);
+        Some(Reached { url: self.base_url(level, &pick).ok()?, typed, needs_key })
+    }
+
+    /// A provider's URL as the variables of its own have it; an error names the variable.
+    pub(super) fn own_url(&self, provider: &Provider) -> Option<Result<String, Box<Diagnostic>>> {
+        let names = provider.url_env.iter().flatten();
+        let (variable, text) = names
+            .map(|name| (name, self.environment.get(name)))
+            .find_map(|(name, found)| Some((name, found?.0)))?;
+        let url = complete(text, provider.base_url.as_deref());
+        Some(match Shape::Url.check_text(&url) {
+            Ok(Datum::Plain(url)) => Ok(url.as_str().unwrap_or_default().to_owned()),
+            Ok(Datum::Secret { .. }) => Ok(String::new()),
+            Err((_, why)) => Err(problem(format!("{variable} {why}"), None)),
+        })
     }
 
     /// Provider and model: the level's, or the agent's. A level that is answered from a script stays so,
@@ -159,8 +173,12 @@ impl Resolver<'_> {
             (None, Some(model)) => self.pick(&wish.level, model)?,
             (None, None) => return Ok((usual?, set)),
         };
+        let named = wish.provider.is_some();
         match usual {
-            Ok(usual) if usual.name == SCRIPTED || usual.name == wanted.name => Ok((usual, model)),
+            Ok(usual) if usual.name == SCRIPTED => Ok((usual, model)),
+            Ok(usual) if usual.name == wanted.name && !(named && self.is_lent(&wish.level, &usual)) => {
+                Ok((usual, model))
+            }
             Ok(_) | Err(_) => {
                 let offers = wanted.known.is_some_and(|provider| provider.model(model).is_some());
                 if wish.model.is_none() && !offers && wanted.name != SCRIPTED {
@@ -173,11 +191,7 @@ impl Resolver<'_> {
 
     /// Provider: as set; else by the base URL; else by the model's name; else the only one with a key.
     fn pick(&self, level: &str, model: &str) -> Result<Pick<'_>, Box<Diagnostic>> {
-        let own_url = self.settings.own(level, "base_url").and_then(Setting::as_str);
-        let own_provider = self.settings.own(level, "provider");
-        let inherited =
-            if own_url.is_some() { own_provider } else { self.settings.of_level(level, "provider") };
-        if let Some(setting) = inherited {
+        if let Some(setting) = self.provider_path(level).and_then(|path| self.settings.get(&path)) {
             return self.named(setting);
         }
         if let Some(setting) = self.settings.of_level(level, "base_url") {
@@ -215,16 +229,56 @@ impl Resolver<'_> {
         Ok(Pick { name: name.to_owned(), known, why, elsewhere: false })
     }
 
+    /// Of the providers at that server the one whose path fits best; where none fits, the only one there.
     fn by_url(&self, setting: &Setting) -> Pick<'_> {
-        let url = authority(setting.as_str().unwrap_or_default());
-        let matches = |provider: &&Provider| {
-            let known = provider.base_url.as_deref().map(authority);
-            known.as_deref() == Some(url.as_str())
-        };
-        let known = self.models.providers.iter().find(matches);
-        let known = known.or_else(|| self.models.provider(CUSTOM));
+        let url = setting.as_str().unwrap_or_default();
+        let there: Vec<(&Provider, &str)> = self
+            .models
+            .providers
+            .iter()
+            .filter_map(|provider| Some((provider, provider.base_url.as_deref()?)))
+            .filter(|(_, base)| same_origin(base, url))
+            .collect();
+        let fitting = there.iter().filter_map(|(provider, base)| Some((*provider, common_path(base, url)?)));
+        let best = fitting.reduce(|best, one| if one.1 > best.1 { one } else { best });
+        let only = if let [(only, _)] = there.as_slice() { Some(*only) } else { None };
+        let known = best.map(|(provider, _)| provider).or(only).or_else(|| self.models.provider(CUSTOM));
         let name = known.map_or(CUSTOM, |provider| provider.name.as_str()).to_owned();
         Pick { name, known, why: format!("by URL, {}", setting.origin), elsewhere: false }
+    }
+
+    /// The setting that names the level's provider: base's only where the level has base's URL, too.
+    fn provider_path(&self, level: &str) -> Option<String> {
+        let own_url = self.settings.own(level, "base_url").is_some();
+        let levels = if own_url { vec![level] } else { vec![level, "base"] };
+        let mut paths = levels.into_iter().map(|level| format!("levels.{level}.provider"));
+        paths.find(|path| self.settings.get(path).is_some())
+    }
+
+    /// The URL that the level's settings give to its provider. One that was set below the provider's name, for
+    /// another one, is none: `--provider` beside a saved URL means the provider's own.
+    fn level_url(&self, level: &str, pick: &Pick<'_>) -> Option<&Setting> {
+        if pick.elsewhere {
+            return None;
+        }
+        let own = self.settings.own(level, "base_url");
+        let url = if foreign(self.settings, level) { own } else { self.settings.of_level(level, "base_url") };
+        url.filter(|url| !self.is_overtaken(level, pick, url))
+    }
+
+    fn is_overtaken(&self, level: &str, pick: &Pick<'_>, url: &Setting) -> bool {
+        let Some(path) = self.provider_path(level).filter(|_| has_address(pick)) else { return false };
+        let layer = url.origin.layer;
+        let stronger = self.settings.get(&path).is_some_and(|named| named.origin.layer > layer);
+        let before = self.settings.all(&path).find(|named| named.origin.layer <= layer);
+        stronger && before.and_then(Setting::as_str) != Some(pick.name.as_str())
+    }
+
+    /// The level's URL was set above its provider's name: it is another server that speaks as this provider does.
+    fn is_lent(&self, level: &str, pick: &Pick<'_>) -> bool {
+        let Some(path) = self.provider_path(level).filter(|_| has_address(pick)) else { return false };
+        let Some(url) = self.level_url(level, pick) else { return false };
+        self.settings.get(&path).is_some_and(|named| named.origin.layer < url.origin.layer)
     }
 
     fn by_model(&self, model: &str) -> Option<Pick<'_>> {
@@ -247,17 +301,13 @@ impl Resolver<'_> {
     }
 
     fn base_url(&self, level: &str, pick: &Pick<'_>) -> Result<String, Box<Diagnostic>> {
-        let own = self.settings.own(level, "base_url");
-        let set = if foreign(self.settings, level) { own } else { self.settings.of_level(level, "base_url") };
-        if let Some(url) = set.filter(|_| !pick.elsewhere).and_then(Setting::as_str) {
+        if let Some(url) = self.level_url(level, pick).and_then(Setting::as_str) {
             return Ok(url.to_owned());
         }
-        let default = pick.known.and_then(|provider| provider.base_url.as_deref());
-        let names = pick.known.and_then(|provider| provider.url_env.as_ref());
-        let given = names.into_iter().flatten().find_map(|name| self.environment.get(name));
-        if let Some((text, _)) = given {
-            return Ok(complete(text, default));
+        if let Some(set) = pick.known.and_then(|provider| self.own_url(provider)) {
+            return set;
         }
+        let default = pick.known.and_then(|provider| provider.base_url.as_deref());
         default.map(str::to_owned).ok_or_else(|| {
             let name = level_name(level);
             let hint = if pick.elsewhere {
@@ -267,39 +317,6 @@ impl Resolver<'_> {
             };
             problem(format!("level {level}: no base URL is set for provider `{}`", pick.name), Some(hint))
         })
-    }
-
-    /// The name of the key. Base's key goes only where base goes, or where a level sets a URL but no key (CFG-2).
-    fn key(&self, level: &str, pick: &Pick<'_>, base_url: &str) -> Result<Option<String>, Box<Diagnostic>> {
-        if pick.name == SCRIPTED {
-            return Ok(None);
-        }
-        let of_provider = provider_key(&pick.name);
-        let elsewhere = self.settings.own(level, "base_url").is_some();
-        let base = (!foreign(self.settings, level)).then(|| "base".to_owned());
-        let own = Some(level.to_owned());
-        let order = if pick.elsewhere {
-            [Some(of_provider), None, None]
-        } else if elsewhere {
-            [own, Some(of_provider), base]
-        } else {
-            [own, base, Some(of_provider)]
-        };
-        if let Some(name) = order.into_iter().flatten().find(|name| self.keys.contains_key(name)) {
-            return Ok(Some(name));
-        }
-        let needed = pick.known.and_then(|provider| provider.needs_key).unwrap_or(true);
-        if !needed || is_loopback(base_url) {
-            return Ok(None);
-        }
-        let usual = pick.known.and_then(|provider| provider.key_env.as_ref()?.first());
-        if pick.elsewhere {
-            return Err(no_provider_key(pick, base_url, usual));
-        }
-        let usual = usual.map(|name| format!(" or {name}")).unwrap_or_default();
-        let name = if level == "base" { String::new() } else { format!("{}_", level_name(level)) };
-        let hint = format!("set SYNTHDEV_{name}API_KEY{usual}");
-        Err(problem(format!("level {level}: no key is set for {base_url}"), Some(hint)))
     }
 
     /// Catalogue defaults, then settings, then the agent's own; only what the model accepts. Also the names that were dropped.
@@ -374,16 +391,19 @@ fn foreign_model(pick: &Pick<'_>, model: &str) -> Box<Diagnostic> {
     problem(message, Some(format!("name a `model` of this provider too{example}")))
 }
 
-fn no_provider_key(pick: &Pick<'_>, base_url: &str, usual: Option<&String>) -> Box<Diagnostic> {
-    let name = &pick.name;
-    let variable = usual.map(|variable| format!("set {variable}, or ")).unwrap_or_default();
-    let hint = format!("{variable}put it in your settings.json: \"keys\": {{\"{name}\": …}}");
-    problem(format!("provider {name}: no key is set for {base_url}"), Some(hint))
-}
-
 /// The name of a provider's key in the key ring.
 pub fn provider_key(provider: &str) -> String {
-    format!("provider:{provider}")
+    format!("{PROVIDER}{provider}")
+}
+
+/// The provider that a key of the ring is for; `None`: it is a level's.
+pub fn provider_of(key: &str) -> Option<&str> {
+    key.strip_prefix(PROVIDER)
+}
+
+fn has_address(pick: &Pick<'_>) -> bool {
+    let own = |one: &Provider| one.base_url.is_some() || one.url_env.is_some();
+    pick.name != CUSTOM && pick.known.is_some_and(own)
 }
 
 fn level_name(level: &str) -> String {

@@ -4,8 +4,9 @@
 use serde::Serialize;
 
 use super::address::{authority, is_loopback};
-use super::resolve::{CUSTOM, Resolver, SCRIPTED};
+use super::resolve::{CUSTOM, Resolver, SCRIPTED, provider_key};
 use super::wish::Wish;
+use crate::config::settings::foreign;
 use crate::config::settings::rules::LEVELS;
 use crate::domain::model::ModelChoice;
 use crate::domain::protocol::Protocol;
@@ -20,6 +21,8 @@ pub struct Server {
     pub key: Option<String>,
     /// Where that key was set, for people.
     pub key_from: Option<String>,
+    /// Why a key that was set is not sent there, for people.
+    pub kept_back: Option<String>,
     /// It answers nobody without a key.
     pub needs_key: bool,
     /// Environment names that its key is usually in.
@@ -69,38 +72,40 @@ pub fn servers(resolver: &Resolver<'_>) -> Vec<Server> {
         let asks = Used { level: level.to_owned(), model: choice.model.clone() };
         match found.iter_mut().find(same) {
             Some(server) => server.levels.push(asks),
-            None => found.push(Server { levels: vec![asks], ..of_choice(resolver, &choice) }),
+            None => {
+                let kept_back = kept_back(resolver, &choice);
+                found.push(Server { levels: vec![asks], kept_back, ..of_choice(resolver, &choice) });
+            }
         }
     }
     let rest = resolver.models.providers.iter().filter(|provider| provider.name != SCRIPTED);
     for provider in rest {
-        let Some((base_url, key)) = resolver.reach(provider) else { continue };
+        let Some(base_url) = resolver.reach(provider) else { continue };
         let known =
             |one: &Server| one.provider == provider.name && authority(&one.base_url) == authority(&base_url);
         if !found.iter().any(known) {
+            let decided = resolver.decide(&[provider_key(&provider.name)], &base_url);
             let choice = ModelChoice {
                 provider: provider.name.clone(),
                 base_url,
                 protocol: provider.protocol.unwrap_or_default(),
-                key,
+                key: decided.key,
                 ..ModelChoice::default()
             };
-            found.push(of_choice(resolver, &choice));
+            found.push(Server { kept_back: decided.kept_back, ..of_choice(resolver, &choice) });
         }
     }
     found
 }
 
-/// Where a key of the ring was set.
-pub fn key_origin(resolver: &Resolver<'_>, name: &str) -> Option<String> {
-    let Some(provider) = name.strip_prefix("provider:") else {
-        return resolver.settings.own(name, "api_key").map(|setting| setting.origin.to_string());
-    };
-    if let Some(setting) = resolver.settings.get(&format!("keys.{provider}")) {
-        return Some(setting.origin.to_string());
-    }
-    let names = resolver.models.provider(provider)?.key_env.iter().flatten();
-    names.filter_map(|name| resolver.environment.get(name)).map(|(_, origin)| origin.to_string()).next()
+/// A key that a level would use if its server were another one.
+fn kept_back(resolver: &Resolver<'_>, choice: &ModelChoice) -> Option<String> {
+    let level = choice.level.as_str();
+    let base = (!foreign(resolver.settings, level)).then(|| "base".to_owned());
+    let names: Vec<String> =
+        std::iter::once(level.to_owned()).chain(base).chain([provider_key(&choice.provider)]).collect();
+    let decided = resolver.decide(&names, &choice.base_url);
+    decided.kept_back.filter(|_| choice.key.is_none())
 }
 
 fn of_choice(resolver: &Resolver<'_>, choice: &ModelChoice) -> Server {
@@ -110,7 +115,8 @@ fn of_choice(resolver: &Resolver<'_>, choice: &ModelChoice) -> Server {
         provider: if choice.provider.is_empty() { CUSTOM.to_owned() } else { choice.provider.clone() },
         base_url: choice.base_url.clone(),
         protocol: choice.protocol,
-        key_from: choice.key.as_deref().and_then(|name| key_origin(resolver, name)),
+        key_from: choice.key.as_ref().and_then(|name| resolver.homes.get(name)).map(|home| home.from.clone()),
+        kept_back: None,
         key: choice.key.clone(),
         needs_key: !local && known.and_then(|provider| provider.needs_key).unwrap_or(false),
         key_env: known.and_then(|provider| provider.key_env.clone()).unwrap_or_default(),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::shape::{close, described};
 use crate::config::settings::rules::{RULES, Rule};
-use crate::config::settings::shape::Shape;
+use crate::config::settings::shape::{HOME, KEY, Shape};
 
 /// The nested object of all rules.
 pub(super) fn root() -> Value {
@@ -52,10 +52,24 @@ fn one(rule: &Rule) -> Value {
     schema
 }
 
-fn shape(shape: Shape) -> Value {
-    match shape {
-        Shape::Text | Shape::Secret => json!({"type": "string", "pattern": "\\S"}),
-        Shape::Url => json!({"type": "string", "pattern": "^\\s*https?://[^\\s@/?#:][^\\s@]*\\s*$"}),
+fn shape(wanted: Shape) -> Value {
+    match wanted {
+        Shape::Text => json!({"type": "string", "pattern": "\\S"}),
+        Shape::Secret => json!({"oneOf": [
+            {"type": "string", "pattern": "\\S"},
+            {
+                "type": "object",
+                "properties": {
+                    KEY: {"type": "string", "pattern": "\\S"},
+                    HOME: described(shape(Shape::Url), "the server that it is for, and no other")
+                },
+                "required": [KEY],
+                "additionalProperties": false
+            }
+        ]}),
+        Shape::Url => {
+            json!({"type": "string", "pattern": "^\\s*https?://[^\\s@/?#:\\\\][^\\s@?#\\\\]*\\s*$"})
+        }
         Shape::Integer { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
         Shape::Real { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
         Shape::Flag => json!({"type": "boolean"}),

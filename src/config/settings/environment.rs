@@ -24,7 +24,7 @@ impl Environment {
         for file in files {
             let mut findings = Findings::new(file);
             for (name, value, span) in parse(&file.text, &mut findings) {
-                let origin = Origin::dotenv(&name, file.place(span.start), span);
+                let origin = Origin::dotenv(&name, file.layer, file.place(span.start), span);
                 entries.insert(name, (value, origin));
             }
             diagnostics.append(&mut findings.list);

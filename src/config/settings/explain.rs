@@ -5,10 +5,13 @@ use serde::Serialize;
 use super::rules::{RULES, Rule, children, environment_names, rule_of, rule_of_flag};
 use super::{Setting, Settings, foreign, shown};
 use crate::config::models::catalogue::Models;
+use crate::config::secret::Secret;
 use crate::config::settings::environment::Environment;
 use crate::config::settings::origin::Origin;
 use crate::config::settings::shape::Datum;
 use crate::config::suggest;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::place::{Layer, Place};
 
 /// A setting, explained.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -22,6 +25,8 @@ pub struct Explained {
     pub origin: Option<Source>,
     /// What else sets it and does not count, the strongest first.
     pub shadows: Vec<Shadowed>,
+    /// What was set and cannot be: a sentence each, with the name that sets it.
+    pub refused: Vec<String>,
     pub allowed: String,
     /// JSON text.
     pub default: Option<String>,
@@ -54,7 +59,7 @@ pub struct Source {
 /// # Errors
 /// There is none of that name: what may be meant, or what stands below a part of a path.
 pub fn explain(
-    settings: &Settings,
+    (settings, diagnostics): (&Settings, &[Diagnostic]),
     models: &Models,
     environment: &Environment,
     key: &str,
@@ -68,12 +73,16 @@ pub fn explain(
     let Some(rule) = rule_of(&path).filter(|_| !path.ends_with('*')) else {
         return Err(unknown(&path));
     };
-    let mut known: Vec<Setting> = settings.shadowed.get(&path).cloned().unwrap_or_default();
-    known.extend(settings.get(&path).cloned());
+    let mut known: Vec<Setting> = settings.all(&path).cloned().collect();
+    known.reverse();
+    // what the program's table and its settings file say is one value
+    if known.iter().filter(|one| one.origin.layer == Layer::BuiltIn).count() > 1 {
+        known.remove(0);
+    }
     let usual = usual_names(models, &path);
     // a key of ours beats a provider's usual name
     if let Some((text, origin)) = usual.iter().find_map(|name| environment.get(name)) {
-        let datum = Datum::Secret(crate::config::secret::Secret::new(text));
+        let datum = Datum::Secret { key: Secret::new(text), home: None };
         known.insert(0, Setting { datum, origin: origin.clone() });
     }
     let winner = known.pop();
@@ -84,6 +93,7 @@ pub fn explain(
         value: inherited.as_ref().map_or(line.value, |(value, _)| value.clone()),
         origin: origin.or(inherited.map(|(_, origin)| origin)),
         shadows: known.iter().rev().map(|setting| shadowed(&path, setting)).collect(),
+        refused: refused(diagnostics, rule, &path),
         allowed: rule.shape.allowed(),
         default: (!rule.default.is_empty()).then(|| rule.default.to_owned()),
         environment: rule.env.iter().map(|name| (*name).to_owned()).chain(usual).collect(),
@@ -91,6 +101,23 @@ pub fn explain(
         about: rule.about.to_owned(),
         path,
     })
+}
+
+/// Values that were found wrong while loading, by the name or path that their messages begin with.
+fn refused(diagnostics: &[Diagnostic], rule: &Rule, path: &str) -> Vec<String> {
+    let quoted = format!("`{path}`");
+    let names = rule.env.iter().chain(rule.flags).copied().chain([quoted.as_str()]);
+    let names: Vec<&str> = names.collect();
+    let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error);
+    let own = errors.filter(|one| {
+        names.iter().any(|name| one.message.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')))
+    });
+    own.map(|one| format!("{} ({})", one.message, place(one))).collect()
+}
+
+fn place(found: &Diagnostic) -> String {
+    let Place { file, line, .. } = &found.place;
+    if *line == 0 { file.clone() } else { format!("{file}:{line}") }
 }
 
 /// A level takes from base what it does not set itself.
@@ -150,17 +177,30 @@ fn unknown(path: &str) -> String {
     format!("there is no setting `{path}`\nhint: {hint}")
 }
 
+fn told(origin: &Source) -> String {
+    match (&origin.file, origin.line) {
+        (Some(file), Some(line)) if origin.layer == Layer::BuiltIn.to_string() => {
+            format!("built-in value, {}:{line} of this program", file.trim_start_matches("built-in:"))
+        }
+        _ if origin.layer == Layer::BuiltIn.to_string() => "built-in value of this program".to_owned(),
+        _ => origin.text.clone(),
+    }
+}
+
 /// The explanation as text.
 pub fn explain_text(one: &Explained) -> String {
     let mut text = format!("{} — {}\n", one.path, one.about);
-    let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<12} {value}\n"));
+    let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<14} {value}\n"));
     row("value", &one.value);
     match &one.origin {
-        Some(origin) => row("set by", &origin.text),
+        Some(origin) => row("set by", &told(origin)),
         None => row("set by", "nothing"),
     }
     for below in &one.shadows {
-        row("shadows", &format!("{}  {}", below.value, below.origin.text));
+        row("shadows", &format!("{}  {}", below.value, told(&below.origin)));
+    }
+    for why in &one.refused {
+        row("does not count", why);
     }
     row("allowed", &one.allowed);
     if let Some(default) = &one.default {

@@ -15,24 +15,27 @@ pub struct Origin {
     pub place: Option<Place>,
     /// Bytes of the name in that file.
     pub span: Range<usize>,
+    /// It stands in a file of the project, which the person who runs it need not have written.
+    pub of_project: bool,
 }
 
 impl Origin {
     pub fn built_in() -> Self {
-        Self { layer: Layer::BuiltIn, name: None, place: None, span: 0..0 }
+        Self { layer: Layer::BuiltIn, name: None, place: None, span: 0..0, of_project: false }
     }
 
     pub fn file(layer: Layer, place: Place, span: Range<usize>) -> Self {
-        Self { layer, name: None, place: Some(place), span }
+        Self { layer, name: None, place: Some(place), span, of_project: layer == Layer::Project }
     }
 
     /// An environment name of the process, or a flag.
     pub fn named(layer: Layer, name: &str) -> Self {
-        Self { layer, name: Some(name.to_owned()), place: None, span: 0..0 }
+        Self { layer, name: Some(name.to_owned()), place: None, span: 0..0, of_project: false }
     }
 
-    pub fn dotenv(name: &str, place: Place, span: Range<usize>) -> Self {
-        Self { layer: Layer::Environment, name: Some(name.to_owned()), place: Some(place), span }
+    /// A name in the `.env` of a layer.
+    pub fn dotenv(name: &str, layer: Layer, place: Place, span: Range<usize>) -> Self {
+        Self { layer: Layer::Environment, name: Some(name.to_owned()), ..Self::file(layer, place, span) }
     }
 }
 

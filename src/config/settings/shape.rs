@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
+use crate::config::models::address::origin;
 use crate::config::secret::Secret;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Shape {
     /// Not empty.
     Text,
-    /// http or https, with a host, without a password.
+    /// http or https, with a host; without a password, a query or a fragment, which may be secrets.
     Url,
     /// Never shown.
     Secret,
@@ -30,8 +31,16 @@ pub enum Shape {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Datum {
     Plain(Value),
-    Secret(Secret),
+    Secret {
+        key: Secret,
+        /// The server that it was saved for: scheme, host and port. `None`: nothing is said.
+        home: Option<String>,
+    },
 }
+
+/// Members of a key that says what it is for.
+pub const KEY: &str = "key";
+pub const HOME: &str = "for";
 
 /// Shown without the key.
 const BROKEN_KEY: &str = "holds a line break or another control character: set the key again, in one line";
@@ -59,12 +68,7 @@ impl Shape {
         match self {
             Self::Text => text(value).map(|_| Datum::Plain(value.clone())),
             Self::Url => text(value).and_then(url).map(|url| Datum::Plain(Value::from(url))),
-            Self::Secret => match value.as_str() {
-                Some(key) if key.trim().contains(char::is_control) => Err(("C06", BROKEN_KEY.to_owned())),
-                Some(key) if !key.trim().is_empty() => Ok(Datum::Secret(Secret::new(key.trim()))),
-                Some(_) => Err(("C06", "must not be empty".to_owned())),
-                None => Err(("C03", "must be a string".to_owned())),
-            },
+            Self::Secret => secret(value),
             Self::Integer { min, max } => integer(value, min, max),
             Self::Real { min, max } => real(value, min, max),
             Self::Flag => match value {
@@ -102,6 +106,32 @@ impl Shape {
     }
 }
 
+/// A key alone, or `{"key": …, "for": URL}`: a key with the server that it is for.
+fn secret(value: &Value) -> Result<Datum, Refusal> {
+    let Some(fields) = value.as_object() else { return plain_secret(value, None) };
+    let known = |name: &String| name == KEY || name == HOME;
+    if !fields.contains_key(KEY) || !fields.keys().all(known) {
+        return Err(("C03", format!("must be a string, or hold `{KEY}` and `{HOME}` and nothing else")));
+    }
+    let home = match fields.get(HOME) {
+        Some(given) => {
+            let url = text(given).and_then(url);
+            Some(origin(&url.map_err(|(code, why)| (code, format!("has a `{HOME}` that {why}")))?))
+        }
+        None => None,
+    };
+    plain_secret(&fields[KEY], home)
+}
+
+fn plain_secret(value: &Value, home: Option<String>) -> Result<Datum, Refusal> {
+    match value.as_str() {
+        Some(key) if key.trim().contains(char::is_control) => Err(("C06", BROKEN_KEY.to_owned())),
+        Some(key) if !key.trim().is_empty() => Ok(Datum::Secret { key: Secret::new(key.trim()), home }),
+        Some(_) => Err(("C06", "must not be empty".to_owned())),
+        None => Err(("C03", "must be a string".to_owned())),
+    }
+}
+
 fn text(value: &Value) -> Result<&str, Refusal> {
     match value.as_str() {
         Some(text) if text.trim().is_empty() => Err(("C06", "must not be empty".to_owned())),
@@ -129,19 +159,35 @@ fn real(value: &Value, min: f64, max: f64) -> Result<Datum, Refusal> {
     }
 }
 
-/// Checks a base URL and drops the slash at its end.
+/// Checks a base URL and drops the slash at its end. What is refused is not repeated: it may hold a secret.
 fn url(text: &str) -> Result<String, Refusal> {
     let text = text.trim();
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let Some(rest) = rest else {
         return Err(("C06", "must begin with http:// or https://".to_owned()));
     };
+    for (mark, name) in [('?', "query"), ('#', "fragment")] {
+        if rest.contains(mark) {
+            let why =
+                format!("must not hold a {name} (`{mark}…`): end it before, and put a key into `api_key`");
+            return Err(("C06", why));
+        }
+    }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
         return Err(("C06", "must not hold a user or password; put the key into `api_key`".to_owned()));
     }
-    if authority.is_empty() || authority.starts_with(':') || text.contains(char::is_whitespace) {
+    if authority.is_empty() || authority.starts_with(':') || text.contains(unreadable) {
         return Err(("C06", "must name a host, for example https://api.openai.com/v1".to_owned()));
     }
+    let port = authority.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
+    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return Err(("C06", "must have a number from 0 to 65535 as its port".to_owned()));
+    }
     Ok(text.trim_end_matches('/').to_owned())
+}
+
+/// What no URL holds as it is, or what programs do not agree on.
+fn unreadable(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || c == '\\'
 }

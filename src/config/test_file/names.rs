@@ -19,6 +19,13 @@ impl Scenario {
         finding(file, "T05", span, message, Some(hint))
     }
 
+    /// The file beside the test file holds the workflow, or would if it could be read (T05).
+    pub fn broken_workflow(&self, file: &SourceFile, name: &str, beside: &str) -> Diagnostic {
+        let span = self.workflow.as_ref().map_or(self.span.clone(), |name| name.span.clone());
+        let message = format!("the workflow `{name}` cannot be tested: {beside} has errors");
+        finding(file, "T05", span, message, Some("correct them first: they are shown here, too".to_owned()))
+    }
+
     /// Every name that the program, its children and `tools` do not have (T04).
     pub fn unknown_names(&self, file: &SourceFile, program: &Program, tools: &[&str]) -> Vec<Diagnostic> {
         let mut found = Vec::new();

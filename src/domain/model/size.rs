@@ -7,6 +7,8 @@ use crate::domain::message::ToolCall;
 
 /// An answer of fewer tokens is not worth its prompt.
 pub const LEAST_ANSWER: u64 = 256;
+/// Of a sealed thought.
+const BYTES_A_TOKEN: u64 = 4;
 /// What servers wrap a message in.
 const WRAPPING: u64 = 8;
 /// What servers put in front of a list of tools.
@@ -15,13 +17,25 @@ const TOOLS: u64 = 400;
 impl ModelRequest {
     /// Tokens of the prompt, rather too many than too few.
     pub fn tokens_at_most(&self) -> u64 {
+        let mut tokens = self.readable_tokens();
+        self.each_sealed(&mut |text, readable| {
+            // a cipher of a thought takes more than four letters a token of it
+            let own = if readable { at_most(text) } else { (text.len() as u64).div_ceil(BYTES_A_TOKEN) };
+            tokens = tokens.saturating_add(own);
+        });
+        tokens
+    }
+
+    /// The same without sealed thoughts, as runs of before reckoned.
+    pub fn readable_tokens(&self) -> u64 {
         let (mut tokens, mut parts) = (0_u64, 0);
         self.each_text(&mut |text| tokens = tokens.saturating_add(at_most(text)), &mut parts);
         let tools = if self.tools.is_empty() && self.parsing_tools.is_empty() { 0 } else { TOOLS };
         tokens.saturating_add(parts * WRAPPING).saturating_add(tools)
     }
 
-    /// Tokens of the prompt as of usual text: dense text has more.
+    /// Tokens of the prompt as of usual text: dense text has more, and sealed thoughts, which some servers do not count
+    /// once the turn that they were thought in is over, count as nothing.
     pub fn tokens_at_least(&self) -> u64 {
         let mut characters = 0;
         self.each_text(&mut |text| characters += text.chars().count(), &mut 0);
@@ -32,10 +46,17 @@ impl ModelRequest {
     pub fn bytes(&self) -> u64 {
         let (mut bytes, mut parts) = (0_u64, 0);
         self.each_text(&mut |text| bytes = bytes.saturating_add(text.len() as u64), &mut parts);
+        self.each_sealed(&mut |text, _| bytes = bytes.saturating_add(text.len() as u64));
         bytes.saturating_add(parts * WRAPPING).saturating_add(TOOLS)
     }
 
-    /// Everything that is sent; `parts` counts what has a wrapping of its own.
+    /// What goes back to the server unread.
+    fn each_sealed(&self, tell: &mut dyn FnMut(&str, bool)) {
+        let sealed = self.messages.iter().flat_map(|message| &message.sealed);
+        sealed.filter(|one| one.is_for(self.choice.protocol)).for_each(|one| one.each_text(tell));
+    }
+
+    /// Everything that can be read; `parts` counts what has a wrapping of its own.
     fn each_text(&self, tell: &mut dyn FnMut(&str), parts: &mut u64) {
         for message in &self.messages {
             *parts += 1 + message.tool_calls.len() as u64;
@@ -109,7 +130,48 @@ fn of_run(kind: Kind, run: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::domain::message::{ChatMessage, ChatRole, Sealed};
+    use crate::domain::model::{ModelChoice, ToolChoice};
+    use crate::domain::protocol::Protocol;
+
+    /// What goes back to a server counts there, and nowhere else.
+    #[test]
+    fn sealed_thoughts_count_where_they_are_sent() {
+        let thought =
+            json!({"type": "thinking", "thinking": "one two ".repeat(100), "signature": "s".repeat(400)});
+        let cipher = json!({"type": "redacted_thinking", "data": "c".repeat(4_000)});
+        let reasoning = json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "e".repeat(4_000),
+            "summary": [{"type": "summary_text", "text": "one two ".repeat(100)}]});
+        let rows = [
+            (Protocol::Anthropic, &thought, 200 + 100, 800 + 400),
+            (Protocol::Anthropic, &cipher, 1_000, 4_000),
+            (Protocol::Anthropic, &reasoning, 0, 0),
+            (Protocol::Responses, &reasoning, 1_001 + 200, 4_000 + 800 + 4),
+            (Protocol::Responses, &thought, 0, 0),
+            (Protocol::Chat, &thought, 0, 0),
+            (Protocol::Chat, &reasoning, 0, 0),
+        ];
+        for (protocol, block, tokens, bytes) in rows {
+            let mut said = ChatMessage::text(ChatRole::Assistant, "so");
+            said.sealed.push(Sealed { after: 0, block: block.clone() });
+            let request = ModelRequest {
+                agent: "a".into(),
+                state: "s".into(),
+                choice: ModelChoice { protocol, ..ModelChoice::default() },
+                messages: vec![said],
+                tools: Vec::new(),
+                parsing_tools: Vec::new(),
+                tool_choice: ToolChoice::Auto,
+            };
+            let without = request.readable_tokens();
+            assert_eq!((without, request.tokens_at_least()), (9, 0), "{protocol:?}");
+            assert_eq!(request.tokens_at_most() - without, tokens, "{protocol:?} {block}");
+            assert_eq!(request.bytes() - (2 + 8 + 400), bytes, "{protocol:?} {block}");
+        }
+    }
 
     /// What usual tokenizers make of a text, about, and the most that is said of it.
     #[test]

@@ -11,11 +11,12 @@ mod scopes;
 
 use super::{Asked, Lane, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
-use crate::domain::cost::Usage;
-use crate::domain::model::ModelRequest;
+use crate::domain::cost::{Price, Usage};
+use crate::domain::model::{ModelChoice, ModelRequest};
 use crate::engine::lane::Scope;
 use crate::engine::purse::{Estimate, Kind, Need};
-use crate::engine::spec::FORESEES_SINCE;
+use crate::engine::speaking::Speaking;
+use crate::engine::spec::{FORESEES_SINCE, MEASURES_SINCE};
 
 /// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
 const ANSWER_TOKENS: u64 = 4_096;
@@ -39,6 +40,11 @@ impl Machine {
     /// Calls are judged before they are made by what they can use.
     pub(super) fn foresees(&self) -> bool {
         self.spec.machine_version >= FORESEES_SINCE
+    }
+
+    /// All that a request holds is measured.
+    pub(super) fn measures(&self) -> bool {
+        self.spec.machine_version >= MEASURES_SINCE
     }
 
     /// Asked before every model call is put together; if not, the phase says what is waited for.
@@ -73,7 +79,14 @@ impl Machine {
         self.lane.need = Some(need);
         let Some(answer) = self.heed(self.verdict(&self.lane)) else { return false };
         self.lane.need = Some(Need { answer, ..need });
-        if !need.uncapped && (answer < need.answer || request.choice.may_say_more()) {
+        let ends = |kind: Kind| budgets.iter().any(|(_, budget)| kind.of(budget).1.is_some());
+        let counts = ends(Kind::Tokens) || need.price.is_some() && ends(Kind::Cost);
+        let open = if self.measures() {
+            counts && request.choice.may_go_on()
+        } else {
+            request.choice.may_say_more()
+        };
+        if !need.uncapped && (answer < need.answer || open) {
             request.choice.parameters.max_output_tokens = Some(answer);
         }
         if answer < need.answer.min(SHORT) {
@@ -109,22 +122,21 @@ impl Machine {
         };
     }
 
-    /// A model call has told what it used.
+    /// A model call has told what it used, or it is known from what had come of it.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-    pub(super) fn spend(&mut self, model: &str, usage: &Usage, cost_usd: Option<f64>) {
+    pub(super) fn spend(&mut self, agent: &Speaking, usage: &Usage, cost_usd: Option<f64>) {
         self.largest.tokens = self.largest.tokens.max(usage.total() as f64);
         self.largest.cost_usd = self.largest.cost_usd.max(cost_usd.unwrap_or(0.0));
-        self.learn(model, usage);
         self.purse.spend(usage, cost_usd);
-        if let Some(purse) = self.agent_purse() {
+        if let Some(purse) = self.agent_purse(&agent.workflow.name, &agent.id) {
             purse.spend(usage, cost_usd);
         }
-        let mut lane = Some(&mut self.lane);
-        while let Some(current) = lane {
-            for frame in &mut current.frames {
+        let mut id = Some(agent.lane);
+        while let Some(lane) = id.and_then(|id| self.lane_mut(id)) {
+            for frame in &mut lane.frames {
                 frame.stay.purse.spend(usage, cost_usd);
             }
-            lane = current.parent.and_then(|(id, _)| self.lanes.get_mut(&id));
+            id = lane.parent.map(|(id, _)| id);
         }
         let counted = || self.scopes(&self.lane).iter().any(|(_, one)| Kind::Cost.of(one) != (None, None));
         if cost_usd.is_none() && !self.foresees() && counted() {
@@ -154,19 +166,33 @@ impl Machine {
 
     /// What the request can use.
     fn need_of(&self, request: &ModelRequest) -> Need {
-        let measured = request.tokens_at_most();
-        let density = self.density.get(&request.choice.model).copied().unwrap_or(TELLING);
+        let choice = &request.choice;
+        let (measured, answer, least) = if self.measures() {
+            (request.tokens_at_most(), choice.longest_answer(), choice.protocol.least_answer())
+        } else {
+            (request.readable_tokens(), choice.answer_tokens(), 1)
+        };
+        let density = self.density.get(&choice.model).copied().unwrap_or(TELLING);
         Need {
             prompt: measured.saturating_mul(density) / 1_000,
             measured,
-            answer: request.choice.answer_tokens(),
-            uncapped: request.choice.uncapped,
-            price: request.choice.price,
+            answer,
+            least,
+            uncapped: choice.uncapped,
+            price: self.dearest(choice),
+        }
+    }
+
+    /// What a call may be charged at: the price of what was asked for, or of what has answered in its place.
+    fn dearest(&self, choice: &ModelChoice) -> Option<Price> {
+        match (choice.price, self.served.get(&choice.model)) {
+            (Some(own), Some(other)) => Some(own.dearer(*other)),
+            (own, other) => own.or(other.copied()),
         }
     }
 
     /// Some models make more tokens of a text than it is taken for.
-    fn learn(&mut self, model: &str, usage: &Usage) {
+    pub(super) fn learn(&mut self, model: &str, usage: &Usage) {
         let Some(need) = self.lane.need.filter(|need| need.measured >= TELLING) else { return };
         let real = (usage.prompt.saturating_mul(1_000) / need.measured).min(DENSEST);
         if real > 1_000 {

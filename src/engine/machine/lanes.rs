@@ -10,7 +10,7 @@ impl Machine {
         // a run that ends in a branch has no other lane left
         let Some(call) = input.answers() else {
             // a run that goes back stands in the lane that is about to enter its state
-            let stands = matches!(input, Input::Returned(_) | Input::Resumed(_));
+            let stands = matches!(input, Input::Returned(_) | Input::Resumed(_) | Input::Stopped { .. });
             return stands || self.lane.phase == Phase::Ending || self.switch(0);
         };
         if self.snapshot == Progress::Pending(call) || self.lane.awaits(call) {
@@ -92,7 +92,7 @@ impl Machine {
 
     /// Stops everything everywhere and makes the root current: the run itself is about to end.
     pub(super) fn stop_all(&mut self) {
-        self.withdraw(&self.lane.phase.clone(), self.lane.shown);
+        self.withdraw_own();
         if let Some(root) = self.lanes.remove(&0) {
             let branch = std::mem::replace(&mut self.lane, root);
             for call in branch.timers() {
@@ -122,6 +122,7 @@ impl Machine {
     }
 
     fn stop_lane(&mut self, lane: &Lane) {
+        self.stopped.extend(self.stops(lane));
         self.withdraw(&lane.phase, lane.shown);
         for call in lane.timers() {
             self.effect(Effect::Abort { call });

@@ -93,7 +93,9 @@ impl Machine {
         }
         self.unwind_to(at);
         self.drop_visit();
-        self.raise(asked);
+        if !(self.counts_all() && matches!(exit, Exit::Fail)) {
+            self.raise(asked, limit);
+        }
         if let Some(frame) = self.frame_mut() {
             frame.passed.insert(passing(asked, limit, frame.state));
         }
@@ -146,22 +148,28 @@ impl Machine {
         target.map(Exit::OnLimit).or_else(catch)
     }
 
-    /// So that what follows the limit can run: a tenth more, at least ten.
-    fn raise(&mut self, asked: Asked) {
+    /// So that what follows the limit can run: a tenth more, at least ten. Once for each workflow that is led on: its
+    /// items and its calls by others share it.
+    fn raise(&mut self, asked: Asked, limit: &str) {
         let Some(root) = self.spec.program.workflows.first().cloned() else { return };
         let tenth = |limit: u32| (limit / 10).max(10);
         match asked {
-            Asked::Steps => {
+            Asked::Steps if self.moves(limit, self.lane.id) => {
                 let more = tenth(root.limits.max_steps);
                 self.lane.granted_steps = self.lane.granted_steps.saturating_add(more);
             }
-            Asked::ModelCalls => {
+            Asked::ModelCalls if self.moves(limit, 0) => {
                 let more = tenth(root.limits.max_model_calls.unwrap_or(0));
                 self.granted_calls = self.granted_calls.saturating_add(more);
             }
-            Asked::Budget(scope @ (Scope::Run | Scope::Agent(_)), kind) => self.grant_tenth(scope, kind),
-            // these end with the visit that is left
-            Asked::Budget(Scope::State { .. }, _)
+            Asked::Budget(Scope::Run, kind) if self.moves(limit, 0) => self.grant_tenth(Scope::Run, kind),
+            Asked::Budget(scope @ Scope::Agent(at), kind) if self.moves(limit, 1 + at as u64) => {
+                self.grant_tenth(scope, kind);
+            }
+            // it was moved before, or it ends with the visit that is left
+            Asked::Steps
+            | Asked::ModelCalls
+            | Asked::Budget(..)
             | Asked::Visits(_)
             | Asked::ToolRounds
             | Asked::Message
@@ -170,6 +178,12 @@ impl Machine {
             | Asked::Failed
             | Asked::Uncertain => {}
         }
+    }
+
+    /// Whether an end is moved now: the first time for the workflow that is led on. Runs of before moved it each time.
+    fn moves(&mut self, limit: &str, whose: u64) -> bool {
+        let by = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
+        self.moved.insert(format!("{limit} {whose} by {by}")) || !self.counts_all()
     }
 
     pub(super) fn lane_of(&self, id: u64) -> Option<&Lane> {

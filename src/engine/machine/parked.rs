@@ -45,6 +45,10 @@ impl Machine {
 
     /// What is recorded of a run that stands still takes only what sets it going again.
     pub(super) fn takes(&self, input: &Input) -> bool {
+        if matches!(input, Input::Stopped { .. }) {
+            // what is paid is paid, also when nothing goes on
+            return !self.halted;
+        }
         let wakes = matches!(input, Input::Resumed(_) | Input::Cancelled { .. });
         if matches!(input, Input::Returned(_)) {
             return self.halted;
@@ -149,6 +153,9 @@ impl Machine {
                 pause.action = self.delegated(lane, message).map(Box::new);
             }
             (Some(_) | None, _) => {
+                if let Phase::Person(_, Asked::Budget(_, kind)) = lane.phase {
+                    pause.kind = Some(kind.name().to_owned());
+                }
                 pause.message = self.reason_of(lane).map(|failure| failure.detail).unwrap_or_default()
             }
         }

@@ -5,6 +5,7 @@ use crate::domain::context::{Author, Entry};
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
 use crate::domain::workflow::Work;
+use crate::engine::answer;
 use crate::engine::effect::Question;
 use crate::engine::input::Answer;
 use crate::engine::turn::TurnEntry;
@@ -48,7 +49,10 @@ impl Machine {
             Asked::ToolRounds => self.grant_rounds(),
             Asked::ModelCalls => self.grant_calls(),
             Asked::Budget(scope, kind) => {
-                self.grant_same_again(scope, kind);
+                match answer::more(&answer) {
+                    Some(more) => self.grant_more(scope, kind, more),
+                    None => self.grant_same_again(scope, kind),
+                }
                 self.go_on_spending();
             }
             Asked::NoSnapshot => {

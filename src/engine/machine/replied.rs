@@ -1,37 +1,19 @@
 //! A model's answer: decisions, ordinary calls, or the final text (A28, A33 to A36; TOOL-2 to TOOL-5).
 
-use std::ops::Deref;
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::{Asked, CallId, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::AnsweredCall;
-use crate::domain::cost::CostEntry;
+use crate::domain::cost::Used;
 use crate::domain::failure::Failure;
-use crate::domain::ids::AgentIx;
 use crate::domain::message::{Sealed, ToolCall};
-use crate::domain::model::{FinishReason, ModelChoice, ModelError, ModelReply, ToolChoice};
+use crate::domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
 use crate::domain::tool::ParsingTool;
-use crate::domain::workflow::Workflow;
+use crate::engine::speaking::Speaking;
 use crate::engine::turn::{OpenReply, with_unique_ids};
 
 const MAX_REPAIRS: u32 = 2;
-
-/// An agent that is there.
-struct Speaking {
-    workflow: Arc<Workflow>,
-    at: AgentIx,
-}
-
-impl Deref for Speaking {
-    type Target = AgentSpec;
-
-    fn deref(&self) -> &AgentSpec {
-        &self.workflow.agents[self.at.0]
-    }
-}
 
 impl Machine {
     pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) {
@@ -67,39 +49,8 @@ impl Machine {
         }
     }
 
-    /// The agent of the visit. Its prompt and tools are not copied.
-    fn speaking(&self) -> Option<Speaking> {
-        let at = self.frame()?.turn.as_ref()?.agent;
-        let workflow = self.workflow()?;
-        workflow.agent(at)?;
-        Some(Speaking { workflow, at })
-    }
-
-    /// Enters an answer into the ledger and the budgets. The model that answered, and the price.
-    pub(super) fn charge(
-        &mut self,
-        agent: &AgentSpec,
-        choice: &ModelChoice,
-        reply: &ModelReply,
-    ) -> (String, Option<f64>) {
-        let cost_usd = choice.price.map(|price| price.cost_usd(&reply.usage));
-        let model = reply.model.clone().unwrap_or_else(|| choice.model.clone());
-        self.spend(&choice.model, &reply.usage, cost_usd);
-        let state = self.state_name();
-        self.ledger.entries.push(CostEntry {
-            agent: agent.id.clone(),
-            role: agent.role.clone(),
-            state,
-            model: model.clone(),
-            usage: reply.usage,
-            cost_usd,
-            at: self.now,
-        });
-        (model, cost_usd)
-    }
-
-    fn account(&mut self, call: CallId, agent: &AgentSpec, reply: &ModelReply) {
-        let (model, cost_usd) = self.charge(agent, &agent.choice, reply);
+    fn account(&mut self, call: CallId, agent: &Speaking, reply: &ModelReply) {
+        let charge = self.charge(agent, reply);
         self.emit(RunEvent::Replied {
             call,
             agent: agent.id.clone(),
@@ -107,10 +58,11 @@ impl Machine {
             text: reply.text.clone(),
             reasoning: reply.reasoning.clone(),
             tool_calls: reply.tool_calls.clone(),
-            model,
-            usage: reply.usage,
-            cost_usd,
+            model: reply.model.as_ref().unwrap_or(&agent.choice.model).clone(),
+            usage: charge.usage,
+            cost_usd: charge.cost_usd,
             duration_ms: reply.duration_ms,
+            estimated: charge.estimated,
         });
     }
 
@@ -233,17 +185,24 @@ impl Machine {
         self.call_model();
     }
 
-    pub(super) fn on_model_failed(&mut self, call: CallId, error: &ModelError, attempts: u32) {
+    pub(super) fn on_model_failed(
+        &mut self,
+        call: CallId,
+        (error, attempts): (&ModelError, u32),
+        used: &[Used],
+    ) {
         if self.lane.phase != Phase::Model(call) {
             return;
         }
         let Some(agent) = self.speaking() else { return };
+        let spent = self.pay(&agent, used).entries;
         self.emit(RunEvent::ModelFailed {
             call,
             agent: agent.id.clone(),
             code: error.code().to_owned(),
             reason: error.to_string(),
             attempts,
+            spent,
         });
         // A script that does not fit the run is no failure of a model.
         if self.summing().is_some() && !matches!(error, ModelError::Drift { .. }) {

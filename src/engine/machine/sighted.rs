@@ -16,6 +16,8 @@ pub(super) struct Seats<'a> {
     pub(super) agent: &'a AgentSpec,
     pub(super) context: &'a ContextSpec,
     pub(super) brief: &'a Brief,
+    /// Of the machine.
+    pub(super) version: u32,
 }
 
 /// Whether the view can be as it was.
@@ -30,7 +32,8 @@ pub(super) enum Settled {
 
 impl Seats<'_> {
     /// Brings the agent's sight up to date, and finds where its view begins from now on.
-    pub(super) fn settle(&self, thread: &mut Thread, turn: &mut Turn) -> Settled {
+    /// `spared`: what it asks for a summary need not be put together.
+    pub(super) fn settle(&self, thread: &mut Thread, turn: &mut Turn, spared: bool) -> Settled {
         let known = thread.sights.remove(&turn.agent).unwrap_or_default();
         let sight = self.scene(thread, turn, |scene| view::look(known, scene));
         thread.sights.insert(turn.agent, sight);
@@ -42,7 +45,7 @@ impl Seats<'_> {
             }
             // each summary covers more than the one before, so this ends
             if let Some(covering) = free.then(|| summary::covering(scene)).flatten() {
-                let messages = summary::messages(scene, covering);
+                let messages = (!spared).then(|| summary::messages(scene, covering));
                 return (held, Settled::Sums(SummaryRequest { covering, messages }));
             }
             (begin, Settled::Moved(self.trimmed(&view::lost(scene, held, begin), scene.limit())))
@@ -75,13 +78,13 @@ impl Seats<'_> {
     }
 
     fn scene<T>(&self, thread: &Thread, turn: &Turn, work: impl FnOnce(&Scene<'_>) -> T) -> T {
-        let Self { workflow, agent, context, brief } = *self;
+        let Self { workflow, agent, context, brief, version } = *self;
         let side_of = |id: &str| -> Option<Side> {
             workflow.agents.iter().find(|other| other.id == id).map(|other| other.side)
         };
         let seated = workflow.agents.iter().filter(|other| other.context == agent.context);
         let others = seated.filter(|other| other.id != agent.id).count();
-        work(&Scene { agent, context, thread, turn, brief, others, side_of: &side_of })
+        work(&Scene { agent, context, thread, turn, brief, others, side_of: &side_of, version })
     }
 
     /// Nothing is left out in silence.

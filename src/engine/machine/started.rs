@@ -17,6 +17,7 @@ impl Machine {
             definition: self.spec.program.hash.clone(),
             inputs: inputs.clone(),
             chat: root.conversational,
+            replayed: self.counts_all() && self.spec.program.is_replay(),
             budget: (self.foresees() && !root.budget.is_unbounded()).then(|| Box::new(root.budget)),
         });
         self.snapshot_before();

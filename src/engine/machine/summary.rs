@@ -5,6 +5,7 @@ use super::{CallId, Effect, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::ContextSpec;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest, ToolChoice};
+use crate::engine::speaking::Speaking;
 use crate::engine::thread::Summary;
 use crate::engine::turn::{Covering, Part, Summing};
 use crate::engine::view::summary;
@@ -20,22 +21,22 @@ impl Machine {
     ) {
         let choice = context.summary.as_deref().unwrap_or(&agent.choice);
         let state = self.state_name();
-        let mut request = ModelRequest {
+        let mut request = asked.messages.map(|messages| ModelRequest {
             agent: agent.id.clone(),
             state,
             choice: choice.clone(),
-            messages: asked.messages,
+            messages,
             tools: Vec::new(),
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
-        };
-        if !self.affords(agent, Some(&mut request)) {
+        });
+        if !self.affords(agent, request.as_mut()) {
             return;
         }
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
             turn.summing = Summing::Asked(asked.covering);
         }
-        self.reserve(Some(&request));
+        self.reserve(request.as_ref());
         let call = self.next_call();
         self.emit(RunEvent::SummaryCalled {
             call,
@@ -45,7 +46,9 @@ impl Machine {
             model: choice.model.clone(),
             entries: asked.covering.replaced,
         });
-        self.effect(Effect::CallModel { call, request: Box::new(request) });
+        if let Some(request) = request {
+            self.effect(Effect::CallModel { call, request: Box::new(request) });
+        }
         self.lane.phase = Phase::Model(call);
     }
 
@@ -65,15 +68,15 @@ impl Machine {
     pub(super) fn on_summary(
         &mut self,
         call: CallId,
-        agent: &AgentSpec,
+        agent: &Speaking,
         covering: Covering,
         reply: &ModelReply,
     ) {
         let Some(workflow) = self.workflow() else { return };
         let Some(context) = workflow.contexts.get(agent.context.0) else { return };
-        let choice = context.summary.as_deref().unwrap_or(&agent.choice).clone();
-        let (model, cost_usd) = self.charge(agent, &choice, reply);
-        self.tell_substitution(&choice, reply);
+        let choice = agent.asked();
+        let charge = self.charge(agent, reply);
+        self.tell_substitution(choice, reply);
         let text = summary::within(&reply.text, covering);
         self.emit(RunEvent::ContextSummarized {
             call,
@@ -82,10 +85,11 @@ impl Machine {
             context: context.name.clone(),
             entries: if text.is_empty() { 0 } else { covering.replaced },
             text: text.clone(),
-            model,
-            usage: reply.usage,
-            cost_usd,
+            model: reply.model.as_ref().unwrap_or(&choice.model).clone(),
+            usage: charge.usage,
+            cost_usd: charge.cost_usd,
             duration_ms: reply.duration_ms,
+            estimated: charge.estimated,
         });
         if text.is_empty() {
             return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
@@ -132,5 +136,6 @@ impl Machine {
 /// What is asked for a summary.
 pub(super) struct SummaryRequest {
     pub(super) covering: Covering,
-    pub(super) messages: Vec<crate::domain::message::ChatMessage>,
+    /// `None`: nobody will be asked.
+    pub(super) messages: Option<Vec<crate::domain::message::ChatMessage>>,
 }

@@ -50,8 +50,13 @@ impl Machine {
 
     /// Stops what the current lane itself waits for.
     fn stop_pending(&mut self) {
-        self.withdraw(&self.lane.phase.clone(), self.lane.shown);
+        self.withdraw_own();
         self.lane.phase = Phase::New;
+    }
+
+    pub(super) fn withdraw_own(&mut self) {
+        self.stopped.extend(self.stops(&self.lane));
+        self.withdraw(&self.lane.phase.clone(), self.lane.shown);
     }
 
     /// Stops what a lane waits for. A question or an approval is told to be closed: nobody waits for its answer.

@@ -116,8 +116,9 @@ impl Machine {
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let places = workflow.contexts.get(agent.context.0).zip(threads.get_mut(agent.context.0));
         let Some((context, thread)) = places else { return };
-        let seats = Seats { workflow: &workflow, agent, context, brief: &spec.brief };
-        let moved = match seats.settle(thread, turn) {
+        let seats =
+            Seats { workflow: &workflow, agent, context, brief: &spec.brief, version: spec.machine_version };
+        let moved = match seats.settle(thread, turn, spared) {
             Settled::Sums(asked) => return self.call_for_summary(agent, context, asked),
             Settled::Moved(text) => Some(text),
             Settled::Stands => None,

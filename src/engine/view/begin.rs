@@ -3,7 +3,8 @@
 //!
 //! A view keeps its beginning until it would pass the limit again: requests that begin alike are cached by providers.
 
-use super::group::{Group, Said, range, summary, visit};
+use super::bounds::Bounds;
+use super::group::{Group, Said, range, sum, summary, visit};
 use super::measure::{sight, size};
 use super::project::said;
 use super::scene::Scene;
@@ -16,6 +17,9 @@ use crate::engine::turn::Part;
 const CACHED: usize = 4_096;
 /// Of a hundred characters of the limit, so many stay then.
 const KEPT: usize = 70;
+/// In smaller views a few messages fill what is free again: more is left out, less often.
+const SMALL: usize = 30_000;
+const KEPT_OF_SMALL: usize = 50;
 /// Characters of a text that tell which one it was.
 const MARK: usize = 40;
 
@@ -49,29 +53,39 @@ pub fn begin(scene: &Scene<'_>) -> Begin {
     let spoken = Said::of(scene.turn);
     let sight = sight(scene);
     let held = Begin { log: sight.begin(), visit: scene.turn.begin };
-    let (limit, _) = scene.limit();
+    let bounds = Bounds::of(scene);
     let range = range(scene, &sight);
     let visit = visit(scene, &spoken);
-    let fixed = range.kept().plus(recorded(scene)).length + length(&visit);
+    let fixed = range.kept().plus(recorded(scene)).plus(sum(&visit));
     let start = held.log.max(sight.owed());
-    if scene.context.trim == Trim::Error || fixed + range.rest(start).length <= limit {
+    let all = fixed.plus(range.rest(start));
+    if scene.context.trim == Trim::Error || bounds.hold(all) {
         return Begin { log: start, ..held };
     }
-    let low = if limit < CACHED { limit } else { limit / 100 * KEPT };
+    let low = bounds.lowered(all, |limit| low(limit, scene));
     // the newest is never left out
     let most = if visit.is_empty() { sight.len().saturating_sub(1) } else { sight.len() };
-    let log = range.fitting(low.checked_sub(fixed), most).max(start);
-    let mut total = fixed + range.rest(log).length;
+    let log = range.fitting(|rest| low.hold(fixed.plus(rest)), most).max(start);
+    let mut total = fixed.plus(range.rest(log));
     let mut begin = Begin { log, ..held };
     for group in visit.iter().rev().skip(1).rev().filter(|group| !group.keep) {
-        if total > low
+        if !low.hold(total)
             && let Some((Part::Visit, at)) = group.at
         {
-            total -= group.length;
+            total = total.minus(group.size());
             begin.visit = at + 1;
         }
     }
     begin
+}
+
+/// How long a view may be that has to lose something.
+fn low(limit: usize, scene: &Scene<'_>) -> usize {
+    match limit {
+        0..CACHED => limit,
+        CACHED..SMALL if scene.measures() => limit / 100 * KEPT_OF_SMALL,
+        _ => limit / 100 * KEPT,
+    }
 }
 
 /// What a view loses that begins at `to` and no longer at `from`.
@@ -145,15 +159,12 @@ impl Window {
         let visit = size(&visit(scene, said), scene);
         let rest = range.rest(sight.begin());
         let all = range.kept().plus(recorded(scene)).plus(visit).plus(rest);
-        let (limit, _) = scene.limit();
+        let bounds = Bounds::of(scene);
+        let fits = bounds.reads(all) && (scene.context.trim != Trim::Error || bounds.hold(all));
         let covered = scene.turn.record.as_ref().map_or(0, |record| record.covers);
         let left_out = range.rest(0).groups - rest.groups + scene.turn.begin.saturating_sub(covered);
-        Self { left_out, messages: (all.length <= limit).then_some(all.messages) }
+        Self { left_out, messages: fits.then_some(all.messages) }
     }
-}
-
-fn length(groups: &[Group<'_>]) -> usize {
-    groups.iter().map(|group| group.length).sum()
 }
 
 /// The summary of the log.
@@ -161,6 +172,6 @@ fn recorded(scene: &Scene<'_>) -> Size {
     summary(scene.thread).map_or_else(Size::default, |summary| {
         let group = Group::summary(summary, scene);
         let messages = super::project::messages(&group, ToolVisibility::None);
-        Size { groups: 1, length: group.length, messages }
+        Size { messages, ..group.size() }
     })
 }

@@ -1,7 +1,8 @@
 //! What a view leaves out to stay below its limit (A41, CTX-5).
 
-use super::group::Group;
-use super::scene::Scene;
+use super::bounds::Bounds;
+use super::group::{Group, sum};
+use super::scene::{Scene, WINDOW};
 use crate::domain::context::Trim;
 
 /// The view cannot be brought below the limit: what may not be left out is too long by itself.
@@ -37,7 +38,11 @@ impl Fit {
 /// whole and does not fit is an overflow, not a silent cut.
 pub(super) fn fit(groups: &mut Vec<Group<'_>>, scene: &Scene<'_>, left_out: usize) -> Result<Fit, Overflow> {
     let (limit, field) = scene.limit();
-    let total: usize = groups.iter().map(|group| group.length).sum();
+    let (all, bounds) = (sum(groups), Bounds::of(scene));
+    let total = all.length;
+    if scene.context.trim == Trim::Error && bounds.reads(all) && !bounds.hold(all) {
+        return Err(Overflow { length: total + all.sealed, limit: bounds.whole, field: WINDOW });
+    }
     if total <= limit {
         return Ok(Fit { dropped: left_out, ..Fit::WHOLE });
     }

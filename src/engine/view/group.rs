@@ -4,8 +4,8 @@
 use super::scene::Scene;
 use crate::domain::agent::AgentSpec;
 use crate::domain::context::{AnsweredCall, Author, Entry, Side, ToolVisibility};
-use crate::domain::message::ChatRole;
-use crate::engine::sight::{Range, Sight, Spot};
+use crate::domain::message::{ChatRole, Sealed};
+use crate::engine::sight::{Range, Sight, Size, Spot};
 use crate::engine::thread::{Summary, Thread};
 use crate::engine::turn::{Part, Turn};
 
@@ -42,7 +42,9 @@ pub(super) struct Group<'a> {
     pub(super) reminded: bool,
     /// Characters as shown to this agent.
     pub(super) length: usize,
-    /// The part of them that may lose its middle: answers of tools.
+    /// Characters that only the model's server can read.
+    pub(super) sealed: usize,
+    /// The part of the readable ones that may lose its middle: answers of tools.
     pub(super) elidable: usize,
     /// The text is cut to this.
     pub(super) room: Option<usize>,
@@ -53,7 +55,10 @@ impl<'a> Group<'a> {
         let answers: usize = entry.calls.iter().map(answer_length).sum();
         let reminder = scene.reminder().filter(|_| own && used_tools(entry, scene.agent));
         let (length, elidable) = match scene.context.tool_visibility {
-            _ if own => (entry.length() + reminder.map_or(0, |text| text.chars().count()), answers),
+            _ if own => {
+                let reminder = reminder.map_or(0, |text| text.chars().count());
+                (entry.length() + reminder, answers)
+            }
             ToolVisibility::Full => (entry.length(), answers),
             ToolVisibility::Summary => {
                 (entry.text.chars().count() + entry.calls.iter().map(called_length).sum::<usize>(), 0)
@@ -61,8 +66,14 @@ impl<'a> Group<'a> {
             ToolVisibility::None => (entry.text.chars().count(), 0),
         };
         let reminded = reminder.is_some();
+        let sealed = if own { sealed_length(entry, scene) } else { 0 };
         let (keep, lead, summary, at, room) = (false, false, false, None, None);
-        Self { entry, own, keep, lead, summary, at, reminded, length, elidable, room }
+        Self { entry, own, keep, lead, summary, at, reminded, length, sealed, elidable, room }
+    }
+
+    /// What it comes to, without its messages.
+    pub(super) fn size(&self) -> Size {
+        Size { groups: 1, length: self.length, sealed: self.sealed, messages: 0 }
     }
 
     fn kept(self, keep: bool) -> Self {
@@ -88,6 +99,20 @@ impl<'a> Group<'a> {
 fn used_tools(entry: &Entry, agent: &AgentSpec) -> bool {
     let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
     entry.calls.iter().any(|answered| !decides(&answered.call.name))
+}
+
+/// Characters that go back to the model's server unread with the calls that they led to.
+fn sealed_length(entry: &Entry, scene: &Scene<'_>) -> usize {
+    if entry.calls.is_empty() || !scene.measures() {
+        return 0;
+    }
+    let protocol = scene.agent.choice.protocol;
+    entry.sealed.iter().filter(|one| one.is_for(protocol)).map(Sealed::length).sum()
+}
+
+/// What groups come to, without their messages.
+pub(super) fn sum(groups: &[Group<'_>]) -> Size {
+    groups.iter().map(Group::size).fold(Size::default(), Size::plus)
 }
 
 pub(super) fn answer_length(call: &AnsweredCall) -> usize {
@@ -151,22 +176,6 @@ pub(super) fn visit<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
         groups.push(if part.private { group.leading() } else { group });
     }
     groups
-}
-
-/// Which entries of a log are never left out: the starting messages and the first ones after them.
-pub(super) fn kept(entries: &[Entry], pin_first: usize) -> Vec<bool> {
-    let mut left = pin_first;
-    entries
-        .iter()
-        .map(|entry| {
-            if entry.pinned {
-                return true;
-            }
-            let pins = left > 0;
-            left = left.saturating_sub(1);
-            pins
-        })
-        .collect()
 }
 
 /// §1.2: an entry by the agent is its own; for a user seat so is every canonical `user` entry that no other

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::group::{Group, is_own};
+use super::group::{Group, is_own, sum};
 use super::project::messages;
 use super::scene::{Scene, around};
 use crate::domain::context::Entry;
@@ -45,16 +45,17 @@ fn anew(scene: &Scene<'_>) -> Sight {
 
 /// What groups come to.
 pub(super) fn size(groups: &[Group<'_>], scene: &Scene<'_>) -> Size {
-    let sizes = groups.iter().map(|group| Size {
-        groups: 1,
-        length: group.length,
-        messages: messages(group, scene.context.tool_visibility),
-    });
-    sizes.fold(Size::default(), Size::plus)
+    let messages = groups.iter().map(|group| messages(group, scene.context.tool_visibility)).sum();
+    Size { messages, ..sum(groups) }
 }
 
 /// An entry as this agent sees it.
 fn shown(entry: &Entry, own: bool, scene: &Scene<'_>) -> Shown {
     let group = Group::new(entry, own, scene);
-    Shown { own, length: group.length, messages: messages(&group, scene.context.tool_visibility) }
+    Shown {
+        own,
+        length: group.length,
+        sealed: group.sealed,
+        messages: messages(&group, scene.context.tool_visibility),
+    }
 }

@@ -3,7 +3,9 @@
 use crate::domain::agent::AgentSpec;
 use crate::domain::brief::Brief;
 use crate::domain::context::{CHARACTERS_A_TOKEN, ContextSpec, Side};
+use crate::domain::model::ModelChoice;
 use crate::engine::sight::Sight;
+use crate::engine::spec::{MEASURES_SINCE, WINDOWED_SINCE};
 use crate::engine::thread::Thread;
 use crate::engine::turn::Turn;
 
@@ -24,6 +26,8 @@ pub struct Scene<'a> {
     pub others: usize,
     /// The seat of another agent, by id.
     pub side_of: &'a dyn Fn(&str) -> Option<Side>,
+    /// Of the machine: old runs are shown what they were shown.
+    pub version: u32,
 }
 
 impl<'a> Scene<'a> {
@@ -31,10 +35,25 @@ impl<'a> Scene<'a> {
     /// (an answer, the prompt and the tools need room there, too).
     pub fn limit(&self) -> (usize, &'static str) {
         let (limit, field) = self.context.limit();
-        match room(self) {
+        match self.room() {
             Some(room) if room < limit => (room, WINDOW),
             Some(_) | None => (limit, field),
         }
+    }
+
+    /// What the model's window leaves to the conversation. Characters; `None` where the window is not known.
+    pub(super) fn room(&self) -> Option<usize> {
+        if self.version < WINDOWED_SINCE {
+            return None;
+        }
+        let known = self.thread.sights.get(&self.turn.agent).and_then(Sight::around);
+        let whole = prompt(&self.agent.choice)?;
+        Some(whole.saturating_sub(known.unwrap_or_else(|| around(self))))
+    }
+
+    /// Whether all that is sent is measured, and small views are cut in larger steps.
+    pub(super) fn measures(&self) -> bool {
+        self.version >= MEASURES_SINCE
     }
 
     /// What the role wants said after each tool round.
@@ -43,16 +62,12 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Characters; `None` where the window is not known.
-fn room(scene: &Scene<'_>) -> Option<usize> {
-    let choice = &scene.agent.choice;
+/// The longest prompt that a model can take beside its answer. Characters; `None` where the window is not known.
+pub(super) fn prompt(choice: &ModelChoice) -> Option<usize> {
     let window = choice.context_size?;
-    let most = window / 2;
-    let answer = choice.parameters.max_output_tokens.unwrap_or(window / ANSWER).min(most);
+    let answer = choice.parameters.max_output_tokens.unwrap_or(window / ANSWER).min(window / 2);
     let tokens = usize::try_from(window - answer).unwrap_or(usize::MAX);
-    let whole = tokens.saturating_mul(CHARACTERS_A_TOKEN);
-    let known = scene.thread.sights.get(&scene.turn.agent).and_then(Sight::around);
-    Some(whole.saturating_sub(known.unwrap_or_else(|| around(scene))))
+    Some(tokens.saturating_mul(CHARACTERS_A_TOKEN))
 }
 
 /// Characters of a request that are not the conversation.

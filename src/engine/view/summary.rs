@@ -5,10 +5,11 @@
 //! views only. It is made for more than has to go, so that the views after it grow for a
 //! while from the same beginning.
 
-use super::group::{Said, groups, kept};
+use super::bounds::Bounds;
+use super::group::{Said, groups, sum};
 use super::measure::sight;
 use super::project::{cut, said, summary_line};
-use super::scene::Scene;
+use super::scene::{Scene, prompt};
 
 use crate::domain::context::{Author, Entry, ToolVisibility, Trim};
 use crate::domain::message::{ChatMessage, ChatRole};
@@ -17,9 +18,12 @@ use crate::engine::turn::{Covering, Part, Turn};
 
 /// Characters of material that any model can take.
 const MATERIAL: usize = 4_000;
+/// Characters around the material, at most.
+const AROUND: usize = 1_000;
 
 /// What should be summed up before the scene's agent is asked; `None` where nothing that a summary can speak for
-/// has to go, or the context does not want summaries.
+/// has to go, or the context does not want summaries. It is no more than the model that sums up can take at once: what
+/// else has to go is asked for next.
 pub fn covering(scene: &Scene<'_>) -> Option<Covering> {
     if scene.context.trim != Trim::Summarize {
         return None;
@@ -27,31 +31,39 @@ pub fn covering(scene: &Scene<'_>) -> Option<Covering> {
     let said = Said::of(scene.turn);
     let groups = groups(scene, &said, &sight(scene), 0);
     let (limit, _) = scene.limit();
-    let mut total: usize = groups.iter().map(|group| group.length).sum();
-    if total <= limit {
+    let (mut total, bounds) = (sum(&groups), Bounds::of(scene));
+    if bounds.hold(total) {
         return None;
     }
     // Half stays free for what comes next and for the summary itself.
-    let target = limit / 2;
+    let target = bounds.lowered(total, |limit| limit / 2);
     let newest = groups.len().saturating_sub(1);
-    let (mut log, mut visit) = (Picked::default(), Picked::default());
+    let most = material(scene).unwrap_or(usize::MAX);
+    let so_far = |earlier: &Option<Summary>| earlier.as_ref().map_or(0, |one| so_far(one).chars().count());
+    let (summary, record) = (&scene.thread.summary, &scene.turn.record);
+    let mut log = Picked { material: so_far(summary), ..Picked::default() };
+    let mut visit = Picked { material: so_far(record), ..Picked::default() };
     for group in groups.iter().take(newest).filter(|group| !group.keep) {
-        let Some((part, at)) = group.at.filter(|_| total > target) else { continue };
-        total = total.saturating_sub(group.length);
-        let picked = match part {
-            Part::Log => &mut log,
-            Part::Visit => &mut visit,
+        let Some((part, at)) = group.at.filter(|_| !target.hold(total)) else { continue };
+        let (picked, with_calls) = match part {
+            Part::Log => (&mut log, scene.context.tool_visibility != ToolVisibility::None),
+            Part::Visit => (&mut visit, true),
         };
-        *picked = Picked { covers: at + 1, count: picked.count + 1, length: picked.length + group.length };
+        let own = || line(group.entry, with_calls).chars().count() + BETWEEN.len();
+        let material = if most == usize::MAX { 0 } else { picked.material + own() };
+        picked.full |= picked.count > 0 && material > most;
+        if picked.full {
+            continue;
+        }
+        total = total.minus(group.size());
+        let (count, length) = (picked.count + 1, picked.length + group.length);
+        *picked = Picked { covers: at + 1, count, length, material, full: false };
     }
     // The larger part alone mostly makes room enough; if not, the other is asked for next.
-    let (part, picked, earlier) = if visit.length > log.length {
-        (Part::Visit, visit, &scene.turn.record)
-    } else {
-        (Part::Log, log, &scene.thread.summary)
-    };
+    let (part, picked, earlier) =
+        if visit.length > log.length { (Part::Visit, visit, record) } else { (Part::Log, log, summary) };
     let replaced = earlier.as_ref().map_or(0, |earlier| earlier.replaced) + picked.count;
-    let length = limit / 4;
+    let length = limit.min(most) / 4;
     (picked.count > 0).then_some(Covering { part, covers: picked.covers, replaced, length })
 }
 
@@ -61,6 +73,17 @@ struct Picked {
     covers: usize,
     count: usize,
     length: usize,
+    /// Characters that the model is given of it.
+    material: usize,
+    /// It can be given no more.
+    full: bool,
+}
+
+/// Characters that the model that sums up can be given; `None` where its window is not known.
+fn material(scene: &Scene<'_>) -> Option<usize> {
+    let choice = scene.context.summary.as_deref().unwrap_or(&scene.agent.choice);
+    let prompt = prompt(choice).filter(|_| scene.measures())?;
+    Some(prompt.saturating_sub(AROUND).max(AROUND))
 }
 
 /// A summary as it may stand in a view.
@@ -84,9 +107,12 @@ pub fn messages(scene: &Scene<'_>, covering: Covering) -> Vec<ChatMessage> {
     ]
 }
 
+/// Between messages.
+const BETWEEN: &str = "\n\n";
+
 /// The part as text, no longer than a view may be: what is too long loses its middle, each part in proportion.
 fn transcript(scene: &Scene<'_>, covering: Covering) -> String {
-    let limit = scene.limit().0.max(MATERIAL);
+    let limit = scene.limit().0.max(MATERIAL).min(material(scene).unwrap_or(usize::MAX));
     let lines = match covering.part {
         Part::Log => log_lines(scene, covering.covers),
         Part::Visit => visit_lines(scene.turn, covering.covers),
@@ -95,17 +121,23 @@ fn transcript(scene: &Scene<'_>, covering: Covering) -> String {
     let room =
         |line: &str| (whole > limit).then(|| line.chars().count().saturating_mul(limit) / whole.max(1));
     let parts: Vec<String> = lines.iter().map(|line| cut(line, room(line))).collect();
-    parts.join("\n\n")
+    parts.join(BETWEEN)
 }
 
 fn log_lines(scene: &Scene<'_>, covers: usize) -> Vec<String> {
     let Thread { log, summary, .. } = scene.thread;
-    let kept = kept(&log.entries, scene.context.pin_first);
+    let mut left = scene.context.pin_first;
+    let first_free = log.entries.iter().position(|entry| {
+        let free = !entry.pinned && left == 0;
+        left = left.saturating_sub(usize::from(!entry.pinned));
+        free
+    });
+    let first_free = first_free.unwrap_or(log.entries.len());
     let with_calls = scene.context.tool_visibility != ToolVisibility::None;
     let from = summary.as_ref().map_or(0, |summary| summary.covers);
-    let entries = log.entries.iter().zip(kept).take(covers).skip(from).filter(|(_, kept)| !kept);
+    let entries = log.entries.iter().take(covers).skip(from.max(first_free)).filter(|entry| !entry.pinned);
     let so_far = summary.iter().map(so_far);
-    so_far.chain(entries.map(|(entry, _)| line(entry, with_calls))).collect()
+    so_far.chain(entries.map(|entry| line(entry, with_calls))).collect()
 }
 
 /// The agent's own work, for itself alone.

@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::group::Group;
 use super::*;
 use crate::domain::agent::AgentSpec;
@@ -8,9 +10,11 @@ use crate::domain::brief::{Brief, Without};
 use crate::domain::context::{AnsweredCall, Author, ContextSpec, Entry, Side};
 use crate::domain::context::{ToolVisibility, Trim};
 use crate::domain::ids::{AgentIx, ContextIx};
-use crate::domain::message::{ChatRole, ToolCall};
+use crate::domain::message::{ChatRole, Sealed, ToolCall};
 use crate::domain::model::{ModelChoice, ToolChoice};
+use crate::domain::protocol::Protocol;
 use crate::domain::tool::ParsingTool;
+use crate::engine::spec::{MACHINE_VERSION, MEASURES_SINCE, WINDOWED_SINCE};
 use crate::engine::thread::Summary;
 use crate::engine::thread::Thread;
 use crate::engine::turn::Turn;
@@ -115,7 +119,16 @@ fn scene<'a>(
         }
     }
     others.remove(&agent.id);
-    Scene { agent, context, thread, turn, brief: &NONE, others: others.len(), side_of: &side_of }
+    Scene {
+        agent,
+        context,
+        thread,
+        turn,
+        brief: &NONE,
+        others: others.len(),
+        side_of: &side_of,
+        version: MACHINE_VERSION,
+    }
 }
 
 /// A request is made: the thread and the visit know where its view begins.
@@ -141,10 +154,18 @@ fn whole(scene: &Scene<'_>) -> Result<View, Overflow> {
     let mut dropped = everything - groups.len();
     let (limit, _) = scene.limit();
     let length = |groups: &[Group<'_>]| groups.iter().map(|group| group.length).sum::<usize>();
-    let low = if limit < 4_096 { limit } else { limit / 100 * 70 };
-    if length(&groups) > limit && scene.context.trim != Trim::Error {
-        while let Some(at) = groups[..groups.len() - 1].iter().position(|group| !group.keep)
-            && length(&groups) > low
+    let room = scene.room().unwrap_or(usize::MAX);
+    let all = |groups: &[Group<'_>]| length(groups) + groups.iter().map(|group| group.sealed).sum::<usize>();
+    let low = |limit| match limit {
+        0..4_096 => limit,
+        4_096..30_000 => limit / 100 * 50,
+        _ => limit / 100 * 70,
+    };
+    let most = if length(&groups) > limit { low(limit) } else { limit };
+    let whole = if all(&groups) > room { low(room) } else { room };
+    if scene.context.trim != Trim::Error {
+        while let Some(at) = groups[..groups.len().saturating_sub(1)].iter().position(|group| !group.keep)
+            && (length(&groups) > most || all(&groups) > whole)
         {
             groups.remove(at);
             dropped += 1;
@@ -363,7 +384,7 @@ fn where_three_sit_everybody_has_a_name_from_the_first_word_on() {
 fn a_large_view_makes_room_at_once_and_keeps_its_beginning() {
     let seat = agent("a", Side::Assistant);
     let text = |at: usize| format!("{at} {}", "x".repeat(98));
-    for (limit, said_first, kept) in [(1_000, 11, 10), (4_000, 41, 40), (5_000, 51, 35), (50_000, 501, 350)] {
+    for (limit, said_first, kept) in [(1_000, 11, 10), (4_000, 41, 40), (5_000, 51, 25), (50_000, 501, 350)] {
         let context = context(limit);
         let entries: Vec<Entry> = (0..said_first)
             .map(|at| said(Author::Workflow, ChatRole::User, &text(at).chars().take(100).collect::<String>()))
@@ -402,6 +423,154 @@ fn what_is_lost_is_told() {
     let scene = Scene { turn: &busy, ..scene };
     let lost = super::lost(&scene, Begin { log: 4, visit: 0 }, Begin { log: 4, visit: 1 });
     assert_eq!((lost.entries, lost.first.as_str()), (1, "read_files(…)"));
+}
+
+/// A turn with a call and a thought that its provider wants back.
+fn thought(author: &str, length: usize) -> Entry {
+    let block = json!({"type": "redacted_thinking", "data": "c".repeat(length)});
+    Entry { sealed: vec![Sealed { after: 0, block }], ..used_tool(author) }
+}
+
+#[test]
+fn sealed_thoughts_take_room_where_they_are_sent() {
+    let seat = |protocol| AgentSpec {
+        choice: ModelChoice { protocol, ..ModelChoice::default() },
+        ..agent("coder", Side::Assistant)
+    };
+    let entries = [thought("coder", 1_000), thought("other", 1_000), thought("coder", 1_000)];
+    let length = entries[0].length();
+    let thread = thread_of(&entries);
+    for (about, protocol, version, expected) in [
+        ("own ones", Protocol::Anthropic, MACHINE_VERSION, 2_000),
+        ("of another protocol", Protocol::Responses, MACHINE_VERSION, 0),
+        ("never sent", Protocol::Chat, MACHINE_VERSION, 0),
+        ("not in runs of before", Protocol::Anthropic, MEASURES_SINCE - 1, 0),
+    ] {
+        let (seat, visit) = (seat(protocol), turn(&agent("coder", Side::Assistant), None));
+        let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context(50_000) };
+        let scene = Scene { version, ..scene(&seat, &context, &thread, &visit) };
+        let sight = sight(&scene);
+        let all = sight.range(0, 0).rest(0);
+        assert_eq!((all.sealed, all.length), (expected, 3 * length), "{about}");
+    }
+    // 2,000 tokens, of which 400 are for the answer: 6,400 characters without the prompt's
+    let limited = |protocol| {
+        let mut seat = seat(protocol);
+        seat.choice.context_size = Some(2_000);
+        seat
+    };
+    for (about, protocol, thoughts, limit, rounds) in [
+        ("they fit", Protocol::Anthropic, [2_000; 3], 50_000, 3),
+        ("they do not, and half of the room is enough", Protocol::Anthropic, [2_100; 3], 50_000, 1),
+        ("two of them are enough for it", Protocol::Anthropic, [5_000, 1_000, 1_000], 50_000, 2),
+        ("they are not sent", Protocol::Chat, [2_100; 3], 50_000, 3),
+        ("they are no part of the conversation", Protocol::Anthropic, [2_000; 3], 3 * length + 2, 3),
+        ("the newest stays, with its answers", Protocol::Anthropic, [10, 10, 9_000], 50_000, 1),
+    ] {
+        let seat = limited(protocol);
+        let mut visit = turn(&seat, Some("go"));
+        for length in thoughts {
+            let entry = thought("coder", length);
+            visit.add(String::new(), entry.calls, entry.sealed);
+        }
+        let view = shown(&seat, &context(limit), &Thread::default(), &visit).unwrap();
+        assert_eq!(view.messages.iter().filter(|one| !one.sealed.is_empty()).count(), rounds, "{about}");
+        assert_eq!(
+            (view.shortened, view.messages.last().unwrap().content.as_str()),
+            (0, "alpha beta"),
+            "{about}"
+        );
+        let refused = ContextSpec { trim: Trim::Error, ..context(limit) };
+        let whole = shown(&seat, &refused, &Thread::default(), &visit);
+        assert_eq!(whole.is_ok(), rounds == 3, "{about}");
+        if let Err(overflow) = whole {
+            assert_eq!((overflow.field, overflow.limit), ("the model's window", 6_386), "{about}");
+        }
+        let sums = ContextSpec { trim: Trim::Summarize, ..context(limit) };
+        let (thread, turn) = (Thread::default(), visit);
+        let covering = summary::covering(&scene(&seat, &sums, &thread, &turn));
+        assert_eq!(covering.is_some(), rounds < 3, "{about}");
+    }
+}
+
+/// How much is left of a long conversation once it passes a limit.
+#[test]
+fn small_views_are_cut_in_larger_steps() {
+    let seat = agent("coder", Side::Assistant);
+    let visit = turn(&seat, None);
+    for (limit, version, stays) in [
+        (4_000, MACHINE_VERSION, 40),
+        (4_100, MACHINE_VERSION, 20),
+        (10_000, MACHINE_VERSION, 50),
+        (29_900, MACHINE_VERSION, 149),
+        (30_000, MACHINE_VERSION, 210),
+        (50_000, MACHINE_VERSION, 350),
+        (10_000, MEASURES_SINCE - 1, 70),
+    ] {
+        let entry = said(Author::Workflow, ChatRole::User, &"x".repeat(100));
+        let thread = thread_of(&vec![entry; limit / 100 + 1]);
+        let context = context(limit);
+        let scene = Scene { version, ..scene(&seat, &context, &thread, &visit) };
+        assert_eq!(thread.log.entries.len() - begin(&scene).log, stays, "{limit} {version}");
+    }
+}
+
+#[test]
+fn what_sums_up_is_given_what_its_own_window_takes() {
+    let seat = agent("coder", Side::Assistant);
+    let entries: Vec<Entry> = (0..60)
+        .map(|at| {
+            said(
+                Author::Human,
+                ChatRole::User,
+                &format!("<{at}>{}", "x".repeat(if at == 5 { 9_000 } else { 300 })),
+            )
+        })
+        .collect();
+    let visit = turn(&seat, None);
+    // 2,000 tokens, of which 400 are for the answer: 6,400 characters, 1,000 of them for what stands around
+    let small = ModelChoice { context_size: Some(2_000), ..ModelChoice::default() };
+    for (summary, version, most, calls) in [
+        (Some(small.clone()), MACHINE_VERSION, 6_400, 5),
+        (Some(small), MEASURES_SINCE - 1, 12_000, 1),
+        (None, MACHINE_VERSION, 12_000, 1),
+    ] {
+        let summary = summary.map(Box::new);
+        let context = ContextSpec { trim: Trim::Summarize, summary, ..context(10_000) };
+        let mut thread = thread_of(&entries);
+        let (mut told, mut made) = (String::new(), 0);
+        loop {
+            let scene = Scene { version, ..scene(&seat, &context, &thread, &visit) };
+            let Some(covering) = summary::covering(&scene) else { break };
+            let messages = summary::messages(&scene, covering);
+            let length: usize = messages.iter().map(|one| one.content.chars().count()).sum();
+            assert!(length <= most, "{length} of {most}");
+            assert!(made == 0 || messages[1].content.starts_with("[record so far]: "), "{messages:?}");
+            told.push_str(&messages[1].content);
+            made += 1;
+            let text = summary::within(&"s".repeat(9_000), covering);
+            thread.summary = Some(Summary::new(covering.covers, covering.replaced, text));
+        }
+        let covers = thread.summary.as_ref().unwrap().covers;
+        assert_eq!(made, calls, "{most}");
+        assert!((0..covers).all(|at| told.contains(&format!("<{at}>"))), "each is told once: {covers}");
+        assert!(shown(&seat, &context, &thread, &visit).unwrap().dropped == 0);
+    }
+}
+
+#[test]
+fn a_run_of_before_knows_no_window() {
+    let mut seat = agent("a", Side::Assistant);
+    seat.choice.context_size = Some(500);
+    let (context, thread, visit) = (context(50_000), Thread::default(), turn(&seat, None));
+    for (version, field) in [
+        (WINDOWED_SINCE - 1, "max_length"),
+        (WINDOWED_SINCE, "the model's window"),
+        (MACHINE_VERSION, "the model's window"),
+    ] {
+        let scene = Scene { version, ..scene(&seat, &context, &thread, &visit) };
+        assert_eq!(scene.limit().1, field, "{version}");
+    }
 }
 
 #[test]
@@ -739,13 +908,14 @@ mod properties {
 
     /// Entries that come to nothing, are said by a script, or were cut off, too.
     fn odd_entry() -> impl Strategy<Value = Entry> {
-        (entry(), 0..6_u8).prop_map(|(mut entry, odd)| {
+        (entry(), 0..7_u8).prop_map(|(mut entry, odd)| {
             match odd {
                 0 => entry.text = " ".to_owned(),
                 1 => entry.text.clear(),
                 2 => entry.role = ChatRole::System,
                 3 => entry.interrupted = true,
                 4 => entry.pinned = true,
+                5 => entry.sealed = thought("", entry.text.len()).sealed,
                 _ => {}
             }
             entry
@@ -762,8 +932,10 @@ mod properties {
             user in any::<bool>(),
             input in any::<bool>(),
             covers in 0..30_usize,
+            window in prop::option::of(200..3_000_u64),
         ) {
-            let seat = if user { agent("reviewer", Side::User) } else { agent("coder", Side::Assistant) };
+            let mut seat = if user { agent("reviewer", Side::User) } else { agent("coder", Side::Assistant) };
+            (seat.choice.context_size, seat.choice.protocol) = (window, Protocol::Anthropic);
             let mut visit = turn(&seat, input.then_some("go"));
             let (mut thread, mut sight) = (Thread::default(), Sight::default());
             for (at, (entry, kind)) in said.into_iter().enumerate() {

@@ -13,6 +13,7 @@ fn started() -> RunEvent {
         inputs: Map::new(),
         chat: false,
         budget: None,
+        replayed: false,
     }
 }
 
@@ -38,6 +39,7 @@ fn replied(agent: &str, model: &str, cost_usd: Option<f64>) -> RunEvent {
         usage: Usage { prompt: 100, completion: 10, ..Usage::default() },
         cost_usd,
         duration_ms: 1,
+        estimated: false,
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::table;
 use crate::domain::cost::{CostLedger, Parts, Price, Usage};
+use crate::domain::model::is_same_model;
 use crate::domain::spending::{By, Sum, sums, total};
 use crate::tui::run_view::RunView;
 use crate::tui::text::{counted, dollars, one_line, thousands};
@@ -18,7 +19,7 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
     for sum in sums(&session.entries, By::Model) {
         let calls = counted(sum.calls, "call");
         let _ = writeln!(text, "{}: {} · {calls}", one_line(&sum.name), money(&sum));
-        let price = prices.iter().find(|(name, _)| *name == sum.name).and_then(|(_, price)| *price);
+        let price = price_of(prices, &sum.name);
         text.push_str(&parts(&sum.usage, price));
     }
     for by in [By::Role, By::Agent, By::State] {
@@ -33,11 +34,28 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
     let whole = total(&session.entries);
     let tokens = thousands(whole.usage.total());
     let _ = write!(text, "\nsession: {tokens} tokens · {}", money(&whole));
+    if whole.estimated > 0 {
+        let calls = counted(whole.estimated, "call");
+        let _ = write!(text, "\n~ {calls} estimated: the server did not say all of what was used");
+    }
     for unknown in sums(&session.entries, By::Model).iter().filter(|sum| sum.unpriced > 0) {
         let name = one_line(&unknown.name);
+        if price_of(prices, &unknown.name).is_some() {
+            let calls = counted(unknown.unpriced, "call");
+            let _ =
+                write!(text, "\n→ {calls} of {name} not counted in dollars: its price was not known then");
+            continue;
+        }
         let _ = write!(text, "\n→ no price is known for {name}: add it to models.json to see dollars");
     }
     text
+}
+
+/// What a model costs now, whichever way its name is written.
+fn price_of(prices: &[(String, Option<Price>)], model: &str) -> Option<Price> {
+    let exact = prices.iter().find(|(name, _)| name == model);
+    let found = exact.or_else(|| prices.iter().find(|(name, _)| is_same_model(model, name)));
+    found.and_then(|(_, price)| *price)
 }
 
 fn rows(sums: &[Sum]) -> String {
@@ -53,11 +71,12 @@ fn rows(sums: &[Sum]) -> String {
 
 /// What is known, and that something is not.
 fn money(sum: &Sum) -> String {
+    let about = if sum.estimated > 0 { "~" } else { "" };
     match sum.cost_usd() {
         None if sum.unpriced < sum.calls => {
-            format!("{} and calls without a price", dollars(Some(sum.known_usd)))
+            format!("{about}{} and calls without a price", dollars(Some(sum.known_usd)))
         }
-        cost => dollars(cost),
+        cost => format!("{about}{}", dollars(cost)),
     }
 }
 

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{history, submit};
-use crate::domain::context::Author;
+use crate::domain::context::{Author, Side};
+use crate::domain::cost::Usage;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::DeltaKind;
 use crate::engine::effect::Question;
@@ -213,19 +214,41 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
             let text = format!("{agent}: {reason}; attempt {attempt} in {}", duration(delay_ms));
             retry(model, run, call, &text);
         }
-        RunEvent::Replied { call, agent, side, text, reasoning, model: name, usage, cost_usd, .. } => {
-            if let Some(view) = model.run_mut(run) {
-                view.retry.remove(&call);
-                view.charge(call, (&one_line(&agent), side, &one_line(&name)), usage, cost_usd);
-            }
-            replied(model, run, call, (&agent, side, &name), &text, &reasoning);
-        }
         RunEvent::SummaryCalled { call, agent, context, .. } => {
             if let Some(view) = model.run_mut(run) {
                 view.activity = format!("{} sums up {}", one_line(&agent), one_line(&context));
                 view.busy_since.get_or_insert(at);
                 view.summing.insert(call);
             }
+        }
+        // Why is told by what follows: the run's end, or the warning of a conversation.
+        RunEvent::ModelFailed { call, spent, .. } | RunEvent::ModelStopped { call, spent, .. } => {
+            if let Some(view) = model.run_mut(run) {
+                view.charge_all(call, &spent);
+            }
+            ending::interrupt_reply(model, run, call);
+        }
+        other => answered(model, run, other),
+    }
+}
+
+/// Answers of models, which are paid for.
+fn answered(model: &mut Model, run: &RunId, event: RunEvent) {
+    match event {
+        RunEvent::Replied {
+            call,
+            agent,
+            side,
+            text,
+            reasoning,
+            model: name,
+            usage,
+            cost_usd,
+            estimated,
+            ..
+        } => {
+            paid(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
+            replied(model, run, call, (&agent, side, &name), &text, &reasoning);
         }
         RunEvent::ContextSummarized {
             call,
@@ -237,22 +260,31 @@ fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) 
             model: name,
             usage,
             cost_usd,
+            estimated,
             ..
         } => {
-            if let Some(view) = model.run_mut(run) {
-                view.retry.remove(&call);
-                view.summing.remove(&call);
-                view.charge(call, (&one_line(&agent), side, &one_line(&name)), usage, cost_usd);
-            }
+            paid(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
             if entries > 0 {
                 model.say(Item::note(&format!("{agent} summed up {entries} messages of {context}")));
                 model.say(Item::detail(&format!("summary: {text}")));
             }
         }
-        // Why is told by what follows: the run's end, or the warning of a conversation.
-        RunEvent::ModelFailed { call, .. } => ending::interrupt_reply(model, run, call),
         other => tool(model, run, other),
     }
+}
+
+/// A call is over, and this was paid for it.
+fn paid(
+    model: &mut Model,
+    run: &RunId,
+    call: CallId,
+    (agent, side, name): (&str, Side, &str),
+    used: (Usage, Option<f64>, bool),
+) {
+    let Some(view) = model.run_mut(run) else { return };
+    view.retry.remove(&call);
+    view.summing.remove(&call);
+    view.charge(call, (&one_line(agent), side, &one_line(name)), used);
 }
 
 /// The call is asked again from its start: what had streamed is void. One line tells of all attempts.

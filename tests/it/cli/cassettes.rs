@@ -27,7 +27,7 @@ fn plain(value: &mut Value, text: &dyn Fn(&str) -> String) {
         Value::String(own) => *own = text(own),
         Value::Array(items) => items.iter_mut().for_each(|item| plain(item, text)),
         Value::Object(members) => {
-            for key in ["run", "at", "id", "snapshot", "created", "duration_ms", "definition"] {
+            for key in ["run", "at", "id", "snapshot", "created", "duration_ms", "definition", "replayed"] {
                 members.remove(key);
             }
             // pieces come as they were sent or all at once, snapshots whenever they are ready
@@ -233,7 +233,45 @@ async fn what_is_asked_otherwise_is_shown_as_a_difference() {
         let run = [&["run", "--workflow-file", "talk.json", "hello"][..], arguments].concat();
         says(&world.run(&run).code(2), &[part]);
     }
-    assert!(!world.project().join("a.jsonl.part").exists());
+    assert!(parts(&world).is_empty(), "{:?}", parts(&world));
+    assert!(!other.err.contains("synthdev resume"), "it would only differ again: {}", other.err);
+    assert!(other.err.contains("it cannot go on: change back what is different"), "{}", other.err);
+}
+
+/// Recordings that did not come to their end.
+fn parts(world: &World) -> Vec<String> {
+    let names = World::files(&world.project()).into_iter().map(|(name, _)| name);
+    names.filter(|name| name.ends_with(".part")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_fails_leaves_an_earlier_recording_alone() {
+    let refused = || Behaviour::status(401, "{\"error\": {\"message\": \"no\"}}");
+    let server = ModelServer::start(vec![refused(), Behaviour::text("Hello."), refused()]).await;
+    let mut world = World::new();
+    world.write_json("talk.json", &talk());
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    let run = ["run", "--workflow-file", "talk.json", "hello"];
+    let record = [&run[..], &["--record", "it.jsonl"]].concat();
+    let first = world.run(&record).code(1).err;
+    assert!(!world.project().join("it.jsonl").exists(), "{first}");
+    assert!(
+        first.contains("the run has failed, so it.jsonl is not written: what was recorded until then"),
+        "{first}"
+    );
+    let part = parts(&world).remove(0);
+    assert!(first.contains(&part), "{first}");
+    let played = world.run(&[&run[..], &["--replay", &part]].concat()).code(1).err;
+    assert!(played.contains("error[model.auth]"), "{played}");
+
+    world.run(&record).code(0);
+    let good = world.read("it.jsonl");
+    let second = world.run(&record).code(1);
+    assert_eq!(world.read("it.jsonl"), good);
+    assert!(second.err.contains("it.jsonl stays as it was"), "{}", second.err);
+    assert_eq!(parts(&world).len(), 2);
+    assert_eq!(world.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0).out, "Hello.\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -405,4 +443,105 @@ async fn the_shipped_recording_is_what_is_asked_today() {
     let shipped = std::fs::read_to_string(format!("{SHIPPED}/{NAME}")).unwrap();
     let hint = "UPDATE_CASSETTE=1 cargo test --test it shipped_recording writes it anew";
     assert_eq!(asked(&now), asked(&shipped), "{hint}");
+}
+
+/// Asks a model, then a person, then the model again.
+fn interview() -> Value {
+    let say = |name: &str, input: &str, target: &str| {
+        json!({"name": name, "agent": "coder", "input": input, "action": {"function": "sendUserMessage"},
+            "transition": [{"target": target,
+                "before": "() => { this.common_data.result = this.getAgent('coder').getLastResponse(); }"}]})
+    };
+    workflow(&json!([
+        {"name": "start", "transition": [{"target": "say"}]},
+        say("say", "common_data.task", "ask"),
+        {"name": "ask", "type": "pause", "kind": "text", "message": {"text": "And?"}, "output": {"as": "answer"},
+            "transition": [{"target": "more"}]},
+        say("more", "common_data.answer", "stop"),
+        {"name": "stop", "input": "common_data.result"}]))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_taken_up_is_recorded_and_played_as_a_whole() {
+    let busy = || Behaviour::status(401, "{\"error\": {\"message\": \"no\"}}");
+    let answers = vec![Behaviour::text("One."), Behaviour::text("Two."), Behaviour::text("One."), busy()];
+    let server = ModelServer::start(answers).await;
+    let mut world = World::new();
+    world.write_json("talk.json", &interview());
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    let run = ["run", "--workflow-file", "talk.json", "hello"];
+    let id = |ran: &Ran| {
+        let at = ran.err.find("\nrun ").unwrap() + 5;
+        ran.err[at..].split(':').next().unwrap().to_owned()
+    };
+    let waits = world.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(3);
+    let first = id(&waits);
+    let more = format!("to record the rest, too: synthdev resume {first} … --record it.jsonl");
+    assert!(
+        waits.err.contains("the run is not over, so it.jsonl is not written") && waits.err.contains(&more),
+        "{}",
+        waits.err
+    );
+    // nothing was asked: nothing more is left
+    let unanswered = world.run(&["resume", &first, "--record", "it.jsonl"]).code(3).err;
+    assert_eq!(parts(&world).len(), 1, "{unanswered}");
+    let done = world.run(&["resume", &first, "--results", "more", "--record", "it.jsonl"]).code(0);
+    assert_eq!(done.out, "Two.\n");
+    assert!(done.err.contains("recorded 2 model calls in it.jsonl"), "{}", done.err);
+
+    let other = world.run(&run).code(3);
+    let refused =
+        world.run(&["resume", &id(&other), "--results", "more", "--record", "no.jsonl"]).code(2).err;
+    assert!(
+        refused.contains("was begun without --record") && refused.contains("hint: record a new run"),
+        "{refused}"
+    );
+    assert_eq!(parts(&world).len(), 1, "{refused}");
+    assert_eq!(server.requests().len(), 3);
+    drop(server);
+
+    let bare = World::new();
+    for name in ["talk.json", "it.jsonl"] {
+        bare.write(name, &world.read(name));
+    }
+    let waits = bare.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(3);
+    let second = id(&waits);
+    assert!(waits.err.contains(&format!("go on: synthdev resume {second} ")), "{}", waits.err);
+    assert!(waits.err.contains(" --replay it.jsonl\n"), "{}", waits.err);
+    assert!(!waits.err.contains("never used"), "{}", waits.err);
+    for more in [&[][..], &["--record", "no.jsonl"]] {
+        let nobody = bare.run(&[&["resume", &second, "--results", "more"], more].concat()).code(2).err;
+        assert!(
+            nobody.contains(&format!("hint: play on: synthdev resume {second} --replay it.jsonl")),
+            "{nobody}"
+        );
+    }
+    let played = bare.run(&["resume", &second, "--results", "more", "--replay", "it.jsonl"]).code(0);
+    assert_eq!(played.out, "Two.\n", "{}", played.err);
+    assert!(!played.err.contains("never used"), "{}", played.err);
+    let waits = bare.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(3);
+    let differs = bare.run(&["resume", &id(&waits), "--results", "less", "--replay", "it.jsonl"]).code(1).err;
+    assert!(differs.contains("- more\n") && differs.contains("+ less\n"), "{differs}");
+    assert!(differs.contains("to record it again: synthdev run talk … --record it.jsonl"), "{differs}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_that_fails_while_it_is_recorded_keeps_the_recording_that_it_had() {
+    let server =
+        ModelServer::start(vec![Behaviour::text("It says one."), Behaviour::text("Something else.")]).await;
+    let mut world = World::new();
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    let (flow, mut test) = tested(&json!({"output": "It says one."}));
+    test.as_object_mut().unwrap().remove("tool_results");
+    world.write_json("f/talk.json", &flow);
+    std::fs::create_dir(world.project().join("f/tapes")).unwrap();
+    world.write_json("f/talk.test.json", &test);
+    world.run(&["test", "--record", "f/talk.json"]).code(0);
+    let before = world.read("f/tapes/talk.jsonl");
+    let failed = world.run(&["test", "--record", "f/talk.json"]).code(1).out;
+    assert_eq!(world.read("f/tapes/talk.jsonl"), before);
+    let told = "the test has failed, so f/tapes/talk.jsonl stays as it was: what was recorded until then, 1 model call";
+    assert!(failed.contains(told), "{failed}");
 }

@@ -103,6 +103,13 @@ fn what_a_run_can_cost_is_told_for_one_workflow() {
     assert_eq!(envelope["states"][1]["state"], "review");
     let expected = json!([{"workflow": "coder_reviewer", "file": "built-in:workflows/coder_reviewer.json", "dialect": "states"}]);
     assert_eq!(shown["workflows"], expected);
+
+    // every call is told how this project is worked in
+    let prompts =
+        |shown: &serde_json::Value| shown["envelope"][0]["prompt_tokens"]["declared"].as_u64().unwrap();
+    world.configure("AGENTS.md", &"Write tests. ".repeat(300));
+    let more = world.run(&["check", "coder_reviewer", "--json"]).code(0).json();
+    assert!(prompts(&more) - prompts(&shown) > 500 * 900, "{} {}", prompts(&more), prompts(&shown));
 }
 
 #[test]

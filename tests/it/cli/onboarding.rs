@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::world::{Ran, World};
 use crate::support::list_server::{ListServer, Say, named};
-use crate::support::model_server::dead_url;
+use crate::support::model_server::{Dialect, dead_url};
 
 const KEY: &str = "sk-Onboard-55e1b7";
 
@@ -181,12 +181,15 @@ fn config_explain_says_what_decides() {
         (&json!("keys.openai"), &json!("set (user:settings.json, user)"))
     );
     assert_eq!(key["shadows"][0]["origin"]["name"], "OPENAI_API_KEY");
+    assert_eq!(verbosity["shadows"].as_array().unwrap().len(), 1, "one built-in value is one: {verbosity:#}");
+    let text = world.run(&["config", "explain", "verbosity"]).code(0).out;
+    assert!(text.contains("shadows        2  built-in value, config/settings.json:"), "{text}");
     let text = world.run(&["config", "explain", "keys.openai"]).code(0).out;
     assert!(!text.contains("sk-hidden"), "{text}");
     let text = world.run(&["config", "explain", "max_tool_calls"]).code(0).out;
     for part in [
         "tool rounds",
-        "set by       built-in",
+        "set by         built-in value",
         "from 1 to 200",
         "SYNTHDEV_MAX_TOOL_CALLS",
         "--max-tool-calls",
@@ -205,8 +208,25 @@ fn config_explain_says_what_decides() {
     }
 }
 
+#[test]
+fn config_explain_names_what_cannot_be() {
+    let mut bad = World::new();
+    bad.set("SYNTHDEV_RETRY_ATTEMPTS", "abc");
+    let refused =
+        "does not count SYNTHDEV_RETRY_ATTEMPTS must be a whole number from 1 to 100, found \"abc\"";
+    let ran = bad.run(&["config", "explain", "retry.attempts"]).code(2);
+    assert!(ran.out.contains(refused) && ran.out.contains("value          5"), "{}", ran.out);
+    let json = bad.run(&["config", "explain", "SYNTHDEV_RETRY_ATTEMPTS", "--json"]).code(2).json();
+    assert_eq!(json["refused"].as_array().unwrap().len(), 1, "{json:#}");
+    bad.run(&["config", "explain", "verbosity"]).code(0);
+}
+
 fn saved(world: &World, name: &str) -> String {
     std::fs::read_to_string(world.root().join("config/synthdev").join(name)).unwrap_or_default()
+}
+
+fn keys(world: &World) -> Value {
+    serde_json::from_str(&saved(world, "keys.json")).unwrap()
 }
 
 #[test]
@@ -240,7 +260,9 @@ fn configure_tries_and_saves_and_keeps_the_rest_of_the_file() {
     ] {
         assert!(settings.contains(part), "no `{part}` in\n{settings}");
     }
-    assert!(!settings.contains(KEY) && saved(&world, "keys.json").contains(KEY));
+    assert!(!settings.contains(KEY));
+    let home = server.base_url.trim_end_matches("/v1");
+    assert_eq!(keys(&world)["levels"]["base"]["api_key"], json!({"key": KEY, "for": home}));
     for name in ["settings.json", "keys.json"] {
         let file = world.root().join("config/synthdev").join(name);
         assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
@@ -251,12 +273,13 @@ fn configure_tries_and_saves_and_keeps_the_rest_of_the_file() {
     world
         .run_with(&["configure", "--provider", "groq", "--model", "g", "--key-stdin", "--no-test"], "gsk-1")
         .code(0);
-    let (settings, keys) = (saved(&world, "settings.json"), saved(&world, "keys.json"));
+    let settings = saved(&world, "settings.json");
     assert!(settings.contains("\"provider\": \"groq\"") && !settings.contains("base_url"), "{settings}");
-    assert!(keys.contains("\"groq\": \"gsk-1\"") && !keys.contains(KEY), "{keys}");
+    let groq = |key: &str| json!({"keys": {"groq": {"key": key, "for": "https://api.groq.com"}}});
+    assert_eq!(keys(&world), groq("gsk-1"));
     // a key alone is that provider's
     world.run_with(&["configure", "--key-stdin", "--no-test"], "gsk-2").code(0);
-    assert!(saved(&world, "keys.json").contains("\"groq\": \"gsk-2\""), "{}", saved(&world, "keys.json"));
+    assert_eq!(keys(&world), groq("gsk-2"));
 }
 
 #[test]
@@ -363,4 +386,37 @@ fn bad_input_is_one_clear_line_with_the_fix() {
     }
     let ran = World::new().run(&["models", "--provider", "opnai"]);
     told_once(&ran, "there is no provider `opnai`", "did you mean `openai`?");
+}
+
+/// `models`, `doctor` and the trial of `configure`, in each protocol.
+#[test]
+fn every_protocol_lists_its_models_and_is_tried() {
+    for dialect in Dialect::ALL {
+        let list = match dialect {
+            Dialect::Messages => json!({"data": [{"type": "model", "id": "m1", "display_name": "M"}],
+                "has_more": false, "first_id": "m1", "last_id": "m1"}),
+            Dialect::Completions | Dialect::Responses => named(&["m1"]),
+        };
+        let server = ListServer::speak(dialect, Some(KEY), list, Vec::new());
+        let world = World::new();
+        let mine = json!({"base_url": server.base_url, "protocol": dialect.protocol(), "needs_key": true});
+        world.configure("models.json", &json!({"providers": {"mine": mine}}).to_string());
+        let typed = ["configure", "--provider", "mine", "--model", "m1", "--key-stdin"];
+        let refused = world.run_with(&typed, "sk-wrong-key").code(1);
+        assert!(refused.err.contains("the key was refused"), "{dialect:?}: {}", refused.err);
+        let ran = world.run_with(&typed, KEY).code(0);
+        assert!(ran.out.contains("base: m1 of mine answered in"), "{dialect:?}: {}", ran.out);
+        let report = world.run(&["models", "--provider", "mine", "--json"]).code(0).json();
+        let offer = provider(&report, "mine");
+        assert_eq!((&offer["reached"], &offer["protocol"]), (&json!(true), &json!(dialect.protocol())));
+        assert_eq!(
+            (&offer["models"][0]["name"], &offer["models"][0]["listed"]),
+            (&json!("m1"), &json!(true))
+        );
+        let doctor = world.run(&["doctor"]).out;
+        assert!(doctor.contains("it answers") && !doctor.contains(KEY), "{dialect:?}: {doctor}");
+        let paths: Vec<String> = server.asked().into_iter().map(|one| one.path).collect();
+        let list = if dialect == Dialect::Messages { "/v1/models?limit=1000" } else { "/v1/models" };
+        assert_eq!(paths, [dialect.path(), dialect.path(), list, list], "{dialect:?}");
+    }
 }

@@ -103,6 +103,7 @@ fn thoughtful(
         model: None,
         finish: FinishReason::ToolCalls,
         duration_ms: 0,
+        ..ModelReply::default()
     })
 }
 

@@ -36,7 +36,10 @@ impl Scene {
         let level = |key: Value| json!({"levels": {"base": key}}).to_string();
         match from {
             From::Environment => world.set("SYNTHDEV_API_KEY", KEY),
-            From::Settings => drop(world.configure("settings.json", &level(json!({"api_key": KEY})))),
+            From::Settings => {
+                let own = json!({"api_key": {"key": KEY, "for": base_url}});
+                drop(world.configure("settings.json", &level(own)));
+            }
             From::Dotenv => drop(world.configure(".env", &format!("SYNTHDEV_API_KEY='{KEY}'\n"))),
             From::CommandLine => {}
         }

@@ -463,6 +463,20 @@ fn unusable_tests_hide_no_others() {
 }
 
 #[test]
+fn a_torn_workflow_file_is_told_beside_its_test() {
+    let world = World::new();
+    world.write("w/torn.json", "{\n  \"workflow_name\": \"torn\",\n");
+    world.write("w/torn.test.json", &answering("one", "Hi.").to_string());
+    for targets in [&["w"][..], &["w/torn.test.json"]] {
+        let err = world.run(&[&["test"], targets].concat()).code(2).err;
+        for text in ["the workflow `torn` cannot be tested: w/torn.json has errors", "w/torn.json:1:1"] {
+            assert_eq!(err.matches(text).count(), 1, "`{text}` once in\n{err}");
+        }
+        assert!(!err.contains("there is no workflow"), "{err}");
+    }
+}
+
+#[test]
 fn a_hidden_workflow_is_not_tested_by_mistake() {
     let world = World::new();
     world.configure("workflows/talk.json", &talk().to_string());

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::archive::{list, review, reviewed};
+use super::real_http::{asking, script};
 use super::world::World;
+use crate::support::model_server::{Behaviour, Dialect, ModelServer};
 
 /// Two runs of coder and reviewer, at a price.
 fn spent() -> World {
@@ -41,7 +43,7 @@ fn the_last_run_by_hand() {
         "by role",
         "by agent",
         "by state",
-        "400000   400000   200000   100000   60000",
+        "1000000   400000   200000   100000   60000",
         "$2.5000",
     ] {
         assert!(text.contains(words), "no `{words}` in\n{text}");
@@ -105,4 +107,106 @@ fn filters_choose_the_runs() {
     }
     let none = World::new().run(&["runs", "cost"]);
     assert!(none.err.contains("no runs yet"), "{}", none.err);
+}
+
+/// Nobody is given more money unasked.
+#[test]
+fn more_of_a_budget_is_given_by_amount() {
+    let world = World::new();
+    let mut flow = super::world::talk();
+    flow["budget"] = json!({"tokens": 100});
+    world.write_json("talk.json", &flow);
+    world.write_json("replies.json", &json!({"replies": {"coder": [{"text": "Hi."}]}}));
+    let paused = |world: &World| {
+        let ran = world.run_talk(&["--json"]).code(4);
+        let report = ran.json();
+        let pause = &report["pauses"][0];
+        assert_eq!((&pause["reason"], &pause["kind"]), (&json!("budget"), &json!("tokens")), "{report}");
+        report["run_id"].as_str().unwrap().to_owned()
+    };
+    let resume =
+        |run: &str, more: &[&str]| world.run(&[&["resume", run, "--replies", "replies.json"], more].concat());
+    let run = paused(&world);
+    let said = world.run_talk(&[]).code(4).err;
+    assert!(said.contains("--budget +100000"), "{said}");
+    let refused = resume(&run, &[]).code(4).err;
+    assert!(refused.contains(&format!("synthdev resume {run} --budget +100000")), "{refused}");
+    assert!(refused.contains("as much again"), "{refused}");
+    let json = resume(&run, &["--json"]).code(4).json();
+    assert_eq!(json["pauses"][0]["reason"], "budget", "{json}");
+    for (wrong, code) in [("0", 2), ("-1", 2), ("much", 2), ("nan", 2)] {
+        resume(&run, &["--budget", wrong]).code(code);
+    }
+    resume(&run, &["--results", "{\"budget\": -5}"]).code(2);
+    // too little is asked about once more, and nothing is called
+    resume(&run, &["--budget", "+1"]).code(4);
+    let done = resume(&run, &["--budget", "+100_000"]).code(0);
+    assert!(done.err.contains("budget of run raised to 100"), "{}", done.err);
+    assert!(resume(&run, &["--budget", "1"]).code(2).err.contains("completed"));
+    for answer in ["{\"budget\": 100000}", "\"continue\""] {
+        let run = paused(&world);
+        resume(&run, &["--results", answer]).code(0);
+    }
+    let report = world.run_talk(&["--json"]).code(4).json();
+    let token = report["pauses"][0]["resume_token"].as_str().unwrap();
+    let unsaid = resume(token, &[]).code(2).err;
+    assert!(unsaid.contains("how much more"), "{unsaid}");
+    resume(token, &["--budget", "100000"]).code(0);
+    // what is not about a budget is answered otherwise
+    world.write_json(
+        "ask.json",
+        &super::world::workflow(&json!([
+        {"name": "start", "type": "pause", "message": {"text": "What?"}, "transition": [{"target": "stop"}]},
+        {"name": "stop"}])),
+    );
+    let asking = ["run", "--workflow-file", "ask.json", "--replies", "replies.json", "x", "--json"];
+    let report = world.run(&asking).code(3).json();
+    let refused = resume(report["run_id"].as_str().unwrap(), &["--budget", "1"]).code(2).err;
+    assert!(refused.contains("waits for no budget"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_had_no_price_then_is_told_of_then() {
+    let server = ModelServer::start(vec![Behaviour::text("Hi.")]).await;
+    let mut world = World::new();
+    world.write_json("talk.json", &super::world::talk());
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_API_KEY", "sk-spending-01");
+    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+    world.run(&["run", "--workflow-file", "talk.json", "hello"]).code(0);
+    let prices = json!({"providers": {"custom": {"prices": {"input": 2, "output": 10}}}});
+    world.configure("models.json", &prices.to_string());
+    let text = world.run(&["runs", "cost"]).code(0).out;
+    assert!(text.contains("1 call of mock-1 not counted in dollars: no price was known then"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // a script without counts gives none
+    world.talk(&json!([{"text": "Hi."}]));
+    world.run_talk(&[]).code(0);
+    let text = world.run(&["runs", "cost"]).code(0).out;
+    assert!(text.contains("1 call estimated") && text.contains("~$0.0000"), "{text}");
+    let total = &cost(&world, &["--all"])["total"];
+    assert_eq!((&total["calls_estimated"], &total["calls_without_price"]), (&json!(1), &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replayed_run_has_spent_nothing() {
+    let server = ModelServer::speak_per_model(Dialect::Completions, script(Dialect::Completions)).await;
+    let world = asking(&server);
+    let prices = json!({"input": 2, "output": 10});
+    let models = json!({"providers": {"custom": {"prices": prices}, "openai": {"prices": prices}}});
+    world.configure("models.json", &models.to_string());
+    let run = ["run", "coder_reviewer", "count to three", "--yes"];
+    world.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0);
+    let paid = cost(&world, &["--all"]);
+    std::fs::remove_file(world.project().join("new.txt")).unwrap();
+    world.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0);
+    let text = world.run(&["runs", "cost"]).code(0).out;
+    assert!(text.contains("replayed: $0 spent"), "{text}");
+    let last = cost(&world, &[]);
+    assert_eq!((&last["replayed_runs"], &last["total"]["cost_usd"]), (&json!(1), &json!(0.0)), "{last}");
+    let all = cost(&world, &["--all"]);
+    assert_eq!((&all["replayed_runs"], &all["total"]), (&json!(1), &paid["total"]), "{all}");
+    let id = last["run"].as_str().unwrap();
+    let shown = world.run(&["runs", "show", id]).code(0).out;
+    assert!(shown.contains("replay     a recording answered"), "{shown}");
 }

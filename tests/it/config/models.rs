@@ -30,8 +30,8 @@ fn cfg_2_a_level_takes_from_base_what_it_does_not_say() {
         ("smart", with(&[("SYNTHDEV_SMART_API_KEY", "x")]), ["custom", "http://10.0.0.1:9/v1", "m", "smart"]),
         (
             "smart",
-            with(&[("SYNTHDEV_SMART_BASE_URL", "http://10.0.0.2/v1")]),
-            ["custom", "http://10.0.0.2/v1", "m", "base"],
+            with(&[("SYNTHDEV_SMART_BASE_URL", "http://10.0.0.1:9/v2")]),
+            ["custom", "http://10.0.0.1:9/v2", "m", "base"],
         ),
         (
             "smart",
@@ -326,11 +326,15 @@ fn prices_that_are_none_are_told_of() {
         format!("{{\"providers\": {{\"mine\": {{\"models\": {{\"m\": {{\"prices\":\n{prices}}}}}}}}}}}")
     };
     let amount = "write dollars per million tokens, such as 2.5, or null where it is not known";
-    let number = |key: &str, found: &str| format!("the price `{key}` must be a number from 0, found {found}");
+    let number = |key: &str, found: &str| {
+        format!("the price `{key}` must be a number from 0 to 1000000000, found {found}")
+    };
     let rows = [
         (r#"{"input": -1, "output": 2}"#, "2:11", "C03", number("input", "-1"), amount),
         (r#"{"input": 1, "output": "2"}"#, "2:24", "C03", number("output", "the text \"2\""), amount),
         (r#"{"input": 1, "output": 1e999}"#, "2:24", "C03", number("output", "1e999"), amount),
+        (r#"{"input": 1, "output": 1e300}"#, "2:24", "C03", number("output", "1e300"), amount),
+        (r#"{"input": 1000000001, "output": 1}"#, "2:11", "C03", number("input", "1000000001"), amount),
         (r#"{"input": 1, "output": 2, "written": []}"#, "2:38", "C03", number("written", "an array"), amount),
         (
             r#"{"input": NaN, "output": 2}"#,

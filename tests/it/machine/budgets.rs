@@ -1,10 +1,15 @@
 //! Budgets: counted for the run, every state and every agent; never passed (FSM-16, MODEL-12).
 
+mod items;
+mod paid;
 mod random;
+mod worlds;
 
 use super::*;
 use synthdev::domain::model::ModelParameters;
+use synthdev::domain::protocol::Protocol;
 use synthdev::domain::workflow::{Branch, BranchErrors, Budget, Cap, Join, Parallel, Wait};
+use synthdev::engine::spec::MEASURES_SINCE;
 
 fn tokens(soft: Option<u64>, hard: u64) -> Budget {
     Budget { tokens: Cap { soft, hard: Some(hard) }, ..Budget::default() }
@@ -53,16 +58,16 @@ fn longest(play: &Play) -> Option<u64> {
 fn a_call_is_made_shorter_or_not_at_all() {
     let budget = || tokens(None, 100_000);
     let mut play = Play::new(vec![looping(budget(), None)], true);
-    assert_eq!(longest(&play), None, "32,000 tokens have room");
-    play.act(Act::Costs(70_000));
+    assert_eq!(longest(&play), Some(8_192), "there is room for all that a model of no name is asked for");
+    play.act(Act::Costs(95_000));
     // three messages of two tokens, eight around each
-    assert_eq!(longest(&play), Some(100_000 - 70_000 - 30));
-    play.act(Act::Costs(29_700));
+    assert_eq!(longest(&play), Some(100_000 - 95_000 - 30));
+    play.act(Act::Costs(4_700));
     assert_eq!(play.lines.last().unwrap(), "ask budget.tokens", "300 are left, of which the prompt has 50");
     let pauses = play.machine.progress();
     assert!(pauses.usage.total() < 100_000);
     play.act(Act::Answers(Answer::Continue));
-    assert_eq!(longest(&play), None, "the same again");
+    assert_eq!(longest(&play), Some(8_192), "the same again");
     play.finish();
 
     // an answer of a few hundred tokens is told of; one without a limit cannot be made shorter
@@ -80,6 +85,73 @@ fn a_call_is_made_shorter_or_not_at_all() {
     uncapped.agents[0].choice.uncapped = true;
     let play = Play::new(vec![uncapped], false);
     assert_eq!(play.lines, ["enter start", "end paused budget_exceeded"]);
+}
+
+/// An answer of any length would pass a hard budget: it gets an end wherever one counts.
+#[test]
+fn a_hard_budget_ends_the_answers_of_models_of_which_nothing_is_known() {
+    let dollars = Budget { cost_usd: Cap { soft: None, hard: Some(1e9) }, ..Budget::default() };
+    let soft = Budget { tokens: Cap { soft: Some(9), hard: None }, ..Budget::default() };
+    let time = Budget { duration_ms: Cap { soft: None, hard: Some(100_000) }, ..Budget::default() };
+    let hard = || tokens(None, 1_000_000);
+    let unknown = ModelChoice {
+        price: Some(Price { input: 1.0, output: 1.0, ..Price::default() }),
+        ..ModelChoice::default()
+    };
+    let free = ModelChoice { price: None, ..unknown.clone() };
+    let window = ModelChoice { context_size: Some(20_000), ..unknown.clone() };
+    let large = ModelChoice { context_size: Some(200_000), ..unknown.clone() };
+    let known = ModelChoice { max_output: Some(16_000), ..unknown.clone() };
+    let more = ModelChoice { max_output: Some(64_000), ..unknown.clone() };
+    let mut set = unknown.clone();
+    set.parameters.max_output_tokens = Some(5);
+    let uncapped = ModelChoice { uncapped: true, ..unknown.clone() };
+    let (now, before) = (MACHINE_VERSION, MEASURES_SINCE - 1);
+    let rows = [
+        ("tokens", hard(), &unknown, now, Some(8_192)),
+        ("dollars", dollars, &unknown, now, Some(8_192)),
+        ("no price", dollars, &free, now, None),
+        ("nothing", Budget::default(), &unknown, now, None),
+        ("soft", soft, &unknown, now, None),
+        ("time", time, &unknown, now, None),
+        ("a window", hard(), &window, now, Some(10_000)),
+        ("a large window", hard(), &large, now, Some(32_000)),
+        ("no more than that", hard(), &known, now, None),
+        ("more than that", hard(), &more, now, Some(32_000)),
+        ("set", hard(), &set, now, Some(5)),
+        ("cannot be limited", hard(), &uncapped, now, None),
+        ("before", hard(), &unknown, before, None),
+        ("more, before", hard(), &more, before, Some(32_000)),
+    ];
+    for (about, budget, choice, version, expected) in rows {
+        let mut one = looping(budget, None);
+        one.agents[0].choice = choice.clone();
+        let spec = RunSpec { machine_version: version, ..spec(vec![one], false) };
+        assert_eq!(longest(&Play::of(spec)), expected, "{about}");
+    }
+}
+
+/// Some servers refuse limits below one of their own: what cannot be asked for is not asked for.
+#[test]
+fn what_is_left_has_room_for_the_least_that_can_be_asked_for() {
+    // the first prompt is taken for 10 tokens
+    for (about, protocol, left, set, expected) in [
+        ("the least", Protocol::Responses, 26, None, Some(16)),
+        ("less", Protocol::Responses, 25, None, None),
+        ("set to less", Protocol::Responses, 26, Some(3), Some(3)),
+        ("set to less, and less is left", Protocol::Responses, 25, Some(3), None),
+        ("a single one", Protocol::Chat, 11, None, Some(1)),
+        ("none", Protocol::Chat, 10, None, None),
+    ] {
+        let mut one = looping(tokens(None, left), None);
+        one.agents[0].choice.protocol = protocol;
+        one.agents[0].choice.parameters.max_output_tokens = set;
+        let play = Play::new(vec![one], false);
+        let asked = (!play.pending.is_empty()).then(|| longest(&play)).flatten();
+        assert_eq!(asked, expected, "{about}");
+        let told = if expected.is_some() { "model" } else { "end paused budget_exceeded" };
+        assert_eq!(play.lines.last().unwrap(), told, "{about}");
+    }
 }
 
 #[test]

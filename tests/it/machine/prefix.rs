@@ -196,6 +196,7 @@ impl World {
             model: None,
             finish: FinishReason::Stop,
             duration_ms: 0,
+            ..ModelReply::default()
         }
     }
 
@@ -228,7 +229,7 @@ fn workflow(luck: &mut Luck) -> Workflow {
     states.push(State { name: "stop".to_owned(), terminal: true, ..State::default() });
     let context = json!({
         "name": "talk", "starting_messages": [],
-        "max_length": luck.pick(&[20_000, 50_000, 50_000, 100_000, 200_000]),
+        "max_length": luck.pick(&[10_000, 20_000, 50_000, 50_000, 100_000, 200_000]),
         "trim": luck.pick(&["drop_oldest", "drop_oldest", "summarize"]),
         "pin_first": luck.pick(&[0, 0, 2]),
         "tool_visibility": luck.pick(&["summary", "full", "none"]),

@@ -136,6 +136,6 @@ fn a_run_that_ends_in_a_branch_can_be_cancelled_while_its_snapshot_is_made() {
     let mut play = Play::new(vec![one], false);
     assert_eq!(play.lines, ["enter start", "enter start.a/s"]);
     assert!(!play.machine.is_over());
-    play.feed(Input::Cancelled { partial: Vec::new(), end: false });
+    play.feed(Input::Cancelled { partial: Vec::new(), end: false, used: Vec::new() });
     assert!(play.machine.is_over(), "{:?}", play.lines);
 }

@@ -45,7 +45,7 @@ fn fork(asks: Work, timeout_ms: Option<u64>) -> Workflow {
 
 #[test]
 fn a_question_that_is_overtaken_is_closed_and_every_fork_ends() {
-    let cancel = || Input::Cancelled { partial: Vec::new(), end: true };
+    let cancel = || Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
     for asks in [approval(), question()] {
         let ways = ["joined", "timed out", "cancelled"];
         for way in ways {

@@ -368,7 +368,7 @@ async fn no_silence_is_borne_for_ever() {
             row(
                 "from the start",
                 Behaviour::silence(),
-                failed("model.timeout", 2, "sent nothing for 0.5 s", went),
+                failed("model.timeout", 2, "sent nothing for 1 s", went),
             ),
             row(
                 "before the stream",

@@ -146,5 +146,5 @@ fn as_a_command_of_its_own_it_ends_with_the_dialog() {
     terminal.wait_for("Set up a model");
     terminal.press(ESC);
     let end = terminal.end();
-    assert!(end.contains("nothing was changed") && end.contains("exit=0"), "{end}");
+    assert!(end.contains("nothing was changed") && end.contains("exit=130"), "{end}");
 }

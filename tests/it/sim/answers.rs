@@ -55,7 +55,12 @@ pub fn wrong_kind(effect: &Effect) -> Input {
             outcome: ToolOutcome { summary: WRONG.to_owned(), ..ToolOutcome::default() },
         };
     }
-    Input::ModelFailed { call, error: ModelError::Drift { detail: WRONG.to_owned() }, attempts: 1 }
+    Input::ModelFailed {
+        call,
+        error: ModelError::Drift { detail: WRONG.to_owned() },
+        attempts: 1,
+        used: Vec::new(),
+    }
 }
 
 pub fn is_wrong_kind(input: &Input) -> bool {
@@ -203,7 +208,7 @@ fn replied(luck: &mut Luck, call: CallId, request: &ModelRequest) -> Input {
     if luck.chance(3) {
         let detail = "no".to_owned();
         let errors = [ModelError::Auth { detail: detail.clone() }, ModelError::Transport { detail }];
-        return Input::ModelFailed { call, error: luck.pick(&errors), attempts: 2 };
+        return Input::ModelFailed { call, error: luck.pick(&errors), attempts: 2, used: Vec::new() };
     }
     let text = luck.pick(&["", "a few words", "many words, said again and again until they fill the line"]);
     let calls: usize = if luck.chance(55) { 0 } else { luck.between(1, 3) };
@@ -224,6 +229,7 @@ fn reply(text: &str, tool_calls: Vec<ToolCall>) -> ModelReply {
         model: None,
         finish: FinishReason::Stop,
         duration_ms: 1,
+        ..ModelReply::default()
     }
 }
 

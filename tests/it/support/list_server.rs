@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::model_server::strict_check;
+use super::model_server::Dialect;
 
 /// One request as it came; the body of a GET is null.
 #[derive(Clone, Debug)]
@@ -34,6 +34,7 @@ pub enum Say {
 
 #[derive(Clone)]
 struct Shop {
+    dialect: Dialect,
     key: Option<String>,
     list: Value,
     script: Arc<Mutex<VecDeque<Say>>>,
@@ -43,10 +44,16 @@ struct Shop {
 impl ListServer {
     /// `list`: the answer to GET. After the script every POST is answered with `ready`.
     pub fn start(key: Option<&str>, list: Value, script: Vec<Say>) -> Self {
+        Self::speak(Dialect::Completions, key, list, script)
+    }
+
+    /// The same in any protocol.
+    pub fn speak(dialect: Dialect, key: Option<&str>, list: Value, script: Vec<Say>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
         let shop = Shop {
+            dialect,
             key: key.map(str::to_owned),
             list,
             script: Arc::new(Mutex::new(script.into())),
@@ -110,41 +117,41 @@ fn answer(socket: &TcpStream, shop: &Shop) -> Option<()> {
     reader.read_exact(&mut body).ok()?;
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let posted = length > 0;
-    let known =
-        shop.key.as_ref().is_none_or(|key| headers.get("authorization") == Some(&format!("Bearer {key}")));
-    shop.asked.lock().unwrap().push(Asked { path, headers, body: body.clone() });
+    let given = match shop.dialect {
+        Dialect::Messages => headers.get("x-api-key").cloned(),
+        Dialect::Completions | Dialect::Responses => {
+            headers.get("authorization").and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned)
+        }
+    };
+    let known = shop.key.is_none() || shop.key == given;
+    let versioned = shop.dialect != Dialect::Messages || headers.contains_key("anthropic-version");
+    shop.asked.lock().unwrap().push(Asked {
+        path: path.clone(),
+        headers: headers.clone(),
+        body: body.clone(),
+    });
+    let error = |kind: &str, message: &str| shop.dialect.error(kind, message).into_bytes();
     let (status, kind, text) = if !known {
-        (401, "application/json", json!({"error": {"message": "Incorrect API key provided"}}).to_string())
+        (401, "application/json", error("authentication_error", "Incorrect API key provided"))
+    } else if !versioned {
+        (400, "application/json", error("invalid_request_error", "anthropic-version: header is required"))
     } else if !posted {
-        (200, "application/json", shop.list.to_string())
-    } else if let Err(why) = strict_check(&body) {
-        (400, "application/json", json!({"error": {"message": why}}).to_string())
+        (200, "application/json", shop.list.to_string().into_bytes())
+    } else if path != shop.dialect.path() {
+        (404, "application/json", error("not_found_error", "there is nothing here"))
+    } else if let Err(why) = shop.dialect.check(&headers, &body) {
+        (400, "application/json", error("invalid_request_error", &why))
     } else {
         let say = shop.script.lock().unwrap().pop_front().unwrap_or(Say::Text("ready"));
-        (200, "text/event-stream", stream(&say))
+        let said = match &say {
+            Say::Text(text) => shop.dialect.text(text),
+            Say::Call(name, arguments) => shop.dialect.calls(&[("call_1", name, &arguments.to_string())]),
+        };
+        let model = body["model"].as_str().unwrap_or_default();
+        (200, "text/event-stream", said.named(model).bytes())
     };
     let head =
         format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", text.len());
     let mut socket = socket;
-    socket.write_all(format!("{head}{text}").as_bytes()).ok()
-}
-
-fn stream(say: &Say) -> String {
-    let (delta, finish) = match say {
-        Say::Text(text) => (json!({"role": "assistant", "content": text}), "stop"),
-        Say::Call(name, arguments) => {
-            let function = json!({"name": name, "arguments": arguments.to_string()});
-            let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
-            (json!({"role": "assistant", "content": null, "tool_calls": [call]}), "tool_calls")
-        }
-    };
-    let chunk = |choices: Value, usage: Value| {
-        let all = json!({"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m",
-            "choices": choices, "usage": usage});
-        format!("data: {all}\n\n")
-    };
-    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
-    let first = chunk(json!([{"index": 0, "delta": delta, "finish_reason": null}]), Value::Null);
-    let last = chunk(json!([{"index": 0, "delta": {}, "finish_reason": finish}]), Value::Null);
-    format!("{first}{last}{}data: [DONE]\n\n", chunk(json!([]), usage))
+    socket.write_all(&[head.into_bytes(), text].concat()).ok()
 }

@@ -144,8 +144,17 @@ impl Behaviour {
         self
     }
 
+    /// Everything that it sends, without pauses and breaks.
+    pub fn bytes(&self) -> Vec<u8> {
+        let sent = self
+            .steps
+            .iter()
+            .filter_map(|step| if let Step::Send(bytes) = step { Some(bytes) } else { None });
+        sent.flatten().copied().collect()
+    }
+
     /// In the name of the model that was asked for, unless the test has given another one.
-    fn named(mut self, model: &str) -> Self {
+    pub fn named(mut self, model: &str) -> Self {
         let (usual, own) = (r#""model":"mock-1""#, format!(r#""model":{}"#, json!(model)));
         for step in &mut self.steps {
             if let Step::Send(bytes) = step

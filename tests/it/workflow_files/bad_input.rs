@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use synthdev::config::envelope::envelope;
 use synthdev::config::lower::lower_file;
 use synthdev::config::render::{Paint, data, render};
+use synthdev::domain::brief::Brief;
 use synthdev::domain::diagnostic::{Diagnostic, Severity};
 
 use super::surroundings::World;
@@ -16,7 +17,7 @@ fn read(text: &str) -> Vec<Diagnostic> {
     let own = file("w.json", text);
     let found = match world.with(|surroundings| lower_file(&own, surroundings)) {
         Ok((programs, found)) => {
-            programs.iter().for_each(|program| drop(envelope(program)));
+            programs.iter().for_each(|program| drop(envelope(program, &Brief::default())));
             found
         }
         Err(found) => {

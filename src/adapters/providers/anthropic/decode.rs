@@ -10,9 +10,7 @@ use crate::adapters::providers::answer::{Answer, speaks_chat};
 use crate::adapters::providers::errors;
 use crate::adapters::providers::spoken::Spoken;
 use crate::domain::message::Sealed;
-use crate::domain::model::{FinishReason, ModelError, ModelReply};
-
-use super::usage::Reported;
+use crate::domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct Message {
@@ -20,11 +18,6 @@ pub struct Message {
     thoughts: Vec<Thought>,
     /// The blocks so far, by their index.
     blocks: Vec<(u64, Block)>,
-    stop: Option<String>,
-    usage: Reported,
-    model: Option<String>,
-    begun: bool,
-    over: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,9 +88,9 @@ impl Answer for Message {
             "content_block_delta" => self.delta(index, &value["delta"]),
             "message_delta" => {
                 self.stopped(&value["delta"]);
-                self.usage.absorb(&value["usage"]);
+                self.spoken.usage.absorb_apart(&value["usage"]);
             }
-            "message_stop" => self.over = true,
+            "message_stop" => self.spoken.over = true,
             _ if value.get("choices").is_some() => return Err(speaks_chat::<Self>(shown)),
             // Pings, ends of blocks, and whatever the protocol will have tomorrow.
             _ => {}
@@ -113,46 +106,26 @@ impl Answer for Message {
         &mut self.spoken
     }
 
-    fn has_begun(&self) -> bool {
-        self.begun
-    }
-
-    fn is_complete(&self) -> bool {
-        self.over || self.stop.is_some()
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
-    }
-}
-
-impl Message {
-    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
-    ///
-    /// # Errors
-    /// A refusal, an answer that holds nothing.
-    pub fn into_reply(self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
-        let said = self.stop.as_deref().unwrap_or_default();
+    fn finish(&self) -> Result<FinishReason, ModelError> {
+        let said = self.spoken.ended.as_deref().unwrap_or_default();
         if said == "refusal" {
             let detail = format!("it stopped itself for reasons of safety{}", self.spoken.had());
             return Err(ModelError::Refused { detail });
         }
-        let finish = reason(said, self.spoken.calls.is_empty());
-        self.spoken.checked(finish)?;
-        let counted = self.usage.complete(prompt_bytes, self.spoken.bytes());
-        // Only beside calls do thoughts have to go back.
-        let thoughts = if self.spoken.calls.is_empty() { Vec::new() } else { self.thoughts };
-        let sealed = thoughts.into_iter().filter_map(Thought::seal).collect();
-        Ok(ModelReply { sealed, model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
+        Ok(reason(said, self.spoken.calls.is_empty()))
     }
 
+    fn sealed(&mut self) -> Vec<Sealed> {
+        std::mem::take(&mut self.thoughts).into_iter().filter_map(Thought::seal).collect()
+    }
+}
+
+impl Message {
     /// A message, of which the start of a stream holds the beginning.
     fn message(&mut self, message: &Value) {
-        self.begun = true;
-        if let Some(model) = message.get("model").and_then(Value::as_str).filter(|model| !model.is_empty()) {
-            self.model = Some(model.to_owned());
-        }
-        self.usage.absorb(&message["usage"]);
+        self.spoken.begun = true;
+        self.spoken.by(message.get("model"));
+        self.spoken.usage.absorb_apart(&message["usage"]);
         let blocks = message.get("content").and_then(Value::as_array);
         for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
             self.open(index, block);
@@ -164,12 +137,12 @@ impl Message {
         if let Some(reason) =
             holder.get("stop_reason").and_then(Value::as_str).filter(|text| !text.is_empty())
         {
-            self.stop = Some(reason.to_owned());
+            self.spoken.ended = Some(reason.to_owned());
         }
     }
 
     fn open(&mut self, index: u64, block: &Value) {
-        self.begun = true;
+        self.spoken.begun = true;
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
         let kind = match text("type") {
             "text" => Block::Text,

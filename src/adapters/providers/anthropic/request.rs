@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::adapters::providers::conversation::normalise;
 use crate::adapters::providers::offered::{Offered, offered};
 use crate::adapters::providers::sealed;
+use crate::domain::message::Sealed;
 use crate::domain::model::{ModelParameters, ModelRequest, ToolChoice};
 use crate::domain::protocol::Protocol;
 
@@ -18,13 +19,10 @@ const LEAST_ANSWER: u64 = 1_024;
 /// Bytes of text and code per token, a cautious guess: an answer that does not fit is refused unasked.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// What of other answers goes back.
-const SEALED: [&str; 2] = ["thinking", "redacted_thinking"];
-
 /// The body of a request.
 pub fn build(request: &ModelRequest) -> Value {
     let mut messages = normalise(&request.messages);
-    sealed::keep(&mut messages, &SEALED);
+    sealed::keep(&mut messages, Protocol::Anthropic.seals());
     let tools = offered(request);
     let answer_tokens = answer_tokens(request, &tools);
     let thinking = Thinking::of(&request.choice, &request.tool_choice, answer_tokens, thoughtless(&messages));
@@ -89,7 +87,8 @@ fn answer_tokens(request: &ModelRequest, tools: &[Offered<'_>]) -> u64 {
     let Some(window) = request.choice.context_size else { return wanted };
     let said = request.messages.iter().map(|message| {
         let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len());
-        message.content.len() + calls.sum::<usize>()
+        let sealed = message.sealed.iter().filter(|one| one.is_for(Protocol::Anthropic));
+        message.content.len() + calls.sum::<usize>() + sealed.map(Sealed::length).sum::<usize>()
     });
     let offered = tools.iter().map(|tool| tool.description.len() + tool.schema().to_string().len());
     let bytes = u64::try_from(said.chain(offered).sum::<usize>()).unwrap_or(u64::MAX);

@@ -51,6 +51,20 @@ impl Player {
         Self { instant: true, ..self }
     }
 
+    /// A call that the run has had its answer to before it is played on.
+    pub fn made_before(&self, request: &ModelRequest) {
+        let asked = self.here.asked(request, &self.roles);
+        let mut shelf = self.shelf();
+        if let Some((at, _)) = shelf.take(&asked, &request.state) {
+            shelf.end(at);
+        }
+    }
+
+    /// The recording as it was named.
+    pub fn name(&self) -> &str {
+        &self.playing.name
+    }
+
     /// The answers that nobody asked for, a line each.
     pub fn unused(&self) -> Vec<String> {
         let shelf = self.shelf();

@@ -1,12 +1,11 @@
 //! A model port that writes down what goes through it.
 //!
-//! The file grows beside its place as `FILE.part`, a line for each call that is over, and takes its place when the
+//! The file grows beside its place (`part.rs`), a line for each call that is over, and takes its place when the
 //! recording is finished: an earlier recording stays whole until then, and what was recorded before a crash can be
 //! played. A line that cannot be written stops the recording, never the run. Refuses to replace what is no recording.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +15,8 @@ use futures_util::future::BoxFuture;
 
 use super::format::{BadCassette, Cassette, Header, Outcome, Partial, Recorded, call_line, header_line};
 use super::neutral::{Asked, Here, Roles};
+use super::part::Part;
+use crate::domain::cost::Used;
 use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 use crate::ports::model::{DeltaSink, ModelPort};
 
@@ -32,14 +33,38 @@ pub struct Recorder {
     waits: bool,
 }
 
+/// A recording that did not take its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// The file as it was named.
+    pub name: String,
+    /// Where what there is of it lies.
+    pub part: String,
+    pub calls: u64,
+    /// There is an earlier one in its place.
+    pub replaces: bool,
+}
+
+impl std::fmt::Display for Left {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, part, calls, replaces } = self;
+        let stays = if *replaces { "stays as it was" } else { "is not written" };
+        let plural = if *calls == 1 { "" } else { "s" };
+        write!(f, "{name} {stays}: what was recorded until then, {calls} model call{plural}, is in {part}")
+    }
+}
+
 struct Tape {
     path: PathBuf,
-    part: PathBuf,
-    file: File,
+    part: Part,
     /// The last line of each agent.
     last: BTreeMap<String, (u64, Asked)>,
     calls: u64,
+    /// Those of them that were made while it was recorded.
+    own: u64,
     failed: Option<String>,
+    /// It has its place, or was given up.
+    over: bool,
 }
 
 impl Recorder {
@@ -62,17 +87,16 @@ impl Recorder {
                 header.workflow
             )));
         }
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
         let cannot =
             |error: &dyn std::fmt::Display| BadCassette(format!("{name} cannot be recorded: {error}"));
         let line = header_line(&here.outward(header.clone())).map_err(|error| cannot(&error))?;
-        let opened = OpenOptions::new().create(true).write(true).truncate(true).open(&part);
-        let mut file = opened.map_err(|error| cannot(&error))?;
-        file.write_all(line.as_bytes()).map_err(|error| cannot(&error))?;
+        let mut part = Part::beside(path)?;
+        part.write(&line).map_err(|error| {
+            part.remove();
+            cannot(&error)
+        })?;
         let path = path.to_owned();
-        let tape = Tape { path, part, file, last: BTreeMap::new(), calls: 0, failed: None };
+        let tape = Tape { path, part, last: BTreeMap::new(), calls: 0, own: 0, failed: None, over: false };
         Ok(Self { inner, here, roles, begun: AtomicU64::new(0), tape: Mutex::new(tape), waits: false })
     }
 
@@ -93,14 +117,11 @@ impl Recorder {
     /// Something could not be written: what there is of it lies beside the place.
     pub fn finish(&self) -> Result<u64, BadCassette> {
         let mut tape = self.tape();
-        let part = tape.part.display().to_string();
+        tape.over = true;
+        let part = tape.part.name();
         let placed = match tape.failed.take() {
             Some(failed) => Err(failed),
-            None => tape
-                .file
-                .sync_all()
-                .and_then(|()| fs::rename(&tape.part, &tape.path))
-                .map_err(|error| error.to_string()),
+            None => tape.part.move_to(&tape.path).map_err(|error| error.to_string()),
         };
         let (calls, name) = (tape.calls, tape.path.display());
         placed.map(|()| calls).map_err(|why| {
@@ -110,9 +131,25 @@ impl Recorder {
         })
     }
 
-    /// Nothing was begun: as if there had been no recording.
-    pub fn discard(&self) {
-        let _ = fs::remove_file(&self.tape().part);
+    /// The run did not come to the end that was to be recorded: what was recorded before stays in its place. Without
+    /// any call of its own it is as if there had been no recording: then nothing is left.
+    pub fn leave(&self) -> Option<Left> {
+        let mut tape = self.tape();
+        tape.give_up();
+        if tape.own == 0 {
+            return None;
+        }
+        let (name, part) = (tape.path.display().to_string(), tape.part.name());
+        Some(Left { name, part, calls: tape.calls, replaces: tape.path.exists() })
+    }
+
+    /// A call that was made and is over before the recording begins.
+    pub fn made_before(&self, request: &ModelRequest, answer: &Result<ModelReply, ModelError>) {
+        let call = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let Some(outcome) = outcome(answer) else { return };
+        self.write(request, call, outcome, Partial::default());
+        let mut tape = self.tape();
+        tape.own = tape.own.saturating_sub(1);
     }
 
     fn tape(&self) -> std::sync::MutexGuard<'_, Tape> {
@@ -131,17 +168,31 @@ impl Recorder {
     }
 }
 
+/// A run that was never begun leaves nothing behind.
+impl Drop for Tape {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
 impl Tape {
+    /// What was paid for stays.
+    fn give_up(&mut self) {
+        if !std::mem::replace(&mut self.over, true) && self.own == 0 {
+            self.part.remove();
+        }
+    }
+
     fn append(&mut self, recorded: Recorded) {
         if self.failed.is_some() {
             return;
         }
         let before = self.last.get(&recorded.asked.agent).map(|(call, asked)| (*call, asked));
         let line = call_line(&recorded, before).map_err(|error| error.to_string());
-        let written =
-            line.and_then(|line| self.file.write_all(line.as_bytes()).map_err(|error| error.to_string()));
+        let written = line.and_then(|line| self.part.write(&line).map_err(|error| error.to_string()));
         self.failed = written.err();
         self.calls += 1;
+        self.own += 1;
         self.last.insert(recorded.asked.agent.clone(), (recorded.call, recorded.asked));
     }
 }
@@ -182,6 +233,15 @@ impl ModelPort for Recorder {
     }
 }
 
+/// `None` for what is no answer of a model: the script beside the run is wrong.
+fn outcome(answer: &Result<ModelReply, ModelError>) -> Option<Outcome> {
+    match answer {
+        Ok(reply) => Some(Outcome::Reply(reply.clone())),
+        Err(ModelError::Drift { .. }) => None,
+        Err(error) => Some(Outcome::Error(error.clone())),
+    }
+}
+
 /// A call on its way; dropped before its end it was stopped.
 struct Ongoing<'a> {
     recorder: &'a Recorder,
@@ -195,12 +255,8 @@ struct Ongoing<'a> {
 impl Ongoing<'_> {
     fn end(&mut self, answer: &Result<ModelReply, ModelError>) {
         self.over = true;
-        let (outcome, partial) = match answer {
-            Ok(reply) => (Outcome::Reply(reply.clone()), Partial::default()),
-            // no answer of a model: the script beside the run is wrong
-            Err(ModelError::Drift { .. }) => return,
-            Err(error) => (Outcome::Error(error.clone()), self.heard.take()),
-        };
+        let Some(outcome) = outcome(answer) else { return };
+        let partial = if answer.is_ok() { Partial::default() } else { self.heard.take() };
         self.recorder.write(self.request, self.call, outcome, partial);
     }
 }
@@ -228,6 +284,10 @@ impl Heard<'_> {
 }
 
 impl DeltaSink for Heard<'_> {
+    fn used(&self, used: Used) {
+        self.sink.used(used);
+    }
+
     fn delta(&self, kind: DeltaKind, text: &str) {
         self.sink.delta(kind, text);
         let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);

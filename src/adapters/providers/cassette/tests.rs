@@ -376,10 +376,69 @@ async fn an_earlier_recording_stays_until_the_new_one_is_whole() {
     let recorder = recorder(&path, json!({"coder": [{"text": "new"}]}));
     asked(&recorder, &two()[..1]).await;
     assert_eq!(std::fs::read(&path).unwrap(), old);
-    let part = dir.path().join("a.jsonl.part");
+    let part = beside(dir.path()).remove(0);
     assert_eq!(Cassette::open(&part).unwrap().calls.len(), 1, "what there is can be played after a crash");
     recorder.finish().unwrap();
     assert!(std::fs::read(&path).unwrap() != old && !part.exists());
+}
+
+/// What lies there and is no whole recording.
+fn beside(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut parts: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "part")).collect();
+    parts.sort();
+    parts
+}
+
+#[tokio::test]
+async fn what_is_not_worth_its_place_does_not_take_it() {
+    let (dir, path) = recording(&two()).await;
+    let old = std::fs::read(&path).unwrap();
+    let replies = || json!({"coder": [{"text": "new"}]});
+    let first = recorder(&path, replies());
+    asked(&first, &two()[..1]).await;
+    let left = first.leave().unwrap();
+    drop(first);
+    assert_eq!((left.calls, left.replaces, std::fs::read(&path).unwrap()), (1, true, old.clone()));
+    assert_eq!(Cassette::open(Path::new(&left.part)).unwrap().calls.len(), 1);
+    assert!(left.to_string().contains("stays as it was: what was recorded until then, 1 model call, is in"));
+
+    // another one does not touch it, and one without a call leaves nothing
+    let second = recorder(&path, replies());
+    assert_eq!(beside(dir.path()).len(), 2);
+    assert_eq!(second.leave(), None);
+    let third = recorder(&path, replies());
+    third.made_before(&two()[0], &Err(ModelError::Transport { detail: "gone".into() }));
+    drop(third);
+    assert_eq!(beside(dir.path()), [PathBuf::from(&left.part)]);
+    let lost = recorder(&path, replies());
+    asked(&lost, &two()[..1]).await;
+    drop(lost);
+    assert_eq!(beside(dir.path()).len(), 2, "what was paid for stays");
+    assert_eq!(std::fs::read(&path).unwrap(), old);
+}
+
+#[test]
+fn a_file_is_recorded_by_one_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("a.jsonl"), dir.path().join("b.jsonl"));
+    std::fs::write(dir.path().join("a.jsonl.1.part"), "left").unwrap();
+    std::os::unix::fs::symlink("/nowhere", dir.path().join("a.jsonl.2.part")).unwrap();
+    let first = recorder(&path, json!({}));
+    let model = || Arc::new(ScriptedModel::from_value(&json!({"replies": {}})).unwrap());
+    let again = || Recorder::create(&path, &header(), roles("coder"), here(""), model());
+    let refused = again().err().unwrap().to_string();
+    let process = std::process::id();
+    assert!(
+        refused.contains(&format!("is being recorded by process {process} already\nhint: wait")),
+        "{refused}"
+    );
+    drop(recorder(&other, json!({})));
+    assert_eq!(first.finish().unwrap(), 0);
+    drop(again().unwrap());
+    assert_eq!(std::fs::read(dir.path().join("a.jsonl.1.part")).unwrap(), b"left");
+    assert_eq!(beside(dir.path()).len(), 2, "nothing else is left");
 }
 
 #[test]

@@ -5,23 +5,15 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::adapters::providers::answer::Answer;
+use crate::adapters::providers::answer::{Answer, filtered, given_up};
 use crate::adapters::providers::errors;
-use crate::adapters::providers::reported::Reported;
 use crate::adapters::providers::spoken::Spoken;
-use crate::domain::model::{FinishReason, ModelError, ModelReply};
+use crate::domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct Completion {
     spoken: Spoken,
     refusal: String,
-    finish: Option<String>,
-    usage: Reported,
-    model: Option<String>,
-    /// `[DONE]` arrived.
-    done: bool,
-    /// Chunks that were understood.
-    chunks: usize,
 }
 
 /// What almost every chunk of a stream is: a piece of text and nothing else. Anything that does not fit
@@ -64,7 +56,7 @@ impl Answer for Completion {
 
     fn quick(&mut self, name: &str, data: &str) -> bool {
         // The first chunk goes the long way: it names the model.
-        if self.chunks == 0 || !name.is_empty() {
+        if !self.spoken.begun || !name.is_empty() {
             return false;
         }
         let Ok(Quick { choices: [choice], usage: None, error: None }) = serde_json::from_str(data) else {
@@ -79,32 +71,28 @@ impl Answer for Completion {
             return false;
         };
         self.spoken.text.push_str(&content);
-        self.chunks += 1;
         true
     }
 
     fn done(&mut self) {
-        self.done = true;
+        self.spoken.over = true;
     }
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
-        if is_error(name, value) {
-            return Err(errors::of_object(value, shown));
-        }
         let usages = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")];
         let usages = usages.into_iter().flatten().filter(|usage| usage.is_object());
         let mut known = false;
         for usage in usages {
             known = true;
-            self.usage.absorb(usage);
+            self.spoken.usage.absorb(usage);
         }
-        if let Some(Value::String(model)) = value.get("model")
-            && !model.is_empty()
-        {
-            self.model = Some(model.clone());
+        self.spoken.begun |= known;
+        if is_error(name, value) {
+            return Err(errors::of_object(value, shown));
         }
+        self.spoken.by(value.get("model"));
         let choices = value.get("choices");
-        self.chunks += usize::from(known || choices.is_some());
+        self.spoken.begun |= choices.is_some();
         if let Some(choice) = choices.and_then(|choices| choices.get(0)) {
             self.choice(choice, shown)?;
         }
@@ -119,46 +107,23 @@ impl Answer for Completion {
         &mut self.spoken
     }
 
-    fn has_begun(&self) -> bool {
-        self.chunks > 0
-    }
-
-    fn is_complete(&self) -> bool {
-        self.done || self.finish.is_some()
-    }
-
-    fn is_over(&self) -> bool {
-        self.done
+    fn finish(&self) -> Result<FinishReason, ModelError> {
+        let said = self.spoken.ended.as_deref().unwrap_or_default();
+        let finish = reason(said, self.spoken.calls.is_empty());
+        if !self.refusal.trim().is_empty() {
+            return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
+        }
+        if finish == FinishReason::ContentFilter {
+            return Err(filtered(&self.spoken));
+        }
+        if matches!(said, "error" | "insufficient_system_resource") {
+            return Err(given_up(&self.spoken, &format!("finish reason `{said}`")));
+        }
+        Ok(finish)
     }
 }
 
 impl Completion {
-    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
-    ///
-    /// # Errors
-    /// A refusal, a failure in place of a reason to finish, an answer that holds nothing.
-    pub fn into_reply(self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
-        let said = self.finish.as_deref().unwrap_or_default();
-        let finish = reason(said, self.spoken.calls.is_empty());
-        let refused = |text: &str| ModelError::Refused { detail: errors::one_line(text) };
-        if !self.refusal.trim().is_empty() {
-            return Err(refused(&self.refusal));
-        }
-        if finish == FinishReason::ContentFilter {
-            return Err(refused(&format!(
-                "the provider's content filter stopped the answer{}",
-                self.spoken.had()
-            )));
-        }
-        if matches!(said, "error" | "insufficient_system_resource") {
-            let detail = format!("the provider gave up{} (finish reason `{said}`)", self.spoken.had());
-            return Err(ModelError::Overloaded { retry_after_ms: None, detail });
-        }
-        self.spoken.checked(finish)?;
-        let counted = self.usage.complete(prompt_bytes, self.spoken.bytes());
-        Ok(ModelReply { model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
-    }
-
     fn choice(&mut self, choice: &Value, shown: &str) -> Result<(), ModelError> {
         if choice.get("error").is_some_and(|error| !error.is_null()) {
             return Err(errors::of_object(choice, shown));
@@ -179,7 +144,7 @@ impl Completion {
         if let Some(Value::String(reason)) = choice.get("finish_reason")
             && !reason.is_empty()
         {
-            self.finish = Some(reason.to_ascii_lowercase());
+            self.spoken.ended = Some(reason.to_ascii_lowercase());
         }
         Ok(())
     }

@@ -9,12 +9,11 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::adapters::providers::answer::{Answer, speaks_chat};
+use crate::adapters::providers::answer::{Answer, filtered, given_up, speaks_chat};
 use crate::adapters::providers::errors;
-use crate::adapters::providers::reported::Reported;
 use crate::adapters::providers::spoken::Spoken;
 use crate::domain::message::Sealed;
-use crate::domain::model::{FinishReason, ModelError, ModelReply};
+use crate::domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct Response {
@@ -26,10 +25,6 @@ pub struct Response {
     status: String,
     /// Why it is incomplete.
     reason: String,
-    usage: Reported,
-    model: Option<String>,
-    begun: bool,
-    over: bool,
 }
 
 /// One item of the answer.
@@ -75,14 +70,21 @@ impl Answer for Response {
     }
 
     fn done(&mut self) {
-        self.over = self.begun;
+        self.spoken.over = self.spoken.begun;
     }
 
     fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
         let response = value.get("response").unwrap_or(value);
+        // a failure tells what it used, too
+        let counts = response.get("usage").filter(|usage| usage.is_object());
+        if let Some(usage) = counts {
+            self.spoken.begun = true;
+            self.spoken.usage.absorb(usage);
+        }
         for holder in [value, response] {
             if let Some(error) = holder.get("error").filter(|error| !error.is_null()) {
+                self.spoken.over = counts.is_some();
                 return Err(errors::of_object(&json!({ "error": error }), shown));
             }
         }
@@ -124,60 +126,39 @@ impl Answer for Response {
         &mut self.spoken
     }
 
-    fn has_begun(&self) -> bool {
-        self.begun
-    }
-
-    fn is_complete(&self) -> bool {
-        self.over
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
-    }
-}
-
-impl Response {
-    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
-    ///
-    /// # Errors
-    /// A refusal, an answer that was given up or holds nothing.
-    pub fn into_reply(self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
+    fn finish(&self) -> Result<FinishReason, ModelError> {
         if !self.refusal.trim().is_empty() {
             return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
         }
         if self.reason == "content_filter" {
-            let detail = format!("the provider's content filter stopped the answer{}", self.spoken.had());
-            return Err(ModelError::Refused { detail });
+            return Err(filtered(&self.spoken));
         }
         if matches!(self.status.as_str(), "failed" | "cancelled") {
-            let detail = format!("the provider gave up{} (status `{}`)", self.spoken.had(), self.status);
-            return Err(ModelError::Overloaded { retry_after_ms: None, detail });
+            return Err(given_up(&self.spoken, &format!("status `{}`", self.status)));
         }
-        let finish = match (self.status.as_str(), self.reason.as_str()) {
+        Ok(match (self.status.as_str(), self.reason.as_str()) {
             (_, "max_output_tokens" | "max_tokens") => FinishReason::Length,
             _ if !self.spoken.calls.is_empty() => FinishReason::ToolCalls,
             ("incomplete", _) => FinishReason::Other,
             _ => FinishReason::Stop,
-        };
-        self.spoken.checked(finish)?;
-        let counted = self.usage.complete(prompt_bytes, self.spoken.bytes());
-        // Only beside calls do thoughts have to go back.
-        let sealed = if self.spoken.calls.is_empty() { Vec::new() } else { self.sealed };
-        Ok(ModelReply { sealed, model: self.model, ..self.spoken.into_reply(finish, counted, turn)? })
+        })
     }
 
+    fn sealed(&mut self) -> Vec<Sealed> {
+        std::mem::take(&mut self.sealed)
+    }
+}
+
+impl Response {
     /// What a response says of itself beside its items.
     fn envelope(&mut self, response: &Value) {
-        self.begun = true;
+        self.spoken.begun = true;
         let text =
             |path: &str| response.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty());
-        if let Some(model) = text("/model") {
-            self.model = Some(model.to_owned());
-        }
+        self.spoken.by(response.get("model"));
         text("/status").unwrap_or_default().clone_into(&mut self.status);
         text("/incomplete_details/reason").unwrap_or_default().clone_into(&mut self.reason);
-        self.usage.absorb(&response["usage"]);
+        self.spoken.usage.absorb(&response["usage"]);
     }
 
     /// The last event, or a whole response: its items count where none was told before.
@@ -189,7 +170,7 @@ impl Response {
                 self.close(index, item);
             }
         }
-        self.over = true;
+        self.spoken.over = true;
     }
 
     fn open(&mut self, index: u64, item: &Value) {
@@ -246,7 +227,7 @@ impl Response {
 
     /// The newest item of an index, made where none is known: a piece may come before its beginning.
     fn item(&mut self, index: u64, kind: Kind) -> &mut Item {
-        self.begun = true;
+        self.spoken.begun = true;
         let at = self.items.iter().rposition(|one| one.index == index && one.kind == kind);
         let at = at.unwrap_or_else(|| {
             match kind {

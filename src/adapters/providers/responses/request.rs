@@ -6,15 +6,11 @@ use crate::adapters::providers::conversation::normalise;
 use crate::adapters::providers::offered::{Binding, Offered, bound};
 use crate::adapters::providers::sealed;
 use crate::domain::model::{ModelChoice, ModelParameters, ModelRequest};
+use crate::domain::protocol::Protocol;
 
 use super::input::{Input, arrange};
 use super::limits::Limits;
 use super::strict::is_strict;
-
-/// The shortest limit of an answer that is taken.
-const LEAST_ANSWER: u64 = 16;
-/// What of other answers goes back.
-const SEALED: [&str; 1] = ["reasoning"];
 
 /// The body of a request, with everything that is good to have.
 pub fn build(request: &ModelRequest) -> Value {
@@ -27,7 +23,7 @@ pub fn build_within(request: &ModelRequest, limits: Limits) -> Value {
     let reasons = !limits.unsealed && (choice.parameters.thinks() || reasons_by_itself(&choice.model));
     let mut messages = normalise(&request.messages);
     // Other models refuse sealed thoughts.
-    sealed::keep(&mut messages, if reasons { &SEALED } else { &[] });
+    sealed::keep(&mut messages, if reasons { Protocol::Responses.seals() } else { &[] });
     let Input { instructions, items } = arrange(messages);
     let (offered, binding) = bound(request);
 
@@ -76,7 +72,10 @@ fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: Limit
     let rows: [(&str, Option<Value>); 4] = [
         ("temperature", temperature.map(Value::from)),
         ("top_p", top_p.map(Value::from)),
-        ("max_output_tokens", max_output_tokens.map(|most| most.max(LEAST_ANSWER).into())),
+        (
+            "max_output_tokens",
+            max_output_tokens.map(|most| most.max(Protocol::Responses.least_answer()).into()),
+        ),
         ("reasoning", effort.map(|effort| reasoning(effort, summed))),
     ];
     body.extend(rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));

@@ -46,8 +46,23 @@ impl Machine {
         }
         let over = (spent - end).max(0.0);
         let same = hard + over;
-        let needed = spent + next(end + same) - end;
+        // of a larger budget, only a longer answer is worth its prompt
+        let then = if self.counts_all() { f64::INFINITY } else { end + same };
+        let needed = spent + next(then) - end;
         self.grant(scope, kind, same.max(needed));
+    }
+
+    /// The person gives so much more, from what is used up by now: dollars, tokens or seconds. Branches that wait for the
+    /// same are given it once.
+    pub(in crate::engine::machine) fn grant_more(&mut self, scope: Scope, kind: Kind, more: f64) {
+        if self.given.contains(&(scope, kind)) {
+            return;
+        }
+        self.given.push((scope, kind));
+        let Some((budget, purse)) = self.budget_of(scope).zip(self.purse(scope)) else { return };
+        let Some(end) = purse.end(kind, &budget) else { return };
+        let over = (purse.spent(kind, self.now) - end).max(0.0);
+        self.grant(scope, kind, over + more * kind.unit());
     }
 
     fn grant(&mut self, scope: Scope, kind: Kind, more: f64) {

@@ -61,10 +61,13 @@ impl Machine {
             Scope::Run => Some(&mut self.purse),
             Scope::Agent(at) => self.agent_purses.get_mut(at).map(|owner| &mut owner.purse),
             Scope::State { lane, frame } => {
-                let lane = if self.lane.id == lane { &mut self.lane } else { self.lanes.get_mut(&lane)? };
-                lane.frames.get_mut(frame).map(|f| &mut f.stay.purse)
+                self.lane_mut(lane)?.frames.get_mut(frame).map(|f| &mut f.stay.purse)
             }
         }
+    }
+
+    pub(super) fn lane_mut(&mut self, id: u64) -> Option<&mut Lane> {
+        if self.lane.id == id { Some(&mut self.lane) } else { self.lanes.get_mut(&id) }
     }
 
     /// The agent of the visit has a purse from its first call on.
@@ -76,10 +79,8 @@ impl Machine {
         }
     }
 
-    /// That of the agent of the visit.
-    pub(super) fn agent_purse(&mut self) -> Option<&mut Purse> {
-        let (workflow, agent) = self.agent_of(&self.lane)?;
-        let at = self.agent_place(&workflow.name, &agent.id)?;
+    pub(super) fn agent_purse(&mut self, workflow: &str, agent: &str) -> Option<&mut Purse> {
+        let at = self.agent_place(workflow, agent)?;
         self.purse_mut(Scope::Agent(at))
     }
 

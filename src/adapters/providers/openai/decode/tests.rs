@@ -3,7 +3,7 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use super::*;
-use crate::domain::model::DeltaKind;
+use crate::domain::model::{DeltaKind, ModelReply};
 use crate::ports::model::DeltaSink;
 
 fn read(events: &[Value]) -> Result<ModelReply, ModelError> {

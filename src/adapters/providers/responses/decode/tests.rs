@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::model::ModelReply;
 
 fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
     let mut answer = Response::default();

@@ -1,0 +1,104 @@
+//! Which key goes with a call (CFG-2, CFG-20): the first in question that may be sent to its server.
+//! Refuses: the keys themselves.
+
+use super::{Pick, Resolver, SCRIPTED, level_name, problem, provider_key};
+use crate::config::models::address::{is_loopback, origin};
+use crate::config::models::catalogue::Provider;
+use crate::config::settings::foreign;
+use crate::config::settings::origin::Origin;
+use crate::domain::diagnostic::Diagnostic;
+
+/// The name of a key, or why there is none although one was set.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Decided {
+    pub key: Option<String>,
+    /// For people: a key that was set is for another server.
+    pub kept_back: Option<String>,
+}
+
+impl Resolver<'_> {
+    /// The name of the key. Base's key goes only where base goes (CFG-2).
+    pub(super) fn key(
+        &self,
+        level: &str,
+        pick: &Pick<'_>,
+        base_url: &str,
+    ) -> Result<Decided, Box<Diagnostic>> {
+        if pick.name == SCRIPTED {
+            return Ok(Decided::default());
+        }
+        let decided = self.decide(&self.in_question(level, pick), base_url);
+        let needed = pick.known.and_then(|provider| provider.needs_key).unwrap_or(true);
+        if decided.key.is_some() || !needed || is_loopback(base_url) {
+            return Ok(decided);
+        }
+        Err(no_key(level, pick, base_url, decided.kept_back))
+    }
+
+    /// Of these keys, in their order, the first that may be sent there.
+    pub(in crate::config::models) fn decide(&self, names: &[String], base_url: &str) -> Decided {
+        let set = names.iter().filter_map(|name| Some((name, self.homes.get(name)?)));
+        if let Some((name, _)) = set.clone().find(|(_, home)| home.admits(base_url)) {
+            return Decided { key: Some(name.clone()), kept_back: None };
+        }
+        let kept_back = set.map(|(_, home)| home).next().map(|home| {
+            let (from, here) = (&home.from, origin(base_url));
+            match home.urls.first().map(|url| origin(url)) {
+                Some(there) => format!("the key of {from} is for {there} and is not sent to {here}"),
+                None => format!("nothing of yours says that the key of {from} is for {here}"),
+            }
+        });
+        Decided { key: None, kept_back }
+    }
+
+    fn in_question(&self, level: &str, pick: &Pick<'_>) -> Vec<String> {
+        let of_provider = provider_key(&pick.name);
+        if pick.elsewhere {
+            return vec![of_provider];
+        }
+        let own = level.to_owned();
+        let base = (!foreign(self.settings, level)).then(|| "base".to_owned());
+        if self.settings.own(level, "base_url").is_some() {
+            return [own, of_provider].into_iter().chain(base).collect();
+        }
+        std::iter::once(own).chain(base).chain([of_provider]).collect()
+    }
+
+    /// The variable that holds a provider's key, and where it was set.
+    pub(in crate::config::models) fn key_variable<'s>(
+        &'s self,
+        provider: &'s Provider,
+    ) -> Option<(&'s str, &'s Origin)> {
+        let names = provider.key_env.iter().flatten();
+        names.map(String::as_str).find_map(|name| Some((name, self.environment.get(name)?.1)))
+    }
+}
+
+fn no_key(level: &str, pick: &Pick<'_>, base_url: &str, kept_back: Option<String>) -> Box<Diagnostic> {
+    let usual = pick.known.and_then(|provider| provider.key_env.as_ref()?.first());
+    let name = &pick.name;
+    let who = if pick.elsewhere { format!("provider {name}") } else { format!("level {level}") };
+    let own = if level == "base" { String::new() } else { format!("{}_", level_name(level)) };
+    let Some(why) = kept_back else {
+        let message = format!("{who}: no key is set for {base_url}");
+        let hint = if pick.elsewhere {
+            let variable = usual.map(|variable| format!("set {variable}, or ")).unwrap_or_default();
+            format!("{variable}put it in your settings.json: \"keys\": {{\"{name}\": …}}")
+        } else {
+            let usual = usual.map(|name| format!(" or {name}")).unwrap_or_default();
+            format!("set SYNTHDEV_{own}API_KEY{usual}")
+        };
+        return problem(message, Some(hint));
+    };
+    let here = origin(base_url);
+    let hint = if pick.elsewhere {
+        format!(
+            "if you mean it, say so in your keys.json: \"keys\": {{\"{name}\": {{\"key\": …, \"for\": \"{here}\"}}}}"
+        )
+    } else {
+        format!(
+            "set a key for {here}: SYNTHDEV_{own}API_KEY with SYNTHDEV_{own}BASE_URL={base_url}, or `synthdev configure`"
+        )
+    };
+    problem(format!("{who}: {why}"), Some(hint))
+}

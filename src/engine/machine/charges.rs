@@ -1,0 +1,159 @@
+//! What model calls are charged for: answers, attempts of which none came, and calls that were stopped; each at the
+//! price of the model that the server says has served it (MODEL-9, MODEL-10). A price is never guessed.
+
+use std::sync::Arc;
+
+use super::{Lane, Machine, Phase, RunEvent};
+use crate::domain::cost::{CostEntry, Price, Usage, Used};
+use crate::domain::ids::CallId;
+use crate::domain::model::{ModelChoice, ModelReply, is_same_model};
+use crate::engine::speaking::Speaking;
+use crate::engine::spec::COUNTS_ALL_SINCE;
+use crate::engine::turn::Summing;
+
+/// What a call came to, with all its attempts.
+pub(super) struct Charge {
+    pub(super) entries: Vec<CostEntry>,
+    pub(super) usage: Usage,
+    /// `None` as soon as one price is unknown.
+    pub(super) cost_usd: Option<f64>,
+    pub(super) estimated: bool,
+}
+
+impl Machine {
+    /// Every attempt is paid for, at the price of the model that served it, and ends are moved once.
+    pub(super) fn counts_all(&self) -> bool {
+        self.spec.machine_version >= COUNTS_ALL_SINCE
+    }
+
+    /// The agent of the visit. Its prompt and tools are not copied.
+    pub(super) fn speaking(&self) -> Option<Speaking> {
+        self.speaking_in(&self.lane)
+    }
+
+    fn speaking_in(&self, lane: &Lane) -> Option<Speaking> {
+        let frame = lane.frames.last()?;
+        let turn = frame.turn.as_ref()?;
+        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        workflow.agent(turn.agent)?;
+        Some(Speaking {
+            workflow: Arc::clone(workflow),
+            at: turn.agent,
+            lane: lane.id,
+            parent: lane.parent.map(|(id, _)| id),
+            state: self.name_in(lane, lane.frames.len() - 1),
+            sums: matches!(turn.summing, Summing::Asked(_)),
+        })
+    }
+
+    /// Enters an answer, and the attempts before it, into the ledger and the budgets.
+    pub(super) fn charge(&mut self, agent: &Speaking, reply: &ModelReply) -> Charge {
+        self.learn(&agent.asked().model, &reply.usage);
+        let own = Used {
+            usage: reply.usage,
+            estimated: reply.usage_estimated,
+            model: reply.model.clone(),
+            price: reply.price,
+        };
+        self.pay(agent, std::iter::once(&own).chain(&reply.failed))
+    }
+
+    /// Pays for what a call used, attempt by attempt: one line of the ledger for each model.
+    pub(super) fn pay<'u>(
+        &mut self,
+        agent: &Speaking,
+        attempts: impl IntoIterator<Item = &'u Used>,
+    ) -> Charge {
+        let mut entries: Vec<CostEntry> = Vec::new();
+        for used in attempts {
+            let price = self.price_of(agent.asked(), used);
+            let cost_usd = price.map(|price| price.cost_usd(&used.usage));
+            self.spend(agent, &used.usage, cost_usd);
+            let model = used.model.as_ref().unwrap_or(&agent.asked().model);
+            let same = |entry: &&mut CostEntry| {
+                entry.model == *model
+                    || is_same_model(&entry.model, model) && is_same_model(model, &entry.model)
+            };
+            if let Some(entry) = entries.iter_mut().find(same) {
+                entry.usage.add(&used.usage);
+                entry.cost_usd = entry.cost_usd.zip(cost_usd).map(|(sum, one)| sum + one);
+                entry.estimated |= used.estimated;
+                continue;
+            }
+            entries.push(CostEntry {
+                agent: agent.id.clone(),
+                role: agent.role.clone(),
+                state: agent.state.clone(),
+                model: model.clone(),
+                usage: used.usage,
+                cost_usd,
+                at: self.now,
+                estimated: used.estimated,
+            });
+        }
+        let mut charge = Charge { entries, usage: Usage::default(), cost_usd: Some(0.0), estimated: false };
+        for entry in &charge.entries {
+            charge.usage.add(&entry.usage);
+            charge.cost_usd = charge.cost_usd.zip(entry.cost_usd).map(|(sum, one)| sum + one);
+            charge.estimated |= entry.estimated && self.counts_all();
+            self.ledger.entries.push(entry.clone());
+        }
+        charge
+    }
+
+    /// A model that answered in another's place has a price of its own, known or not.
+    fn price_of(&mut self, asked: &ModelChoice, used: &Used) -> Option<Price> {
+        if !self.counts_all() {
+            return asked.price;
+        }
+        if !stands_in(asked, used.model.as_deref()) {
+            return asked.price.or(used.price);
+        }
+        if let Some(price) = used.price {
+            // the next call may be served by it, too
+            let known = self.served.entry(asked.model.clone()).or_insert(price);
+            *known = known.dearer(price);
+        }
+        used.price
+    }
+
+    /// What was entered for calls that the input at hand stops.
+    pub(super) fn pay_stopped(&mut self, stopped: Vec<(CallId, Used)>) {
+        let mut stopped = stopped.into_iter().peekable();
+        while let Some((call, used)) = stopped.next() {
+            let mut attempts = vec![used];
+            while let Some((_, used)) = stopped.next_if(|(next, _)| *next == call) {
+                attempts.push(used);
+            }
+            let lane = self.every_lane().find(|lane| lane.phase == Phase::Model(call));
+            if let Some(agent) = lane.and_then(|lane| self.speaking_in(lane)) {
+                self.tell_stopped(call, &agent, &attempts);
+            }
+        }
+    }
+
+    /// `Input::Stopped`: the lane may be gone by now.
+    pub(super) fn on_stopped_call(&mut self, call: CallId, used: &[Used]) {
+        let Some(mut agent) = self.stopped.remove(&call) else { return };
+        if self.lane_of(agent.lane).is_none() {
+            agent.lane = agent.parent.unwrap_or_default();
+        }
+        self.tell_stopped(call, &agent, used);
+    }
+
+    fn tell_stopped(&mut self, call: CallId, agent: &Speaking, used: &[Used]) {
+        let spent = self.pay(agent, used).entries;
+        self.emit(RunEvent::ModelStopped { call, agent: agent.id.clone(), spent });
+    }
+
+    /// The call of a lane that is stopped, and who pays for it, should it have used something.
+    pub(super) fn stops(&self, lane: &Lane) -> Option<(CallId, Speaking)> {
+        let Phase::Model(call) = lane.phase else { return None };
+        Some((call, self.speaking_in(lane)?))
+    }
+}
+
+/// Whether another model answered than was asked for. Scripted words come from no server.
+pub(super) fn stands_in(asked: &ModelChoice, served: Option<&str>) -> bool {
+    served.is_some_and(|served| !asked.base_url.is_empty() && !is_same_model(&asked.model, served))
+}

@@ -1,0 +1,293 @@
+//! Two servers on this machine: the second one never sees a key that is the first one's (CFG-20).
+
+use serde_json::json;
+
+use super::world::{World, talk};
+use crate::support::list_server::{ListServer, named};
+use crate::support::model_server::{Behaviour, ModelServer};
+
+const KEY: &str = "sk-Of-the-first-8d31";
+const RUN: &[&str] = &["run", "--workflow-file", "talk.json", "hello", "--yes", "--json"];
+
+struct Pair {
+    world: World,
+    first: ListServer,
+    second: ListServer,
+}
+
+fn pair() -> Pair {
+    let world = World::new();
+    world.write_json("talk.json", &talk());
+    let server = || ListServer::start(None, named(&["m"]), Vec::new());
+    Pair { world, first: server(), second: server() }
+}
+
+impl Pair {
+    /// The person's settings: base asks the first server.
+    fn saved(&self, key: serde_json::Value) {
+        let base = json!({"base_url": self.first.base_url, "model": "m", "api_key": key});
+        self.world.configure("settings.json", &json!({"levels": {"base": base}}).to_string());
+    }
+
+    /// A provider `mine` in the person's catalogue.
+    fn catalogued(&self, needs_key: bool) {
+        let mine = json!({"base_url": self.first.base_url, "key_env": ["MY_KEY"], "needs_key": needs_key,
+            "models": {"m": {}}});
+        self.world.configure("models.json", &json!({"providers": {"mine": mine}}).to_string());
+    }
+
+    fn project(&self, file: &str, value: &serde_json::Value) {
+        self.world.write_json(&format!(".synthdev/{file}"), value);
+    }
+}
+
+fn bears(server: &ListServer) -> bool {
+    server.asked().iter().any(|one| format!("{:?}", one.headers).contains(KEY))
+}
+
+/// How the key and the second URL come in; the options of every command then.
+type Scene = (&'static str, fn(&mut Pair) -> Vec<String>);
+
+fn options(list: &[&str]) -> Vec<String> {
+    list.iter().map(|one| (*one).to_owned()).collect()
+}
+
+const SCENES: &[Scene] = &[
+    ("a saved key, --base-url", |pair| {
+        pair.saved(json!(KEY));
+        options(&["--base-url", &pair.second.base_url])
+    }),
+    ("a key saved with its server, SYNTHDEV_BASE_URL", |pair| {
+        pair.saved(json!({"key": KEY, "for": pair.first.base_url}));
+        pair.world.set("SYNTHDEV_BASE_URL", &pair.second.base_url);
+        Vec::new()
+    }),
+    ("SYNTHDEV_API_KEY, SYNTHDEV_SMART_BASE_URL and FAST", |pair| {
+        pair.world.set("SYNTHDEV_API_KEY", KEY);
+        pair.world.set("SYNTHDEV_BASE_MODEL", "m");
+        pair.world.set("SYNTHDEV_BASE_URL", &pair.first.base_url);
+        pair.world.set("SYNTHDEV_SMART_BASE_URL", &pair.second.base_url);
+        options(&["--fast-url", &pair.second.base_url])
+    }),
+    ("OPENAI_API_KEY, SYNTHDEV_BASE_URL", |pair| {
+        pair.world.set("OPENAI_API_KEY", KEY);
+        pair.world.set("SYNTHDEV_PROVIDER", "openai");
+        pair.world.set("SYNTHDEV_BASE_MODEL", "m");
+        pair.world.set("SYNTHDEV_BASE_URL", &pair.second.base_url);
+        Vec::new()
+    }),
+    ("a provider's variable, --base-url", |pair| {
+        pair.catalogued(true);
+        pair.world.set("MY_KEY", KEY);
+        pair.world.set("SYNTHDEV_PROVIDER", "mine");
+        options(&["--base-model", "m", "--base-url", &pair.second.base_url])
+    }),
+    ("a provider's saved key, a URL of the environment", |pair| {
+        pair.catalogued(true);
+        pair.world.configure("keys.json", &json!({"keys": {"mine": KEY}}).to_string());
+        pair.world.configure("settings.json", r#"{"levels": {"base": {"provider": "mine", "model": "m"}}}"#);
+        pair.world.set("SYNTHDEV_BASE_URL", &pair.second.base_url);
+        Vec::new()
+    }),
+    ("SYNTHDEV_API_KEY, a project's settings", |pair| {
+        pair.world.configure(
+            "settings.json",
+            &json!({"levels": {"base": {"base_url": pair.first.base_url}}}).to_string(),
+        );
+        pair.world.set("SYNTHDEV_API_KEY", KEY);
+        pair.project(
+            "settings.json",
+            &json!({"levels": {"base": {"base_url": pair.second.base_url, "model": "m"}}}),
+        );
+        options(&["--trust"])
+    }),
+    ("SYNTHDEV_API_KEY, a project's .env", |pair| {
+        pair.world.set("SYNTHDEV_API_KEY", KEY);
+        pair.world.set("SYNTHDEV_BASE_MODEL", "m");
+        pair.world.write(".env", &format!("SYNTHDEV_BASE_URL={}\n", pair.second.base_url));
+        options(&["--trust"])
+    }),
+    ("a provider's variable, a project's catalogue", |pair| {
+        pair.catalogued(false);
+        pair.world.set("MY_KEY", KEY);
+        pair.world.configure("settings.json", r#"{"levels": {"base": {"provider": "mine", "model": "m"}}}"#);
+        pair.project("models.json", &json!({"providers": {"mine": {"base_url": pair.second.base_url}}}));
+        options(&["--trust"])
+    }),
+    ("somebody's variable, a project's catalogue", |pair| {
+        pair.world.set("SOME_TOKEN", KEY);
+        let theirs = json!({"base_url": pair.second.base_url, "key_env": ["SOME_TOKEN"], "needs_key": true});
+        pair.project("models.json", &json!({"providers": {"theirs": theirs}}));
+        pair.project("settings.json", &json!({"levels": {"base": {"provider": "theirs", "model": "m"}}}));
+        options(&["--trust"])
+    }),
+];
+
+#[test]
+fn the_second_server_never_sees_the_key_of_the_first() {
+    for (name, prepare) in SCENES {
+        let mut pair = pair();
+        let options = prepare(&mut pair);
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        for command in [RUN, &["models"], &["models", "--json"], &["doctor"]] {
+            let ran = pair.world.run(&[command, &options].concat());
+            let told = ran.out.contains("is for http") || ran.out.contains("nothing of yours says");
+            assert!(command == RUN || told, "{name}: {command:?} says that a key stayed: {}", ran.out);
+            assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY), "{name}: {}{}", ran.out, ran.err);
+        }
+        let asked = pair.second.asked();
+        let count = |path: &str| asked.iter().filter(|one| one.path == path).count();
+        assert!(count("/v1/models") >= 3, "{name}: `models` and `doctor` ask it, without a key: {asked:#?}");
+        assert!(!bears(&pair.second), "{name}: {:#?}", pair.second.asked());
+    }
+}
+
+/// The same places, but of the server that the key is for.
+#[test]
+fn the_first_server_gets_its_key() {
+    let scenes: [Scene; 4] = [
+        ("a saved key", |pair| {
+            pair.saved(json!(KEY));
+            Vec::new()
+        }),
+        ("a key saved with its server", |pair| {
+            pair.world.configure(
+                "keys.json",
+                &json!({"levels": {"base": {"api_key": {"key": KEY, "for": pair.first.base_url}}}})
+                    .to_string(),
+            );
+            options(&["--base-url", &pair.first.base_url, "--base-model", "m"])
+        }),
+        ("SYNTHDEV_API_KEY, a project's settings of the same server", |pair| {
+            pair.world.set("SYNTHDEV_API_KEY", KEY);
+            pair.world.configure(
+                "settings.json",
+                &json!({"levels": {"base": {"base_url": pair.first.base_url}}}).to_string(),
+            );
+            pair.project(
+                "settings.json",
+                &json!({"levels": {"base": {"base_url": pair.first.base_url, "model": "m"}}}),
+            );
+            options(&["--trust"])
+        }),
+        ("a provider's variable", |pair| {
+            pair.catalogued(true);
+            pair.world.set("MY_KEY", KEY);
+            pair.world.set("SYNTHDEV_PROVIDER", "mine");
+            options(&["--base-model", "m"])
+        }),
+    ];
+    for (name, prepare) in scenes {
+        let mut pair = pair();
+        let options = prepare(&mut pair);
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        for command in [RUN, &["models"], &["doctor"]] {
+            pair.world.run(&[command, &options].concat());
+        }
+        let asked = pair.first.asked();
+        let told: Vec<_> =
+            asked.iter().map(|one| (one.path.as_str(), one.headers.get("authorization").cloned())).collect();
+        let key = Some(format!("Bearer {KEY}"));
+        let list = ("/v1/models", key.clone());
+        assert_eq!(told, [("/v1/chat/completions", key), list.clone(), list], "{name}");
+    }
+}
+
+/// `configure` tries the new server without the old one's key, and keeps each key with its server.
+#[test]
+fn configure_takes_no_key_along() {
+    let pair = pair();
+    let typed = |server: &ListServer| options(&["configure", "--base-url", &server.base_url, "--model", "m"]);
+    let ran = |options: Vec<String>, input: &str| {
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        pair.world.run_with(&options, input).code(0)
+    };
+    ran([typed(&pair.first), options(&["--key-stdin"])].concat(), KEY);
+    assert!(bears(&pair.first));
+    ran(typed(&pair.second), "");
+    assert!(!pair.second.asked().is_empty() && !bears(&pair.second));
+    pair.world.run(RUN).code(0);
+    assert!(!bears(&pair.second));
+}
+
+/// A file of before keys were saved with their servers is read, and says so once it is written again.
+#[test]
+fn keys_without_a_server_are_bound_when_they_are_saved_again() {
+    let pair = pair();
+    pair.catalogued(true);
+    pair.world.configure(
+        "settings.json",
+        &json!({"levels": {"base": {"base_url": pair.first.base_url, "model": "m"}}}).to_string(),
+    );
+    pair.world.configure(
+        "keys.json",
+        &json!({"keys": {"mine": "sk-mine", "gone": "sk-gone"}, "levels": {"base": {"api_key": KEY}}})
+            .to_string(),
+    );
+    pair.world.run(&["configure", "--fast-model", "m", "--no-test"]).code(0);
+    let text = std::fs::read_to_string(pair.world.root().join("config/synthdev/keys.json")).unwrap();
+    let home = pair.first.base_url.trim_end_matches("/v1");
+    let kept: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let expected = json!({
+        "keys": {"mine": {"key": "sk-mine", "for": home}, "gone": "sk-gone"},
+        "levels": {"base": {"api_key": {"key": KEY, "for": home}}}
+    });
+    assert_eq!(kept, expected);
+    pair.world.run(RUN).code(0);
+    assert!(bears(&pair.first));
+}
+
+/// Away from this machine nothing is asked without its key: one line says which, for whom, and what to do.
+#[test]
+fn a_call_without_its_key_is_refused_before_it_is_made() {
+    let pair = pair();
+    pair.saved(json!(KEY));
+    let elsewhere = ["--base-url", "https://models.invalid/v1"];
+    let home = pair.first.base_url.trim_end_matches("/v1");
+    for (command, code) in [(&RUN[..5], 2), (&["models"], 0), (&["doctor"], 1)] {
+        let ran = pair.world.run(&[command, &elsewhere].concat());
+        let all = format!("{}{}", ran.out, ran.err);
+        assert_eq!(ran.code, Some(code), "{command:?}: {all}");
+        if command == ["models"] {
+            continue;
+        }
+        let told = format!(
+            "the key of user:settings.json:1 (user) is for {home} and is not sent to https://models.invalid"
+        );
+        assert_eq!(all.matches(&told).count(), 1, "{command:?}: {all}");
+        assert!(all.contains("SYNTHDEV_API_KEY") && all.contains("synthdev configure"), "{all}");
+    }
+    assert!(pair.first.asked().iter().all(|one| one.body.is_null()), "nobody was asked to answer");
+}
+
+/// A server of this machine that wants a key after all: the key of another one did not go there, and that is said.
+#[test]
+fn a_call_without_a_key_that_wants_one_says_so() {
+    let pair = pair();
+    pair.saved(json!(KEY));
+    let server = ListServer::start(Some("sk-other"), named(&["m"]), Vec::new());
+    for command in [&RUN[..5], &["doctor"]] {
+        let ran = pair.world.run(&[command, &["--base-url", &server.base_url]].concat()).code(1);
+        let all = format!("{}{}", ran.out, ran.err);
+        assert!(all.contains("the key was refused: none was sent"), "{command:?}: {all}");
+    }
+    assert!(!bears(&server));
+}
+
+/// A server that sends its callers on keeps the key for itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_is_not_followed() {
+    let second = ModelServer::start(vec![Behaviour::text("Hello.")]).await;
+    for status in [301, 302, 307, 308] {
+        let there = format!("{}/chat/completions", second.base_url);
+        let first =
+            ModelServer::start(vec![Behaviour::status(status, "{}").header("location", &there)]).await;
+        let mut world = World::new();
+        world.write_json("talk.json", &talk());
+        world.set("SYNTHDEV_API_KEY", KEY);
+        world.set("SYNTHDEV_BASE_MODEL", "m");
+        world.set("SYNTHDEV_BASE_URL", &first.base_url);
+        world.run(RUN).code(1);
+        assert_eq!((first.requests().len(), second.requests().len()), (1, 0), "{status}");
+    }
+}

@@ -1,0 +1,123 @@
+//! What no answer came of is paid for all the same, and everything at the price of what served it (MODEL-9, MODEL-10).
+
+use super::*;
+use synthdev::domain::cost::{CostEntry, Used};
+
+fn used(tokens: u64, estimated: bool) -> Used {
+    let usage = Usage { prompt: tokens, ..Usage::default() };
+    Used { usage, estimated, ..Used::default() }
+}
+
+fn ledger(play: &Play) -> Vec<CostEntry> {
+    play.machine.ledger().entries.iter().cloned().collect()
+}
+
+fn asked(play: &mut Play) -> CallId {
+    play.call(|effect| matches!(effect, Effect::CallModel { .. }))
+}
+
+fn error() -> ModelError {
+    ModelError::Transport { detail: "cut".to_owned() }
+}
+
+/// (tokens, dollars, estimated)
+fn sums(play: &Play) -> (u64, Option<f64>, bool) {
+    let progress = play.machine.progress();
+    (progress.usage.total(), progress.cost_usd, ledger(play).iter().any(|entry| entry.estimated))
+}
+
+#[test]
+fn attempts_of_which_no_answer_came_are_charged() {
+    let one = || vec![looping(tokens(None, 100_000), None)];
+    let mut play = Play::new(one(), false);
+    let call = asked(&mut play);
+    let attempts = vec![used(300, false), used(200, true)];
+    play.feed(Input::ModelFailed { call, error: error(), attempts: 2, used: attempts.clone() });
+    assert_eq!(sums(&play), (500, Some(500.0), true));
+    let [entry] = &ledger(&play)[..] else { panic!("{:?}", ledger(&play)) };
+    assert_eq!((entry.agent.as_str(), entry.state.as_str()), ("writer", "start"));
+    play.finish();
+
+    // an answer after them counts with them, in one line
+    let mut play = Play::new(one(), false);
+    let call = asked(&mut play);
+    play.feed(Input::Replied { call, reply: ModelReply { failed: attempts, ..reply("words", 40) } });
+    assert_eq!((sums(&play), ledger(&play).len()), ((540, Some(540.0), true), 1));
+    play.finish();
+
+    // and the budget knows: the next call is not made
+    let mut play = Play::new(vec![looping(tokens(None, 1_000), None)], false);
+    let call = asked(&mut play);
+    play.feed(Input::Replied {
+        call,
+        reply: ModelReply { failed: vec![used(980, false)], ..reply("a", 10) },
+    });
+    assert_eq!(play.lines.last().unwrap(), "end paused budget_exceeded");
+    play.finish();
+}
+
+#[test]
+fn what_is_stopped_is_charged() {
+    // by the person
+    let mut play = Play::new(vec![fan(2, tokens(None, 100_000), 10)], false);
+    let calls: Vec<CallId> = play.pending.iter().filter_map(call_of).collect();
+    let by_calls = calls.iter().map(|call| (*call, used(70, true))).collect();
+    play.feed(Input::Cancelled { partial: Vec::new(), end: true, used: by_calls });
+    assert_eq!(sums(&play), (140, Some(140.0), true));
+    assert_eq!(ledger(&play)[1].state, "start.b1/s");
+    play.finish();
+
+    // by a time limit: the driver tells it right after
+    let slow = State { timeout_ms: Some(1_000), ..state("start", speak(), 0) };
+    let mut play = Play::new(vec![workflow(vec![slow])], false);
+    let call = play.pending.iter().find_map(call_of).unwrap();
+    play.act(Act::Time);
+    assert_eq!(play.lines.last().unwrap(), "end failed timeout");
+    play.feed(Input::Stopped { call, used: vec![used(70, true), used(30, false)] });
+    assert_eq!(sums(&play), (100, Some(100.0), true));
+    // nobody is charged twice, nor for what was not stopped
+    play.feed(Input::Stopped { call, used: vec![used(70, true)] });
+    play.feed(Input::Stopped { call: CallId(99), used: vec![used(70, true)] });
+    assert_eq!(sums(&play).0, 100);
+    play.finish();
+}
+
+#[test]
+fn a_model_that_answers_in_another_s_place_has_its_own_price() {
+    let price = |input: f64| Price { input: input * 1_000_000.0, ..Price::default() };
+    let world = |version: u32| {
+        let mut one =
+            looping(Budget { cost_usd: Cap { soft: None, hard: Some(10_000.0) }, ..Budget::default() }, None);
+        let choice = &mut one.agents[0].choice;
+        (choice.model, choice.base_url) = ("gpt-4.1".to_owned(), "http://here/v1".to_owned());
+        choice.price = Some(price(1.0));
+        Play::of(RunSpec { machine_version: version, ..spec(vec![one], false) })
+    };
+    let rows = [
+        ("gpt-4.1", None, MACHINE_VERSION, Some(10.0)),
+        ("gpt-4.1-2025-04-14", None, MACHINE_VERSION, Some(10.0)),
+        ("openai/gpt-4.1:latest", None, MACHINE_VERSION, Some(10.0)),
+        ("gpt-4.1-mini", Some(price(0.5)), MACHINE_VERSION, Some(5.0)),
+        ("gpt-5", None, MACHINE_VERSION, None),
+        // as runs of before were charged
+        ("gpt-5", None, 4, Some(10.0)),
+    ];
+    for (served, price, version, cost) in rows {
+        let mut play = world(version);
+        let call = asked(&mut play);
+        let usage = Usage { prompt: 10, ..Usage::default() };
+        let model = Some(served.to_owned());
+        play.feed(Input::Replied { call, reply: ModelReply { model, price, usage, ..reply("a", 10) } });
+        assert_eq!(ledger(&play)[0].cost_usd, cost, "{served} {version}");
+        assert_eq!(ledger(&play)[0].model, served);
+        play.finish();
+    }
+    // a dearer one that has answered may do so again: the next call is judged by its price
+    let mut play = world(MACHINE_VERSION);
+    let call = asked(&mut play);
+    let usage = Usage { prompt: 1, ..Usage::default() };
+    let model = Some("gpt-5".to_owned());
+    let reply = ModelReply { model, price: Some(price(9_000.0)), usage, ..reply("a", 10) };
+    play.feed(Input::Replied { call, reply });
+    assert_eq!(play.lines.last().unwrap(), "end paused budget_exceeded", "{:?}", play.lines);
+}

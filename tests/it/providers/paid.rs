@@ -1,0 +1,200 @@
+//! What servers have used before an answer broke off, was refused or was stopped: it is paid for, in every protocol
+//! (MODEL-9, MODEL-10).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use synthdev::adapters::providers::{PriceList, Prices};
+use synthdev::domain::cost::{CostEntry, Price, Used};
+use synthdev::domain::ids::RunId;
+use synthdev::domain::protocol::Protocol;
+use synthdev::engine::event::RunEvent;
+use synthdev::ports::model::ModelPort;
+use synthdev::runtime::command::Command;
+
+use super::Heard;
+use super::outcome::{ask, asking};
+use crate::cli::world::talk;
+use crate::support::model_server::{Behaviour, Dialect, ModelServer, messages, responses};
+use crate::support::stage::{Stage, Texts, spec};
+use crate::support::wire::Wire;
+
+/// An answer that breaks off after forty characters.
+fn half(dialect: Dialect) -> Behaviour {
+    let text = "0123456789 0123456789 0123456789 0123456";
+    match dialect {
+        Dialect::Completions => {
+            let chunk = json!({"model": "mock-1", "choices": [{"index": 0, "delta": {"content": text}}]});
+            Behaviour::events(&[&chunk.to_string()])
+        }
+        Dialect::Responses => {
+            responses::events(&responses::parts(&[responses::message(&text.replace(' ', "_"))], "")[..5])
+        }
+        Dialect::Messages => {
+            let usage = json!({"input_tokens": 10, "output_tokens": 1});
+            let parts = messages::parts(&[messages::text_block(&text.replace(' ', "_"))], "end_turn", &usage);
+            messages::events(&parts[..4])
+        }
+    }
+}
+
+async fn used(dialect: Dialect, behaviour: Behaviour) -> Option<Used> {
+    let (answer, heard) = ask(dialect, behaviour, Duration::from_millis(300)).await;
+    answer.unwrap_err();
+    heard.1.lock().unwrap().clone()
+}
+
+#[tokio::test]
+async fn what_a_broken_answer_used_is_told() {
+    for dialect in Dialect::ALL {
+        for broken in [half(dialect).cut(), half(dialect).stall()] {
+            let used = used(dialect, broken).await.unwrap_or_else(|| panic!("{dialect:?}"));
+            assert!(used.estimated && used.model.is_some(), "{dialect:?}: {used:?}");
+            assert_eq!(used.usage.completion, 10, "{dialect:?}: {used:?}");
+            // Anthropic's says at the start how long the prompt is
+            assert_eq!(used.usage.prompt == 10, dialect.protocol() == Protocol::Anthropic, "{used:?}");
+        }
+        for nothing in [Behaviour::status(401, "{}"), Behaviour::silence(), Behaviour::raw_stream("").cut()] {
+            assert_eq!(used(dialect, nothing).await, None, "{dialect:?}");
+        }
+    }
+}
+
+/// What a server has counted itself is no estimate.
+#[tokio::test]
+async fn what_a_refused_or_failed_answer_used_is_what_the_server_says() {
+    let failed = json!({"type": "response.failed", "response": {"object": "response", "status": "failed",
+        "model": "mock-1", "error": {"code": "server_error", "message": "it broke"},
+        "usage": {"input_tokens": 10, "output_tokens": 5}}});
+    let chunk = |value: Value| value.to_string();
+    let counted = json!({"prompt_tokens": 10, "completion_tokens": 5});
+    let rows = [
+        (Dialect::Messages, messages::blocks(&[messages::text_block("No.")], "refusal")),
+        (Dialect::Messages, messages::blocks(&[], "end_turn")),
+        (Dialect::Responses, responses::events(&[failed])),
+        (Dialect::Completions, Behaviour::chunks(&[json!({"content": "He"})], "content_filter")),
+        (
+            Dialect::Completions,
+            Behaviour::events(&[
+                &chunk(json!({"model": "mock-1", "choices": [{"delta": {"content": "Hi"}}]})),
+                &chunk(json!({"error": {"message": "died", "code": 502}, "usage": counted, "choices": []})),
+            ]),
+        ),
+    ];
+    for (at, (dialect, behaviour)) in rows.into_iter().enumerate() {
+        let used = used(dialect, behaviour).await.unwrap_or_else(|| panic!("row {at}"));
+        let counts = (used.usage.prompt, used.usage.completion, used.estimated);
+        assert_eq!(counts, (10, 5, false), "row {at}: {used:?}");
+    }
+}
+
+/// A run of one call on a wire.
+struct Line {
+    stage: Stage,
+    wire: Arc<Wire>,
+}
+
+impl Line {
+    async fn new(dialect: Dialect, flow: &Value) -> Self {
+        let wire = Wire::new(dialect).await;
+        let texts = Texts { workflows: vec![flow.to_string()], ..Texts::default() };
+        let straight = wire.straight();
+        Self { stage: Stage::with(&texts, |_| straight, |tools| tools), wire }
+    }
+
+    fn start(&self) -> RunId {
+        let (program, _) = self.stage.catalog.check("talk").unwrap();
+        self.stage.start(spec(program, Map::from_iter([("task".to_owned(), json!("hello"))])))
+    }
+
+    /// The only line of its ledger, rebuilt from the journal.
+    async fn charged(&self, run: &RunId) -> CostEntry {
+        for _ in 0..500 {
+            let record = self.stage.handle.run(run.as_str()).unwrap();
+            if let [entry] = &record.ledger.entries[..] {
+                return entry.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("nothing was charged");
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_that_broke_off_counts_with_the_answer_after_it() {
+    for dialect in Dialect::ALL {
+        let mut line = Line::new(dialect, &talk()).await;
+        line.wire.server.answer("mock-1", half(dialect).cut());
+        line.wire.server.answer("mock-1", dialect.text("Fine."));
+        let run = line.start();
+        let told = |event: &RunEvent| match event {
+            RunEvent::Replied { usage, estimated, .. } => Some((*usage, *estimated)),
+            _ => None,
+        };
+        let (usage, estimated) = line.stage.until(told).await;
+        line.stage.end().await;
+        let entry = line.charged(&run).await;
+        assert!(estimated && entry.estimated, "{dialect:?}: {entry:?}");
+        assert_eq!((entry.usage, entry.usage.completion), (usage, 10 + 5), "{dialect:?}");
+        assert!(usage.prompt > 10, "{dialect:?}: both prompts: {usage:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_fails_for_good_is_charged() {
+    for dialect in Dialect::ALL {
+        let mut line = Line::new(dialect, &talk()).await;
+        for _ in 0..2 {
+            line.wire.server.answer("mock-1", half(dialect).cut());
+        }
+        let run = line.start();
+        let RunEvent::Finished { usage, .. } = line.stage.end().await else { unreachable!() };
+        let entry = line.charged(&run).await;
+        assert_eq!((entry.usage, entry.usage.completion, entry.estimated), (usage, 20, true), "{dialect:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_stopped_is_charged() {
+    let mut limited = talk();
+    limited["states"][1]["timeout"] = json!(1);
+    for (flow, cancels) in [(talk(), true), (limited, false)] {
+        for dialect in Dialect::ALL {
+            let mut line = Line::new(dialect, &flow).await;
+            line.wire.server.answer("mock-1", half(dialect).stall());
+            let run = line.start();
+            line.stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+            if cancels {
+                line.stage.handle.send(&run, Command::Cancel);
+            }
+            let RunEvent::Finished { usage, .. } = line.stage.end().await else { unreachable!() };
+            let entry = line.charged(&run).await;
+            assert_eq!((entry.usage.completion, entry.estimated), (10, true), "{dialect:?} {cancels}");
+            assert_eq!(entry.state, "say");
+            // the end of a cancelled run knows it already
+            assert!(!cancels || usage == entry.usage, "{dialect:?}: {usage:?}");
+        }
+    }
+}
+
+/// The catalogue's price of what has served, with the answer and with what broke off.
+#[tokio::test]
+async fn what_served_in_another_s_place_is_priced() {
+    let price = |input| Price { input, output: input, ..Price::default() };
+    let list = PriceList { models: vec![("small".to_owned(), price(0.5))], others: None };
+    let prices = Prices::from([("mock".to_owned(), list)]);
+    for dialect in Dialect::ALL {
+        for (served, expected) in [("small-2025-04-14", Some(price(0.5))), ("unlisted", None)] {
+            let behaviours = vec![dialect.text("Hi.").serving(served), half(dialect).serving(served).cut()];
+            let server = ModelServer::speak(dialect, behaviours).await;
+            let mut asked = asking(dialect, &server.base_url);
+            asked.choice.price = Some(price(9.0));
+            let (providers, heard) = (super::patient().with_prices(prices.clone()), Heard::default());
+            let reply = providers.call(&asked, &heard).await.unwrap();
+            assert_eq!((reply.model.as_deref(), reply.price), (Some(served), expected), "{dialect:?}");
+            providers.call(&asked, &heard).await.unwrap_err();
+            assert_eq!(heard.1.lock().unwrap().as_ref().unwrap().price, expected, "{dialect:?}");
+        }
+    }
+}

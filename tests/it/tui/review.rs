@@ -1,0 +1,41 @@
+//! `/review`: what a model was asked last, and what it answered (MODEL-13).
+
+use super::*;
+
+fn review(agent: Option<&str>) -> Cmd {
+    Cmd::Review { run: RunId::from("r1"), agent: agent.map(str::to_owned) }
+}
+
+#[test]
+fn the_last_request_of_the_run_that_is_shown_is_asked_for() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.line("/review").take().pop(), None);
+    assert!(desk.screen(80, 24).contains("nothing was asked so far"));
+    // while it runs, and afterwards
+    desk.workflow().take();
+    for _ in 0..2 {
+        for (line, agent) in [("/review", None), ("/review  reviewer ", Some("reviewer"))] {
+            assert_eq!(desk.line(line).take().pop(), Some(review(agent)), "{line}");
+        }
+        desk.run("r1", finished(RunStatus::Completed, None, None)).take();
+    }
+}
+
+#[test]
+fn a_request_is_shown_with_its_answer_or_why_there_is_none() {
+    let text = "run r1, step 2 (code): `coder` asked at 12:00 UTC\n\n── user\nadd a flag\u{1b}[2J\n\n══ answer of m\nDone.";
+    let reason = "run r1 has no request of `codr`\nasked were: coder";
+    for (reply, shown) in [
+        (Ok(text), &["Last request", "`coder` asked at", "add a flag", "══ answer of m", "Done."][..]),
+        (Err(reason), &["There is no request", "has no request of `codr`", "asked were: coder"]),
+    ] {
+        let mut desk = Desk::new();
+        let reply = reply.map(str::to_owned).map_err(str::to_owned);
+        desk.workflow().msg(Msg::Reply(Reply::Reviewed(reply)));
+        let screen = desk.screen(80, 40);
+        for part in shown {
+            assert!(screen.contains(part), "`{part}` is not in:\n{screen}");
+        }
+        assert!(!screen.contains('\u{1b}'), "{screen}");
+    }
+}
