@@ -1,5 +1,6 @@
 //! The workflow server, driven over its pipes line by line: the real program, the real store.
 
+mod agents;
 mod client;
 mod flows;
 mod page;

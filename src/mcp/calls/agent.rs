@@ -138,24 +138,35 @@ fn reply(interaction: &Interaction, response: &Map<String, Value>) -> Result<Mod
         Some(tool) => (String::new(), vec![decision(&interaction.id, tool, data)?]),
         None => spoken(&interaction.id, data)?,
     };
-    let count = |name: &str| data["usage"][name].as_u64();
-    let usage = Usage {
-        prompt: count("inputTokens").unwrap_or(0),
-        completion: count("outputTokens").unwrap_or(0),
-        ..Usage::default()
+    let usage = match (data["usage"]["inputTokens"].as_u64(), data["usage"]["outputTokens"].as_u64()) {
+        (None, None) => None,
+        (prompt, completion) => Some((prompt.unwrap_or(0), completion.unwrap_or(0))),
     };
+    let estimate = || {
+        let said: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
+        let heard: usize = interaction.request.messages.iter().map(|message| message.content.len()).sum();
+        (tokens(heard), tokens(text.len() + said))
+    };
+    let (prompt, completion) = usage.unwrap_or_else(estimate);
     let finish = if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
     Ok(ModelReply {
         text,
         reasoning: String::new(),
         tool_calls,
         sealed: Vec::new(),
-        usage,
-        usage_estimated: data["usage"].is_null(),
+        usage: Usage { prompt, completion, ..Usage::default() },
+        usage_estimated: usage.is_none(),
         model: None,
         finish,
         duration_ms: 0,
+        price: None,
+        failed: Vec::new(),
     })
+}
+
+/// About so many in so many bytes of text.
+fn tokens(bytes: usize) -> u64 {
+    bytes.div_ceil(4) as u64
 }
 
 /// `data.object`, or else `data` itself, whichever fits the schema.

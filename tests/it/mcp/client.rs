@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
+    reader: Option<JoinHandle<()>>,
     /// Messages that came while another one was waited for.
     pub kept: VecDeque<Value>,
     next: u64,
@@ -31,7 +32,7 @@ impl Client {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (to, lines) = channel();
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             for line in output.lines() {
                 let Ok(line) = line else { return };
                 let message: Value =
@@ -43,7 +44,7 @@ impl Client {
             }
         });
         let input = child.stdin.take();
-        Self { child, input, lines, kept: VecDeque::new(), next: 0 }
+        Self { child, input, lines, reader: Some(reader), kept: VecDeque::new(), next: 0 }
     }
 
     pub fn open(world: &World) -> Self {
@@ -137,6 +138,7 @@ impl Client {
     pub fn close(mut self) {
         drop(self.input.take());
         let status = self.child.wait().unwrap();
+        assert!(self.reader.take().unwrap().join().is_ok(), "something else than the protocol was printed");
         let mut said = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         assert_eq!((status.code(), said.as_str()), (Some(0), ""));

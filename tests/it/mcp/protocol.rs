@@ -97,9 +97,11 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
             "list_workflows",
             "start_workflow",
             "resume_workflow",
+            "continue_workflow",
             "get_workflow_status",
             "cancel_workflow",
             "list_runs",
+            "agent_llm",
             "list_runs_2",
             "quick",
             "ticket"
@@ -112,9 +114,9 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
         tools[2]["inputSchema"]["properties"]["resumeToken"]["description"],
         "Token from previous workflow response"
     );
-    assert_eq!(tools[8]["description"], "About ticket");
+    assert_eq!(tools[10]["description"], "About ticket");
     assert_eq!(
-        tools[8]["inputSchema"],
+        tools[10]["inputSchema"],
         json!({"type": "object", "required": ["summary"], "additionalProperties": false,
                "properties": {"summary": {"type": "string", "description": "Of the ticket"},
                               "priority": {"type": "number", "default": 3}}})
