@@ -34,7 +34,7 @@ pub(super) async fn until_it_stops(
     let mut cancelled = false;
     let mut last = None;
     loop {
-        if !cancelled && !interactions.open(run).is_empty() {
+        if !cancelled && interactions.asks(run) {
             // branches ask at the same time
             tokio::time::sleep(TOGETHER).await;
             break;

@@ -82,6 +82,11 @@ impl Interactions {
         own.into_iter().map(|one| one.interaction.clone()).collect()
     }
 
+    /// Whether a run asks for anything.
+    pub fn asks(&self, run: &RunId) -> bool {
+        self.table().open.values().any(|one| one.interaction.run == *run)
+    }
+
     pub fn find(&self, id: &str) -> Option<Interaction> {
         self.table().open.get(id).map(|one| one.interaction.clone())
     }

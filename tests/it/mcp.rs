@@ -3,6 +3,7 @@
 mod agents;
 mod client;
 mod flows;
+mod official;
 mod page;
 mod pausing;
 mod people;

@@ -16,9 +16,10 @@ fn fenced(kind: &str) -> Vec<&'static str> {
 
 #[test]
 fn the_page_tells_what_is_said() {
-    let flow: Value = serde_json::from_str(fenced("json")[0]).unwrap();
-    let world = world(&[flow]);
-    let mut client = Client::start(&world, &[]);
+    let flows: Vec<Value> =
+        fenced("json").into_iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    let world = world(&flows);
+    let mut client = Client::start(&world, &["--provider", "agentllm"]);
     let mut values = BTreeMap::new();
     let mut exchanges = 0;
     for line in fenced("mcp").into_iter().flat_map(str::lines) {

@@ -70,6 +70,8 @@ fn s3_7_and_s0_5_a_workflow_asks_and_goes_on_with_the_results() {
         })
     );
     client.close();
+    let log = std::fs::read_to_string(world.data().join("synthdev.log")).unwrap_or_default();
+    assert!(!log.contains(&token), "a token is nobody else's business");
     // it is a run like any other
     let listed = world.run(&["runs", "list", "--json"]).code(0).json();
     assert_eq!((&listed[0]["id"], &listed[0]["status"]), (&json!(run), &json!("completed")), "{listed}");

@@ -98,9 +98,16 @@ fn a_client_that_goes_away_leaves_its_run_to_be_taken_up_again() {
     assert_eq!(listed[0]["status"], "interrupted", "{listed}");
     let mut client = Client::open(&world);
     let told = client.call("get_workflow_status", json!({"workflowId": run}));
-    assert!(told["message"].as_str().unwrap().contains("synthdev resume"), "{told}");
+    assert!(told["message"].as_str().unwrap().contains("continue_workflow"), "{told}");
+    assert_eq!(told["completedSteps"], json!(["start"]));
+    let going = client.begin_call("continue_workflow", json!({"workflowId": run}));
+    eventually("it naps again", || {
+        let told = client.call("get_workflow_status", json!({"workflowId": run}));
+        (told["status"] == "running").then_some(())
+    });
     let told = client.call("cancel_workflow", json!({"workflowId": run}));
     assert_eq!(told["status"], "cancelled", "{told}");
+    assert_eq!(client.told(going)["status"], "cancelled");
     client.close();
 }
 
