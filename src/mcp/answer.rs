@@ -137,7 +137,8 @@ fn failed(run: &RunSummary, fields: &mut Map<String, Value>) {
     fields.insert("error".to_owned(), problem(run, &error));
     fields.insert("errors".to_owned(), json!(errors));
     if !run.progress.pauses.is_empty() {
-        let message = format!("What failed can be tried again: synthdev runs retry {}", run.id);
+        let message =
+            format!("What failed can be tried again: continue_workflow, or synthdev runs retry {}", run.id);
         fields.insert("message".to_owned(), json!(message));
     }
 }

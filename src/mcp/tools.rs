@@ -56,7 +56,9 @@ impl System {
             Self::GetWorkflowStatus => {
                 "How a workflow that was started stands; for one that waits, what for, with a new resumeToken"
             }
-            Self::ContinueWorkflow => "Take up a workflow that was cut off, where it stands",
+            Self::ContinueWorkflow => {
+                "Take up a workflow where it stands: one that was cut off, or failed in a step that can be tried again"
+            }
             Self::AgentLlm => {
                 "Hand in the answer of the LLM call that a workflow asked for (pending_agent_llm_action), or the error \
                  that it ended in"

@@ -100,14 +100,18 @@ fn s1_17_errors_follow_the_rules_for_errors() {
     let told = client.call("agent_llm", success(&second, json!("Bonjour")));
     assert_eq!(told["run"]["output"], "Bonjour", "{told}");
     // what does not get better is not asked again
-    let id = id(&client.call("talk", json!({"task": "x"})));
-    let told = client.call("agent_llm", error(&id, "authentication_error"));
+    let third = id(&client.call("talk", json!({"task": "x"})));
+    let told = client.call("agent_llm", error(&third, "authentication_error"));
     let run = &told["run"];
     assert_eq!(
         (&run["status"], &run["error"]["type"], &run["failedStep"]),
         (&json!("failed"), &json!("model.auth"), &json!("say")),
         "{told}"
     );
+    // unless somebody says so
+    let again = client.call("continue_workflow", json!({"workflowId": run["workflowId"]}));
+    let told = client.call("agent_llm", success(&id(&again), json!("Bonjour")));
+    assert_eq!(told["run"]["output"], "Bonjour", "{told}");
     client.close();
 }
 
@@ -282,7 +286,7 @@ fn after_a_crash_the_call_is_asked_for_again_under_a_new_id() {
     let told = client.call("agent_llm", success(&id(&told), json!({"text": "Bonjour"})));
     assert_eq!((&told["run"]["output"], &told["run"]["workflowId"]), (&json!("Bonjour"), &run), "{told}");
     let again = client.call("continue_workflow", json!({"workflowId": run}));
-    assert_eq!(again["error"]["type"], "not_interrupted", "{again}");
+    assert_eq!(again["error"]["type"], "not_continued", "{again}");
     client.close();
 }
 

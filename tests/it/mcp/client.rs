@@ -144,6 +144,13 @@ impl Client {
         assert_eq!((status.code(), said.as_str()), (Some(0), ""));
     }
 
+    /// The system ends the server, politely.
+    pub fn terminate(mut self) {
+        let sent = std::process::Command::new("kill").arg(self.child.id().to_string()).status();
+        assert!(sent.unwrap().success());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+
     /// `kill -9`.
     pub fn kill(mut self) {
         self.child.kill().unwrap();

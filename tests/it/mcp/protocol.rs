@@ -177,3 +177,42 @@ fn wrong_calls_are_errors_of_the_protocol_that_name_what_is_wrong() {
     assert_eq!(client.call("list_runs", json!({}))["runs"], json!([]), "nothing was started");
     client.close();
 }
+
+#[test]
+fn damaged_messages_never_end_the_conversation() {
+    let world = world(&[quick()]);
+    let mut client = Client::open(&world);
+    let sound = [
+        r#"{"jsonrpc":"2.0","id":"f","method":"tools/call","params":{"name":"quick","arguments":{"task":"x"}}}"#,
+        r#"{"jsonrpc":"2.0","id":"f","method":"tools/call","params":{"name":"resume_workflow","arguments":{"resumeToken":"t-0","results":{"a":[1,2,{}]}}}}"#,
+        r#"{"jsonrpc":"2.0","id":"f","method":"resources/read","params":{"uri":"synthdev://runs/x"}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"f"}}"#,
+    ];
+    let mut luck = 0x2545_f491_4f6c_dd1d_u64;
+    let mut draw = |below: usize| {
+        luck ^= luck << 13;
+        luck ^= luck >> 7;
+        luck ^= luck << 17;
+        (luck % below as u64) as usize
+    };
+    for _ in 0..400 {
+        let mut bytes = sound[draw(sound.len())].as_bytes().to_vec();
+        for _ in 0..=draw(3) {
+            let at = draw(bytes.len());
+            match draw(4) {
+                0 => bytes.truncate(at.max(1)),
+                1 => drop(bytes.remove(at)),
+                2 => bytes[at] = b"{}[]\",:0n\\ "[draw(11)],
+                _ => bytes.insert(at, b"{}[]\",:0n\\ "[draw(11)]),
+            }
+        }
+        client.send(&String::from_utf8(bytes).unwrap());
+    }
+    assert_eq!(client.call("quick", json!({"task": "go"}))["output"], json!({"said": "go"}));
+    for message in &client.kept {
+        let known = message["result"].is_object() || message["error"]["code"].is_i64();
+        assert!(known, "{message}");
+    }
+    assert!(client.kept.len() > 200, "{}", client.kept.len());
+    client.close();
+}

@@ -84,6 +84,12 @@ fn of_two_answers_at_once_one_wins_and_the_other_is_told_so() {
 
 #[test]
 fn a_client_that_goes_away_leaves_its_run_to_be_taken_up_again() {
+    for end in [Client::close, Client::terminate] {
+        left(end);
+    }
+}
+
+fn left(end: fn(Client)) {
     let world = world(&[slow(), quick()]);
     let mut client = Client::open(&world);
     let told = client.call("start_workflow", json!({"name": "slow", "wait": false}));
@@ -93,7 +99,7 @@ fn a_client_that_goes_away_leaves_its_run_to_be_taken_up_again() {
         let told = client.call("get_workflow_status", json!({"workflowId": run}));
         (told["currentStep"] == "nap").then_some(())
     });
-    client.close();
+    end(client);
     let listed = world.run(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(listed[0]["status"], "interrupted", "{listed}");
     let mut client = Client::open(&world);
