@@ -89,5 +89,20 @@ fn offer(backend: &dyn Backend, run: &RunId, pause: &OpenPause) -> Offer {
     let ttl_seconds = declared.unwrap_or(DEFAULT_TTL_SECONDS).max(1);
     let allowed = may_answer(pause, backend.remote_approvals());
     let token = || backend.handle().issue_token(run, pause.call, ttl_seconds).ok();
-    Offer { token: allowed.then(token).flatten(), pause: pause.clone(), ttl_seconds }
+    let token = allowed.then(token).flatten();
+    if token.is_some() {
+        tokio::spawn(warn_in_time(backend.handle().clone(), run.clone(), pause.clone(), ttl_seconds));
+    }
+    Offer { token, pause: pause.clone(), ttl_seconds }
+}
+
+/// A line in the log when five sixths of a token's time are over and it is still needed (B4).
+async fn warn_in_time(handle: Handle, run: RunId, pause: OpenPause, ttl_seconds: u64) {
+    let left = Duration::from_secs(ttl_seconds) / 6;
+    tokio::time::sleep(left * 5).await;
+    let still = |run: RunSummary| run.progress.pauses.iter().any(|open| open.call == pause.call);
+    if handle.summary(run.as_str()).is_ok_and(still) {
+        let seconds = left.as_secs();
+        tracing::warn!(%run, state = pause.state, "nobody has resumed it yet: a token expires in {seconds} s");
+    }
 }

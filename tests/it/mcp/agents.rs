@@ -296,3 +296,29 @@ fn without_a_client_nobody_answers_and_that_is_said() {
     let ran = world.run(&["run", "talk", "x", "--provider", "agentllm"]).code(1);
     assert!(ran.err.contains("synthdev mcp"), "{}", ran.err);
 }
+
+#[test]
+fn isolated_workflows_ask_the_client_as_well() {
+    let mut flow = talk();
+    flow["isolation"] = json!("worktree");
+    let world = World::repository();
+    world.configure("workflows/talk.json", &flow.to_string());
+    let mut client = open(&world);
+    let told = client.call("talk", json!({"task": "write"}));
+    let calls = json!([{"name": "write_file", "arguments": {"file_path": "new.txt", "content": "x"}}]);
+    let told = client.call("agent_llm", success(&id(&told), json!({"toolCalls": calls})));
+    // the tool needs a person's yes
+    assert_eq!(told["run"]["status"], "paused", "{told}");
+    client.close();
+    let mut client = Client::open_with(&world, &[&OURS[..], &["--remote-approvals"]].concat());
+    let told = client.call("get_workflow_status", json!({"workflowId": told["run"]["workflowId"]}));
+    let yes = json!({"resumeToken": told["resumeToken"], "results": {"decision": "allow"}});
+    let told = client.call("resume_workflow", yes);
+    let told = client.call("agent_llm", success(&id(&told), json!("written")));
+    assert_eq!(told["run"]["output"], "written", "{told}");
+    client.close();
+    assert!(!world.project().join("new.txt").exists(), "it is in its worktree");
+    let listed = world.run(&["runs", "list", "--json"]).code(0).json();
+    let tree = listed[0]["worktree"]["path"].as_str().unwrap_or_else(|| panic!("{listed}"));
+    assert!(std::path::Path::new(tree).join("new.txt").exists(), "{listed}");
+}

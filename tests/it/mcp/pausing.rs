@@ -190,6 +190,8 @@ fn s3_17_unknown_and_expired_tokens_have_one_text_and_two_codes() {
         "{late}"
     );
     assert_eq!(late["error"]["workflowId"], told["workflowId"]);
+    let log = std::fs::read_to_string(world.data().join("synthdev.log")).unwrap();
+    assert!(log.contains("a token expires in"), "S3.20: {log}");
     // the run still waits (B5)
     let again = client.call("get_workflow_status", json!({"workflowId": told["workflowId"]}));
     let told = client.call("resume_workflow", json!({"resumeToken": token(&again), "results": results()}));
