@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::cli::world::{World, eventually, talk};
 use super::client::Client;
 use super::flows::{flow, world};
+use crate::support::model_server::{Behaviour, ModelServer};
 
 /// Every level asks the client.
 const OURS: [&str; 6] =
@@ -321,4 +322,47 @@ fn isolated_workflows_ask_the_client_as_well() {
     let listed = world.run(&["runs", "list", "--json"]).code(0).json();
     let tree = listed[0]["worktree"]["path"].as_str().unwrap_or_else(|| panic!("{listed}"));
     assert!(std::path::Path::new(tree).join("new.txt").exists(), "{listed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_workflow_asks_a_server_the_client_s_model_and_the_client() {
+    let say = |name: &str, agent: &str, next: &str| {
+        json!({"name": name, "agent": agent, "input": {"text": format!("speak, {agent}")}, "output": {"as": name},
+               "transition": [{"target": next}]})
+    };
+    let mut flow = flow(
+        "modes",
+        &json!([
+            {"name": "start", "transition": [{"target": "api"}]},
+            say("api", "coder", "agent"),
+            say("agent", "architect", "asked"),
+            {"name": "asked", "type": "delegate", "action": {"prompt": "Say a word", "required_outputs": ["word"]},
+             "transition": [{"target": "end"}]},
+            {"name": "end", "transition": [{"target": "stop"}], "action": {"script":
+                "() => { const { api, agent, word } = this.common_data; this.common_data.result = { api, agent, word }; }"}},
+        ]),
+    );
+    flow["contexts"] =
+        json!([{"name": "one", "starting_messages": []}, {"name": "two", "starting_messages": []}]);
+    flow["agents"] = json!([{"agent_role": "coder", "context": "one", "role": "assistant"},
+                            {"agent_role": "architect", "context": "two", "role": "assistant", "provider": "agentllm"}]);
+    let server =
+        ModelServer::start_per_model(vec![("base-model", vec![Behaviour::text("from the server")])]).await;
+    let mut world = world(&[flow]);
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_API_KEY", "sk-loopback-0001");
+    world.set("SYNTHDEV_BASE_MODEL", "base-model");
+    let mut client = Client::open(&world);
+    let told = client.call("modes", json!({}));
+    assert_eq!(told["completedSteps"], json!(["start", "api"]), "{told}");
+    let told = client.call("agent_llm", success(&id(&told), json!("from the client's model")));
+    let asked = &told["run"];
+    assert_eq!(asked["status"], "awaiting_llm_action", "{told}");
+    let results = json!({"resumeToken": asked["resumeToken"], "results": {"word": "from the client"}});
+    let told = client.call("resume_workflow", results);
+    let expected =
+        json!({"api": "from the server", "agent": "from the client's model", "word": "from the client"});
+    assert_eq!(told["output"], expected, "{told}");
+    assert_eq!(server.requests().len(), 1, "CFG-19: nobody else was asked");
+    client.close();
 }
