@@ -1,7 +1,7 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
 mod history;
-mod isolated;
+pub(super) mod isolated;
 mod screen;
 mod setup;
 mod stored_files;
