@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "this is the border: IO lives here and nowhere else")]
 
 pub mod disk;
+pub mod editor;
 pub mod git;
 pub mod javascript;
 pub mod machine;

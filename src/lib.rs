@@ -66,6 +66,8 @@
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
 //! | what is shown of a long run at once | `runtime/glance.rs`, `tui/update/opening.rs` |
+//! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/shelf.rs` |
+//! | files that change while the screen is open | `app/backend/reload.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs`, `tui/view/` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |

@@ -9,6 +9,7 @@ pub mod backend;
 pub mod complete;
 pub mod composer;
 pub mod dialog;
+pub mod editor;
 pub mod keymap;
 pub mod layout;
 pub mod model;

@@ -1,15 +1,18 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
+mod editor;
+mod facts;
 mod history;
 pub(super) mod isolated;
+mod reload;
 mod screen;
 mod setup;
+mod shelf;
 mod stored_files;
 mod told;
 mod travel;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -17,7 +20,9 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::Map;
 
+use self::facts::{first_error, missing_models, parameters, unread};
 use self::isolated::Elsewhere;
+use self::shelf::{Checker, stamps};
 use self::told::{HOW_TO_SET, no_model};
 use super::findings::rendered;
 use super::logs;
@@ -25,6 +30,7 @@ use super::runs::{runtime, spec};
 use super::trust::{self, ProjectFiles};
 use super::wiring::{self, Wired};
 use super::world::World;
+use crate::adapters::disk::Stamp;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
@@ -42,9 +48,10 @@ use crate::engine::spec::RunSpec;
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 use crate::tui::backend::{
-    Backend, FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps, ToolLine,
-    Travel, Travelled, WorkflowLine,
+    Backend, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps,
+    ToolLine, Travel, Travelled, WorkflowLine,
 };
+use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
@@ -75,6 +82,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         Some((script, who)) => (Some(script), world.scripted(who)),
         None => (None, world.overrides.clone()),
     };
+    let read = Mutex::new(stamps(&world));
     let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
     let question = question(&world, &gathered.verdict, &gathered.project);
     let asked = gathered.project;
@@ -98,9 +106,11 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         demo,
         catalog: RwLock::new(Arc::new(catalog)),
         wired: RwLock::new(Arc::new(wired)),
-        asked,
+        asked: Mutex::new(asked),
         branch: Mutex::default(),
         saved: Arc::clone(&saved),
+        read,
+        checker: Arc::default(),
     };
     let session = Session {
         backend: Arc::new(desk),
@@ -162,10 +172,14 @@ struct Desk {
     catalog: RwLock<Arc<Catalog>>,
     wired: RwLock<Arc<Wired>>,
     /// The project's files as the trust question showed them.
-    asked: ProjectFiles,
+    asked: Mutex<ProjectFiles>,
     branch: Mutex<Option<Option<String>>>,
     /// A model was set up in this session.
     saved: Arc<AtomicBool>,
+    /// The files as they were when they were read last.
+    read: Mutex<Vec<Stamp>>,
+    /// What texts are checked with, until files change.
+    checker: Arc<Mutex<Option<Arc<Checker>>>>,
 }
 
 impl Desk {
@@ -387,13 +401,14 @@ impl Backend for Desk {
 
     fn trust(&self, yes: bool) -> Result<Vec<String>, String> {
         if !yes {
+            self.leave_out();
             return Ok(Vec::new());
         }
         let told = |error: anyhow::Error| format!("{error:#}");
         let changed =
             || "the files changed while you were asked: leave and start again to see them".to_owned();
         let files = trust::project_files(&self.world.project);
-        if !files.same_as(&self.asked) {
+        if !files.same_as(&self.asked.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Err(changed());
         }
         trust::decide(&self.world, &files, true).map_err(told)?;
@@ -410,6 +425,18 @@ impl Backend for Desk {
 
     fn set_up(&self, asked: Asked) -> BoxFuture<'static, Told> {
         self.set_up(asked)
+    }
+
+    fn edit(&self, asked: EditAsked) -> BoxFuture<'static, EditTold> {
+        self.edit(asked)
+    }
+
+    fn external(&self, name: &str, text: &str) -> Result<String, String> {
+        self.external(name, text)
+    }
+
+    fn reload(&self, asks: bool) -> Option<Reload> {
+        self.reload(asks)
     }
 
     fn status_line(&self) -> StatusFacts {
@@ -431,57 +458,6 @@ impl Backend for Desk {
             role,
         }
     }
-}
-
-/// What is missing, if every error is about a model that is not set.
-fn missing_models(catalog: &Catalog, errors: &[Diagnostic]) -> Option<String> {
-    let levels = ["base", "smart", "fast"];
-    let missing: Vec<String> =
-        levels.iter().filter_map(|level| catalog.choice(level).err()).map(|found| found.message).collect();
-    let all = !errors.is_empty() && errors.iter().all(|error| missing.contains(&error.message));
-    all.then(|| {
-        let named: Vec<String> =
-            missing.into_iter().filter(|text| errors.iter().any(|error| error.message == *text)).collect();
-        named.join("\n")
-    })
-}
-
-/// Workflow files so broken that no workflow of theirs has a name: listed by the file's name.
-fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
-    catalog.workflow_files().iter().filter_map(|file| {
-        let own =
-            |finding: &&Diagnostic| finding.severity == Severity::Error && finding.place.file == file.name;
-        let named = catalog.workflows().iter().any(|entry| entry.place.file == file.name);
-        let broken = catalog.diagnostics().iter().find(own).filter(|_| !named)?;
-        let name = Path::new(&file.name).file_stem()?.to_string_lossy().into_owned();
-        Some(WorkflowLine {
-            name,
-            description: String::new(),
-            input: String::new(),
-            waits_for_input: false,
-            needs_input: false,
-            layer: file.layer,
-            broken: Some(crate::config::render::compact(broken)),
-        })
-    })
-}
-
-fn first_error(catalog: &Catalog, found: &[Diagnostic]) -> Option<String> {
-    let errors: Vec<Diagnostic> =
-        found.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
-    let broken = || errors.first().map(|error| format!("broken: {}", crate::config::render::compact(error)));
-    missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
-}
-
-/// `path, start_line?`: names of a tool's parameters, optional ones marked.
-fn parameters(schema: &serde_json::Value) -> String {
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
-    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
-    names
-        .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
-        .collect::<Vec<_>>()
-        .join(", ")
 }
 
 /// Work that takes a while, on a thread of its own.

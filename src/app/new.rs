@@ -10,8 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use super::findings;
 use super::runs::load_quietly;
-use super::sources::Gathered;
-use super::trust;
+use super::trust::{self, ProjectFiles};
 use super::world::World;
 use crate::cli::args::{NewCommand, NewPlace, Template};
 use crate::cli::exit;
@@ -73,7 +72,7 @@ pub(super) fn new(world: &World, command: &NewCommand) -> Result<u8> {
     }
     write(&path, &file.text, draft.place.force)?;
     let trusted = layer != Layer::Project
-        || gathered.verdict == Verdict::Trusted && keep_trust(world, &gathered, &path)?;
+        || gathered.verdict == Verdict::Trusted && keep_trust(world, &gathered.project, &path)?;
     // people read and copy the path: inside the project it is short
     let path = path.strip_prefix(&world.project).unwrap_or(&path);
     conclude(&draft, path, layer, trusted, hidden.as_ref())?;
@@ -192,11 +191,11 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
 }
 
 /// A project that was trusted stays so if this file is all that changed: whoever wrote it here meant it.
-fn keep_trust(world: &World, before: &Gathered, path: &Path) -> Result<bool> {
+pub(super) fn keep_trust(world: &World, before: &ProjectFiles, path: &Path) -> Result<bool> {
     let full = world.project.join(path);
     let own = full.strip_prefix(&world.project).unwrap_or(&full).display().to_string();
     let files = trust::project_files(&world.project);
-    if !files.same_but(&before.project, &own) {
+    if !files.same_but(before, &own) {
         return Ok(false);
     }
     Ok(trust::decide(world, &files, true)? == Verdict::Trusted)

@@ -9,6 +9,7 @@ use crate::adapters::disk::UserDirs;
 use crate::cli::args::{Cli, SettingFlags};
 use crate::config::settings::layers::Overrides;
 
+#[derive(Clone)]
 pub(super) struct World {
     /// The project, canonical.
     pub(super) project: PathBuf,

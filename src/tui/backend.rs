@@ -11,6 +11,7 @@ use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::place::Layer;
 use crate::domain::tool::ToolRisk;
 use crate::runtime::command::Command;
+use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
@@ -144,6 +145,23 @@ pub struct Steps {
     pub steps: Vec<(u32, String, bool)>,
 }
 
+/// Files of the configuration were changed since they were read (CFG-18).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Reload {
+    /// What is wrong with them that was not before, a line each.
+    pub problems: Vec<String>,
+    /// The project's own were changed by somebody else: are they trusted?
+    pub question: Option<Changed>,
+}
+
+/// A project's own definitions that nobody has agreed to yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Changed {
+    pub files: Vec<String>,
+    /// What is new since they were trusted last.
+    pub changes: String,
+}
+
 /// A workflow on its way.
 pub enum Start {
     Running(RunId),
@@ -229,6 +247,24 @@ pub trait Backend: Send + Sync {
     /// What the dialog that sets up a model asks (CFG-7).
     fn set_up(&self, _asked: Asked) -> BoxFuture<'static, Told> {
         Box::pin(std::future::ready(Told::Unneeded))
+    }
+
+    /// What the editor asks; a text is checked away from the screen.
+    fn edit(&self, _asked: EditAsked) -> BoxFuture<'static, EditTold> {
+        Box::pin(std::future::ready(EditTold::Files(Err("files cannot be edited here".to_owned()))))
+    }
+
+    /// Lets the person's own editor change a text; the terminal is its own until it ends.
+    /// # Errors
+    /// There is none, or it ended with an error.
+    fn external(&self, _name: &str, _text: &str) -> Result<String, String> {
+        Err("no other editor can be started here".to_owned())
+    }
+
+    /// Reads again what was changed since it was read; `None`: nothing was. Who may not ask (`asks`) leaves alone what
+    /// the person would have to be asked about.
+    fn reload(&self, _asks: bool) -> Option<Reload> {
+        None
     }
 
     fn status_line(&self) -> StatusFacts;

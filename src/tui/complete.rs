@@ -79,6 +79,7 @@ fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
         Argument::None => return None,
         Argument::Command => COMMANDS.iter().map(|c| (c.name.to_owned(), c.about.to_owned())).collect(),
         Argument::Workflow => names.workflows.clone(),
+        Argument::Definition => names.workflows.iter().chain(&names.roles).cloned().collect(),
         Argument::Role => names.roles.clone(),
         Argument::RoleGroup => {
             std::iter::once("all").chain(names.groups.iter().map(String::as_str)).map(plain).collect()

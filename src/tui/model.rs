@@ -10,6 +10,7 @@ use crate::tui::backend::StatusFacts;
 use crate::tui::complete::{Names, Popup};
 use crate::tui::composer::Composer;
 use crate::tui::dialog::Dialog;
+use crate::tui::editor::Edit;
 use crate::tui::keymap::{Keymap, Now};
 use crate::tui::layout::{self, Pane, Slot, WIDE};
 use crate::tui::msg::Cmd;
@@ -35,6 +36,10 @@ pub struct Model {
     pub setup: Option<Setup>,
     /// How many such dialogs there were.
     pub setups: u64,
+    /// A workflow or role is edited, or chosen for that: in front of everything but the set-up.
+    pub edit: Option<Edit>,
+    /// How often that was asked for.
+    pub edits: u64,
     /// A last line for the terminal.
     pub parting: Option<String>,
     pub runs: Vec<RunView>,

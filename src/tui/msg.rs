@@ -1,5 +1,7 @@
 //! What can happen to the screen, and what it wants done.
 
+use std::sync::Arc;
+
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::domain::cost::Price;
@@ -8,9 +10,10 @@ use crate::domain::journal::RunSummary;
 use crate::engine::event::Published;
 use crate::runtime::command::Command;
 use crate::tui::backend::{
-    FoundLine, Plan, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel, Travelled,
-    WorkflowLine,
+    FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel,
+    Travelled, WorkflowLine,
 };
+use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::session::FirstAction;
@@ -126,6 +129,16 @@ pub enum Reply {
     Themed(Result<Theme, String>),
     /// With the number of the dialog that asked.
     Setup(u64, Told),
+    /// With the number of the editor that asked.
+    Edit(u64, EditTold),
+    /// The text as the person's own editor left it.
+    Edited(u64, Result<String, String>),
+    /// Files of the configuration were changed by somebody.
+    Reloaded {
+        found: Reload,
+        /// What the person wanted and gets when the question is answered.
+        then: Option<Box<Cmd>>,
+    },
 }
 
 /// Why runs are listed.
@@ -195,8 +208,32 @@ pub enum Cmd {
     Theme(String),
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<Asked>),
+    /// With the number of the editor.
+    Edit(u64, Box<EditAsked>),
+    /// The person's own editor gets the terminal, and this text.
+    External {
+        number: u64,
+        name: String,
+        text: Arc<str>,
+    },
     Status,
     Quit,
+}
+
+impl Cmd {
+    /// It reads workflows or roles as they are now.
+    pub fn reads_definitions(&self) -> bool {
+        matches!(
+            self,
+            Self::StartWorkflow { .. }
+                | Self::StartChat { .. }
+                | Self::ChooseWorkflow(_)
+                | Self::Workflows
+                | Self::Role(_)
+                | Self::Roles(_)
+                | Self::Names
+        )
+    }
 }
 
 impl From<FirstAction> for Cmd {

@@ -19,6 +19,7 @@ use crate::domain::ids::RunId;
 use crate::engine::event::Published;
 use crate::tui::backend::{Backend, Start, StatusFacts};
 use crate::tui::dialog::Dialog;
+use crate::tui::editor::Asked as EditAsked;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg, Reply};
 use crate::tui::session::{FirstAction, Session, TrustQuestion};
@@ -232,17 +233,51 @@ impl Program {
                 // a terminal that cannot do it is no reason to stop
                 Cmd::Copy(text) => drop(self.screen.copy(&text)),
                 Cmd::Mouse(on) => drop(self.screen.mouse(on)),
+                Cmd::External { number, name, text } => {
+                    let result = self.external(&name, &text);
+                    self.reply(Reply::Edited(number, result), &mut waiting);
+                }
                 cmd => self.perform_one(cmd, &mut waiting),
             }
         }
     }
 
     fn perform_one(&mut self, cmd: Cmd, waiting: &mut VecDeque<Cmd>) {
+        let cmd = match self.reloaded(cmd, waiting) {
+            Some(cmd) => cmd,
+            None => return,
+        };
         if let Some(reply) = terminal::guarded(|| self.ask(cmd)) {
-            let model = &mut self.model;
-            waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
-            self.mark();
+            self.reply(reply, waiting);
         }
+    }
+
+    fn reply(&mut self, reply: Reply, waiting: &mut VecDeque<Cmd>) {
+        let model = &mut self.model;
+        waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
+        self.mark();
+    }
+
+    /// What starts something sees the files as they are now (CFG-18). `None`: the person is asked first, but never while
+    /// typing.
+    fn reloaded(&mut self, cmd: Cmd, waiting: &mut VecDeque<Cmd>) -> Option<Cmd> {
+        let Some(found) = cmd.reads_definitions().then(|| self.backend.reload(cmd != Cmd::Names)).flatten()
+        else {
+            return Some(cmd);
+        };
+        let asked = found.question.is_some();
+        let (now, then) = if asked { (None, Some(Box::new(cmd))) } else { (Some(cmd), None) };
+        self.reply(Reply::Reloaded { found, then }, waiting);
+        now
+    }
+
+    /// The terminal is another program's for a while.
+    fn external(&mut self, name: &str, text: &str) -> Result<String, String> {
+        self.screen.lend().map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
+        let result = self.backend.external(name, text);
+        self.screen.take_back().map_err(|error| format!("the terminal did not come back: {error}"))?;
+        self.model.size = self.screen.size();
+        result
     }
 
     fn ask(&self, cmd: Cmd) -> Option<Reply> {
@@ -255,17 +290,7 @@ impl Program {
             Err(cmd) => cmd,
         };
         Some(match cmd {
-            Cmd::StartWorkflow { name, input } => {
-                let run = match backend.start_workflow(&name, &input) {
-                    Ok(Start::Running(run)) => Ok(run),
-                    Ok(Start::Isolated(begun)) => {
-                        self.replies.push(isolated(name.clone(), input, begun));
-                        return Some(Reply::Isolating { name });
-                    }
-                    Err(error) => Err(error),
-                };
-                Reply::WorkflowStarted { name, input, run, note: None }
-            }
+            Cmd::StartWorkflow { name, input } => self.start(name, input),
             Cmd::StartChat { role } => {
                 let run = backend.start_chat(&role);
                 Reply::ChatStarted { role, run }
@@ -302,8 +327,22 @@ impl Program {
             | Cmd::Plan(_)
             | Cmd::Travel(_)
             | Cmd::Setup(..)
+            | Cmd::Edit(..)
+            | Cmd::External { .. }
             | Cmd::Snapshot(..) => return None,
         })
+    }
+
+    fn start(&self, name: String, input: String) -> Reply {
+        let run = match self.backend.start_workflow(&name, &input) {
+            Ok(Start::Running(run)) => Ok(run),
+            Ok(Start::Isolated(begun)) => {
+                self.replies.push(isolated(name.clone(), input, begun));
+                return Reply::Isolating { name };
+            }
+            Err(error) => Err(error),
+        };
+        Reply::WorkflowStarted { name, input, run, note: None }
     }
 
     /// What stays in the terminal after the screen is gone.
@@ -378,8 +417,14 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
             let told = backend.set_up(*asked);
             Box::pin(async move { Reply::Setup(number, told.await) })
         }
+        Cmd::Edit(number, asked) => edit(backend, number, *asked),
         other => return Err(other),
     })
+}
+
+fn edit(backend: &dyn Backend, number: u64, asked: EditAsked) -> BoxFuture<'static, Reply> {
+    let told = backend.edit(asked);
+    Box::pin(async move { Reply::Edit(number, told.await) })
 }
 
 /// Nothing is read before it is asked for its answer.

@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
+use self::distance::distance;
 use crate::config::settings::rules::LEVELS;
 use crate::domain::journal::RunStatus;
 use crate::tui::backend::{SnapshotCommand, Travel};
 
+mod distance;
 mod places;
 
 /// What completes an argument.
@@ -19,6 +21,8 @@ pub enum Argument {
     Snapshot,
     Status,
     Run,
+    /// A workflow or a role.
+    Definition,
 }
 
 /// What a line asks for, understood.
@@ -55,6 +59,11 @@ pub enum Action {
     Mouse(Option<bool>),
     /// The run that the panes show, by its id or workflow.
     Watch(Option<String>),
+    /// A workflow, role or file; without one: the list of files.
+    Edit {
+        name: Option<String>,
+        external: bool,
+    },
     Clear,
     Quit,
 }
@@ -302,6 +311,16 @@ pub const COMMANDS: &[SlashCommand] = &[
         parse: |_| Ok(Action::Clear),
     },
     SlashCommand {
+        name: "edit",
+        aliases: &[],
+        usage: "[NAME]",
+        about: "edit a workflow or role; without a name: which there are",
+        more: "Findings, the graph and what fits are shown while you type; F1 lists the keys. A run that goes on \
+               keeps its own version.\n/edit NAME --external opens it in $VISUAL or $EDITOR.",
+        argument: Argument::Definition,
+        parse: |rest| Ok(places::definition(rest)).map(|(name, external)| Action::Edit { name, external }),
+    },
+    SlashCommand {
         name: "exit",
         aliases: &["quit", "q"],
         usage: "",
@@ -461,27 +480,6 @@ fn unquote(text: &str) -> &str {
         }
     }
     text
-}
-
-/// Edits from one word to the other, a swap of neighbours counting once.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let same = usize::from(a[i - 1] != b[j - 1]);
-                let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + same);
-                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    best = best.min(rows[i - 2][j - 2] + 1);
-                }
-                best
-            };
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use std::cell::Cell;
 use std::io::{self, Write};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
@@ -30,6 +30,21 @@ use crate::domain::ids::Timestamp;
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// The mouse is ours right now.
 static MOUSE: AtomicBool = AtomicBool::new(false);
+
+/// Who reads what is typed.
+static READER: Mutex<Reader> = Mutex::new(Reader::Ours);
+static READER_CHANGED: Condvar = Condvar::new();
+/// Until the reader has heard that it shall stop.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Ours,
+    /// Another program will read.
+    Asked,
+    /// It may.
+    Lent,
+}
 
 /// Clicks and the wheel, not every movement: that would wake us for nothing.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
@@ -60,6 +75,8 @@ pub struct Screen {
     terminal: Terminal<CrosstermBackend<FrameBytes>>,
     bytes: FrameBytes,
     size: (u16, u16),
+    /// The mouse was ours before the terminal was lent.
+    mouse_lent: bool,
 }
 
 impl Screen {
@@ -69,18 +86,13 @@ impl Screen {
     pub fn open() -> io::Result<Self> {
         let size = size()?;
         hook_panics();
-        enable_raw_mode()?;
-        ACTIVE.store(true, Ordering::SeqCst);
         let bytes = FrameBytes::default();
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
-        // a program that was killed here has left its picture on this screen
-        let clean = Clear(ClearType::All);
-        let opened = execute!(io::stdout(), EnterAlternateScreen, clean, EnableBracketedPaste, Hide)
-            .and_then(|()| {
-                Terminal::with_options(CrosstermBackend::new(bytes.clone()), TerminalOptions { viewport })
-            });
+        let opened = take_over().and_then(|()| {
+            Terminal::with_options(CrosstermBackend::new(bytes.clone()), TerminalOptions { viewport })
+        });
         match opened {
-            Ok(terminal) => Ok(Self { terminal, bytes, size }),
+            Ok(terminal) => Ok(Self { terminal, bytes, size, mouse_lent: false }),
             Err(error) => {
                 restore();
                 Err(error)
@@ -103,11 +115,35 @@ impl Screen {
         Ok(())
     }
 
+    /// Gives the terminal to another program, keys and all, until `take_back`.
+    /// # Errors
+    /// What is typed cannot be left to others here.
+    pub fn lend(&mut self) -> io::Result<()> {
+        stop_reading()?;
+        self.mouse_lent = MOUSE.load(Ordering::SeqCst);
+        restore();
+        Ok(())
+    }
+
+    /// The next frame writes every cell.
+    /// # Errors
+    /// The terminal is gone.
+    pub fn take_back(&mut self) -> io::Result<()> {
+        let (columns, rows) = size()?;
+        take_over()?;
+        self.mouse(self.mouse_lent)?;
+        *reader() = Reader::Ours;
+        READER_CHANGED.notify_all();
+        self.resize(columns, rows)?;
+        self.repaint()
+    }
+
     /// The next frame writes every cell.
     /// # Errors
     /// The terminal is gone.
     pub fn repaint(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // `clear` would ask the terminal where its cursor is
+        self.terminal.resize(Rect::new(0, 0, self.size.0, self.size.1))
     }
 
     /// Whether clicks and the wheel come to us; while they do, the terminal selects no text by itself.
@@ -155,6 +191,10 @@ pub fn events() -> UnboundedReceiver<Event> {
     let (sender, receiver) = unbounded_channel();
     thread::spawn(move || {
         while let Ok(event) = event::read() {
+            // the signal that woke us says nothing else
+            if waited_while_lent() && matches!(event, Event::Resize(..)) {
+                continue;
+            }
             if sender.send(event).is_err() {
                 break;
             }
@@ -193,6 +233,52 @@ pub fn asked_to_end() -> impl Future<Output = ()> {
 #[cfg(not(unix))]
 pub async fn asked_to_end() {
     let _ = tokio::signal::ctrl_c().await;
+}
+
+fn take_over() -> io::Result<()> {
+    enable_raw_mode()?;
+    ACTIVE.store(true, Ordering::SeqCst);
+    // a program that was killed here has left its picture on this screen
+    execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste, Hide)
+}
+
+fn reader() -> MutexGuard<'static, Reader> {
+    READER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the terminal was another program's meanwhile.
+fn waited_while_lent() -> bool {
+    let mut now = reader();
+    if *now == Reader::Ours {
+        return false;
+    }
+    *now = Reader::Lent;
+    READER_CHANGED.notify_all();
+    while *now != Reader::Ours {
+        now = READER_CHANGED.wait(now).unwrap_or_else(PoisonError::into_inner);
+    }
+    true
+}
+
+/// The reader sits in a read: a signal without other meaning gets it out of there.
+#[cfg(target_os = "linux")]
+fn stop_reading() -> io::Result<()> {
+    use rustix::process::{Signal, getpid, kill_process};
+    let mut now = reader();
+    *now = Reader::Asked;
+    kill_process(getpid(), Signal::WINCH)?;
+    let waited = READER_CHANGED.wait_timeout_while(now, PATIENCE, |now| *now == Reader::Asked);
+    let (mut now, late) = waited.unwrap_or_else(PoisonError::into_inner);
+    if late.timed_out() {
+        *now = Reader::Ours;
+        return Err(io::Error::other("the keys are still read here"));
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stop_reading() -> io::Result<()> {
+    Err(io::Error::other("not on this system: open the file with your editor beside synthdev"))
 }
 
 fn tell(sequence: &str) -> io::Result<()> {

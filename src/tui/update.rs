@@ -8,6 +8,7 @@ use crate::tui::run_view::RunView;
 mod answers;
 mod busy;
 mod commands;
+mod editor;
 pub mod history;
 mod keys;
 mod opening;
@@ -33,6 +34,10 @@ fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             cmds
         }
         Msg::Paste(text) => keys::paste(model, &text),
+        Msg::Mouse(event) if model.edit.is_some() => {
+            editor::wheel(model, event.kind);
+            Vec::new()
+        }
         Msg::Mouse(event) => panes::mouse(model, event),
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);

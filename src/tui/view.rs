@@ -12,6 +12,7 @@ use crate::tui::text::{dollars, duration, fit, one_line, short_number, width};
 use crate::tui::transcript::layout::Look;
 
 mod dialog;
+mod editor;
 mod marks;
 mod pane;
 mod panel;
@@ -33,6 +34,10 @@ struct Areas {
 
 /// Lays out the rows that `view` will show. Call before every frame.
 pub fn arrange(model: &mut Model) {
+    if let Some(edit) = &mut model.edit {
+        let (columns, rows) = model.size;
+        return editor::arrange(edit, Rect { x: 0, y: 0, width: columns, height: rows });
+    }
     let areas = areas(model);
     let look =
         Look { columns: usize::from(areas.transcript.width), details: model.details, theme: model.theme };
@@ -54,6 +59,11 @@ pub fn arrange_panes(model: &mut Model) {
 /// Draws one frame; changes nothing.
 pub fn view(model: &Model, frame: &mut Frame<'_>) {
     let areas = areas(model);
+    if let Some(edit) = &model.edit {
+        let (columns, rows) = model.size;
+        editor::draw(model, edit, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
+        return draw_setup(model, &areas, frame);
+    }
     draw_transcript(model, areas.transcript, frame);
     for (slot, area) in &areas.placed {
         match slot {
@@ -74,6 +84,10 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     if let Some(list) = model.popup.as_ref().filter(|_| writing(model)) {
         popup::draw(model, list, areas.composer, frame);
     }
+    draw_setup(model, &areas, frame);
+}
+
+fn draw_setup(model: &Model, areas: &Areas, frame: &mut Frame<'_>) {
     if let Some(dialog) = &model.setup {
         let (columns, rows) = model.size;
         let room = Rect { x: 0, y: 0, width: columns, height: rows.saturating_sub(areas.status.height) };

@@ -1,6 +1,7 @@
 //! The screen: rows of keys and events → commands, and frames as text at 80×24 and 120×40.
 
 mod branches;
+mod editor;
 mod history;
 mod items;
 mod panes;

@@ -15,11 +15,33 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// As the system says; the old file is untouched.
 pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
-    let directory = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    make_private(directory)?;
+    make_private(directory_of(&place))?;
+    replace(&place, |temporary| fill(temporary, text, private))
+}
+
+/// As [`write_private`], but a file keeps who may read it, and a new one is readable as others are.
+///
+/// # Errors
+/// As the system says; the old file is untouched.
+pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
+    fs::create_dir_all(directory_of(&place))?;
+    let before = fs::metadata(&place).ok();
+    replace(&place, |temporary| {
+        fill(temporary, text, |_| ())?;
+        before.map_or(Ok(()), |before| fs::set_permissions(temporary, before.permissions()))
+    })
+}
+
+fn directory_of(place: &Path) -> &Path {
+    place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn replace(place: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let directory = directory_of(place);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let temporary = directory.join(format!(".{}-{number}.tmp", std::process::id()));
-    let written = fill(&temporary, text).and_then(|()| fs::rename(&temporary, &place));
+    let written = fill(&temporary).and_then(|()| fs::rename(&temporary, place));
     if written.is_err() {
         // best effort: the first error is the one to tell
         let _ = fs::remove_file(&temporary);
@@ -51,11 +73,11 @@ pub fn make_private(directory: &Path) -> io::Result<()> {
     builder.create(directory)
 }
 
-fn fill(temporary: &Path, text: &str) -> io::Result<()> {
+fn fill(temporary: &Path, text: &str, open: impl FnOnce(&mut fs::OpenOptions)) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     // a leftover of a killed process with the same id may be there
     options.write(true).create(true).truncate(true);
-    private(&mut options);
+    open(&mut options);
     let mut file = options.open(temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_data()

@@ -35,6 +35,13 @@ pub fn place(text: &str) -> Result<Place<'_>, String> {
     }
 }
 
+/// `[NAME] [--external]`: what is edited, and whether in another editor.
+pub fn definition(text: &str) -> (Option<String>, bool) {
+    let (options, names): (Vec<&str>, Vec<&str>) =
+        text.split_whitespace().partition(|word| matches!(*word, "--external" | "-e"));
+    (names.first().map(|name| (*name).to_owned()), !options.is_empty())
+}
+
 /// `name=value …`: a value is JSON, or a plain word. Names are those of `common_data`, with dots below them.
 ///
 /// # Errors

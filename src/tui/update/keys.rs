@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, history, leave, panes, setup, submit};
+use super::{answers, editor, history, leave, panes, setup, submit};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
@@ -31,6 +31,9 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     }
     if model.setup.is_some() {
         return in_setup(model, key, at);
+    }
+    if model.edit.is_some() {
+        return editor::press(model, key);
     }
     if control && key.code == KeyCode::Char('c') {
         return interrupt(model, at);
@@ -98,6 +101,9 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
     if let Some(dialog) = &mut model.setup {
         setup::paste(dialog, text);
         return Vec::new();
+    }
+    if model.edit.is_some() {
+        return editor::paste(model, text);
     }
     if let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !dialog.is_written()) {
         if let Some(reason) = &mut dialog.reason {
@@ -232,7 +238,9 @@ fn names_for(before: &str) -> Vec<Cmd> {
     let mut words = before.split_whitespace();
     let command = words.next().and_then(|word| slash::find(word.trim_start_matches('/')));
     match command.map(|command| command.argument).filter(|_| words.next().is_none()) {
-        Some(Argument::Workflow | Argument::Role | Argument::RoleGroup) => vec![Cmd::Names],
+        Some(Argument::Workflow | Argument::Role | Argument::RoleGroup | Argument::Definition) => {
+            vec![Cmd::Names]
+        }
         Some(Argument::Run) => vec![history::names()],
         _ => Vec::new(),
     }

@@ -1,8 +1,8 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{busy, history, keys, setup, submit};
+use super::{busy, editor, history, keys, setup, submit};
 use crate::domain::ids::RunId;
-use crate::tui::backend::{RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
+use crate::tui::backend::{Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
@@ -17,13 +17,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
     match reply {
         Reply::WorkflowStarted { name, input, run, note } => {
             if let (Ok(run), Some(note)) = (&run, note) {
-                if let Some(view) = model.run_mut(run) {
-                    view.elsewhere = Some(note);
-                } else {
-                    let mut view = RunView::new(run.clone(), &name, false);
-                    view.elsewhere = Some(note);
-                    model.runs.push(view);
-                }
+                works_elsewhere(model, run, &name, note);
             }
             workflow_started(model, &name, &input, run);
         }
@@ -63,6 +57,9 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Themed(found) => themed(model, found),
         Reply::Status(facts) => status(model, facts),
         Reply::Setup(number, told) => return setup::told(model, number, told),
+        Reply::Edit(number, told) => return editor::told(model, number, told),
+        Reply::Edited(number, result) => return editor::edited(model, number, result),
+        Reply::Reloaded { found, then } => reloaded(model, found, then),
         past @ (Reply::Runs { .. }
         | Reply::Found { .. }
         | Reply::Glance(_)
@@ -80,6 +77,16 @@ fn reviewed(model: &mut Model, text: Result<String, String>) {
     match text {
         Ok(text) => say_report(model, "Last request", &text),
         Err(reason) => say_error(model, "There is no request", &reason),
+    }
+}
+
+fn works_elsewhere(model: &mut Model, run: &RunId, name: &str, note: String) {
+    if let Some(view) = model.run_mut(run) {
+        view.elsewhere = Some(note);
+    } else {
+        let mut view = RunView::new(run.clone(), name, false);
+        view.elsewhere = Some(note);
+        model.runs.push(view);
     }
 }
 
@@ -222,6 +229,17 @@ fn trusted(model: &mut Model, yes: bool, result: Result<Vec<String>, String>) ->
     let mut cmds = vec![Cmd::Status];
     cmds.extend(model.start.take());
     cmds
+}
+
+/// Files were changed by somebody. What was wanted waits until it is known whether they count.
+fn reloaded(model: &mut Model, found: Reload, then: Option<Box<Cmd>>) {
+    for line in found.problems {
+        model.say(Item::line(Tone::Bad, &line));
+    }
+    if let Some(question) = found.question {
+        model.dialogs.push_back(Dialog::trust(&question.files, &question.changes));
+        model.start = then.map(|cmd| *cmd);
+    }
 }
 
 fn themed(model: &mut Model, found: Result<Theme, String>) {

@@ -77,6 +77,11 @@ impl Terminal {
         Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, &[])
     }
 
+    /// The product with a home directory that somebody has filled.
+    pub fn at_home(home: Arc<TempDir>, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, environment)
+    }
+
     /// The product once more, where this one was.
     pub fn again(&self) -> Self {
         Self::at(Arc::clone(&self.home), Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])

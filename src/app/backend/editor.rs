@@ -1,0 +1,34 @@
+//! What the editor of workflows and roles asks, away from the screen; and the person's own editor.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::shelf::{Shelf, unchecked};
+use super::{Desk, away};
+use crate::adapters;
+use crate::tui::editor::{Asked, Refused, Told};
+
+impl Desk {
+    pub(super) fn edit(&self, asked: Asked) -> BoxFuture<'static, Told> {
+        let shelf = Shelf { world: self.world.clone(), checker: Arc::clone(&self.checker) };
+        let checked = match &asked {
+            Asked::Check { file, version, .. } => Some((file.clone(), *version)),
+            _ => None,
+        };
+        let lost = move |error: String| match checked {
+            Some((file, version)) => Told::Checked { version, report: Box::new(unchecked(&file, &error)) },
+            None => Told::Saved(Err(Refused::Failed(error))),
+        };
+        let work = away(move || Ok(shelf.answer(asked)));
+        Box::pin(async move { work.await.unwrap_or_else(lost) })
+    }
+
+    pub(super) fn external(&self, name: &str, text: &str) -> Result<String, String> {
+        let variables = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| self.world.environment.get(name));
+        let command = variables.map(|value| value.trim()).find(|value| !value.is_empty()).unwrap_or("vi");
+        adapters::editor::edit(command, name, text).map_err(|error| {
+            format!("your editor ({command}) could not be used: {error}; set VISUAL or EDITOR")
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! Small facts of the catalogue, for lists and messages.
+
+use std::path::Path;
+
+use crate::config::catalog::Catalog;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::tui::backend::WorkflowLine;
+
+/// `path, start_line?`: names of a tool's parameters, optional ones marked.
+pub(super) fn parameters(schema: &serde_json::Value) -> String {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
+    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
+    names
+        .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// What is missing, if every error is about a model that is not set.
+pub(super) fn missing_models(catalog: &Catalog, errors: &[Diagnostic]) -> Option<String> {
+    let levels = ["base", "smart", "fast"];
+    let missing: Vec<String> =
+        levels.iter().filter_map(|level| catalog.choice(level).err()).map(|found| found.message).collect();
+    let all = !errors.is_empty() && errors.iter().all(|error| missing.contains(&error.message));
+    all.then(|| {
+        let named: Vec<String> =
+            missing.into_iter().filter(|text| errors.iter().any(|error| error.message == *text)).collect();
+        named.join("\n")
+    })
+}
+
+/// Workflow files so broken that no workflow of theirs has a name: listed by the file's name.
+pub(super) fn unread(catalog: &Catalog) -> impl Iterator<Item = WorkflowLine> {
+    catalog.workflow_files().iter().filter_map(|file| {
+        let own =
+            |finding: &&Diagnostic| finding.severity == Severity::Error && finding.place.file == file.name;
+        let named = catalog.workflows().iter().any(|entry| entry.place.file == file.name);
+        let broken = catalog.diagnostics().iter().find(own).filter(|_| !named)?;
+        let name = Path::new(&file.name).file_stem()?.to_string_lossy().into_owned();
+        Some(WorkflowLine {
+            name,
+            description: String::new(),
+            input: String::new(),
+            waits_for_input: false,
+            needs_input: false,
+            layer: file.layer,
+            broken: Some(crate::config::render::compact(broken)),
+        })
+    })
+}
+
+pub(super) fn first_error(catalog: &Catalog, found: &[Diagnostic]) -> Option<String> {
+    let errors: Vec<Diagnostic> =
+        found.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
+    let broken = || errors.first().map(|error| format!("broken: {}", crate::config::render::compact(error)));
+    missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
+}

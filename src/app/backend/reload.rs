@@ -1,0 +1,68 @@
+//! Files of the configuration that were changed while the screen is open: read again before something starts (CFG-18).
+//!
+//! Nobody is woken for that: what was written is looked at when it matters. Running runs keep what they started with.
+//! A project's own files count only as they were agreed to: changed by somebody else, they are asked about again.
+
+use std::sync::PoisonError;
+
+use super::shelf::stamps;
+use super::{Desk, problems};
+use crate::app::sources::{self, Gathered};
+use crate::app::trust;
+use crate::app::wiring;
+use crate::config::catalog::Catalog;
+use crate::config::trust::Verdict;
+use crate::tui::backend::{Changed, Reload};
+
+impl Desk {
+    pub(super) fn reload(&self, asks: bool) -> Option<Reload> {
+        let now = stamps(&self.world);
+        if *self.read.lock().unwrap_or_else(PoisonError::into_inner) == now {
+            return None;
+        }
+        let seen = || *self.read.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        let gathered = match sources::gather(&self.world, self.overrides.clone(), false) {
+            Ok(gathered) => gathered,
+            Err(error) => {
+                seen();
+                return Some(Reload { problems: vec![format!("{error:#}")], question: None });
+            }
+        };
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if gathered.verdict == Verdict::Trusted || gathered.project.same_as(&asked) {
+            drop(asked);
+            seen();
+            return Some(Reload { problems: self.use_files(gathered), question: None });
+        }
+        if !asks {
+            return None;
+        }
+        seen();
+        let files = match &gathered.verdict {
+            Verdict::Trusted => Vec::new(),
+            Verdict::New { files } => files.clone(),
+            Verdict::Changed { added, changed, .. } => added.iter().chain(changed).cloned().collect(),
+        };
+        let changes = trust::changes(&self.world, &gathered.project);
+        *asked = gathered.project;
+        Some(Reload { problems: Vec::new(), question: Some(Changed { files, changes }) })
+    }
+
+    /// The project's own definitions do not count, also those that did before they were changed.
+    pub(super) fn leave_out(&self) {
+        if let Ok(gathered) = sources::gather(&self.world, self.overrides.clone(), false) {
+            self.use_files(gathered);
+        }
+    }
+
+    /// What is wrong with the files that was not wrong before, a line each.
+    fn use_files(&self, gathered: Gathered) -> Vec<String> {
+        let catalog = Catalog::load(gathered.sources, wiring::specs(&self.world.project));
+        let known = problems(&self.catalog());
+        let unread = gathered.unreadable.into_iter().map(|line| format!("not read: {line}"));
+        let new = problems(&catalog).into_iter().filter(|line| !known.contains(line));
+        let told = new.chain(unread).collect();
+        self.take_up(catalog);
+        told
+    }
+}

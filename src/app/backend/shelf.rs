@@ -1,0 +1,300 @@
+//! The files that the editor of workflows and roles changes: which there are, their texts, what is wrong with a text, and
+//! writing one. Refuses to write where somebody else has written since.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::adapters::disk::{self, Stamp};
+use crate::app::loading::load_quietly;
+use crate::app::new::keep_trust;
+use crate::app::trust::{self, FOLDER};
+use crate::app::world::World;
+use crate::config::brief::{GUIDANCE, TEMPLATE};
+use crate::config::catalog::Catalog;
+use crate::config::catalog::overview::index_workflows;
+use crate::config::graph::Graph;
+use crate::config::render::compact;
+use crate::config::role_file::read_roles;
+use crate::config::roles::RoleSet;
+use crate::config::setup::KEYS_FILE;
+use crate::config::source::SourceFile;
+use crate::config::test_file::ENDING;
+use crate::config::trust::Verdict;
+use crate::config::workflow_file::index;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::place::{Layer, Place};
+use crate::domain::tool::{ParsingTool, ToolSpec};
+use crate::tui::editor::{Asked, EditFile, Known, Opened, Refused, Report, Saved, Told, Tool, What};
+
+/// How the user's own files are named.
+const USER: &str = "user:";
+
+/// The configuration that texts are checked with: whatever models this machine has, as `check` does it.
+pub(super) struct Checker {
+    catalog: Catalog,
+    /// Files of this layer count; those of a project that is not trusted do not.
+    project: bool,
+}
+
+/// The person's files.
+pub(super) struct Shelf {
+    pub(super) world: World,
+    pub(super) checker: Arc<Mutex<Option<Arc<Checker>>>>,
+}
+
+/// What tells whether one of the files was changed.
+pub(super) fn stamps(world: &World) -> Vec<Stamp> {
+    if world.shipped_only {
+        return Vec::new();
+    }
+    let names = ["settings.json", "models.json", TEMPLATE, "roles", "workflows"];
+    let (user, project) = (&world.dirs.config, &world.project);
+    let own = names.iter().flat_map(|name| [user.join(name), project.join(FOLDER).join(name)]);
+    let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env")];
+    let paths: Vec<PathBuf> = own.chain(more).chain([project.join(".env"), project.join(GUIDANCE)]).collect();
+    disk::stamps(&paths)
+}
+
+impl Shelf {
+    pub(super) fn answer(&self, asked: Asked) -> Told {
+        match asked {
+            Asked::Files => Told::Files(
+                self.fresh().map(|checker| self.files(&checker)).map_err(|error| format!("{error:#}")),
+            ),
+            Asked::Open { name, external } => {
+                let opened = self.fresh().and_then(|checker| self.open(&checker, &name, external));
+                Told::Opened(opened.map(Box::new).map_err(|error| format!("{error:#}")))
+            }
+            Asked::Check { file, text, version } => {
+                let report = match self.checker() {
+                    Ok(checker) => report(&checker, &file, &text),
+                    Err(error) => unchecked(&file, &format!("{error:#}")),
+                };
+                Told::Checked { version, report: Box::new(report) }
+            }
+            Asked::Save { file, text, version, base, replace } => {
+                let base = base.filter(|_| !replace);
+                match self.save(&file, &text, (base.as_deref(), replace)) {
+                    Ok(Ok(note)) => Told::Saved(Ok(Saved { version, text, note })),
+                    Ok(Err(now)) => Told::Saved(Err(Refused::Changed(now.into()))),
+                    Err(error) => Told::Saved(Err(Refused::Failed(format!("not saved: {error:#}")))),
+                }
+            }
+        }
+    }
+
+    /// The files as they are now.
+    fn fresh(&self) -> Result<Arc<Checker>> {
+        *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.checker()
+    }
+
+    fn checker(&self) -> Result<Arc<Checker>> {
+        let mut known = self.checker.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(checker) = known.as_ref() {
+            return Ok(Arc::clone(checker));
+        }
+        let (catalog, gathered) = load_quietly(&self.world, self.world.scripted("edit"))?;
+        let checker = Arc::new(Checker { catalog, project: gathered.verdict == Verdict::Trusted });
+        *known = Some(Arc::clone(&checker));
+        Ok(checker)
+    }
+
+    /// The project's files first, then the user's, then the shipped ones.
+    fn files(&self, checker: &Checker) -> Vec<EditFile> {
+        let catalog = &checker.catalog;
+        let workflows = catalog.workflow_files().iter().map(|file| (file.clone(), What::Workflow));
+        let roles = catalog.role_files().iter().map(|file| (file.clone(), What::Role));
+        let mut all: Vec<(SourceFile, What)> = workflows.chain(roles).collect();
+        if !checker.project && !self.world.shipped_only {
+            all.extend(untrusted(&self.world));
+        }
+        let mut files: Vec<EditFile> = all.iter().map(|(file, what)| listed(checker, file, *what)).collect();
+        files.sort_by(|a, b| b.layer.cmp(&a.layer).then_with(|| a.name.cmp(&b.name)));
+        files
+    }
+
+    fn open(&self, checker: &Checker, name: &str, external: bool) -> Result<Opened> {
+        let files = self.files(checker);
+        let stem = |file: &EditFile| {
+            let last = file.name.rsplit(['/', ':']).next().unwrap_or_default();
+            last.trim_end_matches(".json").to_owned()
+        };
+        let defined = |what: What| {
+            let by_name = |file: &&EditFile| file.what == what && file.defines.iter().any(|one| one == name);
+            files.iter().find(by_name)
+        };
+        let found = files.iter().find(|file| file.name == name);
+        let found = found.or_else(|| defined(What::Workflow)).or_else(|| defined(What::Role));
+        let Some(file) = found.or_else(|| files.iter().find(|file| stem(file) == name)) else {
+            let known: Vec<&str> = files.iter().flat_map(|file| &file.defines).map(String::as_str).collect();
+            let near = crate::tui::slash::closest(name, known.into_iter());
+            let near = near.map(|near| format!(" — did you mean {near}?")).unwrap_or_default();
+            bail!(
+                "there is no workflow and no role {name}{near}\n/edit lists the files; synthdev new writes one"
+            )
+        };
+        let text = match self.path(&file.name)? {
+            Some(path) => disk::read(&path).with_context(|| format!("{} cannot be read", path.display()))?,
+            None => checker.catalog.printable(&file.name).ok_or_else(|| anyhow!("{} is gone", file.name))?,
+        };
+        Ok(Opened { text: text.into(), known: known(&checker.catalog), external, file: file.clone() })
+    }
+
+    /// Where a file is; `None`: it is a shipped one.
+    fn path(&self, name: &str) -> Result<Option<PathBuf>> {
+        let (above, below) = match name.strip_prefix(USER) {
+            Some(rest) => (self.world.dirs.config.clone(), rest),
+            None if name.starts_with(&format!("{FOLDER}/")) => (self.world.project.clone(), name),
+            None => return Ok(None),
+        };
+        let inside = Path::new(below).components().all(|part| matches!(part, Component::Normal(_)));
+        if !inside {
+            bail!("{name} is no file of the configuration");
+        }
+        Ok(Some(above.join(below)))
+    }
+
+    /// What to say; the inner error: what the file holds now instead of what was read.
+    fn save(
+        &self,
+        file: &EditFile,
+        text: &str,
+        (base, replace): (Option<&str>, bool),
+    ) -> Result<Result<String, String>> {
+        let Some(path) = self.path(&file.name)? else {
+            bail!("a shipped file cannot be changed: save a copy")
+        };
+        if self.world.shipped_only {
+            bail!("here only shipped files count: start synthdev without `demo` to save your own");
+        }
+        let now = disk::read_if_there(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        if let Some(now) = now.filter(|now| !replace && Some(now.as_str()) != base) {
+            return Ok(Err(now));
+        }
+        let before = trust::project_files(&self.world.project);
+        let of_project = file.layer == Layer::Project;
+        let trusted = of_project && trust::decide(&self.world, &before, false)? == Verdict::Trusted;
+        disk::write_whole(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+        // whoever wrote it here meant it
+        let counts = !of_project || trusted && keep_trust(&self.world, &before, Path::new(&file.name))?;
+        *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let tail = if counts {
+            "used from now on; a run that goes on keeps its own"
+        } else {
+            "not used until you trust this project"
+        };
+        Ok(Ok(format!("saved {}: {tail}", file.name)))
+    }
+}
+
+/// Files of a project that do not count yet.
+fn untrusted(world: &World) -> Vec<(SourceFile, What)> {
+    let files = trust::project_files(&world.project).readable.into_iter();
+    let of = |name: &str| {
+        let inside = name.strip_prefix(FOLDER)?.trim_start_matches('/');
+        match inside.split_once('/') {
+            Some(("roles", _)) => Some(What::Role),
+            Some(("workflows", rest)) if rest.ends_with(".json") && !rest.ends_with(ENDING) => {
+                Some(What::Workflow)
+            }
+            _ => None,
+        }
+    };
+    files
+        .filter_map(|(name, text)| Some((of(&name)?, SourceFile::new(Layer::Project, name, text))))
+        .map(|(what, file)| (file, what))
+        .collect()
+}
+
+fn listed(checker: &Checker, file: &SourceFile, what: What) -> EditFile {
+    let defines = match what {
+        What::Workflow => index(file).0.into_iter().map(|head| head.name).collect(),
+        What::Role => read_roles(file).0.into_iter().map(|part| part.name).collect(),
+    };
+    let mut listed = EditFile { name: file.name.clone(), layer: file.layer, what, defines, problem: None };
+    let found = report(checker, &listed, &file.text).findings;
+    let error = found.iter().find(|finding| finding.severity == Severity::Error);
+    // its name stands beside it
+    let own = format!("{}:", file.name);
+    listed.problem = error.map(compact).map(|text| text.strip_prefix(&own).unwrap_or(&text).to_owned());
+    listed
+}
+
+/// A text that nobody could check is none without errors.
+pub(super) fn unchecked(file: &EditFile, why: &str) -> Report {
+    let finding = Diagnostic {
+        code: "C01".to_owned(),
+        severity: Severity::Error,
+        message: format!("this text could not be checked: {why}"),
+        place: Place { file: file.name.clone(), line: 1, column: 1 },
+        span: 0..0,
+        hint: None,
+    };
+    Report { findings: vec![finding], graphs: Vec::new() }
+}
+
+fn report(checker: &Checker, file: &EditFile, text: &str) -> Report {
+    let catalog = &checker.catalog;
+    // what stands beside a file that does not count is read from the disk
+    let layer =
+        if file.layer == Layer::Project && !checker.project { Layer::CommandLine } else { file.layer };
+    let source = SourceFile::new(layer, file.name.as_str(), text);
+    let with = |files: &[SourceFile]| -> Vec<SourceFile> {
+        files.iter().filter(|other| other.name != source.name).cloned().chain([source.clone()]).collect()
+    };
+    let mut graphs = Vec::new();
+    let (mut findings, more) = match file.what {
+        What::Workflow => {
+            let found = match catalog.check_file(&source) {
+                Ok((programs, found)) => {
+                    let own = programs.iter().flat_map(|program| Graph::family(program, 0, false));
+                    graphs.extend(own.map(|(_, graph)| graph));
+                    found
+                }
+                Err(found) => found,
+            };
+            (found, index_workflows(&with(catalog.workflow_files())).1)
+        }
+        What::Role => (Vec::new(), RoleSet::load(&with(catalog.role_files()), catalog.tools()).1),
+    };
+    let own = |finding: &Diagnostic| finding.place.file == source.name;
+    for finding in more.into_iter().filter(own) {
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    Report { findings, graphs }
+}
+
+/// What completion knows.
+fn known(catalog: &Catalog) -> Known {
+    let tool = |tool: &ToolSpec| named(&tool.name, &tool.description, &tool.parameters);
+    let roles = catalog.roles();
+    let parsing = |tool: &ParsingTool| named(&tool.name, &tool.description, &tool.parameters);
+    let mut functions: Vec<Tool> =
+        roles.iter().flat_map(|role| role.parsing_tools.iter().map(parsing)).collect();
+    functions.sort_by(|a, b| a.name.cmp(&b.name));
+    functions.dedup_by(|a, b| a.name == b.name);
+    Known {
+        roles: roles.iter().map(|role| (role.name.clone(), role.description.clone())).collect(),
+        workflows: catalog
+            .workflows()
+            .iter()
+            .map(|one| (one.name.clone(), one.description.clone()))
+            .collect(),
+        tools: catalog.tools().iter().map(tool).collect(),
+        parsing: functions,
+    }
+}
+
+fn named(name: &str, about: &str, parameters: &serde_json::Value) -> Tool {
+    let arguments = parameters.get("properties").and_then(serde_json::Value::as_object);
+    Tool {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        arguments: arguments.into_iter().flatten().map(|(name, _)| name.clone()).collect(),
+    }
+}

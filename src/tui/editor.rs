@@ -1,0 +1,282 @@
+//! The editor of workflows and roles: a file's text, what is wrong with it, its graph, and what could be written next.
+//!
+//! All state of it; `update::editor` changes it, `view::editor` draws it. Refuses files, clocks and judging: texts come
+//! from the backend and go there, and so do findings.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use self::buffer::Buffer;
+use self::complete::Offer;
+use crate::config::graph::Graph;
+use crate::config::schema::Schema;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::place::Layer;
+use crate::tui::run_view::drawing::Drawing;
+
+pub mod buffer;
+pub mod complete;
+pub mod known;
+pub mod meaning;
+pub mod syntax;
+pub mod tree;
+
+pub use known::{Known, Tool, What};
+
+/// Larger texts are not edited here.
+pub const LARGEST: usize = 1 << 20;
+
+/// A file that can be edited.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EditFile {
+    /// As findings name it.
+    pub name: String,
+    pub layer: Layer,
+    pub what: What,
+    /// The workflows or roles in it.
+    pub defines: Vec<String>,
+    /// What is wrong with it, in a line.
+    pub problem: Option<String>,
+}
+
+/// What the editor asks of the rest of the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Asked {
+    Files,
+    /// A workflow, a role or a file, by its name.
+    Open {
+        name: String,
+        /// In the person's own editor.
+        external: bool,
+    },
+    /// The findings of a text.
+    Check {
+        file: EditFile,
+        text: Arc<str>,
+        version: u64,
+    },
+    /// `base`: what was read; the file is written only if that is what it still holds, or if it is to be replaced.
+    Save {
+        file: EditFile,
+        text: Arc<str>,
+        version: u64,
+        base: Option<Arc<str>>,
+        replace: bool,
+    },
+}
+
+/// The answers.
+#[derive(Clone, Debug)]
+pub enum Told {
+    Files(Result<Vec<EditFile>, String>),
+    Opened(Result<Box<Opened>, String>),
+    Checked { version: u64, report: Box<Report> },
+    Saved(Result<Saved, Refused>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Opened {
+    pub file: EditFile,
+    pub text: Arc<str>,
+    pub known: Known,
+    pub external: bool,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub findings: Vec<Diagnostic>,
+    /// The graphs of the workflows in the file; empty where an error is in their way.
+    pub graphs: Vec<Graph>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// Of the text that was saved.
+    pub version: u64,
+    pub text: Arc<str>,
+    /// What to say.
+    pub note: String,
+}
+
+#[derive(Clone, Debug)]
+pub enum Refused {
+    /// Somebody else has written the file meanwhile: what it holds now.
+    Changed(Arc<str>),
+    /// As the system says.
+    Failed(String),
+}
+
+/// In front of everything else.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    List(Listing),
+    Text(Box<Editor>),
+}
+
+/// The files, to choose one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listing {
+    pub files: Vec<EditFile>,
+    pub typed: String,
+    pub selected: usize,
+}
+
+impl Listing {
+    /// The files that fit what was typed.
+    pub fn fitting(&self) -> Vec<&EditFile> {
+        let wanted = self.typed.to_lowercase();
+        let fits = |file: &&EditFile| {
+            std::iter::once(&file.name).chain(&file.defines).any(|name| name.to_lowercase().contains(&wanted))
+        };
+        self.files.iter().filter(fits).collect()
+    }
+}
+
+/// What the last line asks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Prompt {
+    Find(String),
+    /// There are changes that are not saved.
+    Leave,
+    /// There are errors.
+    Force,
+    /// The file holds something else than what was read.
+    Conflict(Arc<str>),
+    /// A shipped file is saved as a copy: where?
+    Where,
+}
+
+/// Where the picture begins: a row and a column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Corner {
+    pub row: usize,
+    pub column: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Editor {
+    /// Tells answers to this editor from late ones to another.
+    pub number: u64,
+    pub file: EditFile,
+    pub buffer: Buffer,
+    /// What the file holds as far as we know; `None`: there is none yet.
+    pub base: Option<Arc<str>>,
+    /// The version that is in the file.
+    pub saved: u64,
+    pub schema: Arc<Value>,
+    pub known: Known,
+    pub findings: Vec<Diagnostic>,
+    /// The version that the findings are of.
+    pub checked: Option<u64>,
+    /// The version whose findings are on their way.
+    pub checking: Option<u64>,
+    /// Of the last text without errors.
+    pub drawing: Option<Drawing>,
+    /// The drawing is of an older text.
+    pub outdated: bool,
+    pub graph: bool,
+    pub graph_top: usize,
+    /// The list of findings is shown.
+    pub list: bool,
+    pub prompt: Option<Prompt>,
+    /// The words that were looked for last.
+    pub words: String,
+    pub offer: Option<Offer>,
+    /// A description, or the keys.
+    pub about: Option<String>,
+    pub note: Option<String>,
+    /// The person wants it saved as soon as it is checked.
+    pub wants_save: bool,
+    /// It is being written.
+    pub saving: bool,
+    /// Closed when it is saved.
+    pub leaves: bool,
+    pub corner: Corner,
+    /// Whether each line begins inside a comment, of the version.
+    pub comments: (u64, Vec<bool>),
+    /// Rows of text on screen.
+    pub rows: usize,
+}
+
+impl Editor {
+    pub fn new(number: u64, opened: Opened) -> Self {
+        let schema = match opened.file.what {
+            What::Workflow => Schema::Workflow,
+            What::Role => Schema::Role,
+        };
+        let shipped = opened.file.layer == Layer::BuiltIn;
+        let buffer = Buffer::new(&opened.text);
+        let comments = (0, syntax::inside_comments(buffer.lines()));
+        Self {
+            number,
+            buffer,
+            base: Some(opened.text),
+            saved: 0,
+            schema: Arc::new(schema.value()),
+            known: opened.known,
+            findings: Vec::new(),
+            checked: None,
+            checking: None,
+            drawing: None,
+            outdated: false,
+            graph: true,
+            graph_top: 0,
+            list: false,
+            prompt: None,
+            words: String::new(),
+            offer: None,
+            about: None,
+            note: shipped.then(|| "a shipped file: what you save is a copy of your own".to_owned()),
+            wants_save: false,
+            saving: false,
+            leaves: false,
+            corner: Corner::default(),
+            comments,
+            rows: 1,
+            file: opened.file,
+        }
+    }
+
+    pub fn is_changed(&self) -> bool {
+        self.buffer.version() != self.saved
+    }
+
+    /// The findings are of the text as it is.
+    pub fn is_checked(&self) -> bool {
+        self.checked == Some(self.buffer.version())
+    }
+
+    pub fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == severity).count()
+    }
+
+    /// The worst finding of a line from 0.
+    pub fn finding_at(&self, row: usize) -> Option<&Diagnostic> {
+        let of_row = self.findings.iter().filter(|finding| self.row_of(finding) == row);
+        of_row.max_by_key(|finding| finding.severity)
+    }
+
+    /// The line of a finding; one without a place, or of another file, is shown at the first.
+    pub fn row_of(&self, finding: &Diagnostic) -> usize {
+        if finding.place.file == self.file.name { finding.place.line.saturating_sub(1) } else { 0 }
+    }
+
+    /// What follows from a change: the colours.
+    pub fn refresh(&mut self) {
+        if self.comments.0 != self.buffer.version() {
+            self.comments = (self.buffer.version(), syntax::inside_comments(self.buffer.lines()));
+        }
+    }
+
+    /// Keeps the cursor on screen.
+    pub fn follow(&mut self, columns: usize, rows: usize, cursor_column: usize) {
+        let (row, _) = self.buffer.cursor();
+        self.rows = rows.max(1);
+        let keep =
+            |first: usize, at: usize, room: usize| first.min(at).max((at + 1).saturating_sub(room.max(1)));
+        self.corner.row = keep(self.corner.row, row, rows);
+        self.corner.column = keep(self.corner.column, cursor_column, columns);
+    }
+}

@@ -1,0 +1,448 @@
+//! The text that is edited: lines, cursor, selection, undo; finding words and the other one of two brackets.
+//!
+//! Counts its changes. Line ends are `\n` inside; a text that came with `\r\n` goes out with them.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui_textarea::{CursorMove, DataCursor, Input, TextArea};
+
+use super::syntax::{Kind, tokens};
+
+/// Changes that can be taken back.
+const UNDO: usize = 2_000;
+/// Blanks of one level, where the text shows none.
+const INDENT: &str = "  ";
+/// A wider first level is no indentation.
+const WIDEST: usize = 8;
+
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    area: TextArea<'static>,
+    /// Counts changes.
+    version: u64,
+    /// Lines end with `\r\n` outside.
+    windows: bool,
+    /// Blanks of one level, as the text has them.
+    indent: String,
+}
+
+impl Buffer {
+    pub fn new(text: &str) -> Self {
+        let windows = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
+        let text = if windows { text.replace("\r\n", "\n") } else { text.to_owned() };
+        let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
+        area.set_max_histories(UNDO);
+        let indent = indent_of(&text);
+        Self { area, version: 0, windows, indent }
+    }
+
+    /// As it is checked and looked at.
+    pub fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// As it is written to a file.
+    pub fn stored(&self) -> String {
+        self.area.lines().join(if self.windows { "\r\n" } else { "\n" })
+    }
+
+    pub fn lines(&self) -> &[String] {
+        self.area.lines()
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Row and column from 0, the column in characters.
+    pub fn cursor(&self) -> (usize, usize) {
+        let DataCursor(row, column) = self.area.cursor();
+        (row, column)
+    }
+
+    pub fn line(&self) -> &str {
+        self.area.lines().get(self.cursor().0).map_or("", String::as_str)
+    }
+
+    /// Byte of the text at which the cursor is.
+    pub fn offset(&self) -> usize {
+        let (row, column) = self.cursor();
+        self.offset_of(row, column)
+    }
+
+    pub fn offset_of(&self, row: usize, column: usize) -> usize {
+        let before: usize = self.area.lines().iter().take(row).map(|line| line.len() + 1).sum();
+        before + self.area.lines().get(row).map_or(0, |line| byte_at(line, column))
+    }
+
+    pub fn selection(&self) -> Option<((usize, usize), (usize, usize))> {
+        self.area.selection_range().filter(|(from, to)| from != to)
+    }
+
+    pub fn selected(&self) -> Option<String> {
+        let (from, to) = self.selection()?;
+        let (from, to) = (self.offset_of(from.0, from.1), self.offset_of(to.0, to.1));
+        self.text().get(from..to).map(str::to_owned)
+    }
+
+    /// To a row and column from 0; past an end means that end.
+    pub fn go(&mut self, row: usize, column: usize) {
+        self.area.cancel_selection();
+        self.jump(row, column);
+    }
+
+    pub fn go_to(&mut self, offset: usize) {
+        let (row, column) = self.position(offset);
+        self.go(row, column);
+    }
+
+    /// Rows up or down, as with a page key.
+    pub fn scroll(&mut self, rows: isize) {
+        let (row, column) = self.cursor();
+        self.go(row.saturating_add_signed(rows), column);
+    }
+
+    /// Puts a text in the place of these bytes.
+    pub fn replace(&mut self, range: std::ops::Range<usize>, text: &str) {
+        self.go_to(range.start);
+        if !range.is_empty() {
+            let (row, column) = self.position(range.end);
+            self.area.start_selection();
+            self.jump(row, column);
+        }
+        self.insert(text);
+    }
+
+    pub fn replace_all(&mut self, text: &str) {
+        let (row, column) = self.cursor();
+        self.area.select_all();
+        self.insert(&text.replace("\r\n", "\n"));
+        self.go(row, column);
+    }
+
+    pub fn insert(&mut self, text: &str) {
+        self.area.insert_str(text);
+        self.version += 1;
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.insert(&text.replace("\r\n", "\n").replace('\r', "\n"));
+    }
+
+    pub fn undo(&mut self) -> bool {
+        let done = self.area.undo();
+        self.version += u64::from(done);
+        done
+    }
+
+    pub fn redo(&mut self) -> bool {
+        let done = self.area.redo();
+        self.version += u64::from(done);
+        done
+    }
+
+    /// Takes the selection away; what it was.
+    pub fn cut(&mut self) -> Option<String> {
+        let text = self.selected()?;
+        self.area.cut();
+        self.version += 1;
+        Some(text)
+    }
+
+    pub fn copy(&mut self) -> Option<String> {
+        let text = self.selected();
+        if text.is_some() {
+            self.area.copy();
+        }
+        text
+    }
+
+    /// What was cut or copied here last.
+    pub fn put_back(&mut self) {
+        self.version += u64::from(self.area.paste());
+    }
+
+    pub fn select_all(&mut self) {
+        self.area.select_all();
+    }
+
+    /// A new line, as far in as this one; after an opening bracket one level more.
+    pub fn newline(&mut self) {
+        let (_, column) = self.cursor();
+        let line = self.line();
+        let before = &line[..byte_at(line, column)];
+        let blanks: String = before.chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+        let deeper = before.trim_end().ends_with(['{', '[']);
+        let between = deeper && line[before.len()..].trim_start().starts_with(['}', ']']);
+        let more = if deeper { self.indent.as_str() } else { "" };
+        self.insert(&format!("\n{blanks}{more}"));
+        if between {
+            let (row, column) = self.cursor();
+            self.insert(&format!("\n{blanks}"));
+            self.go(row, column);
+        }
+    }
+
+    /// Any other key.
+    pub fn key(&mut self, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let shift = key.modifiers.contains(KeyModifiers::SHIFT);
+        match key.code {
+            KeyCode::Home | KeyCode::End if control => {
+                let end = if key.code == KeyCode::Home { CursorMove::Top } else { CursorMove::Bottom };
+                let edge = if key.code == KeyCode::Home { CursorMove::Head } else { CursorMove::End };
+                self.move_by(&[end, edge], shift);
+            }
+            // the first word of the line, then its very beginning
+            KeyCode::Home => {
+                let first = self.line().chars().take_while(|c| c.is_whitespace()).count();
+                let (row, column) = self.cursor();
+                if column == first || first == self.line().chars().count() {
+                    self.move_by(&[CursorMove::Head], shift);
+                } else {
+                    self.move_by(&[to(row, first)], shift);
+                }
+            }
+            KeyCode::Tab => self.insert(&self.indent.clone()),
+            KeyCode::Backspace if self.selection().is_none() && self.in_margin() => {
+                for _ in 0..self.indent.len() {
+                    self.area.delete_char();
+                }
+                self.version += 1;
+            }
+            _ => self.version += u64::from(self.area.input(Input::from(key))),
+        }
+    }
+
+    /// Goes to the next place of these words, from the cursor on and around the end; how many places there are, and
+    /// the number of this one. Case counts only if a capital is among them.
+    pub fn find(&mut self, words: &str, way: Way) -> Option<(usize, usize)> {
+        let text = self.text();
+        let all = places(&text, words);
+        let here = self.offset();
+        let at = match way {
+            Way::Here => all.iter().position(|at| *at >= here).unwrap_or(0),
+            Way::Next => all.iter().position(|at| *at > here).unwrap_or(0),
+            Way::Back => all.iter().rposition(|at| *at < here).unwrap_or(all.len().saturating_sub(1)),
+        };
+        self.go_to(*all.get(at)?);
+        Some((at + 1, all.len()))
+    }
+
+    /// Where the bracket at the cursor, or before it, and its other one are.
+    pub fn pair(&self) -> Option<[(usize, usize); 2]> {
+        let offset = self.offset();
+        let line = self.line();
+        let at = byte_at(line, self.cursor().1);
+        let is_bracket = |byte: Option<&u8>| byte.is_some_and(|byte| b"{}[]".contains(byte));
+        let bytes = line.as_bytes();
+        let here = if is_bracket(bytes.get(at)) {
+            offset
+        } else if at > 0 && is_bracket(bytes.get(at - 1)) {
+            offset - 1
+        } else {
+            return None;
+        };
+        let other = other_bracket(&self.text(), here)?;
+        Some([self.position(here), self.position(other)])
+    }
+
+    /// Row and column of a byte of the text.
+    pub fn position(&self, offset: usize) -> (usize, usize) {
+        let mut left = offset;
+        let lines = self.area.lines();
+        for (row, line) in lines.iter().enumerate() {
+            if left <= line.len() {
+                let column = line.char_indices().take_while(|(at, _)| *at < left).count();
+                return (row, column);
+            }
+            left -= line.len() + 1;
+        }
+        (lines.len().saturating_sub(1), usize::MAX)
+    }
+
+    fn in_margin(&self) -> bool {
+        let (_, column) = self.cursor();
+        let level = self.indent.len();
+        column >= level && column.is_multiple_of(level) && self.line().chars().take(column).all(|c| c == ' ')
+    }
+
+    fn move_by(&mut self, moves: &[CursorMove], shift: bool) {
+        if !shift {
+            self.area.cancel_selection();
+        } else if !self.area.is_selecting() {
+            self.area.start_selection();
+        }
+        moves.iter().for_each(|one| self.area.move_cursor(*one));
+    }
+
+    fn jump(&mut self, row: usize, column: usize) {
+        self.area.move_cursor(to(row, column));
+    }
+}
+
+/// Where a search goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// What is under the cursor counts.
+    Here,
+    Next,
+    Back,
+}
+
+/// What the first line that is further in than the others begins with.
+fn indent_of(text: &str) -> String {
+    let blanks = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let inner = text.lines().find(|line| blanks(line) > 0 && !line.trim().is_empty());
+    let found = inner.map(|line| &line[..blanks(line)]).filter(|indent| indent.len() <= WIDEST);
+    found.unwrap_or(INDENT).to_owned()
+}
+
+fn to(row: usize, column: usize) -> CursorMove {
+    let short = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
+    CursorMove::Jump(short(row), short(column))
+}
+
+/// The byte of a character of a line.
+pub fn byte_at(line: &str, column: usize) -> usize {
+    line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
+}
+
+fn places(text: &str, words: &str) -> Vec<usize> {
+    if words.is_empty() {
+        return Vec::new();
+    }
+    if words.chars().any(char::is_uppercase) {
+        return text.match_indices(words).map(|(at, _)| at).collect();
+    }
+    let (text, words) = (text.as_bytes(), words.as_bytes());
+    let first = words.first().map_or(0, u8::to_ascii_lowercase);
+    let fits = |at: &usize| {
+        text[*at].to_ascii_lowercase() == first
+            && text.get(*at..at + words.len()).is_some_and(|part| part.eq_ignore_ascii_case(words))
+    };
+    (0..text.len()).filter(fits).collect()
+}
+
+fn other_bracket(text: &str, here: usize) -> Option<usize> {
+    let mut open: Vec<usize> = Vec::new();
+    for token in tokens(text, false) {
+        match token.kind {
+            Kind::Open(_) => open.push(token.range.start),
+            Kind::Close(_) => {
+                let from = open.pop();
+                if token.range.start == here {
+                    return from;
+                }
+                if from == Some(here) {
+                    return Some(token.range.start);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(buffer: &mut Buffer, keys: &[(KeyCode, KeyModifiers)]) {
+        for (code, modifiers) in keys {
+            buffer.key(KeyEvent::new(*code, *modifiers));
+        }
+    }
+
+    #[test]
+    fn lines_go_in_as_far_as_the_one_before() {
+        let check = |marked: &str, expected: &str| {
+            let at = marked.find('|').unwrap();
+            let mut buffer = Buffer::new(&marked.replace('|', ""));
+            buffer.go_to(at);
+            buffer.newline();
+            let (mut text, at) = (buffer.text(), buffer.offset());
+            text.insert(at, '|');
+            assert_eq!(text, expected, "{marked}");
+        };
+        check("{|}", "{\n  |\n}");
+        check("  \"a\": 1,|", "  \"a\": 1,\n  |");
+        check("  \"a\": [ |", "  \"a\": [ \n    |");
+        check("|{", "\n|{");
+        check("é{|", "é{\n  |");
+        check("{\n    \"a\": [|]", "{\n    \"a\": [\n        |\n    ]");
+        check("{\n\t\"a\": {|", "{\n\t\"a\": {\n\t\t|");
+    }
+
+    #[test]
+    fn changes_are_taken_back_and_counted() {
+        let mut buffer = Buffer::new("{\n  \"a\": 1\n}");
+        buffer.replace(4..7, "\"name\"");
+        assert_eq!(buffer.text(), "{\n  \"name\": 1\n}");
+        let version = buffer.version();
+        while buffer.undo() {}
+        assert_eq!(buffer.text(), "{\n  \"a\": 1\n}");
+        assert!(buffer.version() > version);
+        while buffer.redo() {}
+        assert_eq!(buffer.text(), "{\n  \"name\": 1\n}");
+        let version = buffer.version();
+        press(&mut buffer, &[(KeyCode::Left, KeyModifiers::NONE), (KeyCode::End, KeyModifiers::CONTROL)]);
+        assert_eq!((buffer.version(), buffer.cursor()), (version, (2, 1)));
+    }
+
+    #[test]
+    fn windows_line_ends_stay() {
+        let mut buffer = Buffer::new("a\r\nb\r\n");
+        assert_eq!(buffer.text(), "a\nb\n");
+        buffer.insert("x\ny");
+        assert_eq!(buffer.stored(), "x\r\nya\r\nb\r\n");
+        assert_eq!(Buffer::new("a\r\nb\n").stored(), "a\r\nb\n");
+    }
+
+    #[test]
+    fn words_are_found_around_the_end() {
+        let mut buffer = Buffer::new("state é State\nstate");
+        let mut seen = Vec::new();
+        for way in [Way::Here, Way::Next, Way::Next, Way::Next, Way::Back] {
+            seen.push((buffer.find("state", way), buffer.cursor()));
+        }
+        let expected = [
+            (Some((1, 3)), (0, 0)),
+            (Some((2, 3)), (0, 8)),
+            (Some((3, 3)), (1, 0)),
+            (Some((1, 3)), (0, 0)),
+            (Some((3, 3)), (1, 0)),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(buffer.find("State", Way::Next), Some((1, 1)));
+        assert_eq!(buffer.find("é S", Way::Next), Some((1, 1)));
+        assert_eq!(buffer.find("none", Way::Next), None);
+    }
+
+    #[test]
+    fn brackets_find_each_other_outside_of_texts() {
+        let mut buffer = Buffer::new("{\"a\": [\"]\", {}]}");
+        let mut check = |at: usize, expected: Option<[usize; 2]>| {
+            buffer.go_to(at);
+            let found = buffer.pair().map(|pair| pair.map(|(_, column)| column));
+            assert_eq!(found, expected, "{at}");
+        };
+        check(0, Some([0, 15]));
+        check(6, Some([6, 14]));
+        check(16, Some([15, 0]));
+        check(13, Some([13, 12]));
+        check(9, None);
+        check(3, None);
+    }
+
+    #[test]
+    fn a_selection_is_cut_and_put_back() {
+        let mut buffer = Buffer::new("one two");
+        press(&mut buffer, &[(KeyCode::Right, KeyModifiers::CONTROL | KeyModifiers::SHIFT)]);
+        assert_eq!(buffer.cut().as_deref(), Some("one "));
+        assert_eq!(buffer.text(), "two");
+        press(&mut buffer, &[(KeyCode::End, KeyModifiers::NONE)]);
+        buffer.put_back();
+        assert_eq!(buffer.text(), "twoone ");
+        assert_eq!(buffer.cut(), None);
+    }
+}

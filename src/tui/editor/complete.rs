@@ -1,0 +1,331 @@
+//! What can be written at a place of a file: keys and words of its schema, names of the file and of the catalogue.
+
+use serde_json::Value;
+
+use super::known::{Known, What};
+use super::meaning::Meaning;
+use super::tree::{Slot, Spot, Step, Tree};
+
+/// Candidates that are kept: nobody reads more.
+const MOST: usize = 200;
+
+/// Something that can be put in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    pub label: String,
+    pub about: String,
+    /// What is written in the place of the range.
+    pub text: String,
+}
+
+/// The candidates at a place, and the bytes that one takes the place of.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Offer {
+    pub from: usize,
+    pub to: usize,
+    pub list: Vec<Candidate>,
+    pub selected: usize,
+}
+
+/// What fits at byte `at`; `None`: nothing is known.
+pub fn complete(text: &str, at: usize, schema: &Value, known: &Known, what: What) -> Option<Offer> {
+    let tree = Tree::of(text);
+    let empty = Tree::Other { range: 0..0 };
+    let spot = tree.as_ref().unwrap_or(&empty).spot(at);
+    let written = text.get(spot.range.start.min(at)..at).unwrap_or_default();
+    if spot.slot == Slot::Value
+        && written.starts_with('"')
+        && let Some(offer) = in_script(written, at, tree.as_ref(), known)
+    {
+        return Some(offer);
+    }
+    let typed = written.trim_start_matches('"').to_lowercase();
+    let meaning = Meaning::of(schema, tree.as_ref(), &spot.path, &spot.around);
+    let mut list = match spot.slot {
+        Slot::Key => keys(&meaning, &spot, text),
+        Slot::Value => values(&meaning, &spot, tree.as_ref(), known, what),
+    };
+    list.retain(|candidate| candidate.label.to_lowercase().contains(&typed));
+    list.sort_by_key(|candidate| !candidate.label.to_lowercase().starts_with(&typed));
+    list.truncate(MOST);
+    (!list.is_empty()).then_some(Offer {
+        from: spot.range.start,
+        to: spot.range.end.min(text.len()),
+        list,
+        selected: 0,
+    })
+}
+
+/// The description of what is at byte `at`: of a key, or of the key whose value it is.
+pub fn describe(text: &str, at: usize, schema: &Value) -> Option<String> {
+    let tree = Tree::of(text)?;
+    let mut spot = tree.spot(at);
+    let mut here = spot.around.last().map(|object| object.entries()).unwrap_or_default().iter();
+    let key = here.find(|entry| entry.key_range == spot.range).filter(|_| spot.slot == Slot::Key);
+    // between keys it is the object itself
+    spot.path.extend(key.map(|entry| Step::Key(entry.key.clone())));
+    let last = spot.path.iter().rev().find_map(|step| match step {
+        Step::Key(key) => Some(key.clone()),
+        Step::Item => None,
+    })?;
+    let meaning = Meaning::of(schema, Some(&tree), &spot.path, &spot.around);
+    meaning.about().map(|about| format!("{last}: {about}"))
+}
+
+fn keys(meaning: &Meaning<'_>, spot: &Spot<'_>, text: &str) -> Vec<Candidate> {
+    let here = text.get(spot.range.clone()).unwrap_or_default().trim_matches('"');
+    let colon = if spot.colon { "" } else { ": " };
+    let fits = meaning.keys(spot.around.last().copied(), Some(here)).into_iter();
+    fits.map(|fit| Candidate {
+        text: format!("\"{}\"{colon}", fit.word),
+        about: if fit.required { format!("needed · {}", fit.about) } else { fit.about },
+        label: fit.word,
+    })
+    .collect()
+}
+
+fn values(
+    meaning: &Meaning<'_>,
+    spot: &Spot<'_>,
+    tree: Option<&Tree>,
+    known: &Known,
+    what: What,
+) -> Vec<Candidate> {
+    let words = meaning.values().into_iter().map(|fit| Candidate {
+        label: fit.word.trim_matches('"').to_owned(),
+        text: fit.word,
+        about: fit.about,
+    });
+    let names = names(&spot.path, tree, known, what).into_iter().map(|(name, about)| Candidate {
+        text: Value::String(name.clone()).to_string(),
+        label: name,
+        about,
+    });
+    let mut list: Vec<Candidate> = Vec::new();
+    for candidate in names.chain(words) {
+        if !list.iter().any(|one| one.label == candidate.label) {
+            list.push(candidate);
+        }
+    }
+    list
+}
+
+/// Names that a value of this key can be, with a word about each.
+fn names(path: &[Step], tree: Option<&Tree>, known: &Known, what: What) -> Vec<(String, String)> {
+    let last = path.iter().rev().find_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        Step::Item => None,
+    });
+    let in_agents = path.iter().any(|step| *step == Step::Key("agents".to_owned()));
+    match last.unwrap_or_default() {
+        "target" | "on_limit" | "on_timeout" | "on_error" | "on_no_match" => {
+            own(tree, "states", "name", "state")
+        }
+        "agent" if what == What::Workflow => agents(tree),
+        "context" if in_agents => own(tree, "contexts", "name", "context"),
+        "agent_role" => known.roles.clone(),
+        "sub_workflow" => known.workflows.clone(),
+        "tool" => {
+            let mut all = used_tools(tree);
+            all.extend(known.tools.iter().map(|tool| (tool.name.clone(), tool.about.clone())));
+            all
+        }
+        "included_tools" | "excluded_tools" | "includedTools" | "excludedTools" => {
+            known.tools.iter().map(|tool| (tool.name.clone(), tool.about.clone())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What the objects of every list of this name are called.
+fn own(tree: Option<&Tree>, list: &str, key: &str, word: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    if let Some(tree) = tree {
+        tree.objects("", &mut |at, object| {
+            let name = object.get(key).and_then(Tree::text).filter(|_| at == list);
+            if let Some(name) = name.filter(|name| !found.iter().any(|(known, _)| known == name)) {
+                found.push((name.to_owned(), word.to_owned()));
+            }
+        });
+    }
+    if list == "states" && !found.iter().any(|(name, _)| name == "stop") {
+        found.push(("stop".to_owned(), "the end".to_owned()));
+    }
+    found
+}
+
+fn agents(tree: Option<&Tree>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    if let Some(tree) = tree {
+        tree.objects("", &mut |at, object| {
+            let name = object.get("name").or_else(|| object.get("agent_role")).and_then(Tree::text);
+            if let Some(name) = name.filter(|_| at == "agents") {
+                let role = object.get("agent_role").and_then(Tree::text).unwrap_or_default();
+                found.push((name.to_owned(), format!("agent, role {role}")));
+            }
+        });
+    }
+    found
+}
+
+/// Calls of tools with a name of their own.
+fn used_tools(tree: Option<&Tree>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    if let Some(tree) = tree {
+        tree.objects("", &mut |at, object| {
+            if at == "use"
+                && let Some(tools) = object.get("tools")
+            {
+                found.extend(
+                    tools.entries().iter().map(|entry| (entry.key.clone(), "of `use.tools`".to_owned())),
+                );
+            }
+        });
+    }
+    found
+}
+
+/// Inside a script: what follows `function.` and `common_data.`.
+fn in_script(written: &str, at: usize, tree: Option<&Tree>, known: &Known) -> Option<Offer> {
+    let chain_from = written
+        .rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.')))
+        .map_or(0, |at| at + written[at..].chars().next().map_or(1, char::len_utf8));
+    let chain: Vec<&str> = written[chain_from..].split('.').collect();
+    let chain = if chain.first() == Some(&"this") { &chain[1..] } else { &chain[..] };
+    let plain = |names: &[String], about: &str| -> Vec<(String, String)> {
+        names.iter().map(|name| (name.clone(), about.to_owned())).collect()
+    };
+    let all: Vec<(String, String)> = match chain {
+        ["function", _] => known.functions().map(|tool| (tool.name.clone(), tool.about.clone())).collect(),
+        ["function", _, _] => vec![("arguments".to_owned(), "what it was called with".to_owned())],
+        ["function", name, "arguments", _] => {
+            let tool = known.functions().find(|tool| tool.name == *name)?;
+            plain(&tool.arguments, "argument")
+        }
+        ["common_data", _] => data(tree),
+        _ => return None,
+    };
+    let typed = chain.last().copied().unwrap_or_default();
+    let fitting = all.into_iter().filter(|(name, _)| name.to_lowercase().starts_with(&typed.to_lowercase()));
+    let list: Vec<Candidate> = fitting
+        .map(|(name, about)| Candidate { label: name.clone(), about, text: name })
+        .take(MOST)
+        .collect();
+    (!list.is_empty()).then_some(Offer { from: at - typed.len(), to: at, list, selected: 0 })
+}
+
+/// Variables and inputs.
+fn data(tree: Option<&Tree>) -> Vec<(String, String)> {
+    let mut found = own(tree, "input", "name", "input");
+    if let Some(tree) = tree {
+        tree.objects("", &mut |_, object| {
+            let variables = object.get("variables").map(Tree::entries).unwrap_or_default();
+            found.extend(variables.iter().map(|entry| (entry.key.clone(), "variable".to_owned())));
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::known::Tool;
+    use super::*;
+    use crate::config::schema::Schema;
+
+    fn known() -> Known {
+        let tool = |name: &str, arguments: &[&str]| Tool {
+            name: name.into(),
+            about: "a tool".into(),
+            arguments: arguments.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        Known {
+            roles: vec![("coder".into(), "writes".into())],
+            workflows: vec![("plan".into(), String::new())],
+            tools: vec![tool("read_file", &["path"])],
+            parsing: vec![tool("review_work", &["improvement_needed", "work_summary"])],
+        }
+    }
+
+    fn offered(marked: &str, schema: Schema) -> Vec<String> {
+        let at = marked.find('|').unwrap();
+        let text = marked.replace('|', "");
+        let what = if schema == Schema::Role { What::Role } else { What::Workflow };
+        let offer = complete(&text, at, &schema.value(), &known(), what).unwrap_or_default();
+        offer.list.into_iter().map(|candidate| candidate.text).collect()
+    }
+
+    #[test]
+    fn keys_words_and_names_are_offered_where_they_fit() {
+        let check = |marked: &str, expected: &[&str]| {
+            assert_eq!(offered(marked, Schema::Workflow), expected, "{marked}");
+        };
+        check("{\"workflow_na|\"}", &["\"workflow_name\": "]);
+        check("{\"limi|\": {}}", &["\"limits\"", "\"on_limit\""]);
+        check("{\"start_condition\": |}", &["\"immediate\"", "\"on_user_input\""]);
+        check("{\"start_condition\": \"on|\"}", &["\"on_user_input\""]);
+        check("{\"lenient\": t|}", &["true"]);
+        check("{\"contexts\": [{\"na|", &["\"name\": "]);
+        check(
+            "{\"states\": [{\"name\": \"go\", \"transition\": [{\"target\": \"|\"}]}]}",
+            &["\"go\"", "\"stop\""],
+        );
+        check("{\"agents\": [{\"agent_role\": \"|\"}]}", &["\"coder\""]);
+        check("{\"contexts\": [{\"name\": \"c\"}], \"agents\": [{\"context\": |}]}", &["\"c\""]);
+        check(
+            "{\"agents\": [{\"agent_role\": \"coder\", \"name\": \"bob\"}], \"states\": [{\"agent\": \"|\"}]}",
+            &["\"bob\""],
+        );
+        check("{\"agents\": [{\"included_tools\": [\"r|\"]}]}", &["\"read_file\""]);
+        check("{\"states\": [{\"type\": \"parallel\", \"bran|\"}]}", &["\"branches\": "]);
+        check("{\"states\": [{\"type\": \"foreach\", \"bran|\"}]}", &[]);
+        check("[{\"workflow_name\": \"x\", \"descr|\"}]", &["\"description\": "]);
+        check("|", &[]);
+    }
+
+    #[test]
+    fn scripts_know_functions_and_data() {
+        let check = |script: &str, expected: &[&str]| {
+            let text = format!(
+                "{{\"input\": {{\"name\": \"task\"}}, \"variables\": {{\"tries\": 0}}, \
+                 \"states\": [{{\"transition\": [{{\"condition\": \"{script}\"}}]}}]}}"
+            );
+            assert_eq!(offered(&text, Schema::Workflow), expected, "{script}");
+        };
+        check("!function.re|", &["review_work", "read_file"]);
+        check("function.review_work.a|", &["arguments"]);
+        check("function.review_work.arguments.w|", &["work_summary"]);
+        check("this.common_data.|", &["task", "tries"]);
+        check("function.none.arguments.|", &[]);
+        check("é common_data.tr|", &["tries"]);
+    }
+
+    #[test]
+    fn roles_have_their_own_keys() {
+        assert_eq!(offered("{\"mine\": {\"lev|\"}}", Schema::Role), ["\"level\": "]);
+        assert_eq!(
+            offered("{\"mine\": {\"level\": \"s|\"}}", Schema::Role),
+            ["\"smart\"", "\"base\"", "\"fast\""]
+        );
+        assert_eq!(offered("{\"mine\": {\"includedTools\": [|]}}", Schema::Role), ["\"read_file\""]);
+    }
+
+    #[test]
+    fn keys_and_values_are_described() {
+        let schema = Schema::Workflow.value();
+        let check = |marked: &str, expected: &str| {
+            let at = marked.find('|').unwrap();
+            let found = describe(&marked.replace('|', ""), at, &schema).unwrap_or_default();
+            assert!(
+                found.starts_with(expected) && !expected.is_empty() || found == expected,
+                "{marked}: {found}"
+            );
+        };
+        check("{\"limi|ts\": {}}", "limits: How far a run may go");
+        check("{\"limits\": {\"max_steps\": 1|0}}", "max_steps: States visited by the whole run");
+        check("{\"states\": [{\"transition\": [{\"tar|get\": \"x\"}]}]}", "target: ");
+        check("{\"start_condition\": \"imm|\"}", "start_condition: When a workflow that was chosen begins");
+        check("{\"none\": |1}", "");
+        check("|{}", "");
+        check("{\"limits\": {|}}", "limits: How far");
+    }
+}

@@ -1,0 +1,179 @@
+//! The parts of a JSON text, also of one that is broken: for colours, for brackets, for completion.
+//!
+//! Reads a line or a whole text; refuses to judge it: that is for `check`.
+
+use std::ops::Range;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// `{` or `[`
+    Open(u8),
+    /// `}` or `]`
+    Close(u8),
+    Comma,
+    Colon,
+    /// With its quotes; the last one may be missing.
+    Text,
+    Number,
+    /// `true`, `null`, or something else without quotes.
+    Word,
+    Comment,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Token {
+    pub kind: Kind,
+    pub range: Range<usize>,
+}
+
+/// The tokens of a text, in order.
+pub struct Tokens<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Inside a comment of several lines.
+    pub inside: bool,
+}
+
+/// `inside`: the text begins in a comment of several lines.
+pub fn tokens(text: &str, inside: bool) -> Tokens<'_> {
+    Tokens { bytes: text.as_bytes(), at: 0, inside }
+}
+
+/// Whether each line begins inside a comment; empty if none does.
+pub fn inside_comments(lines: &[String]) -> Vec<bool> {
+    if !lines.iter().any(|line| line.contains("/*")) {
+        return Vec::new();
+    }
+    let mut inside = false;
+    let mut all = Vec::with_capacity(lines.len());
+    for line in lines {
+        all.push(inside);
+        let mut tokens = tokens(line, inside);
+        while tokens.next().is_some() {}
+        inside = tokens.inside;
+    }
+    all
+}
+
+impl Tokens<'_> {
+    fn comment(&mut self, from: usize) -> Token {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        match rest.windows(2).position(|two| two == b"*/") {
+            Some(end) => {
+                self.at += end + 2;
+                self.inside = false;
+            }
+            None => {
+                self.at = self.bytes.len();
+                self.inside = true;
+            }
+        }
+        Token { kind: Kind::Comment, range: from..self.at }
+    }
+
+    /// To the quote, or to the end of the line.
+    fn text(&mut self) {
+        let mut escaped = false;
+        while let Some(byte) = self.bytes.get(self.at) {
+            match byte {
+                b'\n' => return,
+                b'"' if !escaped => {
+                    self.at += 1;
+                    return;
+                }
+                _ => escaped = *byte == b'\\' && !escaped,
+            }
+            self.at += 1;
+        }
+    }
+
+    fn until(&mut self, ends: impl Fn(u8) -> bool) {
+        while self.bytes.get(self.at).is_some_and(|byte| !ends(*byte)) {
+            self.at += 1;
+        }
+    }
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let blank = |byte: u8| byte.is_ascii_whitespace();
+        if self.inside && self.at < self.bytes.len() {
+            return Some(self.comment(self.at));
+        }
+        self.until(|byte| !blank(byte));
+        let from = self.at;
+        let first = *self.bytes.get(from)?;
+        self.at += 1;
+        let kind = match first {
+            b'{' | b'[' => Kind::Open(first),
+            b'}' | b']' => Kind::Close(first),
+            b',' => Kind::Comma,
+            b':' => Kind::Colon,
+            b'"' => {
+                self.text();
+                Kind::Text
+            }
+            b'/' if self.bytes.get(self.at) == Some(&b'*') => {
+                self.at += 1;
+                return Some(self.comment(from));
+            }
+            b'/' if self.bytes.get(self.at) == Some(&b'/') => {
+                self.until(|byte| byte == b'\n');
+                Kind::Comment
+            }
+            _ => {
+                self.until(|byte| blank(byte) || b"{}[],:\"/".contains(&byte));
+                if first.is_ascii_digit() || first == b'-' { Kind::Number } else { Kind::Word }
+            }
+        };
+        Some(Token { kind, range: from..self.at })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<(Kind, &str)> {
+        tokens(text, false).map(|token| (token.kind, &text[token.range])).collect()
+    }
+
+    #[test]
+    fn texts_are_taken_apart_whatever_they_are() {
+        let check = |text: &str, expected: &[(Kind, &str)]| assert_eq!(read(text), expected, "{text}");
+        check(
+            "{\"a\": -1.5, // x",
+            &[
+                (Kind::Open(b'{'), "{"),
+                (Kind::Text, "\"a\""),
+                (Kind::Colon, ":"),
+                (Kind::Number, "-1.5"),
+                (Kind::Comma, ","),
+                (Kind::Comment, "// x"),
+            ],
+        );
+        check("\"é\\\"b\"tru", &[(Kind::Text, "\"é\\\"b\""), (Kind::Word, "tru")]);
+        check("\"open\n]", &[(Kind::Text, "\"open"), (Kind::Close(b']'), "]")]);
+        check(
+            "/* a\n*/ 1 /* b",
+            &[(Kind::Comment, "/* a\n*/"), (Kind::Number, "1"), (Kind::Comment, "/* b")],
+        );
+        check("/", &[(Kind::Word, "/")]);
+        check("é", &[(Kind::Word, "é")]);
+        check("\"\\", &[(Kind::Text, "\"\\")]);
+        check("  ", &[]);
+    }
+
+    #[test]
+    fn comments_of_several_lines_are_carried_on() {
+        let lines = |text: &str| text.split('\n').map(str::to_owned).collect::<Vec<_>>();
+        let check =
+            |text: &str, expected: &[bool]| assert_eq!(inside_comments(&lines(text)), expected, "{text}");
+        check("{\n}", &[]);
+        check("/* a\n\nb */ {\n}", &[false, true, true, false]);
+        check("\"/*\"\n1", &[false, false]);
+        check("// /*\n1", &[false, false]);
+    }
+}

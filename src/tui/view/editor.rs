@@ -1,0 +1,355 @@
+//! The editor of workflows and roles: a title, the text with line numbers and marks, the graph beside it, findings below,
+//! and two lines for what is asked, found and possible.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::marks::{boxed, put};
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::printable;
+use crate::tui::editor::{Edit, Editor, Listing, Prompt};
+use crate::tui::model::Model;
+use crate::tui::text::{counted, fit, one_line, width, wrap};
+use crate::tui::theme::Theme;
+
+mod text;
+
+/// Columns from which on the graph has room beside the text.
+const WIDE: u16 = 110;
+/// Rows of the list of findings and of completion.
+const LISTED: u16 = 8;
+
+/// Where everything is. Heights may be zero on tiny screens.
+struct Areas {
+    title: Rect,
+    gutter: Rect,
+    text: Rect,
+    graph: Option<Rect>,
+    list: Rect,
+    note: Rect,
+    keys: Rect,
+}
+
+/// Keeps the cursor on screen. Call before every frame.
+pub fn arrange(edit: &mut Edit, area: Rect) {
+    let Edit::Text(editor) = edit else { return };
+    let areas = areas(editor, area);
+    let (_, column) = editor.buffer.cursor();
+    let cursor = text::columns_before(editor.buffer.line(), column);
+    editor.follow(usize::from(areas.text.width), usize::from(areas.text.height), cursor);
+    let lines = editor.drawing.as_ref().map_or(0, |drawing| drawing.len());
+    let room = areas.graph.map_or(0, |area| usize::from(area.height));
+    editor.graph_top = editor.graph_top.min(lines.saturating_sub(room));
+}
+
+pub fn draw(model: &Model, edit: &Edit, area: Rect, frame: &mut Frame<'_>) {
+    match edit {
+        Edit::List(listing) => draw_listing(model, listing, area, frame),
+        Edit::Text(editor) => draw_editor(model, editor, area, frame),
+    }
+}
+
+fn areas(editor: &Editor, area: Rect) -> Areas {
+    let row = |y: u16, height: u16| Rect { x: area.x, y, width: area.width, height };
+    let title = u16::from(area.height > 2);
+    let keys = u16::from(area.height > 4);
+    let note = u16::from(area.height > 1);
+    let rest = area.height.saturating_sub(title + keys + note);
+    let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
+    let list = if editor.list { wanted.min(rest / 2) } else { 0 };
+    let height = rest - list;
+    let graph =
+        (editor.graph && editor.drawing.is_some() && area.width >= WIDE).then_some(area.width * 2 / 5);
+    let wide = area.width - graph.unwrap_or(0);
+    let digits = editor.buffer.lines().len().to_string().len().max(3);
+    let gutter = u16::try_from(digits + 2).unwrap_or(6).min(wide / 3);
+    let y = area.y + title;
+    Areas {
+        title: row(area.y, title),
+        gutter: Rect { x: area.x, y, width: gutter, height },
+        text: Rect { x: area.x + gutter, y, width: wide - gutter, height },
+        graph: graph.map(|width| Rect { x: area.x + wide + 1, y, width: width.saturating_sub(1), height }),
+        list: row(y + height, list),
+        note: row(y + height + list, note),
+        keys: row(y + height + list + note, keys),
+    }
+}
+
+fn draw_editor(model: &Model, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
+    let theme = model.theme;
+    let areas = areas(editor, area);
+    if areas.title.height > 0 {
+        let line = Line::styled(pad(&title(model, editor), area.width), theme.selected());
+        put(frame, areas.title.x, areas.title.y, &line, area.width);
+    }
+    draw_gutter(theme, editor, areas.gutter, frame);
+    text::draw(theme, editor, areas.text, frame);
+    if let Some(area) = areas.graph {
+        draw_graph(theme, editor, area, frame);
+    }
+    draw_findings(theme, editor, areas.list, frame);
+    let (note, style) = note(theme, editor);
+    let note = fit(&note, usize::from(area.width)).into_owned();
+    if areas.note.height > 0 {
+        put(frame, areas.note.x, areas.note.y, &Line::styled(note.as_str(), style), area.width);
+    }
+    if areas.keys.height > 0 {
+        let keys = fit(keys(editor), usize::from(area.width)).into_owned();
+        put(frame, areas.keys.x, areas.keys.y, &Line::styled(keys, theme.dim()), area.width);
+    }
+    let (row, column) = editor.buffer.cursor();
+    let across = text::columns_before(editor.buffer.line(), column).saturating_sub(editor.corner.column);
+    let cursor = Position {
+        x: areas.text.x.saturating_add(u16::try_from(across).unwrap_or(u16::MAX)),
+        y: areas
+            .text
+            .y
+            .saturating_add(u16::try_from(row.saturating_sub(editor.corner.row)).unwrap_or(u16::MAX)),
+    };
+    if editor.offer.is_some() {
+        draw_offer(theme, editor, cursor, areas.text, frame);
+    }
+    if let Some(about) = &editor.about {
+        draw_about(theme, about, cursor, areas.text, frame);
+    }
+    match &editor.prompt {
+        Some(Prompt::Find(_)) => {
+            let x = u16::try_from(width(&note)).unwrap_or(0).min(area.width.saturating_sub(1));
+            frame.set_cursor_position(Position { x: area.x + x, y: areas.note.y });
+        }
+        Some(_) => {}
+        None if areas.text.contains(cursor) => frame.set_cursor_position(cursor),
+        None => {}
+    }
+}
+
+fn pad(text: &str, columns: u16) -> String {
+    let columns = usize::from(columns);
+    let text = fit(text, columns).into_owned();
+    let blanks = " ".repeat(columns.saturating_sub(width(&text)));
+    text + &blanks
+}
+
+fn title(model: &Model, editor: &Editor) -> String {
+    let changed = if editor.is_changed() { " · changed" } else { "" };
+    let (errors, warnings) = (editor.count(Severity::Error), editor.count(Severity::Warning));
+    let mut state = match (editor.checked, errors, warnings) {
+        (None, ..) => "checking …".to_owned(),
+        (_, 0, 0) => "✓ nothing wrong".to_owned(),
+        (_, 0, _) => counted(warnings as u64, "warning"),
+        (_, _, 0) => counted(errors as u64, "error"),
+        _ => format!("{}, {}", counted(errors as u64, "error"), counted(warnings as u64, "warning")),
+    };
+    let waiting = model.questions();
+    if waiting > 0 {
+        state.push_str(&format!(" · {} wait: Esc leaves the editor", counted(waiting as u64, "question")));
+    }
+    let (row, column) = editor.buffer.cursor();
+    let name = printable::name(&editor.file.name);
+    format!(" {name}{changed} · {state} · {}:{} · {}", row + 1, column + 1, editor.file.layer)
+}
+
+fn mark(theme: Theme, severity: Severity) -> (&'static str, Style) {
+    match severity {
+        Severity::Error => ("✗", theme.bad()),
+        Severity::Warning => ("!", theme.warning()),
+        Severity::Info => ("i", theme.dim()),
+    }
+}
+
+fn draw_gutter(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
+    let digits = usize::from(area.width).saturating_sub(2);
+    let count = editor.buffer.lines().len();
+    for (y, row) in (area.y..area.bottom()).zip(editor.corner.row..count) {
+        let found = editor.finding_at(row).map(|finding| mark(theme, finding.severity));
+        let (sign, style) = found.unwrap_or((" ", theme.dim()));
+        let here = row == editor.buffer.cursor().0;
+        let number =
+            Span::styled(format!("{:>digits$} ", row + 1), if here { theme.bold() } else { theme.dim() });
+        put(frame, area.x, y, &Line::from(vec![Span::styled(sign, style), number]), area.width);
+    }
+}
+
+fn draw_graph(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
+    let Some(drawing) = &editor.drawing else { return };
+    let looks = drawing.looks(usize::from(area.width));
+    let edge = area.x.saturating_sub(1);
+    for (y, at) in (area.y..area.bottom()).zip(editor.graph_top..) {
+        put(frame, edge, y, &Line::styled("│", theme.dim()), 1);
+        let first = at == editor.graph_top;
+        if first && editor.outdated {
+            let line = Line::styled("as before the error", theme.warning());
+            put(frame, area.x, y, &line, area.width);
+        } else if at < drawing.len() {
+            let spans = drawing.line(at, &looks).into_iter();
+            let spans: Vec<Span<'_>> =
+                spans.map(|span| Span::styled(span.text, theme.graph(span.tone))).collect();
+            put(frame, area.x, y, &Line::from(spans), area.width);
+        }
+    }
+}
+
+fn told(finding: &Diagnostic) -> String {
+    let hint = finding.hint.as_ref().map(|hint| format!(" → {hint}")).unwrap_or_default();
+    one_line(&printable::reveal(&format!("{}: {}{hint}", finding.code, finding.message)))
+}
+
+fn draw_findings(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>) {
+    if area.height == 0 {
+        return;
+    }
+    let title = format!("── findings: {} ", editor.findings.len());
+    let rule = "─".repeat(usize::from(area.width).saturating_sub(width(&title)));
+    put(frame, area.x, area.y, &Line::styled(title + &rule, theme.dim()), area.width);
+    let (row, _) = editor.buffer.cursor();
+    let fits = usize::from(area.height - 1);
+    let here = editor.findings.iter().position(|finding| editor.row_of(finding) >= row).unwrap_or(0);
+    let first = here.min(editor.findings.len().saturating_sub(fits));
+    for (y, finding) in (area.y + 1..area.bottom()).zip(editor.findings.iter().skip(first)) {
+        let (sign, style) = mark(theme, finding.severity);
+        let place = format!(" {}:{} ", finding.place.line, finding.place.column);
+        let room = usize::from(area.width).saturating_sub(2 + width(&place));
+        let text = fit(&told(finding), room).into_owned();
+        let shown = if editor.row_of(finding) == row { theme.bold() } else { theme.text() };
+        let spans = vec![Span::styled(sign, style), Span::raw(place), Span::styled(text, shown)];
+        put(frame, area.x, y, &Line::from(spans), area.width);
+    }
+}
+
+/// What is asked, else what was said, else what is wrong with the line under the cursor.
+fn note(theme: Theme, editor: &Editor) -> (String, Style) {
+    let asked = match &editor.prompt {
+        Some(Prompt::Find(words)) => Some(format!("find: {}", printable::name(words))),
+        Some(Prompt::Leave) => {
+            Some("not saved: s saves and leaves · y leaves without saving · Esc goes on".to_owned())
+        }
+        Some(Prompt::Force) => {
+            Some("there are errors: y saves all the same · Esc goes on, F8 shows them".to_owned())
+        }
+        Some(Prompt::Conflict(_)) => Some(
+            "the file was changed by somebody else: o overwrites it · r reads it again · Esc goes on"
+                .to_owned(),
+        ),
+        Some(Prompt::Where) => {
+            Some("save a copy: p in this project · u for you, in every project · Esc goes on".to_owned())
+        }
+        None => None,
+    };
+    if let Some(asked) = asked {
+        return (asked, theme.accent().patch(theme.bold()));
+    }
+    if let Some(note) = &editor.note {
+        return (one_line(&printable::reveal(note)), theme.accent());
+    }
+    let (row, _) = editor.buffer.cursor();
+    match editor.finding_at(row) {
+        Some(finding) => {
+            let (sign, style) = mark(theme, finding.severity);
+            let place = format!("{}:{}", finding.place.line, finding.place.column);
+            (format!("{sign} {place} {}", told(finding)), style)
+        }
+        None => (String::new(), theme.text()),
+    }
+}
+
+fn keys(editor: &Editor) -> &'static str {
+    if editor.offer.is_some() {
+        return "↑↓ Enter takes it · typing narrows · Esc closes";
+    }
+    match editor.prompt {
+        Some(Prompt::Find(_)) => "type · ↓ the next · ↑ the one before · Enter stays here · Esc",
+        Some(_) => "",
+        None => "F1 keys · Ctrl+S save · Esc leave · Ctrl+Space what fits · F8 next finding · F2 meaning",
+    }
+}
+
+fn draw_offer(theme: Theme, editor: &Editor, cursor: Position, room: Rect, frame: &mut Frame<'_>) {
+    let Some(offer) = &editor.offer else { return };
+    let below = room.bottom().saturating_sub(cursor.y + 1);
+    let above = cursor.y.saturating_sub(room.y);
+    let wanted = u16::try_from(offer.list.len()).unwrap_or(LISTED).min(LISTED) + 2;
+    let height = wanted.min(below.max(above));
+    if height < 3 || room.width < 24 {
+        return;
+    }
+    let columns = room.width.min(76);
+    let x = cursor.x.min(room.right().saturating_sub(columns)).max(room.x);
+    let y = if below >= height { cursor.y + 1 } else { cursor.y - height };
+    let inside = boxed(frame, Rect { x, y, width: columns, height }, "", theme.dim());
+    let fits = usize::from(inside.height);
+    let first = (offer.selected + 1).saturating_sub(fits);
+    let rows = offer.list.iter().enumerate().skip(first).take(fits);
+    let wide = usize::from(inside.width);
+    let names = offer.list.iter().map(|one| width(&one.label)).max().unwrap_or(0).min(wide / 2);
+    for (y, (at, candidate)) in (inside.y..).zip(rows) {
+        let label = fit(&printable::name(&candidate.label), names).into_owned();
+        let gap = " ".repeat(names.saturating_sub(width(&label)) + 2);
+        let about = fit(&one_line(&candidate.about), wide.saturating_sub(names + 2)).into_owned();
+        let style = if at == offer.selected { theme.selected() } else { theme.text() };
+        let spans = vec![Span::styled(label, style), Span::raw(gap), Span::styled(about, theme.dim())];
+        put(frame, inside.x, y, &Line::from(spans), inside.width);
+    }
+}
+
+fn draw_about(theme: Theme, about: &str, cursor: Position, room: Rect, frame: &mut Frame<'_>) {
+    let columns = room.width.min(80);
+    if columns < 12 || room.height < 3 {
+        return;
+    }
+    let inner = usize::from(columns - 2);
+    let clean = printable::reveal(about);
+    let lines: Vec<String> = clean
+        .lines()
+        .flat_map(|line| wrap(line, inner).into_iter().map(|row| line[row].to_owned()))
+        .collect();
+    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(room.height);
+    let below = cursor.y + 1 + height <= room.bottom();
+    let y = if below { cursor.y + 1 } else { cursor.y.saturating_sub(height).max(room.y) };
+    let x = cursor.x.min(room.right().saturating_sub(columns)).max(room.x);
+    let inside = boxed(frame, Rect { x, y, width: columns, height }, "", theme.accent());
+    for (y, line) in (inside.y..inside.bottom()).zip(&lines) {
+        put(frame, inside.x, y, &Line::raw(line.as_str()), inside.width);
+    }
+}
+
+fn draw_listing(model: &Model, listing: &Listing, area: Rect, frame: &mut Frame<'_>) {
+    let theme = model.theme;
+    let title = " Edit which file? Shipped ones are saved as a copy of your own.";
+    put(frame, area.x, area.y, &Line::styled(pad(title, area.width), theme.selected()), area.width);
+    let typed = format!("❯ {}", printable::name(&listing.typed));
+    if area.height > 1 {
+        put(frame, area.x, area.y + 1, &Line::raw(typed.as_str()), area.width);
+        let x = u16::try_from(width(&typed)).unwrap_or(0).min(area.width.saturating_sub(1));
+        frame.set_cursor_position(Position { x: area.x + x, y: area.y + 1 });
+    }
+    let fits = usize::from(area.height.saturating_sub(3));
+    let files = listing.fitting();
+    if files.is_empty() && fits > 0 {
+        put(frame, area.x, area.y + 2, &Line::styled("  nothing fits", theme.dim()), area.width);
+    }
+    let first = (listing.selected + 1).saturating_sub(fits);
+    let wide = files.iter().map(|file| width(&file.name)).max().unwrap_or(0).min(usize::from(area.width) / 2);
+    for (y, (at, file)) in (area.y + 2..).zip(files.iter().enumerate().skip(first).take(fits)) {
+        let here = at == listing.selected;
+        let name = fit(&printable::name(&file.name), wide).into_owned();
+        let gap = " ".repeat(wide.saturating_sub(width(&name)) + 2);
+        let room = usize::from(area.width).saturating_sub(wide + 5);
+        let (about, style) = match &file.problem {
+            Some(problem) => (format!("✗ {}", one_line(problem)), theme.bad()),
+            None => (printable::name(&file.defines.join(", ")).into_owned(), theme.dim()),
+        };
+        let spans = vec![
+            Span::raw(if here { "▸ " } else { "  " }),
+            Span::styled(name, if here { theme.selected() } else { theme.text() }),
+            Span::raw(gap),
+            Span::styled(fit(&about, room).into_owned(), style),
+        ];
+        put(frame, area.x, y, &Line::from(spans), area.width);
+    }
+    if area.height > 3 {
+        let keys = "↑↓ or type · Enter opens it · Esc leaves";
+        put(frame, area.x, area.bottom() - 1, &Line::styled(keys, theme.dim()), area.width);
+    }
+}

@@ -1,0 +1,169 @@
+//! Editing in a real terminal: a workflow is broken, repaired, saved and run without a restart (REPL-13, CFG-18).
+
+use std::fs;
+
+use serde_json::json;
+
+use super::terminal::Terminal;
+use super::{ENTER, ESC};
+
+const CTRL_F: &str = "\x06";
+const CTRL_O: &str = "\x0f";
+const CTRL_S: &str = "\x13";
+const CTRL_Z: &str = "\x1a";
+const F8: &str = "\x1b[19~";
+
+fn workflow(said: &str) -> serde_json::Value {
+    json!({
+        "workflow_name": "greet",
+        "output": {"name": "greeting"},
+        "states": [
+            {"name": "start", "transition": [{"target": "stop"}],
+             "action": {"script": format!("() => {{ this.common_data.greeting = '{said}'; }}")}},
+            {"name": "stop", "input": "common_data.greeting"},
+        ],
+    })
+}
+
+fn own(terminal: &Terminal) -> std::path::PathBuf {
+    terminal.home().join(".config/synthdev/workflows/greet.json")
+}
+
+/// The dialog that comes unbidden where no model is set.
+fn without_setup(terminal: &mut Terminal) {
+    terminal.wait_for("Set up a model");
+    terminal.press(ESC);
+    terminal.wait_until("the end of the dialog", |screen| !screen.contains("Set up a model"));
+}
+
+#[test]
+fn a_workflow_is_broken_repaired_saved_and_run_without_a_restart() {
+    let mut terminal = Terminal::with_workflow("greet", &workflow("first"));
+    without_setup(&mut terminal);
+    terminal.press("/edit greet\r");
+    terminal.wait_for("user:workflows/greet.json");
+    terminal.wait_for("nothing wrong");
+    terminal.press(CTRL_F);
+    terminal.wait_for("find:");
+    terminal.press("\"stop\"");
+    terminal.press(ENTER);
+    terminal.press("\x1b[C\x1b[C");
+    terminal.press("x");
+    terminal.wait_for("1 error");
+    terminal.press(F8);
+    // place and reason of the line
+    terminal.wait_until("the finding", |screen| screen.contains("✗ 1:") && screen.contains("sxtop"));
+    terminal.press(CTRL_S);
+    terminal.wait_for("y saves all the same");
+    terminal.press(ESC);
+    terminal.wait_until("no question", |screen| !screen.contains("y saves all the same"));
+    terminal.press(CTRL_Z);
+    terminal.wait_for("nothing wrong");
+    terminal.press(CTRL_F);
+    terminal.press("first");
+    terminal.press(ENTER);
+    terminal.press("second-");
+    terminal.wait_for("changed");
+    terminal.press(CTRL_S);
+    terminal.wait_for("saved user:workflows/greet.json: used from now on");
+    assert!(fs::read_to_string(own(&terminal)).unwrap().contains("'second-first'"));
+    terminal.press("\x11");
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/workflow greet\r");
+    terminal.wait_for("second-first");
+    terminal.wait_for("greet completed");
+    // somebody else changes it: the next start takes that
+    fs::write(own(&terminal), workflow("from outside").to_string()).unwrap();
+    terminal.press("/workflow greet\r");
+    terminal.wait_for("from outside");
+    terminal.press("/exit\r");
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
+    terminal.assert_restored();
+    terminal.assert_asked_nothing();
+}
+
+#[test]
+fn another_editor_gets_the_terminal_and_gives_it_back() {
+    let home = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let folder = home.path().join(".config/synthdev/workflows");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("greet.json"), workflow("first").to_string()).unwrap();
+    // asks for a word on the terminal and puts it in
+    let script = home.path().join("ed.sh");
+    fs::write(&script, "printf 'word? '; read word; sed -i \"s/first/$word/\" \"$1\"\n").unwrap();
+    let editor = format!("sh {}", script.display());
+    let mut terminal = Terminal::at_home(home, &[], &[("EDITOR", &editor)]);
+    without_setup(&mut terminal);
+    terminal.press("/edit greet\r");
+    terminal.wait_for("nothing wrong");
+    terminal.press(CTRL_O);
+    terminal.wait_for("word? ");
+    terminal.press("theirs\n");
+    terminal.wait_for("taken over; Ctrl+S saves it");
+    terminal.press(CTRL_S);
+    terminal.wait_for("saved user:workflows/greet.json");
+    assert!(fs::read_to_string(own(&terminal)).unwrap().contains("'theirs'"));
+    // keys are ours again
+    terminal.press("\x11");
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/exit\r");
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
+    terminal.assert_restored();
+}
+
+#[test]
+fn a_file_changed_meanwhile_and_a_project_changed_by_others() {
+    let mut terminal = Terminal::with_workflow("greet", &workflow("first"));
+    without_setup(&mut terminal);
+    terminal.press("/edit greet\r");
+    terminal.wait_for("nothing wrong");
+    fs::write(own(&terminal), workflow("theirs").to_string()).unwrap();
+    terminal.press(" ");
+    terminal.press(CTRL_S);
+    terminal.wait_for("o overwrites it · r reads it again");
+    assert!(fs::read_to_string(own(&terminal)).unwrap().contains("theirs"));
+    terminal.press("r");
+    terminal.wait_for("read again");
+    terminal.press(CTRL_F);
+    terminal.press("theirs");
+    terminal.wait_for("find: theirs");
+    terminal.press(ENTER);
+    terminal.wait_for("1 of 1: theirs");
+    // drawn anew, without a question to the terminal
+    terminal.press("\x0c");
+    terminal.press("\x11");
+    terminal.wait_for("message, or / for commands");
+    // a project gets a workflow of the same name: nobody has agreed to it
+    let folder = terminal.project().join(".synthdev/workflows");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(
+        folder.join("greet.json"),
+        workflow("the project's").to_string().replace("'the project's'", "'projects'"),
+    )
+    .unwrap();
+    terminal.press("/workflow greet\r");
+    terminal.wait_for("Trust this project's definitions?");
+    terminal.press("y");
+    terminal.wait_for("projects");
+    // what is saved here is meant: no question
+    terminal.wait_for("greet completed");
+    terminal.press("/edit greet\r");
+    terminal.wait_for(".synthdev/workflows/greet.json");
+    terminal.wait_for("nothing wrong");
+    terminal.press(CTRL_F);
+    terminal.press("projects");
+    terminal.press(ENTER);
+    terminal.press("own-");
+    terminal.press(CTRL_S);
+    terminal.wait_for("saved .synthdev/workflows/greet.json: used from now on");
+    terminal.press("\x11");
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/workflow greet\r");
+    terminal.wait_for("own-projects");
+    terminal.press("/exit\r");
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
+    terminal.assert_asked_nothing();
+}

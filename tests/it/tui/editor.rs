@@ -1,0 +1,431 @@
+//! The editor of workflows and roles: rows of keys → text, wishes and screen. What a text's findings are is for the
+//! tests of the backend.
+
+use std::sync::Arc;
+
+use synthdev::config::catalog::{Catalog, Sources};
+use synthdev::config::graph::Graph;
+use synthdev::config::source::SourceFile;
+use synthdev::domain::diagnostic::{Diagnostic, Severity};
+use synthdev::domain::place::Place;
+use synthdev::tui::backend::{Changed, Reload};
+use synthdev::tui::editor::{
+    Asked, Edit, EditFile, Editor, Known, Opened, Refused, Report, Saved, Told, Tool, What,
+};
+
+use super::*;
+
+const NAME: &str = ".synthdev/workflows/mine.json";
+const TEXT: &str = "{\n  \"workflow_name\": \"mine\",\n  \"states\": [\n    { \"name\": \"start\", \"transition\": [{ \"target\": \"stop\" }] }\n  ]\n}\n";
+
+fn file(layer: Layer) -> EditFile {
+    let name = if layer == Layer::BuiltIn { "built-in:workflows/mine.json" } else { NAME };
+    EditFile { name: name.into(), layer, what: What::Workflow, defines: vec!["mine".into()], problem: None }
+}
+
+fn known() -> Known {
+    let tool = Tool { name: "read_file".into(), about: "reads".into(), arguments: vec!["path".into()] };
+    Known { roles: vec![("coder".into(), "writes code".into())], tools: vec![tool], ..Known::default() }
+}
+
+fn told(desk: &mut Desk, told: Told) {
+    let number = desk.model.edits;
+    desk.msg(Msg::Reply(Reply::Edit(number, told)));
+}
+
+fn asked(desk: &mut Desk) -> Vec<Asked> {
+    let only = |cmd| if let Cmd::Edit(_, asked) = cmd { Some(*asked) } else { None };
+    desk.take().into_iter().filter_map(only).collect()
+}
+
+fn opened_in(layer: Layer, text: &str) -> Desk {
+    let mut desk = Desk::new();
+    desk.line("/edit mine");
+    assert_eq!(asked(&mut desk), [Asked::Open { name: "mine".into(), external: false }]);
+    let opened = Opened { file: file(layer), text: text.into(), known: known(), external: false };
+    told(&mut desk, Told::Opened(Ok(Box::new(opened))));
+    desk
+}
+
+fn opened() -> Desk {
+    let mut desk = opened_in(Layer::Project, TEXT);
+    check(&mut desk);
+    desk
+}
+
+fn editor(desk: &Desk) -> &Editor {
+    match &desk.model.edit {
+        Some(Edit::Text(editor)) => editor,
+        other => panic!("no editor: {other:?}"),
+    }
+}
+
+fn text(desk: &Desk) -> String {
+    editor(desk).buffer.text()
+}
+
+/// Answers the check that was asked for as the program would, and those that follow; how many.
+fn check(desk: &mut Desk) -> usize {
+    let mut count = 0;
+    while let Some(Asked::Check { file, text, version }) = desk_check(desk) {
+        count += 1;
+        let source = SourceFile::new(file.layer, file.name, text);
+        let catalog = Catalog::load(Sources::default(), Vec::new());
+        let report = match catalog.check_file(&source) {
+            Ok((programs, findings)) => {
+                let graphs = programs.iter().flat_map(|program| Graph::family(program, 0, false));
+                Report { findings, graphs: graphs.map(|(_, graph)| graph).collect() }
+            }
+            Err(findings) => Report { findings, graphs: Vec::new() },
+        };
+        told(desk, Told::Checked { version, report: Box::new(report) });
+    }
+    count
+}
+
+/// Takes the check out of what was asked for.
+fn desk_check(desk: &mut Desk) -> Option<Asked> {
+    let is_check = |cmd: &Cmd| matches!(cmd, Cmd::Edit(_, asked) if matches!(**asked, Asked::Check { .. }));
+    let at = desk.cmds.iter().position(is_check)?;
+    match desk.cmds.remove(at) {
+        Cmd::Edit(_, asked) => Some(*asked),
+        _ => None,
+    }
+}
+
+fn saved(desk: &mut Desk) -> (String, bool) {
+    let mut all = asked(desk);
+    match all.pop() {
+        Some(Asked::Save { text, replace, version, .. }) if all.is_empty() => {
+            let note = "saved mine".to_owned();
+            let shown = text.to_string();
+            told(desk, Told::Saved(Ok(Saved { version, text, note })));
+            (shown, replace)
+        }
+        other => panic!("not saved: {other:?} {all:?}"),
+    }
+}
+
+#[test]
+fn files_are_listed_and_chosen_by_what_is_typed() {
+    let mut desk = Desk::new();
+    desk.line("/edit");
+    assert_eq!(asked(&mut desk), [Asked::Files]);
+    let role = EditFile {
+        name: "user:roles/own.json".into(),
+        layer: Layer::User,
+        what: What::Role,
+        defines: vec!["poet".into()],
+        problem: Some("3:5: error[C04]: unknown key".into()),
+    };
+    told(&mut desk, Told::Files(Ok(vec![file(Layer::Project), role, file(Layer::BuiltIn)])));
+    desk.frames("editor_files");
+    desk.typed("poe");
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("own.json") && !screen.contains("mine.json"), "{screen}");
+    desk.key(KeyCode::Enter);
+    assert_eq!(asked(&mut desk), [Asked::Open { name: "user:roles/own.json".into(), external: false }]);
+    desk.key(KeyCode::Esc);
+    assert!(desk.model.edit.is_none());
+    // an answer that comes after that is nobody's
+    desk.line("/edit x");
+    desk.line("/edit y");
+    let late = desk.model.edits - 1;
+    desk.msg(Msg::Reply(Reply::Edit(late, Told::Files(Ok(Vec::new())))));
+    assert!(desk.model.edit.is_none());
+    told(&mut desk, Told::Opened(Err("there is no workflow and no role y".into())));
+    assert!(desk.screen(80, 24).contains("there is no workflow and no role y"));
+}
+
+#[test]
+fn names_of_both_kinds_are_completed() {
+    let mut desk = Desk::new();
+    let workflow = WorkflowLine { name: "mine".into(), ..WorkflowLine::default() };
+    let role = RoleLine { name: "poet".into(), ..RoleLine::default() };
+    desk.typed("/edit ");
+    assert_eq!(desk.take().pop(), Some(Cmd::Names));
+    desk.msg(Msg::Reply(Reply::Names { workflows: vec![workflow], roles: vec![role] }));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("mine") && screen.contains("poet"), "{screen}");
+}
+
+#[test]
+fn a_text_is_broken_told_with_its_place_and_repaired() {
+    let mut desk = opened();
+    desk.frames("editor_fine");
+    // the target is another one now
+    desk.control('f').typed("stop").key(KeyCode::Enter).key(KeyCode::Delete).typed("sh");
+    assert!(text(&desk).contains("\"target\": \"shtop\""), "{}", text(&desk));
+    check(&mut desk);
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("1 error") && screen.contains("shtop"), "{screen}");
+    assert!(screen.contains("✗  4"), "{screen}");
+    desk.key(KeyCode::F(4));
+    desk.frames("editor_broken");
+    desk.key(KeyCode::F(4));
+    // from anywhere to the finding
+    desk.press(KeyCode::Home, KeyModifiers::CONTROL).key(KeyCode::F(8));
+    assert_eq!(editor(&desk).buffer.cursor().0, 3);
+    desk.control('s');
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("y saves all the same"), "{screen}");
+    assert_eq!(asked(&mut desk), []);
+    desk.key(KeyCode::Esc);
+    for _ in 0..3 {
+        desk.control('z');
+    }
+    assert_eq!(text(&desk), TEXT);
+    check(&mut desk);
+    assert!(desk.screen(80, 24).contains("nothing wrong"));
+}
+
+#[test]
+fn newest_text_is_checked_one_at_a_time() {
+    let mut desk = opened_in(Layer::Project, TEXT);
+    desk.typed("abc");
+    // one is on its way: nothing more is asked until it is there
+    let first = asked(&mut desk);
+    assert!(matches!(&first[..], [Asked::Check { version: 0, .. }]), "{first:?}");
+    told(&mut desk, Told::Checked { version: 0, report: Box::default() });
+    let next = asked(&mut desk);
+    assert!(matches!(&next[..], [Asked::Check { version: 3, .. }]), "{next:?}");
+    desk.key(KeyCode::Right);
+    assert_eq!(asked(&mut desk), []);
+}
+
+#[test]
+fn sound_texts_are_saved_and_broken_ones_only_if_that_is_meant() {
+    let mut desk = opened();
+    desk.control('s');
+    assert!(desk.screen(80, 24).contains("nothing to save"));
+    desk.typed(" ").control('s');
+    // it is not known yet whether it is right
+    assert_eq!(check(&mut desk), 1);
+    assert_eq!(saved(&mut desk), (format!(" {TEXT}"), false));
+    assert!(desk.screen(80, 24).contains("saved mine"));
+    assert!(!editor(&desk).is_changed());
+    assert_eq!(desk.take(), [Cmd::Names, Cmd::Status]);
+    desk.typed("x").control('s');
+    check(&mut desk);
+    desk.key(KeyCode::Char('n')).key(KeyCode::Char('y'));
+    assert_eq!(saved(&mut desk), (format!(" x{TEXT}"), false));
+}
+
+#[test]
+fn a_file_that_others_changed_is_not_written_over_unasked() {
+    let mut desk = opened();
+    desk.typed(" ").control('s');
+    check(&mut desk);
+    assert!(matches!(&asked(&mut desk)[..], [Asked::Save { base: Some(base), .. }] if **base == *TEXT));
+    told(&mut desk, Told::Saved(Err(Refused::Changed("{}".into()))));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("o overwrites it · r reads it again"), "{screen}");
+    desk.typed("o");
+    assert_eq!(saved(&mut desk), (format!(" {TEXT}"), true));
+    desk.typed(" ").control('s');
+    check(&mut desk);
+    asked(&mut desk);
+    told(&mut desk, Told::Saved(Err(Refused::Changed("{}".into()))));
+    desk.typed("r");
+    assert_eq!((text(&desk).as_str(), editor(&desk).is_changed()), ("{}", false));
+    desk.control('z').control('z');
+    assert_eq!(text(&desk), format!("  {TEXT}"));
+}
+
+#[test]
+fn shipped_files_become_copies() {
+    for (key, expected) in [('p', ".synthdev/workflows/mine.json"), ('u', "user:workflows/mine.json")] {
+        let mut desk = opened_in(Layer::BuiltIn, TEXT);
+        check(&mut desk);
+        desk.control('s');
+        assert!(desk.screen(80, 24).contains("p in this project · u for you"));
+        desk.key(KeyCode::Char(key));
+        check(&mut desk);
+        let all = asked(&mut desk);
+        let [Asked::Save { file, base: None, .. }] = &all[..] else { panic!("{all:?}") };
+        assert_eq!(file.name, expected);
+    }
+}
+
+#[test]
+fn changes_are_not_left_behind_unasked() {
+    let mut desk = opened();
+    desk.typed(" ").key(KeyCode::Esc);
+    assert!(desk.screen(80, 24).contains("not saved: s saves and leaves"));
+    desk.key(KeyCode::Esc).typed(" ").control('q');
+    desk.key(KeyCode::Char('s'));
+    check(&mut desk);
+    saved(&mut desk);
+    assert!(desk.model.edit.is_none());
+    assert!(desk.screen(80, 24).contains("saved mine"));
+    let mut desk = opened();
+    desk.typed(" ").control('q').key(KeyCode::Char('y'));
+    assert!(desk.model.edit.is_none());
+    let mut desk = opened();
+    desk.key(KeyCode::Esc);
+    assert!(desk.model.edit.is_none());
+}
+
+#[test]
+fn what_fits_is_offered_and_described() {
+    let mut desk = opened();
+    desk.press(KeyCode::End, KeyModifiers::CONTROL).key(KeyCode::Up).key(KeyCode::Up).key(KeyCode::End);
+    desk.typed(",").key(KeyCode::Enter).control(' ').typed("li");
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("limits") && screen.contains("How far a run may go"), "{screen}");
+    desk.key(KeyCode::Enter).typed("{}");
+    assert!(text(&desk).contains("],\n  \"limits\": {}\n}"), "{}", text(&desk));
+    desk.key(KeyCode::Left).control(' ');
+    desk.frames("editor_offer");
+    desk.key(KeyCode::Esc).key(KeyCode::F(2));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("limits: How far a run may go before it pauses"), "{screen}");
+    desk.key(KeyCode::Esc).key(KeyCode::F(1));
+    desk.frames("editor_keys");
+    desk.key(KeyCode::Esc);
+    assert!(editor(&desk).about.is_none());
+}
+
+#[test]
+fn keys_of_an_editor_do_what_they_do_everywhere() {
+    let check = |keys: &[(KeyCode, KeyModifiers)], expected: &str| {
+        let mut desk = opened_in(Layer::Project, "one two\nthree");
+        for (code, modifiers) in keys {
+            desk.press(*code, *modifiers);
+        }
+        assert_eq!(text(&desk), expected, "{keys:?}");
+    };
+    let (plain, control, shift) = (KeyModifiers::NONE, KeyModifiers::CONTROL, KeyModifiers::SHIFT);
+    let letter = |c: char| KeyCode::Char(c);
+    check(&[(KeyCode::Right, control), (letter('w'), control)], "two\nthree");
+    check(&[(KeyCode::End, plain), (KeyCode::Delete, plain)], "one twothree");
+    check(
+        &[
+            (KeyCode::Right, control | shift),
+            (letter('x'), control),
+            (KeyCode::End, plain),
+            (letter('v'), control),
+        ],
+        "twoone \nthree",
+    );
+    check(&[(letter('a'), control), (letter('x'), control)], "");
+    check(&[(letter('é'), plain), (letter('z'), control)], "one two\nthree");
+    check(&[(letter('é'), plain), (letter('z'), control), (letter('y'), control)], "éone two\nthree");
+    check(&[(KeyCode::Tab, plain), (KeyCode::Backspace, plain)], "one two\nthree");
+    check(&[(KeyCode::PageDown, plain), (letter('!'), plain)], "one two\n!three");
+}
+
+#[test]
+fn a_selection_goes_to_the_clipboard_and_pastes_come_in_whole() {
+    let mut desk = opened_in(Layer::Project, "one two");
+    desk.press(KeyCode::Right, KeyModifiers::CONTROL | KeyModifiers::SHIFT).control('c');
+    assert_eq!(desk.take().pop(), Some(Cmd::Copy("one ".into())));
+    desk.key(KeyCode::End).msg(Msg::Paste("\r\nthree\rfour".into()));
+    assert_eq!(text(&desk), "one two\nthree\nfour");
+    desk.msg(Msg::Paste("x".repeat(1 << 20)));
+    assert!(desk.screen(80, 24).contains("up to 1 MB"));
+    assert_eq!(text(&desk), "one two\nthree\nfour");
+}
+
+#[test]
+fn another_editor_gets_the_text_and_gives_it_back() {
+    let mut desk = opened();
+    desk.typed(" ").control('o');
+    let external = desk.take().pop();
+    let Some(Cmd::External { number, name, text: handed }) = external else { panic!("{external:?}") };
+    assert_eq!((name.as_str(), &*handed), ("mine.json", format!(" {TEXT}").as_str()));
+    told(&mut desk, Told::Checked { version: 1, report: Box::default() });
+    desk.msg(Msg::Reply(Reply::Edited(number, Ok("{}".into()))));
+    assert_eq!(text(&desk), "{}");
+    assert!(editor(&desk).is_changed() && desk.model.repaint);
+    assert_eq!(check(&mut desk), 1);
+    desk.msg(Msg::Reply(Reply::Edited(number, Err("your editor (vi) could not be used".into()))));
+    assert!(desk.screen(80, 24).contains("your editor (vi) could not be used"));
+    let mut desk = Desk::new();
+    desk.line("/edit --external mine");
+    assert_eq!(asked(&mut desk), [Asked::Open { name: "mine".into(), external: true }]);
+    let opened = Opened { file: file(Layer::Project), text: TEXT.into(), known: known(), external: true };
+    told(&mut desk, Told::Opened(Ok(Box::new(opened))));
+    assert!(matches!(desk.take().pop(), Some(Cmd::External { .. })));
+}
+
+#[test]
+fn a_question_of_a_run_waits_behind_the_editor() {
+    let mut desk = opened();
+    desk.run("r1", workflow_started("mine", "x"))
+        .run("r1", approval(1, "write_file", ToolPreview::Text { text: "x".into() }));
+    let screen = desk.screen(120, 40);
+    assert!(screen.contains("1 question wait"), "{screen}");
+    desk.typed("y");
+    assert!(text(&desk).starts_with('y'), "{}", text(&desk));
+}
+
+#[test]
+fn changed_files_are_told_and_a_changed_project_is_asked_about_first() {
+    let mut desk = Desk::new();
+    let found =
+        Reload { problems: vec!["user:settings.json:1:1: error[C01]: broken".into()], question: None };
+    desk.msg(Msg::Reply(Reply::Reloaded { found, then: None }));
+    assert!(desk.screen(80, 24).contains("error[C01]: broken"));
+    let question = Some(Changed { files: vec![NAME.into()], changes: "+ a line".into() });
+    let then = Some(Box::new(Cmd::ChooseWorkflow("mine".into())));
+    desk.msg(Msg::Reply(Reply::Reloaded { found: Reload { problems: Vec::new(), question }, then }));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("Trust this project's definitions?") && screen.contains("+ a line"), "{screen}");
+    desk.pause(1_000).key(KeyCode::Char('y'));
+    assert_eq!(desk.take().pop(), Some(Cmd::Trust(true)));
+    desk.msg(Msg::Reply(Reply::Trusted { yes: true, result: Ok(Vec::new()) }));
+    assert_eq!(desk.take(), [Cmd::Status, Cmd::ChooseWorkflow("mine".into())]);
+}
+
+#[test]
+fn odd_texts_fit_every_screen() {
+    let long = format!("{{\"a\": \"{}\"}}", "x".repeat(200_000));
+    let odd = "\u{1b}[31m\t\"日本語\": \u{202e}1,\r /* open\n\u{feff}é\u{301}";
+    let findings = |text: &str| -> Vec<Diagnostic> {
+        let at = |line: usize, column: usize| Diagnostic {
+            code: "E01".into(),
+            severity: Severity::Error,
+            message: "odd \u{1b}[2J".repeat(20),
+            place: Place { file: NAME.into(), line, column },
+            span: 0..text.len(),
+            hint: None,
+        };
+        vec![at(0, 0), at(1, 1), at(9_999, 9_999)]
+    };
+    for text in ["", TEXT, long.as_str(), odd, "\n\n\n", "[[[["] {
+        let mut desk = opened_in(Layer::Project, text);
+        let report = Report { findings: findings(text), graphs: Vec::new() };
+        told(&mut desk, Told::Checked { version: 0, report: Box::new(report) });
+        for keys in [KeyCode::F(4), KeyCode::End, KeyCode::Down, KeyCode::F(8), KeyCode::F(2), KeyCode::F(1)]
+        {
+            desk.key(keys);
+            for (width, height) in [(80, 24), (20, 5), (3, 2), (1, 1), (300, 80), (0, 0)] {
+                let screen = desk.screen(width, height);
+                assert!(!screen.contains('\u{1b}') && !screen.contains('\u{202e}'), "{screen:?}");
+            }
+        }
+        desk.control(' ').control('f').typed("é").key(KeyCode::Enter).control('z');
+        desk.screen(20, 5);
+    }
+    let mut desk = Desk::new();
+    desk.line("/edit");
+    told(&mut desk, Told::Files(Ok(vec![file(Layer::User)])));
+    desk.screen(20, 5);
+    desk.screen(1, 1);
+}
+
+#[test]
+fn texts_of_a_megabyte_are_edited_and_larger_ones_are_not() {
+    let line = "  \"key\": [1, 2, {\"a\": \"b\"}],\n";
+    let mut desk = opened_in(Layer::Project, &line.repeat(30_000));
+    desk.press(KeyCode::End, KeyModifiers::CONTROL).typed("x").control('z');
+    assert!(desk.screen(80, 24).contains("30001"));
+    let mut desk = Desk::new();
+    desk.line("/edit mine");
+    let text: Arc<str> = line.repeat(40_000).into();
+    let opened = Opened { file: file(Layer::Project), text, known: known(), external: false };
+    told(&mut desk, Told::Opened(Ok(Box::new(opened))));
+    assert!(desk.model.edit.is_none());
+    assert!(desk.screen(80, 24).contains("larger than 1 MB"));
+}
