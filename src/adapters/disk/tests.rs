@@ -136,3 +136,36 @@ fn texts_beside_configuration_are_read_and_links_are_not_followed() {
     assert!(refused.contains("leads out"), "{refused}");
     assert!(read_beside(&flows, "../secret.md").is_err());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_shared_file_keeps_who_may_read_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let (path, link) = (dir.path().join("new/x.json"), dir.path().join("link.json"));
+    write_whole(&path, "one").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    write_whole(&link, "two").unwrap();
+    assert_eq!((read(&path).unwrap().as_str(), mode(&path)), ("two", 0o664));
+    assert!(link.is_symlink());
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn stamps_tell_changed_new_and_missing_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = [dir.path().join("roles"), dir.path().join("x.json")];
+    let nothing = stamps(&paths);
+    assert_eq!(nothing, []);
+    fs::create_dir_all(dir.path().join("roles/deep")).unwrap();
+    fs::write(dir.path().join("roles/deep/a.json"), "1").unwrap();
+    let one = stamps(&paths);
+    assert_eq!((one.len(), stamps(&paths) == one), (1, true));
+    fs::write(dir.path().join("roles/deep/a.json"), "12").unwrap();
+    let longer = stamps(&paths);
+    assert_ne!(longer, one);
+    fs::write(dir.path().join("x.json"), "").unwrap();
+    assert_eq!(stamps(&paths).len(), 2);
+}
