@@ -16,7 +16,8 @@ use super::sources;
 use super::wiring::{self, Wired};
 use super::world::World;
 use crate::adapters::providers::cassette::{
-    BadCassette, Cassette, Clean, FORMAT, Header, Here, Left, Plain, Player, Playing, Recorder, Roles, Seat,
+    BadCassette, Cassette, Clean, FORMAT, Header, Here, Left, Outcome, Plain, Player, Playing, Recorder,
+    Roles, Seat,
 };
 use crate::cli::args::{ResumeArgs, RunArgs};
 use crate::cli::headless::{FinalReport, Show};
@@ -30,6 +31,7 @@ use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::model::{ModelChoice, ModelParameters, RECORDING};
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Program, Workflow};
+use crate::runtime::exchanged::Over;
 use crate::runtime::redact::Redactor;
 
 /// What `--record` and `--replay` asked for; nothing is opened before the run is.
@@ -138,13 +140,21 @@ pub(super) fn taken_up(
     };
     let before = wired.handle.clone();
     let wired = tape.around(wired, catalog, &project)?;
-    let told = before.exchanged(run, &mut |request, answer| match &wired.deck {
-        Some(Deck::Recorder(recorder)) => recorder.made_before(&request, &answer),
+    let told = before.exchanged(run, &mut |request, over, used| match &wired.deck {
+        Some(Deck::Recorder(recorder)) => recorder.made_before(&request, outcome(over), used),
         Some(Deck::Player(player)) => player.made_before(&request),
         None => {}
     });
     told.map_err(of_store)?;
     Ok(wired)
+}
+
+fn outcome(over: Over) -> Outcome {
+    match over {
+        Over::Replied(reply) => Outcome::Reply(reply),
+        Over::Failed(error) => Outcome::Error(error),
+        Over::Stopped { after_ms } => Outcome::Stopped { after_ms },
+    }
 }
 
 /// A catalogue in which no level has a model of its own: the same on every machine.

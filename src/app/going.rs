@@ -1,5 +1,6 @@
 //! `resume` and `runs retry`: taking up a run where it stands.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -244,6 +245,9 @@ fn answered(
     if more.is_some() && !over && !open.iter().any(spends) {
         bail!("run {run} waits for no budget there\nhint: synthdev runs show {run} says what it waits for");
     }
+    if more.is_some() {
+        one_kind(run, open.iter().filter(|pause| spends(pause)))?;
+    }
     for pause in &open {
         match pause.reason {
             PauseReason::Approval if args.yes => going.decisions.push((pause.call, Decision::Allow)),
@@ -277,6 +281,30 @@ fn answered(
         (several, _) => return Ok(Err(several.iter().map(|pause| (*pause).clone()).collect())),
     }
     Ok(Ok(going))
+}
+
+/// An amount is of one kind: so many tokens are not as many dollars.
+fn one_kind<'a>(run: &RunId, spent: impl Iterator<Item = &'a OpenPause>) -> Result<()> {
+    let mut kinds: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for pause in spent {
+        let kind = match pause.kind.as_deref().unwrap_or_default() {
+            "cost_usd" => "dollars",
+            "duration" => "seconds",
+            other => other,
+        };
+        kinds.entry(kind).or_default().insert(format!("`{}`", name(&pause.state)));
+    }
+    if kinds.len() < 2 {
+        return Ok(());
+    }
+    let each = kinds.iter().map(|(kind, states)| {
+        format!("{kind} in {}", states.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+    });
+    bail!(
+        "run {run} waits for more of different kinds: {}\nhint: say which with --state; where a state waits for both, \
+         answer with the resume token of each",
+        each.collect::<Vec<_>>().join("; ")
+    )
 }
 
 fn states(open: &[OpenPause]) -> String {

@@ -14,6 +14,7 @@ use crate::adapters::providers::{Patience, Providers};
 use crate::config::catalog::Catalog;
 use crate::config::models::catalogue::Models;
 use crate::config::models::resolve::{CUSTOM, provider_key};
+use crate::config::models::wish::Wish;
 use crate::config::render::compact;
 use crate::config::settings::Setting;
 use crate::config::settings::layers::Overrides;
@@ -137,33 +138,41 @@ pub(super) fn first(catalog: &Catalog, alone: bool, plays: bool) -> Option<Asked
 /// What changes in the files for these levels; a key that stands at a level moves with its provider.
 pub(super) fn changes(catalog: &Catalog, setups: &[LevelSetup]) -> Changes {
     let mut all = Changes::default();
+    let files = catalog.of_files();
     // those of before keys were saved with their servers are from now on
     for (path, key, url) in catalog.unbound(&format!("user:{KEYS_FILE}")) {
         all.keys.push(Saved { key: &key, home: Some(&url) }.at(path.split('.').map(str::to_owned).collect()));
     }
     for setup in setups {
-        let own = owned_key(catalog, &setup.level);
+        let own = owned_key(&files, &setup.level);
         let own_key = own
             .as_ref()
             .map(|(provider, key, home)| (provider.as_str(), Saved { key, home: home.as_deref() }));
         let home = home(catalog, setup);
-        let same_server = same_server(catalog, setup);
+        let same_server = same_server(&files, setup);
         all = all.and(setup.changes(&Now { same_server, own_key, home: home.as_deref() }));
     }
     all
 }
 
-/// Whether a level asks the chosen server already.
-pub(super) fn same_server(catalog: &Catalog, setup: &LevelSetup) -> bool {
-    let own = |field: &str| catalog.settings().own(&setup.level, field).and_then(Setting::as_str);
+/// Whether a level asks the chosen server already, by the person's files alone: what is saved there is for the server
+/// that they name, whatever the environment or a project leads to now.
+pub(super) fn same_server(files: &Catalog, setup: &LevelSetup) -> bool {
+    let own = |field: &str| files.settings().own(&setup.level, field).and_then(Setting::as_str);
     match (&setup.provider, &setup.base_url) {
         (_, Some(url)) => own("base_url") == Some(url),
         (Some(provider), None) => {
-            let now = catalog.choice(&setup.level).map(|choice| choice.provider);
-            own("base_url").is_none() && now.is_ok_and(|now| now == *provider)
+            let now = filed_choice(files, &setup.level).map(|choice| choice.provider);
+            own("base_url").is_none() && now.as_ref() == Some(provider)
         }
         (None, None) => true,
     }
+}
+
+/// What a level asks by these files; where they name no model, whom it asks.
+fn filed_choice(files: &Catalog, level: &str) -> Option<ModelChoice> {
+    let unnamed = || Wish { model: Some("unnamed".to_owned()), ..Wish::level(level) };
+    files.choice(level).or_else(|_| files.choice_for(&unnamed())).ok()
 }
 
 /// The server that a key of this choice is for.
@@ -174,11 +183,11 @@ fn home(catalog: &Catalog, setup: &LevelSetup) -> Option<String> {
 
 /// The key that the user's files give to the level itself, with the provider of the catalogue that it is for and the
 /// server that it belongs to.
-fn owned_key(catalog: &Catalog, level: &str) -> Option<(String, Secret, Option<String>)> {
-    let setting = catalog.settings().own(level, "api_key").filter(|one| one.origin.layer == Layer::User)?;
-    let choice = catalog.choice(level).ok().filter(|choice| choice.key.as_deref() == Some(level))?;
-    let known = catalog.models().provider(&choice.provider)?;
-    let taken = catalog.key_ring().contains_key(&provider_key(&known.name));
+fn owned_key(files: &Catalog, level: &str) -> Option<(String, Secret, Option<String>)> {
+    let setting = files.settings().own(level, "api_key").filter(|one| one.origin.layer == Layer::User)?;
+    let choice = filed_choice(files, level).filter(|choice| choice.key.as_deref() == Some(level))?;
+    let known = files.models().provider(&choice.provider)?;
+    let taken = files.key_ring().contains_key(&provider_key(&known.name));
     let key = setting.secret().filter(|_| setting.origin.name.is_none() && !taken)?;
     Some((known.name.clone(), key.clone(), Some(choice.base_url)))
 }

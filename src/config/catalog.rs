@@ -212,6 +212,17 @@ impl Catalog {
         }
     }
 
+    /// What the person's own settings files and catalogue say by themselves: no environment, no options, no project.
+    /// A key that is saved there belongs to the server that they name.
+    #[must_use]
+    pub fn of_files(&self) -> Self {
+        let own = |list: &[SourceFile]| -> Vec<SourceFile> {
+            list.iter().filter(|file| file.layer <= Layer::User).cloned().collect()
+        };
+        let (settings, models) = (own(&self.files.settings), own(&self.files.models));
+        Self::load(Sources { settings, models, ..Sources::default() }, Vec::new())
+    }
+
     /// The configuration as these words alone make it. Nobody is told of its mistakes twice.
     fn view(&self, whose: Whose) -> View {
         let files = &self.files;

@@ -1,11 +1,13 @@
 //! What models were asked in a run so far, and what they answered: for those who record or play it from there on.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::handle::Handle;
 use super::{reopen, window};
-use crate::domain::ids::RunId;
+use crate::domain::cost::Used;
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::RunHeader;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::engine::effect::Effect;
@@ -13,6 +15,17 @@ use crate::engine::input::Input;
 use crate::engine::replay::Tape;
 use crate::engine::spec::RunSpec;
 use crate::ports::run_store::{RowRef, RunReader, StoreError};
+
+/// How a call ended.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Over {
+    Replied(ModelReply),
+    Failed(ModelError),
+    /// Nobody waited for the answer any more.
+    Stopped {
+        after_ms: u64,
+    },
+}
 
 /// The first thing that is read of a run.
 #[derive(Default)]
@@ -41,41 +54,90 @@ impl Handle {
         reopen::definition(&head.0.ok_or_else(unread)?)
     }
 
-    /// Tells every call that was answered, in the order of the answers; one that failed several times, as often. What
-    /// the run went back behind is not among them. Keys are removed, as they are everywhere.
+    /// Tells every call that is over, in the order of the ends; one that failed several times, as often. What the run
+    /// went back behind is not among them. Keys are removed, as they are everywhere.
     ///
     /// # Errors
     /// Unknown id, or unreadable rows.
     pub fn exchanged(
         &self,
         run: &RunId,
-        tell: &mut dyn FnMut(ModelRequest, Result<ModelReply, ModelError>),
+        tell: &mut dyn FnMut(ModelRequest, Over, Option<Used>),
     ) -> Result<(), StoreError> {
         let story = reopen::read(&*self.ports().store, run)?;
         let mut tape = Tape::new(Arc::clone(&story.spec));
+        let mut open = BTreeMap::<CallId, (ModelRequest, Timestamp)>::new();
         for (at, entry) in story.entries.iter().enumerate() {
-            let (call, answer, times) = match &entry.input {
-                Input::Replied { call, reply } => (Some(*call), Some(Ok(reply.clone())), 1),
-                Input::ModelFailed { call, error, attempts, .. } => {
-                    (Some(*call), Some(Err(error.clone())), (*attempts).max(1))
-                }
-                _ => (None, None, 0),
-            };
-            let asked = tape.open().find_map(|effect| match effect {
-                Effect::CallModel { call: open, request } if Some(*open) == call => Some(request),
-                _ => None,
-            });
-            // one that does not fit its window was refused unasked
-            let sent = asked.and_then(|request| window::fitting(request).ok());
-            if let (Some(request), Some(answer)) = (sent, answer) {
-                let request = self.shared.redactor.clean_data(request.into_owned());
-                for _ in 0..times {
-                    tell(request.clone(), answer.clone());
-                }
-            }
+            let (now, input) = (entry.at, &entry.input);
             let next = story.entries.get(at + 1).map(|entry| &entry.input);
-            tape.feed(entry.at, entry.input.clone(), next);
+            tape.feed(now, input.clone(), next);
+            let asked = asked(&tape);
+            let gone: Vec<CallId> = open.keys().filter(|call| !asked.contains_key(call)).copied().collect();
+            for call in gone {
+                let Some((request, since)) = open.remove(&call) else { continue };
+                let later = story.entries[at..].iter().map(|entry| &entry.input);
+                // one that does not fit its window was refused unasked
+                let Ok(request) = window::fitting(&request) else { continue };
+                let request = self.shared.redactor.clean_data(request.into_owned());
+                let ends = ends(call, input, now.0.saturating_sub(since.0), later);
+                ends.into_iter().for_each(|(over, used)| tell(request.clone(), over, used));
+            }
+            for (call, request) in asked {
+                open.entry(call).or_insert_with(|| (request.clone(), now));
+            }
         }
         Ok(())
     }
+}
+
+/// The model calls that are waited for.
+fn asked(tape: &Tape) -> BTreeMap<CallId, &ModelRequest> {
+    let models = tape.open().filter_map(|effect| match effect {
+        Effect::CallModel { call, request } => Some((*call, &**request)),
+        _ => None,
+    });
+    models.collect()
+}
+
+/// How a call ended with this input, once for each attempt; `later`: this input and those after it.
+fn ends<'a>(
+    call: CallId,
+    input: &Input,
+    after_ms: i64,
+    later: impl Iterator<Item = &'a Input>,
+) -> Vec<(Over, Option<Used>)> {
+    match input {
+        Input::Replied { call: of, reply } if *of == call => vec![(Over::Replied(reply.clone()), None)],
+        Input::ModelFailed { call: of, error, attempts, used } if *of == call => {
+            let failed = || Over::Failed(error.clone());
+            (0..(*attempts).max(1) as usize).map(|attempt| (failed(), used.get(attempt).cloned())).collect()
+        }
+        // whatever was asked then is not asked by who begins anew
+        Input::Resumed(_) | Input::Returned(_) => Vec::new(),
+        _ => {
+            let after_ms = u64::try_from(after_ms).unwrap_or_default();
+            vec![(Over::Stopped { after_ms }, used_until_stopped(call, later))]
+        }
+    }
+}
+
+/// What a call had used that was stopped, all of its attempts together: told by the input that stopped it, or right
+/// behind it.
+fn used_until_stopped<'a>(call: CallId, later: impl Iterator<Item = &'a Input>) -> Option<Used> {
+    let mut inputs = later;
+    let told = inputs.next().into_iter().flat_map(|input| match input {
+        Input::Cancelled { used, .. } => {
+            used.iter().filter(|(of, _)| *of == call).map(|(_, used)| used).collect()
+        }
+        _ => Vec::new(),
+    });
+    let behind = inputs.map_while(|input| match input {
+        Input::Stopped { call: of, used } => Some((*of, used)),
+        _ => None,
+    });
+    let behind = behind.filter(|(of, _)| *of == call).flat_map(|(_, used)| used);
+    told.chain(behind).cloned().reduce(|mut sum, used| {
+        sum.usage.add(&used.usage);
+        Used { estimated: sum.estimated || used.estimated, usage: sum.usage, ..used }
+    })
 }

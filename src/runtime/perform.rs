@@ -15,7 +15,7 @@ use super::window;
 use crate::domain::cost::Used;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::journal::{Row, RowKind};
-use crate::domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
+use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
 use crate::domain::script::ScriptJob;
 use crate::domain::snapshot::SnapshotRequest;
 use crate::domain::tool::{Repeat, ToolInvocation, ToolPreview, ToolRisk};
@@ -148,8 +148,10 @@ impl Performer {
             self.streamed(call, |streamed| which(streamed)).unwrap_or_default()
         };
         self.answer(match result {
-            Ok(reply) => {
-                Input::Replied { call, reply: ModelReply { failed: used(Streamed::before), ..reply } }
+            Ok(mut reply) => {
+                // a recording may tell of some itself
+                reply.failed.extend(used(Streamed::before));
+                Input::Replied { call, reply }
             }
             Err(error) => Input::ModelFailed { call, error, attempts, used: used(Streamed::all) },
         });

@@ -251,19 +251,21 @@ pub fn answer_to(pause: &OpenPause, results: Value, going: &mut Going) -> Result
     Ok(())
 }
 
-/// More of a budget: so much, or as much again where somebody says to go on.
+/// More of a budget: so much, or as much again where somebody says just that. No other word spends anything.
 fn budget(results: Value) -> Result<Answer, String> {
-    let given = results.get("budget").is_some() || results.is_number();
-    let answer = Answer::Value { value: results };
-    match &answer {
-        _ if more(&answer).is_some() => Ok(answer),
-        Answer::Value { value } if !given && !value.is_null() => Ok(Answer::Continue),
-        _ => Err(
-            "how much more? Say {\"budget\": …} in dollars, tokens or seconds, or \"continue\" for as much \
-                  again"
-                .to_owned(),
-        ),
+    let said = bare(results);
+    let again = match &said {
+        Value::Bool(yes) => *yes,
+        Value::String(word) => word.trim() == "continue",
+        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
+    };
+    let answer = if again { Answer::Continue } else { Answer::Value { value: said } };
+    if again || more(&answer).is_some() {
+        return Ok(answer);
     }
+    Err("how much more? Say {\"budget\": …} in dollars, tokens or seconds, or \"continue\" for as much again; \
+         without an answer the run waits"
+        .to_owned())
 }
 
 /// `{"answer": x}` and `{"value": x}` are x.
@@ -326,6 +328,33 @@ fn hash(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_budget_grows_by_an_amount_or_by_the_one_word() {
+        let amount = |value: Value| Some(Answer::Value { value });
+        let rows = [
+            (json!(5), amount(json!(5))),
+            (json!({"budget": 0.5}), amount(json!({"budget": 0.5}))),
+            (json!({"answer": {"budget": 0.5}}), amount(json!({"budget": 0.5}))),
+            (json!("continue"), Some(Answer::Continue)),
+            (json!(true), Some(Answer::Continue)),
+            (json!({"answer": "continue"}), Some(Answer::Continue)),
+            (json!({"value": true}), Some(Answer::Continue)),
+            (json!("no"), None),
+            (json!(""), None),
+            (json!(false), None),
+            (Value::Null, None),
+            (json!({}), None),
+            (json!([]), None),
+            (json!({"decision": "deny"}), None),
+            (json!({"answer": "no"}), None),
+            (json!({"budget": -5}), None),
+            (json!({"budget": "much"}), None),
+        ];
+        for (said, expected) in rows {
+            assert_eq!(budget(said.clone()).ok(), expected, "{said}");
+        }
+    }
 
     #[test]
     fn answers_are_the_same_whatever_their_order_and_whatever_was_not_asked_for() {

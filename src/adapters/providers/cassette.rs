@@ -17,7 +17,7 @@ mod player;
 mod recorder;
 mod shelf;
 
-pub use format::{BadCassette, Cassette, FORMAT, Header, Plain, Seat};
+pub use format::{BadCassette, Cassette, FORMAT, Header, Outcome, Plain, Seat};
 pub use miss::Playing;
 pub use neutral::{Clean, Here, Roles};
 pub use player::Player;

@@ -83,7 +83,8 @@ impl Desk {
     /// The server of a level whose model is not chosen yet.
     fn server_of(&self, setup: &LevelSetup) -> Result<(Candidate, ModelChoice)> {
         let catalog = self.catalog();
-        let now = catalog.choice(&setup.level).ok().filter(|_| setup::same_server(&catalog, setup));
+        let same_server = setup::same_server(&catalog.of_files(), setup);
+        let now = catalog.choice(&setup.level).ok().filter(|_| same_server);
         let now = now.map_or_else(|| NONE_YET.to_owned(), |choice| choice.model);
         let model = Some(setup.model.clone().unwrap_or(now));
         let setup = LevelSetup { model, ..setup.clone() };

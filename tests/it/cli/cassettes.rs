@@ -526,6 +526,38 @@ async fn a_run_that_is_taken_up_is_recorded_and_played_as_a_whole() {
     assert!(differs.contains("to record it again: synthdev run talk … --record it.jsonl"), "{differs}");
 }
 
+/// A call that took too long and was stopped is in the recording of the whole run, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_stopped_before_a_run_is_taken_up_is_recorded_with_it() {
+    let server = ModelServer::start(vec![Behaviour::silence(), Behaviour::text("Two.")]).await;
+    let mut world = World::new();
+    let mut flow = interview();
+    flow["states"][1]["timeout"] = json!(0.4);
+    flow["states"][1]["catch"] = json!([{"errors": ["timeout"], "target": "ask"}]);
+    world.write_json("talk.json", &flow);
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_BASE_MODEL", "m");
+    let run = ["run", "--workflow-file", "talk.json", "hello", "--json"];
+    let waits = |world: &World, tape: &str| {
+        let report = world.run(&[&run[..], &[tape, "it.jsonl"]].concat()).code(3).json();
+        report["run_id"].as_str().unwrap().to_owned()
+    };
+    let first = waits(&world, "--record");
+    world.run(&["resume", &first, "--results", "more", "--record", "it.jsonl"]).code(0);
+    assert_eq!(server.requests().len(), 2);
+    drop(server);
+    let lines: Vec<Value> =
+        world.read("it.jsonl").lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.len() == 2 && lines[0]["stopped"]["after_ms"].as_u64() >= Some(300), "{lines:#?}");
+    let bare = World::new();
+    for name in ["talk.json", "it.jsonl"] {
+        bare.write(name, &world.read(name));
+    }
+    let second = waits(&bare, "--replay");
+    let played = bare.run(&["resume", &second, "--results", "more", "--replay", "it.jsonl"]).code(0);
+    assert_eq!(played.out, "Two.\n", "{}", played.err);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_test_that_fails_while_it_is_recorded_keeps_the_recording_that_it_had() {
     let server =

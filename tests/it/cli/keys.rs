@@ -210,6 +210,56 @@ fn configure_takes_no_key_along() {
     assert!(!bears(&pair.second));
 }
 
+/// Whom the environment or a project leads to now says nothing of whose key stands in the person's settings.
+#[test]
+fn a_key_in_the_settings_stays_with_the_server_that_they_name() {
+    let scenes: [Scene; 4] = [
+        ("SYNTHDEV_PROVIDER", |pair| {
+            pair.world.set("SYNTHDEV_PROVIDER", "other");
+            options(&["--provider", "other"])
+        }),
+        ("SYNTHDEV_BASE_URL", |pair| {
+            pair.world.set("SYNTHDEV_BASE_URL", &pair.second.base_url);
+            options(&["--base-url", &pair.second.base_url])
+        }),
+        ("a project's base_url", |pair| {
+            let base = json!({"base_url": pair.second.base_url});
+            pair.project("settings.json", &json!({"levels": {"base": base}}));
+            options(&["--base-url", &pair.second.base_url, "--trust"])
+        }),
+        ("SYNTHDEV_PROVIDER, no model in the settings", |pair| {
+            pair.world.set("SYNTHDEV_PROVIDER", "other");
+            let base = json!({"provider": "mine", "api_key": KEY});
+            pair.world.configure("settings.json", &json!({"levels": {"base": base}}).to_string());
+            options(&["--provider", "other"])
+        }),
+    ];
+    for (name, prepare) in scenes {
+        let mut pair = pair();
+        let one = |server: &ListServer| json!({"base_url": server.base_url, "models": {"m": {}}});
+        let models = json!({"providers": {"mine": one(&pair.first), "other": one(&pair.second)}});
+        pair.world.configure("models.json", &models.to_string());
+        let base = json!({"provider": "mine", "model": "m", "api_key": KEY});
+        pair.world.configure("settings.json", &json!({"levels": {"base": base}}).to_string());
+        let options = prepare(&mut pair);
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        pair.world.run_with(&[&["configure", "--model", "m"], &options[..]].concat(), "").code(0);
+        assert!(
+            !pair.second.asked().is_empty() && !bears(&pair.second),
+            "{name}: {:#?}",
+            pair.second.asked()
+        );
+        let read = |file: &str| {
+            let path = pair.world.root().join("config/synthdev").join(file);
+            std::fs::read_to_string(path).unwrap_or_default()
+        };
+        assert!(!read("settings.json").contains(KEY), "{name}: {}", read("settings.json"));
+        let kept: serde_json::Value = serde_json::from_str(&read("keys.json")).unwrap();
+        let home = pair.first.base_url.trim_end_matches("/v1");
+        assert_eq!(kept["keys"]["mine"], json!({"key": KEY, "for": home}), "{name}");
+    }
+}
+
 /// A file of before keys were saved with their servers is read, and says so once it is written again.
 #[test]
 fn keys_without_a_server_are_bound_when_they_are_saved_again() {

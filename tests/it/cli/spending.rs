@@ -165,6 +165,39 @@ fn more_of_a_budget_is_given_by_amount() {
     assert!(refused.contains("waits for no budget"), "{refused}");
 }
 
+/// So many tokens are not as many dollars.
+#[test]
+fn an_amount_is_for_one_kind_of_budget() {
+    let world = World::new();
+    let prices = json!({"providers": {"scripted": {"prices": {"input": 2, "output": 10}}}});
+    world.configure("models.json", &prices.to_string());
+    let branch = |name: &str, budget: serde_json::Value| {
+        let say = json!({"name": "say", "agent": "coder", "input": "common_data.task", "budget": budget,
+            "action": {"function": "sendUserMessage"}, "transition": [{"target": "stop"}]});
+        let start = json!({"name": "start", "transition": [{"target": "say"}]});
+        json!({"name": name, "states": [start, say, {"name": "stop"}]})
+    };
+    let branches = [branch("one", json!({"tokens": 100})), branch("two", json!({"cost_usd": 0.000_001}))];
+    let fork = json!({"name": "start", "type": "parallel", "transition": [{"target": "stop"}], "branches": branches});
+    world.write_json("fork.json", &super::world::workflow(&json!([fork, {"name": "stop"}])));
+    let hi = json!({"text": "Hi.", "usage": {"prompt": 10, "completion": 2}});
+    world.write_json("replies.json", &json!({"replies": {"coder": [hi, hi]}}));
+    let run = ["run", "--workflow-file", "fork.json", "--replies", "replies.json", "x", "--json"];
+    let report = world.run(&run).code(4).json();
+    assert_eq!(report["pauses"].as_array().unwrap().len(), 2, "{report}");
+    let id = report["run_id"].as_str().unwrap();
+    let resume = |more: &[&str]| {
+        world.run(&[&["resume", id, "--replies", "replies.json", "--budget", "+100000"], more].concat())
+    };
+    let refused = resume(&[]).code(2).err;
+    for part in ["of different kinds: dollars in `start.two/say`; tokens in `start.one/say`", "--state"] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    let one = resume(&["--state", "start.one/say"]).code(4).err;
+    assert!(one.contains("raised to 100") && !one.contains("$100"), "{one}");
+    resume(&["--state", "start.two/say"]).code(0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_had_no_price_then_is_told_of_then() {
     let server = ModelServer::start(vec![Behaviour::text("Hi.")]).await;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::neutral::{Asked, Offer};
 use crate::adapters::disk;
+use crate::domain::cost::Used;
 use crate::domain::message::ChatMessage;
 use crate::domain::model::{ModelChoice, ModelError, ModelParameters, ModelReply, ToolChoice};
 
@@ -90,17 +91,20 @@ pub enum Outcome {
 }
 
 /// What had arrived of an answer that never became whole.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Partial {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
+    /// What it used, as far as that is known; nothing in recordings of before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
 }
 
 impl Partial {
     pub fn is_empty(&self) -> bool {
-        self.text.is_empty() && self.reasoning.is_empty()
+        self.text.is_empty() && self.reasoning.is_empty() && self.used.is_none()
     }
 }
 

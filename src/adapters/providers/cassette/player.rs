@@ -96,8 +96,9 @@ impl Player {
             self.wait_for(at).await;
         }
         let pieces = |partial: &Partial| {
-            let Partial { text, reasoning } = self.here.inward(partial.clone());
+            let Partial { text, reasoning, used } = self.here.inward(partial.clone());
             say(sink, &reasoning, &text);
+            used.into_iter().for_each(|used| sink.used(used));
         };
         match &call.outcome {
             Outcome::Reply(reply) => {

@@ -143,11 +143,13 @@ impl Recorder {
         Some(Left { name, part, calls: tape.calls, replaces: tape.path.exists() })
     }
 
-    /// A call that was made and is over before the recording begins.
-    pub fn made_before(&self, request: &ModelRequest, answer: &Result<ModelReply, ModelError>) {
+    /// A call that was made and is over before the recording begins; `used`: by one that was not answered.
+    pub fn made_before(&self, request: &ModelRequest, outcome: Outcome, used: Option<Used>) {
         let call = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-        let Some(outcome) = outcome(answer) else { return };
-        self.write(request, call, outcome, Partial::default());
+        if let Outcome::Error(ModelError::Drift { .. }) = outcome {
+            return;
+        }
+        self.write(request, call, outcome, Partial { used, ..Partial::default() });
         let mut tape = self.tape();
         tape.own = tape.own.saturating_sub(1);
     }
@@ -285,6 +287,7 @@ impl Heard<'_> {
 
 impl DeltaSink for Heard<'_> {
     fn used(&self, used: Used) {
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner).used = Some(used.clone());
         self.sink.used(used);
     }
 

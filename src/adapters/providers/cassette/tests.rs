@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::adapters::providers::scripted::ScriptedModel;
+use crate::domain::cost::{Usage, Used};
 use crate::domain::message::{ChatMessage, ChatRole};
 use crate::domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, ModelRequest, ToolChoice};
 use crate::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
@@ -293,6 +294,58 @@ async fn failures_attempts_and_stopped_calls_come_again() {
     assert!(error.contains("was stopped before it was answered"), "{error}");
 }
 
+/// Breaks off, each time after as many tokens as it was asked times.
+#[derive(Default)]
+struct Breaking(std::sync::atomic::AtomicU64);
+
+impl ModelPort for Breaking {
+    fn call<'a>(
+        &'a self,
+        _: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> futures_util::future::BoxFuture<'a, Answer> {
+        let turn = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        let usage = Usage { prompt: 10 * turn, completion: turn, ..Usage::default() };
+        sink.used(Used { estimated: true, ..Used::default() });
+        sink.used(Used { usage, estimated: turn == 2, model: Some("m-1".into()), price: None });
+        Box::pin(async { Err(ModelError::Transport { detail: "broken off".into() }) })
+    }
+}
+
+#[derive(Default)]
+struct Purse(Mutex<Vec<Used>>);
+
+impl DeltaSink for Purse {
+    fn delta(&self, _: DeltaKind, _: &str) {}
+
+    fn used(&self, used: Used) {
+        self.0.lock().unwrap().push(used);
+    }
+}
+
+/// What was paid for without an answer is paid for again when it is played: a budget leads the same way.
+#[tokio::test]
+async fn what_failed_calls_used_is_played() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.jsonl");
+    let recorder =
+        Recorder::create(&path, &header(), roles("coder"), here(""), Arc::new(Breaking::default())).unwrap();
+    let (live, again) = (Purse::default(), Purse::default());
+    let [request, _] = two();
+    for _ in 0..2 {
+        recorder.call(&request, &live).await.unwrap_err();
+    }
+    let before = Used { usage: Usage { prompt: 7, ..Usage::default() }, ..Used::default() };
+    recorder.made_before(&request, Outcome::Stopped { after_ms: 1 }, Some(before.clone()));
+    recorder.finish().unwrap();
+    let player = player(&path, "coder", here("")).instantly();
+    for _ in 0..3 {
+        player.call(&request, &again).await.unwrap_err();
+    }
+    let live = live.0.into_inner().unwrap();
+    assert_eq!(again.0.into_inner().unwrap(), [live[1].clone(), live[3].clone(), before]);
+}
+
 #[tokio::test]
 async fn no_key_and_no_place_is_written() {
     const KEY: &str = "sk-Grep-me-9f2c41d7";
@@ -409,7 +462,7 @@ async fn what_is_not_worth_its_place_does_not_take_it() {
     assert_eq!(beside(dir.path()).len(), 2);
     assert_eq!(second.leave(), None);
     let third = recorder(&path, replies());
-    third.made_before(&two()[0], &Err(ModelError::Transport { detail: "gone".into() }));
+    third.made_before(&two()[0], Outcome::Error(ModelError::Transport { detail: "gone".into() }), None);
     drop(third);
     assert_eq!(beside(dir.path()), [PathBuf::from(&left.part)]);
     let lost = recorder(&path, replies());
