@@ -285,7 +285,7 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         spent: Vec<CostEntry>,
     },
-    /// A call that was stopped before its answer was there had used this.
+    /// A call that was stopped before its answer was there had used this; if it was not given up, it is made once more.
     ModelStopped {
         call: CallId,
         agent: String,

@@ -72,7 +72,8 @@ pub enum Input {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         used: Vec<Used>,
     },
-    /// A model call that the input before has stopped had used this; nobody waits for its answer any more.
+    /// A model call had used this that the input before has stopped, so that nobody waits for its answer any more; or
+    /// that was cut off and is made once more: by who drove the run and left, or because an attempt has failed.
     Stopped {
         call: CallId,
         used: Vec<Used>,

@@ -72,6 +72,8 @@ pub struct Machine {
     seed: u64,
     calls: u64,
     frame_ids: u64,
+    /// Stays in states so far.
+    stays: u64,
     /// The lane that the input at hand is for.
     lane: Lane,
     /// All others.
@@ -154,6 +156,7 @@ impl Machine {
             seed: 0,
             calls: 0,
             frame_ids: 0,
+            stays: 0,
             lane: Lane::root(),
             lanes: BTreeMap::new(),
             lane_ids: 0,

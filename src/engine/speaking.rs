@@ -13,11 +13,20 @@ use crate::domain::workflow::Workflow;
 pub struct Speaking {
     pub workflow: Arc<Workflow>,
     pub at: AgentIx,
-    pub lane: u64,
-    pub parent: Option<u64>,
     pub state: String,
+    /// The stays in states that pay, from the lane in which it speaks outwards.
+    pub stays: Vec<StayAt>,
     /// The call under way sums its context up.
     pub sums: bool,
+}
+
+/// One stay in a state. Its place may hold another one by the time a call is paid for that was stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StayAt {
+    pub lane: u64,
+    pub frame: usize,
+    /// [`Stay::nth`](super::stay::Stay::nth)
+    pub nth: u64,
 }
 
 impl Deref for Speaking {

@@ -9,6 +9,8 @@ use crate::domain::tool::{ToolInvocation, ToolRisk};
 
 #[derive(Clone, Debug, Default)]
 pub struct Stay {
+    /// Among all stays of a run, from 1.
+    pub nth: u64,
     /// Failures so far that a `retry` rule took, by its position.
     pub attempts: Vec<u32>,
     /// `action.script` has succeeded: a retry begins after it.
@@ -36,8 +38,8 @@ pub struct Stay {
 }
 
 impl Stay {
-    pub fn begin(now: Timestamp) -> Self {
-        Self { purse: Purse::open(now), ..Self::default() }
+    pub fn begin(nth: u64, now: Timestamp) -> Self {
+        Self { nth, purse: Purse::open(now), ..Self::default() }
     }
 
     /// Counts a failure for a rule; gives the failures so far.

@@ -37,6 +37,7 @@ impl Carried {
         for answer in &mut self.answers {
             if let Input::Replied { reply, .. } = answer {
                 reply.usage = Usage::default();
+                reply.failed.clear();
             }
         }
         self
@@ -83,4 +84,22 @@ fn answer(story: &Story, call: CallId) -> Option<&Input> {
         matches!(input, Input::Replied { .. } | Input::ToolDone { .. }) && input.answers() == Some(call)
     });
     own.or_else(|| story.answered_later(call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::cost::Used;
+    use crate::domain::model::ModelReply;
+
+    #[test]
+    fn what_an_answer_had_cost_is_not_charged_twice() {
+        let usage = Usage { prompt: 10, ..Usage::default() };
+        let failed = vec![Used { usage, ..Used::default() }];
+        let reply = ModelReply { usage, failed, ..ModelReply::default() };
+        let answers = vec![Input::Replied { call: CallId(1), reply }];
+        let carried = Carried { open: vec![CallId(1)], answers }.paid();
+        let [Input::Replied { reply, .. }] = &carried.answers[..] else { panic!("{:?}", carried.answers) };
+        assert_eq!((reply.usage, reply.failed.len()), (Usage::default(), 0));
+    }
 }

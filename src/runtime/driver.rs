@@ -36,7 +36,7 @@ pub(super) struct Driver {
     pub(super) trouble: Option<StoreError>,
     /// Another process has claimed the run.
     pub(super) lost: bool,
-    /// The end of the run, which is told when it is recorded.
+    /// The end of the run, which is told when it is recorded, with all that was paid for.
     pub(super) untold: Option<(Timestamp, Vec<RunEvent>)>,
     /// What lists know of the run, for the case that a bug ends it.
     pub(super) last: Arc<Mutex<Option<RunProgress>>>,
@@ -109,7 +109,10 @@ impl Driver {
                 }
             };
             match mail {
-                None | Some(Mail::Command(Command::Leave)) => return Ending::Left,
+                None | Some(Mail::Command(Command::Leave)) => {
+                    self.pay_left(partial);
+                    return Ending::Left;
+                }
                 Some(Mail::Broken) => return Ending::Bug,
                 Some(Mail::Command(_)) if self.machine.is_over() => return Ending::Unrecorded,
                 Some(_) if self.machine.is_over() => {}
@@ -151,14 +154,16 @@ impl Driver {
         let input = self.shared.redactor.clean_data(input);
         let output = self.machine.handle(now, input.clone());
         self.hear(now, &output.events);
-        let boundary = output.events.iter().any(is_boundary);
+        // what is paid for late may be the last that lists learn of the run
+        let late = matches!(input, Input::Stopped { .. });
+        let boundary = late || output.events.iter().any(is_boundary);
         let (machine, last) = (&self.machine, &self.last);
-        let progress = || news(machine, last);
+        let progress = || news(machine, last, late);
         let recorded =
             self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
         let mut effects = self.note(recorded);
         effects.extend(output.effects);
-        if self.machine.is_over() && self.journal.is_behind() {
+        if self.machine.is_over() {
             self.untold.get_or_insert((now, Vec::new())).1.extend(output.events);
         } else {
             self.tell(now, output.events);
@@ -178,6 +183,17 @@ impl Driver {
             }
         }
         more
+    }
+
+    /// What calls have used by now that are made once more when the run is taken up again. What else follows begins then.
+    fn pay_left(&mut self, partial: &Partial) {
+        let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
+        for (call, streamed) in all {
+            let used = streamed.all();
+            if !used.is_empty() && !self.lost && self.machine.awaits(call) {
+                drop(self.step(Input::Stopped { call, used }));
+            }
+        }
     }
 
     /// The store may be writable by now.
@@ -288,9 +304,23 @@ impl Driver {
             }
         }
         if let Some((at, events)) = self.untold.take() {
-            self.tell(at, events);
+            self.tell_end(at, events);
         }
         true
+    }
+
+    /// Whoever waits for the end looks no further, so it comes last. Calls that it has stopped are in its sums.
+    fn tell_end(&self, at: Timestamp, events: Vec<RunEvent>) {
+        let (mut ends, others): (Vec<RunEvent>, Vec<RunEvent>) =
+            events.into_iter().partition(|event| matches!(event, RunEvent::Finished { .. }));
+        let progress = self.machine.progress();
+        for end in &mut ends {
+            if let RunEvent::Finished { usage, cost_usd, .. } = end {
+                (*usage, *cost_usd) = (progress.usage, progress.cost_usd);
+            }
+        }
+        self.tell(at, others);
+        self.tell(at, ends);
     }
 
     /// The run stands where its record ends.
@@ -319,12 +349,12 @@ fn unrecorded(run: &RunId, error: Option<StoreError>) -> Failure {
 }
 
 /// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,
-/// must not write the same long path ten thousand times.
-fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>) -> Option<RunProgress> {
+/// must not write the same long path ten thousand times. `late`: it is written whatever has changed.
+fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>, late: bool) -> Option<RunProgress> {
     let progress = machine.progress();
     let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
     let news = last.as_ref().is_none_or(|last| {
-        last.path.len() != progress.path.len()
+        late || last.path.len() != progress.path.len()
             || last.status != progress.status
             || last.snapshot != progress.snapshot
             || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS

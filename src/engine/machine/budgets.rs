@@ -131,12 +131,11 @@ impl Machine {
         if let Some(purse) = self.agent_purse(&agent.workflow.name, &agent.id) {
             purse.spend(usage, cost_usd);
         }
-        let mut id = Some(agent.lane);
-        while let Some(lane) = id.and_then(|id| self.lane_mut(id)) {
-            for frame in &mut lane.frames {
+        for at in &agent.stays {
+            let frame = self.lane_mut(at.lane).and_then(|lane| lane.frames.get_mut(at.frame));
+            if let Some(frame) = frame.filter(|frame| frame.stay.nth == at.nth) {
                 frame.stay.purse.spend(usage, cost_usd);
             }
-            id = lane.parent.map(|(id, _)| id);
         }
         let counted = || self.scopes(&self.lane).iter().any(|(_, one)| Kind::Cost.of(one) != (None, None));
         if cost_usd.is_none() && !self.foresees() && counted() {

@@ -7,7 +7,8 @@ use super::{Lane, Machine, Phase, RunEvent};
 use crate::domain::cost::{CostEntry, Price, Usage, Used};
 use crate::domain::ids::CallId;
 use crate::domain::model::{ModelChoice, ModelReply, is_same_model};
-use crate::engine::speaking::Speaking;
+use crate::engine::lane::Scope;
+use crate::engine::speaking::{Speaking, StayAt};
 use crate::engine::spec::COUNTS_ALL_SINCE;
 use crate::engine::turn::Summing;
 
@@ -39,11 +40,21 @@ impl Machine {
         Some(Speaking {
             workflow: Arc::clone(workflow),
             at: turn.agent,
-            lane: lane.id,
-            parent: lane.parent.map(|(id, _)| id),
             state: self.name_in(lane, lane.frames.len() - 1),
+            stays: self.stays_of(lane),
             sums: matches!(turn.summing, Summing::Asked(_)),
         })
+    }
+
+    fn stays_of(&self, lane: &Lane) -> Vec<StayAt> {
+        let mut stays = Vec::new();
+        let mut current = Some(lane);
+        while let Some(lane) = current {
+            let frames = lane.frames.iter().enumerate();
+            stays.extend(frames.map(|(at, frame)| StayAt { lane: lane.id, frame: at, nth: frame.stay.nth }));
+            current = lane.parent.and_then(|(id, _)| self.lane_of(id));
+        }
+        stays
     }
 
     /// Enters an answer, and the attempts before it, into the ledger and the budgets.
@@ -68,7 +79,9 @@ impl Machine {
         for used in attempts {
             let price = self.price_of(agent.asked(), used);
             let cost_usd = price.map(|price| price.cost_usd(&used.usage));
-            self.spend(agent, &used.usage, cost_usd);
+            // what a stand-in costs may stay unknown, but a budget must end: it counts what was reckoned with
+            let counted = price.or(agent.asked().price).map(|price| price.cost_usd(&used.usage));
+            self.spend(agent, &used.usage, counted);
             let model = used.model.as_ref().unwrap_or(&agent.asked().model);
             let same = |entry: &&mut CostEntry| {
                 entry.model == *model
@@ -125,20 +138,22 @@ impl Machine {
             while let Some((_, used)) = stopped.next_if(|(next, _)| *next == call) {
                 attempts.push(used);
             }
-            let lane = self.every_lane().find(|lane| lane.phase == Phase::Model(call));
-            if let Some(agent) = lane.and_then(|lane| self.speaking_in(lane)) {
+            if let Some(agent) = self.asked_by(call) {
                 self.tell_stopped(call, &agent, &attempts);
             }
         }
     }
 
-    /// `Input::Stopped`: the lane may be gone by now.
+    /// `Input::Stopped`: lanes and stays that were to pay may be gone by now; those that are still there pay, as the run
+    /// and the agent do. A call that is still waited for is made once more: it pays for what it used until now.
     pub(super) fn on_stopped_call(&mut self, call: CallId, used: &[Used]) {
-        let Some(mut agent) = self.stopped.remove(&call) else { return };
-        if self.lane_of(agent.lane).is_none() {
-            agent.lane = agent.parent.unwrap_or_default();
-        }
+        let Some(agent) = self.stopped.remove(&call).or_else(|| self.asked_by(call)) else { return };
         self.tell_stopped(call, &agent, used);
+    }
+
+    /// Who waits for that answer of a model.
+    fn asked_by(&self, call: CallId) -> Option<Speaking> {
+        self.speaking_in(self.every_lane().find(|lane| lane.phase == Phase::Model(call))?)
     }
 
     fn tell_stopped(&mut self, call: CallId, agent: &Speaking, used: &[Used]) {
@@ -146,8 +161,25 @@ impl Machine {
         self.emit(RunEvent::ModelStopped { call, agent: agent.id.clone(), spent });
     }
 
+    /// The current lane's call is about to be stopped.
+    pub(super) fn note_stop(&mut self) {
+        self.stopped.extend(self.stops(&self.lane));
+    }
+
+    /// The calls of all lanes below the current one, or of all others, are about to be stopped. Noted before any of
+    /// them is gone: who pays is found through those between.
+    pub(super) fn note_stops(&mut self, all: bool) {
+        let below = Scope::State { lane: self.lane.id, frame: 0 };
+        let lanes = self.lanes.values().filter(|lane| matches!(lane.phase, Phase::Model(_)));
+        let lanes = lanes.filter(|lane| all || self.is_within(lane, below));
+        let noted: Vec<_> = lanes.filter_map(|lane| self.stops(lane)).collect();
+        for (call, agent) in noted {
+            self.stopped.entry(call).or_insert(agent);
+        }
+    }
+
     /// The call of a lane that is stopped, and who pays for it, should it have used something.
-    pub(super) fn stops(&self, lane: &Lane) -> Option<(CallId, Speaking)> {
+    fn stops(&self, lane: &Lane) -> Option<(CallId, Speaking)> {
         let Phase::Model(call) = lane.phase else { return None };
         Some((call, self.speaking_in(lane)?))
     }

@@ -15,7 +15,8 @@ const MOST_NAMES: usize = 500;
 impl Machine {
     pub(super) fn enter(&mut self, target: StateIx) {
         self.stop_visit_timers();
-        let stay = Stay::begin(self.now);
+        self.stays += 1;
+        let stay = Stay::begin(self.stays, self.now);
         let Some(frame) = self.frame_mut() else { return };
         frame.state = target;
         frame.stay = stay;

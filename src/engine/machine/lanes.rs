@@ -83,6 +83,7 @@ impl Machine {
                 self.out.effects.push(Effect::Abort { call });
             }
         }
+        self.note_stops(true);
         self.lane.fork = None;
         for lane in std::mem::take(&mut self.lanes).into_values() {
             self.stop_lane(&lane);
@@ -93,6 +94,7 @@ impl Machine {
     /// Stops everything everywhere and makes the root current: the run itself is about to end.
     pub(super) fn stop_all(&mut self) {
         self.withdraw_own();
+        self.note_stops(true);
         if let Some(root) = self.lanes.remove(&0) {
             let branch = std::mem::replace(&mut self.lane, root);
             for call in branch.timers() {
@@ -104,6 +106,9 @@ impl Machine {
 
     /// Stops every branch and item of the current lane, with all that they have started.
     pub(super) fn stop_branches(&mut self) {
+        if self.lane.fork.as_ref().is_some_and(|fork| !fork.running.is_empty()) {
+            self.note_stops(false);
+        }
         let Some(fork) = self.lane.fork.as_mut() else { return };
         let mut open: Vec<u64> = std::mem::take(&mut fork.running).into_values().collect();
         let mut touched = false;
@@ -122,7 +127,6 @@ impl Machine {
     }
 
     fn stop_lane(&mut self, lane: &Lane) {
-        self.stopped.extend(self.stops(lane));
         self.withdraw(&lane.phase, lane.shown);
         for call in lane.timers() {
             self.effect(Effect::Abort { call });

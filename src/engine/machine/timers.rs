@@ -55,7 +55,7 @@ impl Machine {
     }
 
     pub(super) fn withdraw_own(&mut self) {
-        self.stopped.extend(self.stops(&self.lane));
+        self.note_stop();
         self.withdraw(&self.lane.phase.clone(), self.lane.shown);
     }
 

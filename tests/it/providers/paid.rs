@@ -172,9 +172,27 @@ async fn a_call_that_is_stopped_is_charged() {
             let entry = line.charged(&run).await;
             assert_eq!((entry.usage.completion, entry.estimated), (10, true), "{dialect:?} {cancels}");
             assert_eq!(entry.state, "say");
-            // the end of a cancelled run knows it already
-            assert!(!cancels || usage == entry.usage, "{dialect:?}: {usage:?}");
+            // the end knows it already, and so do lists
+            let listed = line.stage.handle.run(run.as_str()).unwrap().summary.progress.usage;
+            assert_eq!((usage, listed), (entry.usage, entry.usage), "{dialect:?} {cancels}");
         }
+    }
+}
+
+/// Whoever leaves a run has the call made once more: the first one stays paid.
+#[tokio::test]
+async fn a_call_that_is_left_is_charged() {
+    for dialect in Dialect::ALL {
+        let mut line = Line::new(dialect, &talk()).await;
+        line.wire.server.answer("mock-1", half(dialect).stall());
+        let run = line.start();
+        line.stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+        line.stage.handle.send(&run, Command::Leave);
+        let entry = line.charged(&run).await;
+        assert_eq!((entry.usage.completion, entry.estimated), (10, true), "{dialect:?}");
+        let record = line.stage.handle.run(run.as_str()).unwrap();
+        assert_eq!(record.summary.progress.usage, entry.usage, "{dialect:?}");
+        assert!(!record.summary.progress.status.is_over(), "{:?}", record.summary.progress.status);
     }
 }
 

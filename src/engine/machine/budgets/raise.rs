@@ -52,8 +52,8 @@ impl Machine {
         self.grant(scope, kind, same.max(needed));
     }
 
-    /// The person gives so much more, from what is used up by now: dollars, tokens or seconds. Branches that wait for the
-    /// same are given it once.
+    /// The person gives so much more than is used by now: dollars, tokens or seconds. So much is left then, or what was
+    /// left before if that is more. Branches that wait for the same are given it once.
     pub(in crate::engine::machine) fn grant_more(&mut self, scope: Scope, kind: Kind, more: f64) {
         if self.given.contains(&(scope, kind)) {
             return;
@@ -61,8 +61,10 @@ impl Machine {
         self.given.push((scope, kind));
         let Some((budget, purse)) = self.budget_of(scope).zip(self.purse(scope)) else { return };
         let Some(end) = purse.end(kind, &budget) else { return };
-        let over = (purse.spent(kind, self.now) - end).max(0.0);
-        self.grant(scope, kind, over + more * kind.unit());
+        let asked = purse.spent(kind, self.now) + more * kind.unit();
+        if asked > end {
+            self.grant(scope, kind, asked - end);
+        }
     }
 
     fn grant(&mut self, scope: Scope, kind: Kind, more: f64) {

@@ -86,8 +86,13 @@ impl Machine {
 
     /// What a run spent before it went back stays spent, for its agents, too.
     pub(in crate::engine::machine) fn spent_before(&mut self, entry: &crate::domain::cost::CostEntry) {
-        self.purse.spend(&entry.usage, entry.cost_usd);
-        for workflow in self.spec.program.workflows.clone() {
+        let workflows = self.spec.program.workflows.clone();
+        let mut asked = workflows.iter().flat_map(|one| &one.agents).filter(|agent| agent.id == entry.agent);
+        // as when it was charged: see `pay`
+        let reckoned = asked.find_map(|agent| agent.choice.price).filter(|_| self.counts_all());
+        let cost_usd = entry.cost_usd.or(reckoned.map(|price| price.cost_usd(&entry.usage)));
+        self.purse.spend(&entry.usage, cost_usd);
+        for workflow in workflows {
             let named = workflow.agents.iter().find(|agent| agent.id == entry.agent);
             if named.is_none_or(|agent| agent.budget.is_unbounded()) {
                 continue;
@@ -97,7 +102,7 @@ impl Machine {
                 self.agent_purses.push(AgentPurse { workflow, agent, purse: Purse::open(self.now) });
                 self.agent_purses.len() - 1
             });
-            self.agent_purses[at].purse.spend(&entry.usage, entry.cost_usd);
+            self.agent_purses[at].purse.spend(&entry.usage, cost_usd);
         }
     }
 
@@ -137,7 +142,7 @@ impl Machine {
         }
     }
 
-    fn is_within(&self, lane: &Lane, scope: Scope) -> bool {
+    pub(in crate::engine::machine) fn is_within(&self, lane: &Lane, scope: Scope) -> bool {
         let owner = match scope {
             Scope::Run => return true,
             Scope::Agent(at) => {

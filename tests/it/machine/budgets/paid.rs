@@ -112,6 +112,18 @@ fn a_model_that_answers_in_another_s_place_has_its_own_price() {
         assert_eq!(ledger(&play)[0].model, served);
         play.finish();
     }
+    // what is not known costs the budget what was asked for, in the run as in the agent: it ends all the same
+    let mut play = world(MACHINE_VERSION);
+    for _ in 0..2 {
+        let call = asked(&mut play);
+        let usage = Usage { prompt: 5_000, ..Usage::default() };
+        play.feed(Input::Replied {
+            call,
+            reply: ModelReply { model: Some("gpt-5".to_owned()), usage, ..reply("a", 10) },
+        });
+    }
+    assert_eq!(sums(&play), (10_000, None, false));
+    assert_eq!(play.lines.last().unwrap(), "end paused budget_exceeded", "{:?}", play.lines);
     // a dearer one that has answered may do so again: the next call is judged by its price
     let mut play = world(MACHINE_VERSION);
     let call = asked(&mut play);
@@ -120,4 +132,45 @@ fn a_model_that_answers_in_another_s_place_has_its_own_price() {
     let reply = ModelReply { model, price: Some(price(9_000.0)), usage, ..reply("a", 10) };
     play.feed(Input::Replied { call, reply });
     assert_eq!(play.lines.last().unwrap(), "end paused budget_exceeded", "{:?}", play.lines);
+}
+
+#[test]
+fn a_stopped_call_is_paid_for_where_it_was_made() {
+    let soft = tokens(Some(50), 100_000);
+    let timed = |work: Work| State { timeout_ms: Some(1_000), budget: soft, ..state("start", work, 0) };
+    let stopped = |play: &mut Play| {
+        let call = play.pending.iter().find_map(call_of).unwrap();
+        play.act(Act::Time);
+        play.feed(Input::Stopped { call, used: vec![used(70, false)] });
+        assert_eq!(sums(play).0, 70);
+        play.lines.iter().filter(|line| line.starts_with("budget")).cloned().collect::<Vec<String>>()
+    };
+    // where the next state has been entered by then, it pays nothing
+    let led_on =
+        with(timed(speak()), Recovery { catch: vec![catch(&["timeout"], 1)], ..Recovery::default() });
+    let next = State { budget: soft, ..state("next", speak(), 2) };
+    let last = State { name: "last".to_owned(), terminal: true, ..State::default() };
+    let mut play = Play::new(vec![workflow(vec![led_on, next, last])], false);
+    assert_eq!(stopped(&mut play), Vec::<String>::new(), "{:?}", play.lines);
+    assert!(play.lines.contains(&"enter next".to_owned()), "{:?}", play.lines);
+    play.finish();
+
+    // forks in forks are gone: what lies around them pays
+    let fork = |name: &str, start: usize| {
+        Work::Parallel(Parallel {
+            branches: vec![Branch { name: name.to_owned(), start: StateIx(start) }],
+            join: Join::All,
+            on_error: BranchErrors::FailFast,
+            max_concurrency: None,
+            merge: Default::default(),
+        })
+    };
+    let states = vec![
+        timed(fork("b", 1)),
+        state("start.b/mid", fork("c", 2), 1),
+        state("start.b/mid.c/s", speak(), 2),
+    ];
+    let mut play = Play::new(vec![workflow(states)], true);
+    assert_eq!(stopped(&mut play), ["budget start tokens 70"], "{:?}", play.lines);
+    play.finish();
 }
