@@ -1,17 +1,26 @@
-//! What a frame costs: 200×50 with 10,000 messages, typing into it, and a long stream.
-#![allow(clippy::unwrap_used, reason = "a benchmark may stop at the first surprise")]
+//! What a frame costs: 200×50 with 10,000 and 100,000 messages, typing into it, and a long stream. What a token costs
+//! must not depend on how many came before.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a benchmark reads the clock and may stop at the first surprise"
+)]
+
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use synthdev::config::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
 use synthdev::domain::context::Side;
 use synthdev::domain::ids::{CallId, RunId, Timestamp};
 use synthdev::domain::model::DeltaKind;
 use synthdev::engine::event::{Published, RunEvent};
 use synthdev::tui::backend::StatusFacts;
 use synthdev::tui::model::Model;
-use synthdev::tui::msg::Msg;
+use synthdev::tui::msg::{Msg, Reply};
+use synthdev::tui::run_view::drawing::Definition;
 use synthdev::tui::theme::Theme;
 use synthdev::tui::transcript::item::{Block, Body, Item, Tone};
 use synthdev::tui::update::update;
@@ -45,8 +54,8 @@ fn published(event: RunEvent) -> Msg {
     Msg::Run(Published { run: RunId::from("r"), at: Timestamp(0), event })
 }
 
-/// 20,000 tokens, drawn as often as 100 tokens fill a frame.
-fn stream(tokens: usize, terminal: &mut Terminal<TestBackend>) {
+/// A conversation in which an agent begins to speak.
+fn listening() -> Model {
     let mut model = long_model(10);
     let inputs = serde_json::Map::new();
     let started = RunEvent::RunStarted {
@@ -69,13 +78,72 @@ fn stream(tokens: usize, terminal: &mut Terminal<TestBackend>) {
         messages: 1,
     };
     update(&mut model, published(called));
+    model
+}
+
+fn hear(model: &mut Model, kind: DeltaKind, text: &str) {
+    update(model, published(RunEvent::Delta { call: CallId(1), kind, text: text.into() }));
+}
+
+/// 20,000 tokens, drawn as often as 100 tokens fill a frame.
+fn stream(tokens: usize, terminal: &mut Terminal<TestBackend>) {
+    let mut model = listening();
     for at in 0..tokens {
-        let text = if at % 60 == 59 { "word.\n" } else { "word " };
-        let delta = RunEvent::Delta { call: CallId(1), kind: DeltaKind::Text, text: text.into() };
-        update(&mut model, published(delta));
+        hear(&mut model, DeltaKind::Text, if at % 60 == 59 { "word.\n" } else { "word " });
         if at % 100 == 99 {
             draw(&mut model, terminal);
         }
+    }
+}
+
+/// What is streamed: what it begins with, its tokens, and what ends its lines.
+const STREAMS: [(&str, DeltaKind, &str, &str, &str); 6] = [
+    ("prose", DeltaKind::Text, "", "**word** ", ".\n\n"),
+    ("one paragraph", DeltaKind::Text, "", "word *x* ", "\n"),
+    ("code", DeltaKind::Text, "```rust\n", "let a = 1; ", "// end\n"),
+    ("a list", DeltaKind::Text, "", "word ", "\n  - "),
+    ("a table", DeltaKind::Text, "| a | b |\n|---|---|\n", "word ", "| x |\n"),
+    ("reasoning", DeltaKind::Reasoning, "", "word ", ".\n"),
+];
+
+/// Lays out one more token after some thousand: without the frame around it, which would hide what grows.
+fn tokens(c: &mut Criterion) {
+    for (name, kind, first, word, end) in STREAMS {
+        let mut group = c.benchmark_group(format!("a token of {name}"));
+        for count in [1_000, 20_000] {
+            let mut model = listening();
+            model.details = true;
+            hear(&mut model, kind, first);
+            for at in 0..count {
+                hear(&mut model, kind, word);
+                if at % 12 == 11 {
+                    hear(&mut model, kind, end);
+                }
+                view::arrange(&mut model);
+            }
+            group.bench_function(format!("after {count}"), |b| {
+                b.iter_custom(|rounds| {
+                    let (mut spent, mut done) = (Duration::ZERO, 0);
+                    while done < rounds {
+                        // begun anew before it has grown by much
+                        let mut model = model.clone();
+                        let some = (rounds - done).min(1_200);
+                        let begun = Instant::now();
+                        for at in 0..some {
+                            hear(&mut model, kind, word);
+                            if at % 12 == 11 {
+                                hear(&mut model, kind, end);
+                            }
+                            view::arrange(&mut model);
+                        }
+                        spent += begun.elapsed();
+                        done += some;
+                    }
+                    spent
+                });
+            });
+        }
+        group.finish();
     }
 }
 
@@ -105,8 +173,112 @@ fn frames(c: &mut Criterion) {
             draw(&mut model, &mut terminal);
         });
     });
+    let mut model = long_model(100_000);
+    c.bench_function("frame of 100,000 messages", |b| b.iter(|| draw(&mut model, &mut terminal)));
+    c.bench_function("page up and down in them", |b| {
+        b.iter(|| {
+            key(&mut model, KeyCode::PageUp);
+            draw(&mut model, &mut terminal);
+            key(&mut model, KeyCode::PageDown);
+        });
+    });
+    drop(model);
     c.bench_function("stream 20,000 tokens in 200 frames", |b| b.iter(|| stream(20_000, &mut terminal)));
 }
 
-criterion_group!(benches, frames);
+/// A workflow of so many states, each with a way back to the first.
+fn graph(states: usize) -> Graph {
+    let name = |at: usize| format!("state_{at}");
+    let node = |at: usize| Node {
+        name: name(at),
+        label: name(at),
+        kind: NodeKind::Agent,
+        about: "agent coder".into(),
+        group: None,
+        calls: None,
+        reachable: true,
+        hidden: false,
+        tally: None,
+    };
+    let edge = |from: usize, to: usize, order: usize| Edge {
+        from,
+        to,
+        kind: EdgeKind::Transition,
+        order,
+        label: format!("rounds > {from}"),
+        tally: None,
+    };
+    let edges = (0..states).flat_map(|at| [edge(at, 0, 1), edge(at, (at + 1) % states, 2)]).collect();
+    Graph {
+        workflow: "large".into(),
+        description: String::new(),
+        start: 0,
+        nodes: (0..states).map(node).collect(),
+        edges,
+        groups: Vec::new(),
+        handlers: Vec::new(),
+    }
+}
+
+/// A run that made so many steps through 200 states, with a pane open.
+fn walked(steps: usize, pane: char) -> Model {
+    let mut model = long_model(10);
+    let inputs = serde_json::Map::new();
+    update(
+        &mut model,
+        published(RunEvent::RunStarted {
+            workflow: "large".into(),
+            definition: String::new(),
+            inputs,
+            chat: false,
+            budget: None,
+            replayed: false,
+        }),
+    );
+    let found = Definition { graphs: vec![graph(200)], ..Definition::default() };
+    update(&mut model, Msg::Reply(Reply::Defined { run: RunId::from("r"), found: Ok(Box::new(found)) }));
+    (0..steps).for_each(|at| step(&mut model, at));
+    let key = KeyEvent::new(KeyCode::Char(pane), KeyModifiers::ALT);
+    update(&mut model, Msg::Key(key, Timestamp(0)));
+    model
+}
+
+fn step(model: &mut Model, at: usize) {
+    let name = |at: usize| format!("state_{}", at % 200);
+    let entered = RunEvent::StateEntered {
+        state: name(at),
+        visit: 1,
+        step: 1,
+        agent: Some("coder".into()),
+        context: None,
+    };
+    update(model, published(entered));
+    let moved = RunEvent::Transitioned { from: name(at), to: name(at + 1), guard: 1, tried: Vec::new() };
+    update(model, published(moved));
+}
+
+fn panes(c: &mut Criterion) {
+    let mut terminal = Terminal::new(TestBackend::new(200, 50)).unwrap();
+    let mut model = walked(1_000, '2');
+    c.bench_function("graph of 200 states", |b| b.iter(|| draw(&mut model, &mut terminal)));
+    let mut at = 1_000;
+    c.bench_function("graph of 200 states after a step", |b| {
+        b.iter(|| {
+            at += 1;
+            step(&mut model, at);
+            draw(&mut model, &mut terminal);
+        });
+    });
+    let mut model = walked(100_000, '6');
+    c.bench_function("timeline of 100,000 rows", |b| b.iter(|| draw(&mut model, &mut terminal)));
+    c.bench_function("page up and down in it", |b| {
+        b.iter(|| {
+            key(&mut model, KeyCode::PageUp);
+            draw(&mut model, &mut terminal);
+            key(&mut model, KeyCode::PageDown);
+        });
+    });
+}
+
+criterion_group!(benches, frames, panes, tokens);
 criterion_main!(benches);

@@ -66,7 +66,9 @@
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
 //! | what is shown of a long run at once | `runtime/glance.rs`, `tui/update/opening.rs` |
-//! | keys, slash commands, drawing | `tui/update/`, `tui/slash.rs`, `tui/view/` |
+//! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs`, `tui/view/` |
+//! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
+//! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
 //! | what clients of the workflow server are told | `mcp/answer.rs`, `mcp/tools.rs` |
 //! | exit codes, errors, limits | `cli/exit.rs`, [`domain::failure`], `docs/exit-codes-and-limits.md` |
 //!

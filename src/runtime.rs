@@ -6,6 +6,7 @@ mod carried;
 pub mod command;
 pub mod compare;
 mod cut_off;
+mod definition;
 mod digest;
 mod driver;
 pub mod exchanged;

@@ -2,6 +2,7 @@
 
 mod history;
 pub(super) mod isolated;
+mod screen;
 mod setup;
 mod stored_files;
 mod told;
@@ -24,7 +25,6 @@ use super::runs::{runtime, spec};
 use super::trust::{self, ProjectFiles};
 use super::wiring::{self, Wired};
 use super::world::World;
-use crate::adapters::disk;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
@@ -46,7 +46,10 @@ use crate::tui::backend::{
     Travel, Travelled, WorkflowLine,
 };
 use crate::tui::past::Past;
+use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
+use crate::tui::theme::Theme;
+use crate::tui::transcript::item::Item;
 use crate::tui::{FirstAction, Session, TrustQuestion};
 
 /// The first line of every session.
@@ -80,7 +83,8 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     banner.extend(gathered.unreadable.iter().map(|line| format!("not read: {line}")));
     let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
     banner.extend(problems(&catalog));
-    let no_color = world.environment.get("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let look = screen::look(&world, &catalog);
+    banner.extend(look.findings);
     logs::start(&world.dirs.data, catalog.settings().verbosity());
     let plays = script.is_some() || opening.start.is_some();
     let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
@@ -105,7 +109,10 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         trust: question,
         setup,
         banner,
-        no_color,
+        theme: look.theme,
+        keymap: look.keymap,
+        mouse: look.mouse,
+        calm: look.calm,
     };
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
@@ -331,6 +338,11 @@ impl Backend for Desk {
         Box::pin(async move { glance.await.ok().flatten() })
     }
 
+    fn earlier(&self, run: RunId, before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
+        let handle = self.wired().handle.clone();
+        away(move || history::earlier(&handle, &run, before))
+    }
+
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
         away(move || history::resume(&elsewhere, &run))
@@ -339,6 +351,15 @@ impl Backend for Desk {
     fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>> {
         let handle = self.wired().handle.clone();
         away(move || history::review(&handle, &run, agent))
+    }
+
+    fn definition(&self, run: RunId) -> BoxFuture<'static, Result<Definition, String>> {
+        let handle = self.wired().handle.clone();
+        away(move || screen::definition(&handle, &run))
+    }
+
+    fn theme(&self, name: &str) -> Result<Theme, String> {
+        screen::named(&self.world, name)
     }
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>> {
@@ -405,7 +426,7 @@ impl Backend for Desk {
             tools_available: found.map_or(0, |role| tools_for(role, catalog.tools()).0.len()),
             tools_total: catalog.tools().len(),
             model: choice.and_then(Result::ok).map_or_else(|| "no model".to_owned(), |choice| choice.model),
-            branch: branch.get_or_insert_with(|| branch_of(&self.world.project)).clone(),
+            branch: branch.get_or_insert_with(|| screen::branch_of(&self.world.project)).clone(),
             notice,
             role,
         }
@@ -461,13 +482,6 @@ fn parameters(schema: &serde_json::Value) -> String {
         .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-/// The branch from `.git/HEAD`; no git process for one word.
-fn branch_of(project: &Path) -> Option<String> {
-    let head = project.ancestors().find_map(|directory| disk::read(&directory.join(".git/HEAD")).ok())?;
-    let head = head.trim();
-    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
 }
 
 /// Work that takes a while, on a thread of its own.

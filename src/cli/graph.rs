@@ -7,7 +7,6 @@ use super::data;
 use super::words::{Clean, cost, name};
 use crate::config::graph::terminal::{Line, Tone, draw};
 use crate::config::graph::{Graph, dot, mermaid};
-use crate::domain::ids::WorkflowIx;
 use crate::domain::trail::Part;
 use crate::domain::workflow::Program;
 use crate::engine::trail::trail;
@@ -24,17 +23,7 @@ pub struct Look {
 /// The graphs of a program with their indices: workflow `at` first, then with `children` every other one that it
 /// reaches; marked with what `run` did.
 pub fn graphs(program: &Program, at: usize, children: bool, run: Option<&RunRecord>) -> Vec<(usize, Graph)> {
-    let mut wanted = vec![at];
-    let mut found: Vec<(usize, Graph)> = Vec::new();
-    while let Some(next) = wanted.get(found.len()).copied() {
-        let Some(graph) = Graph::of(program, WorkflowIx(next)) else { break };
-        for called in graph.nodes.iter().filter_map(|node| node.calls).filter(|_| children) {
-            if !wanted.contains(&called) {
-                wanted.push(called);
-            }
-        }
-        found.push((next, graph));
-    }
+    let mut found = Graph::family(program, at, children);
     if let Some(run) = run {
         let trail = trail(run.events.iter().map(|(_, event)| event));
         for (at, graph) in &mut found {

@@ -110,6 +110,21 @@ impl Settings {
         self.value("prompt_enhancement").and_then(Value::as_bool).unwrap_or_default()
     }
 
+    /// Name of the screen's theme; whether there is such a theme is for the screen to say.
+    pub fn theme(&self) -> &str {
+        self.text("theme").unwrap_or_default()
+    }
+
+    /// The mouse scrolls and chooses panes, instead of selecting text.
+    pub fn mouse(&self) -> bool {
+        self.value("mouse").and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// Nothing on the screen moves by itself.
+    pub fn reduced_motion(&self) -> bool {
+        self.value("reduced_motion").and_then(Value::as_bool).unwrap_or_default()
+    }
+
     /// What agents are told beside their roles (CFG-15).
     pub fn brief(&self) -> Wanted {
         let flag = |path: &str| self.value(path).and_then(Value::as_bool).unwrap_or_default();

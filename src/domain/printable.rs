@@ -38,6 +38,41 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Where a text that comes in pieces can be cleaned up to: behind that, a sequence or a line end is not whole yet. One
+/// that does not end is waited for no longer than some thousand bytes.
+pub fn whole(text: &str) -> usize {
+    const LONGEST: usize = 4_096;
+    let (mut at, mut end) = (0, text.len());
+    while let Some(found) = text[at..].find('\x1b') {
+        at += found;
+        let length = escape_length(&text[at..]);
+        // the escape that ends a string belongs to it
+        let open = if length == 0 {
+            is_unfinished(&text.as_bytes()[at + 1..])
+        } else {
+            text[at + length..] == *"\x1b"
+        };
+        if open && text.len() - at <= LONGEST {
+            end = at;
+            break;
+        }
+        at += length.max(1);
+    }
+    let ended = text[..end].trim_end_matches('\r').len();
+    if end - ended <= LONGEST { ended } else { end }
+}
+
+/// What follows an escape that begins no whole sequence could still become one.
+fn is_unfinished(rest: &[u8]) -> bool {
+    match rest.split_first() {
+        None => true,
+        Some((b'[', rest)) => rest.iter().all(|byte| (0x20..0x40).contains(byte)),
+        Some((b']' | b'P' | b'X' | b'^' | b'_', _)) => true,
+        Some((b'(' | b')' | b'#', rest)) => rest.is_empty(),
+        Some(_) => false,
+    }
+}
+
 /// For a name inside a line (a file, a state, a tool): newlines, returns and tabs are shown, too, so that a name cannot
 /// pass for a line of its own.
 pub fn name(text: &str) -> Cow<'_, str> {
@@ -145,6 +180,24 @@ fn push_visible(out: &mut String, c: char, rest: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_in_pieces_is_cleaned_like_the_whole() {
+        let text = "a\x1b[1;31mred\x1b[0m\r\nb\x1b]0;title\x07c\x1b]8;;x\x1b\\d\x1b(Be\x1b[éf\rg\x1b";
+        for size in 1..8 {
+            let (mut held, mut cleaned) = (String::new(), String::new());
+            for c in text.chars().collect::<Vec<_>>().chunks(size) {
+                held.extend(c);
+                let rest = held.split_off(whole(&held));
+                cleaned.push_str(&clean(&held));
+                held = rest;
+            }
+            cleaned.push_str(&clean(&held));
+            assert_eq!(cleaned, clean(text), "{size}");
+        }
+        let long = format!("\x1b]{}", "x".repeat(5_000));
+        assert_eq!(whole(&long), long.len());
+    }
 
     #[test]
     fn a_url_is_shown_without_its_secrets() {

@@ -73,11 +73,17 @@ pub enum Way {
 impl Trail {
     /// What a state was used for; `None` if it was never entered.
     pub fn state(&self, part: Part<'_>, name: &str) -> Option<Passage> {
+        if part == Part::Root {
+            return self.states.get(name).copied();
+        }
         sum(self.states.iter().filter(|(path, _)| part.is(path, name)).map(|(_, passage)| passage))
     }
 
     /// What a way was used for: by position among the transitions, or by the name of the state where an error led.
     pub fn way(&self, part: Part<'_>, from: &str, way: &Way) -> Option<Passage> {
+        if part == Part::Root {
+            return self.ways.get(&(from.to_owned(), way.clone())).copied();
+        }
         let same = |taken: &Way| match (taken, way) {
             (Way::Transition(one), Way::Transition(other)) => one == other,
             (Way::Exception(path), Way::Exception(name)) => part.is(path, name),

@@ -12,7 +12,10 @@ use crate::domain::place::Layer;
 use crate::domain::tool::ToolRisk;
 use crate::runtime::command::Command;
 use crate::tui::past::Past;
+use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
+use crate::tui::theme::{self, Theme};
+use crate::tui::transcript::item::Item;
 
 /// A line of `/workflows` (REPL-5).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -184,11 +187,29 @@ pub trait Backend: Send + Sync {
     /// The end of that, if it was stored when the run stood still last and is still true: at once, however long the run is.
     fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>>;
 
+    /// The last entries of a run before the first that is shown, which has so many before it. Reads all of it again.
+    fn earlier(&self, _run: RunId, _before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
     /// Takes a run up; what it does from then on comes as events.
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>>;
 
     /// What a model was asked last in a run, by this agent or by any, and its answer.
     fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>>;
+
+    /// A run's definition as it was started with.
+    fn definition(&self, run: RunId) -> BoxFuture<'static, Result<Definition, String>> {
+        Box::pin(std::future::ready(Err(format!("the definition of run {run} is not known here"))))
+    }
+
+    /// A theme by its name.
+    /// # Errors
+    /// There is none; which there are.
+    fn theme(&self, name: &str) -> Result<Theme, String> {
+        let unknown = || format!("there is no theme {name}: it is one of {}", theme::NAMES.join(", "));
+        Theme::named(name, &theme::Terminal::default()).ok_or_else(unknown)
+    }
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>>;
 

@@ -2,13 +2,18 @@
 
 use std::collections::VecDeque;
 
+use ratatui::layout::Rect;
+
 use crate::domain::cost::{CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::tui::backend::StatusFacts;
 use crate::tui::complete::{Names, Popup};
 use crate::tui::composer::Composer;
 use crate::tui::dialog::Dialog;
+use crate::tui::keymap::{Keymap, Now};
+use crate::tui::layout::{self, Pane, Slot, WIDE};
 use crate::tui::msg::Cmd;
+use crate::tui::pane::Panes;
 use crate::tui::past::Opening;
 use crate::tui::run_view::RunView;
 use crate::tui::setup::Setup;
@@ -54,6 +59,14 @@ pub struct Model {
     /// Waits for the answer to the trust question.
     pub start: Option<Cmd>,
     pub panel: bool,
+    pub panes: Panes,
+    pub keymap: Keymap,
+    /// The run that the panes show, if the person chose one.
+    pub watched: Option<RunId>,
+    /// The mouse scrolls and chooses panes.
+    pub mouse: bool,
+    /// Reduced motion: nothing on screen moves by itself.
+    pub calm: bool,
     pub details: bool,
     /// A line above the input that the next key removes.
     pub hint: Option<String>,
@@ -95,6 +108,50 @@ impl Model {
         id.and_then(|id| self.run(id)).or_else(|| self.runs.last().filter(|run| !run.chat || !run.over))
     }
 
+    /// The run that the panes show: the one that was chosen, else the one whose facts are shown.
+    pub fn watched_run(&self) -> Option<&RunView> {
+        self.watched.as_ref().and_then(|id| self.run(id)).or_else(|| self.shown_run())
+    }
+
+    /// What decides which keys mean what.
+    pub fn now_valid(&self) -> Now {
+        let asked = self.setup.is_some() || self.dialogs.front().is_some_and(|dialog| !dialog.is_written());
+        Now { asked, pane: self.keyed_pane().is_some(), empty: self.composer.is_empty() }
+    }
+
+    /// The pane that has the keys: none while an answer is written.
+    pub fn keyed_pane(&self) -> Option<Pane> {
+        let written = self.dialogs.front().is_some_and(Dialog::is_written);
+        self.panes.focus.filter(|_| !written && self.setup.is_none())
+    }
+
+    /// What stands where between the header and the input box.
+    pub fn placed(&self, area: Rect) -> Vec<(Slot, Rect)> {
+        let graph = self.watched_run().is_some_and(|run| !run.chat);
+        layout::place(area, self.panes.wish(self.panel, graph))
+    }
+
+    /// Panes that are on screen, whatever its height.
+    pub fn on_screen(&self) -> Vec<Pane> {
+        let (width, height) = self.size;
+        let area = Rect { x: 0, y: 0, width, height };
+        let pane = |slot| match slot {
+            Slot::Pane(pane) => Some(pane),
+            Slot::Digest => None,
+        };
+        self.placed(area).into_iter().filter_map(|(slot, _)| pane(slot)).collect()
+    }
+
+    /// There is no column beside the conversation at this width.
+    pub fn is_narrow(&self) -> bool {
+        self.size.0 < WIDE
+    }
+
+    /// Runs whose questions wait.
+    pub fn questions(&self) -> usize {
+        self.dialogs.iter().filter(|dialog| dialog.run().is_some()).count()
+    }
+
     /// The run that a person would stop: the workflow, else a chat that is answering.
     pub fn busy_run(&self) -> Option<&RunView> {
         let busy = |id: &Option<RunId>| id.as_ref().and_then(|id| self.run(id)).filter(|run| run.busy());
@@ -131,6 +188,6 @@ impl Model {
 
     /// Something is in flight, so that the elapsed time on screen goes on.
     pub fn ticking(&self) -> bool {
-        self.busy_run().is_some()
+        !self.calm && self.busy_run().is_some()
     }
 }

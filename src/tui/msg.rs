@@ -1,6 +1,6 @@
 //! What can happen to the screen, and what it wants done.
 
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::domain::cost::Price;
 use crate::domain::ids::{RunId, Timestamp};
@@ -12,8 +12,11 @@ use crate::tui::backend::{
     WorkflowLine,
 };
 use crate::tui::past::Past;
+use crate::tui::run_view::drawing::Definition;
 use crate::tui::session::FirstAction;
 use crate::tui::setup::{Asked, Told};
+use crate::tui::theme::Theme;
+use crate::tui::transcript::item::Item;
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
@@ -21,6 +24,7 @@ pub enum Msg {
     Key(KeyEvent, Timestamp),
     Paste(String),
     Resize(u16, u16),
+    Mouse(MouseEvent),
     Run(Published),
     /// Once a second while something runs, for the elapsed time.
     Tick(Timestamp),
@@ -87,6 +91,12 @@ pub enum Reply {
         run: String,
         past: Result<Box<Past>, String>,
     },
+    /// Entries of a run before those on screen, of which there were `before` more.
+    Earlier {
+        run: RunId,
+        before: usize,
+        items: Result<Vec<Item>, String>,
+    },
     Resumed {
         run: RunId,
         result: Result<(), String>,
@@ -107,6 +117,13 @@ pub enum Reply {
         result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
+    /// What a run's definition says, for the panes.
+    Defined {
+        run: RunId,
+        found: Result<Box<Definition>, String>,
+    },
+    /// A theme by this name, or why there is none.
+    Themed(Result<Theme, String>),
     /// With the number of the dialog that asked.
     Setup(u64, Told),
 }
@@ -156,6 +173,8 @@ pub enum Cmd {
     Past(String),
     /// All of it.
     Whole(RunId),
+    /// The entries before those on screen, of which so many more are left out.
+    Earlier(RunId, usize),
     Resume(RunId),
     /// The last request of a run, or of one of its agents.
     Review {
@@ -168,6 +187,12 @@ pub enum Cmd {
     Travel(Travel),
     Snapshot(SnapshotCommand, Purpose),
     Trust(bool),
+    /// The definition of a run.
+    Definition(RunId),
+    /// Into the terminal's clipboard.
+    Copy(String),
+    Mouse(bool),
+    Theme(String),
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<Asked>),
     Status,

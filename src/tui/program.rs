@@ -3,6 +3,7 @@
 //! Keys are drawn at once; streams at most 30 times a second, and while such a frame is due nobody is woken
 //! by further events. Nothing in flight: no timer, no wake-up.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,8 @@ use crate::tui::update::{history, update};
 use crate::tui::{report, view};
 
 const FRAME: Duration = Duration::from_millis(33);
+/// With reduced motion a stream is seen twice a second.
+const CALM_FRAME: Duration = Duration::from_millis(500);
 const BATCH: usize = 10_000;
 const TICK: Duration = Duration::from_secs(1);
 
@@ -38,8 +41,8 @@ pub async fn run(session: Session) -> io::Result<()> {
     let facts = session.backend.status_line();
     // who starts a workflow at once wants nothing else
     let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
-    let (mut model, first) =
-        initial(facts, session.start, session.trust, &session.banner, Theme { plain: session.no_color });
+    let (mut model, first) = initial(facts, session.start, session.trust, &session.banner, session.theme);
+    (model.keymap, model.mouse, model.calm) = (session.keymap, session.mouse, session.calm);
     let setup = session.setup.map(|asked| Cmd::Setup(0, Box::new(asked)));
     let mut first = first;
     if model.dialogs.is_empty() {
@@ -49,8 +52,9 @@ pub async fn run(session: Session) -> io::Result<()> {
         model.start = model.start.take().or(setup);
     }
     let end = terminal::asked_to_end();
-    let screen = Screen::open()?;
+    let mut screen = Screen::open()?;
     model.size = screen.size();
+    screen.mouse(model.mouse)?;
     let mut program = Program {
         screen,
         backend: session.backend,
@@ -167,7 +171,8 @@ impl Program {
 
     /// A frame is wanted: now, or when the last one is old enough.
     fn mark(&mut self) {
-        self.stale.get_or_insert((self.frame_at + FRAME).max(Instant::now()));
+        let apart = if self.model.calm { CALM_FRAME } else { FRAME };
+        self.stale.get_or_insert((self.frame_at + apart).max(Instant::now()));
     }
 
     /// Everything that waits becomes one frame; a flood leaves the keys their turn.
@@ -196,6 +201,7 @@ impl Program {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 self.apply(Msg::Key(key, terminal::now()))
             }
+            Event::Mouse(event) => self.apply(Msg::Mouse(event)),
             Event::Paste(text) => self.apply(Msg::Paste(text)),
             Event::Resize(columns, rows) => {
                 self.screen.resize(columns, rows)?;
@@ -220,13 +226,22 @@ impl Program {
 
     /// Does what was asked for; answers from memory go straight back in.
     fn perform(&mut self, cmds: Vec<Cmd>) {
-        let mut waiting = std::collections::VecDeque::from(cmds);
+        let mut waiting = VecDeque::from(cmds);
         while let Some(cmd) = waiting.pop_front() {
-            if let Some(reply) = terminal::guarded(|| self.ask(cmd)) {
-                let model = &mut self.model;
-                waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
-                self.mark();
+            match cmd {
+                // a terminal that cannot do it is no reason to stop
+                Cmd::Copy(text) => drop(self.screen.copy(&text)),
+                Cmd::Mouse(on) => drop(self.screen.mouse(on)),
+                cmd => self.perform_one(cmd, &mut waiting),
             }
+        }
+    }
+
+    fn perform_one(&mut self, cmd: Cmd, waiting: &mut VecDeque<Cmd>) {
+        if let Some(reply) = terminal::guarded(|| self.ask(cmd)) {
+            let model = &mut self.model;
+            waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
+            self.mark();
         }
     }
 
@@ -264,21 +279,23 @@ impl Program {
             Cmd::ChooseWorkflow(wanted) => Reply::WorkflowChosen { wanted, workflows: backend.workflows() },
             Cmd::Roles(group) => Reply::Roles { group, roles: backend.roles() },
             Cmd::Role(wanted) => Reply::Role { wanted, roles: backend.roles() },
-            Cmd::Tools(role) => {
-                let tools = backend.tools(&role);
-                Reply::Tools { role, tools }
-            }
+            Cmd::Tools(role) => Reply::Tools { tools: backend.tools(&role), role },
             Cmd::Prices(models) => {
                 let price = |model: String| (model.clone(), backend.price(&model));
                 Reply::Prices(models.into_iter().map(price).collect())
             }
             Cmd::Trust(yes) => Reply::Trusted { yes, result: backend.trust(yes) },
+            Cmd::Theme(name) => Reply::Themed(backend.theme(&name)),
             Cmd::Status => Reply::Status(backend.status_line()),
             Cmd::Quit
+            | Cmd::Copy(_)
+            | Cmd::Mouse(_)
+            | Cmd::Definition(_)
             | Cmd::Runs(..)
             | Cmd::Search(_)
             | Cmd::Past(_)
             | Cmd::Whole(_)
+            | Cmd::Earlier(..)
             | Cmd::Resume(_)
             | Cmd::Review { .. }
             | Cmd::Steps(_)
@@ -325,6 +342,10 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
             })
         }
         Cmd::Whole(run) => whole(backend, run.0),
+        Cmd::Earlier(run, before) => {
+            let items = backend.earlier(run.clone(), before);
+            Box::pin(async move { Reply::Earlier { run, before, items: items.await } })
+        }
         Cmd::Resume(run) => {
             let result = backend.resume(run.clone());
             Box::pin(async move { Reply::Resumed { run, result: result.await } })
@@ -332,6 +353,10 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
         Cmd::Review { run, agent } => {
             let text = backend.review(run, agent);
             Box::pin(async move { Reply::Reviewed(text.await) })
+        }
+        Cmd::Definition(run) => {
+            let found = backend.definition(run.clone());
+            Box::pin(async move { Reply::Defined { run, found: found.await.map(Box::new) } })
         }
         Cmd::Steps(run) => {
             let steps = backend.steps(run);

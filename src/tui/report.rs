@@ -9,34 +9,13 @@ pub mod history;
 
 pub use cost::cost;
 
+pub use crate::tui::values::{arguments, value_text};
+
 use crate::domain::approval::Permission;
 use crate::domain::tool::ToolRisk;
 use crate::tui::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
 use crate::tui::slash::closest;
-use crate::tui::text::{fit, one_line, width};
-
-/// A value for people: texts as they are, anything else as JSON.
-pub fn value_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "(nothing)".to_owned(),
-        Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
-        other => other.to_string(),
-    }
-}
-
-/// `path=src/lib.rs start_line=3`, one line.
-pub fn arguments(value: &Value) -> String {
-    let Value::Object(map) = value else { return one_line(&value.to_string()) };
-    let parts: Vec<String> = map
-        .iter()
-        .map(|(key, value)| match value {
-            Value::String(text) => format!("{key}={}", fit(&one_line(text), 60)),
-            other => format!("{key}={}", fit(&one_line(&other.to_string()), 60)),
-        })
-        .collect();
-    one_line(&parts.join(" "))
-}
+use crate::tui::text::{one_line, width};
 
 /// A decision's arguments in full: they steer the workflow.
 pub fn decision(value: &Value) -> String {

@@ -5,8 +5,20 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use crate::domain::context::Side;
 use crate::domain::cost::{CostEntry, CostLedger, Usage};
 use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::model::is_same_model;
 use crate::domain::workflow::Budget;
+use crate::engine::event::RunEvent;
 use crate::tui::text::one_line;
+
+pub mod calls;
+pub mod data;
+pub mod drawing;
+pub mod spending;
+pub mod timeline;
+pub mod watch;
+
+use spending::Spending;
+use watch::Watch;
 
 /// One agent that has spoken.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,6 +27,22 @@ pub struct AgentLine {
     pub side: Side,
     pub model: String,
     pub usage: Usage,
+    /// The model that was asked for, if another one says that it answered.
+    pub instead_of: Option<String>,
+    pub doing: Doing,
+}
+
+/// What an agent does now.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Doing {
+    #[default]
+    Nothing,
+    Thinks,
+    Writes,
+    /// A tool.
+    Runs(String),
+    /// A person allows the tool, or not.
+    WaitsFor(String),
 }
 
 /// Who speaks in a call.
@@ -27,6 +55,8 @@ pub struct Speaker {
     pub state: String,
     /// As the run says it; empty in runs of before it was said.
     pub role: String,
+    /// No server answers: what it calls its model is no other model than was asked for.
+    pub scripted: bool,
 }
 
 /// A branch or item that runs.
@@ -48,6 +78,17 @@ impl BranchLine {
         let dot = if self.is_item() { "" } else { "." };
         format!("{}{dot}{}/", self.owner, self.name)
     }
+}
+
+/// The line that stands for what happened before the first entry on screen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Earlier {
+    /// Its position in the transcript.
+    pub at: usize,
+    /// How many entries it stands for.
+    pub left_out: usize,
+    /// They are being read.
+    pub asked: bool,
 }
 
 /// States of the path that are kept; what came before is only counted.
@@ -91,6 +132,8 @@ pub struct RunView {
     pub speakers: HashMap<CallId, Speaker>,
     /// What runs at the same time, in the order in which it began.
     pub branches: Vec<BranchLine>,
+    /// What of its past is not on screen.
+    pub earlier: Option<Earlier>,
     /// Positions in the transcript of what is still growing.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
@@ -101,6 +144,8 @@ pub struct RunView {
     /// The person has cancelled it; a workflow is then not there to be taken up again.
     pub stopping: bool,
     pub over: bool,
+    /// What the panes show of it.
+    pub watch: Watch,
 }
 
 impl RunView {
@@ -127,13 +172,63 @@ impl RunView {
             speaker: None,
             speakers: HashMap::new(),
             branches: Vec::new(),
+            earlier: None,
             replies: HashMap::new(),
             summing: HashSet::new(),
             tools: HashMap::new(),
             retry: HashMap::new(),
             stopping: false,
             over: false,
+            watch: Watch::default(),
         }
+    }
+
+    /// Takes an event into what the panes show; what else it means is for `update` to say.
+    pub fn hear(&mut self, at: Timestamp, event: &RunEvent) {
+        self.watch.hear(at, event);
+        let doing = match event {
+            RunEvent::ModelCalled { agent, side, .. } => {
+                self.agent(&one_line(agent), *side);
+                Some((one_line(agent), Doing::Thinks))
+            }
+            RunEvent::Delta { call, .. } => {
+                let speaker = self.speakers.get(call).filter(|_| !self.summing.contains(call));
+                let thinks = |name: &String| {
+                    self.agents.iter().any(|agent| agent.name == *name && agent.doing == Doing::Thinks)
+                };
+                speaker
+                    .map(|speaker| &speaker.agent)
+                    .filter(|name| thinks(name))
+                    .map(|name| (name.clone(), Doing::Writes))
+            }
+            RunEvent::Replied { agent, .. }
+            | RunEvent::ModelFailed { agent, .. }
+            | RunEvent::ToolFinished { agent, .. }
+            | RunEvent::ToolRefused { agent, .. } => Some((one_line(agent), Doing::Nothing)),
+            RunEvent::ToolStarted { agent, tool, .. } => Some((one_line(agent), Doing::Runs(one_line(tool)))),
+            RunEvent::ApprovalAsked { agent, tool, .. } => {
+                Some((one_line(agent), Doing::WaitsFor(one_line(tool))))
+            }
+            RunEvent::Finished { .. } => {
+                self.agents.iter_mut().for_each(|agent| agent.doing = Doing::Nothing);
+                self.watch.agents += 1;
+                None
+            }
+            _ => None,
+        };
+        if let Some((name, doing)) = doing
+            && let Some(agent) = self.agents.iter_mut().find(|agent| agent.name == name)
+        {
+            agent.doing = doing;
+            self.watch.agents += 1;
+        }
+    }
+
+    /// What its calls cost is known from elsewhere.
+    pub fn charged(&mut self, ledger: CostLedger) {
+        self.watch.spending = Spending::of(&ledger.entries);
+        self.watch.agents += 1;
+        self.ledger = ledger;
     }
 
     /// Milliseconds of work until `now`; `None`: it has never begun.
@@ -161,6 +256,8 @@ impl RunView {
         for places in [&mut self.replies, &mut self.tools, &mut self.retry] {
             *places = places.drain().filter_map(|(call, at)| Some((call, to(at)?))).collect();
         }
+        self.earlier =
+            self.earlier.take().and_then(|earlier| Some(Earlier { at: to(earlier.at)?, ..earlier }));
     }
 
     /// Adds a state to the path.
@@ -201,6 +298,8 @@ impl RunView {
                 side,
                 model: String::new(),
                 usage: Usage::default(),
+                instead_of: None,
+                doing: Doing::Nothing,
             });
             self.agents.len() - 1
         });
@@ -217,11 +316,15 @@ impl RunView {
         let speaker = self.speakers.get(&call);
         let state = speaker.map_or(&self.state, |speaker| &speaker.state).clone();
         let role = speaker.map(|speaker| speaker.role.clone()).unwrap_or_default();
+        let asked = speaker.filter(|speaker| !speaker.scripted).map(|speaker| speaker.model.clone());
         let line = self.agent(agent, side);
+        line.instead_of = asked.filter(|asked| !is_same_model(asked, model));
         model.clone_into(&mut line.model);
         line.usage.add(&usage);
         let (agent, model, at) = (agent.to_owned(), model.to_owned(), self.last_at);
         let entry = CostEntry { agent, role, state, model, usage, cost_usd, at, estimated };
+        self.watch.spending.add(&entry);
+        self.watch.agents += 1;
         self.paid_here.entries.push(entry.clone());
         self.ledger.entries.push(entry);
     }

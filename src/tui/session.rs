@@ -6,7 +6,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::engine::event::Published;
 use crate::tui::backend::Backend;
+use crate::tui::keymap::Keymap;
 use crate::tui::setup::Asked;
+use crate::tui::theme::Theme;
 
 /// What a session begins with.
 pub struct Session {
@@ -19,7 +21,12 @@ pub struct Session {
     pub setup: Option<Asked>,
     /// Lines above the start line.
     pub banner: Vec<String>,
-    pub no_color: bool,
+    pub theme: Theme,
+    pub keymap: Keymap,
+    /// The mouse scrolls and chooses panes.
+    pub mouse: bool,
+    /// Reduced motion.
+    pub calm: bool,
 }
 
 /// What happens without a key pressed.

@@ -48,6 +48,13 @@ pub enum Action {
     Snapshot(SnapshotCommand),
     /// A level: base, smart or fast.
     Configure(String),
+    Keys,
+    /// A name; without one: which is used, and which there are.
+    Theme(Option<String>),
+    /// On, off, or the other way.
+    Mouse(Option<bool>),
+    /// The run that the panes show, by its id or workflow.
+    Watch(Option<String>),
     Clear,
     Quit,
 }
@@ -242,6 +249,50 @@ pub const COMMANDS: &[SlashCommand] = &[
         parse: parse_level,
     },
     SlashCommand {
+        name: "watch",
+        aliases: &[],
+        usage: "[RUN]",
+        about: "the run that the panes show; without one: which there are",
+        more: "Of the runs of this session; the id may be shortened, the workflow's name will do. Alt+N and Alt+P go \
+               through them.",
+        argument: Argument::None,
+        parse: |rest| Ok(Action::Watch(named(rest))),
+    },
+    SlashCommand {
+        name: "keys",
+        aliases: &[],
+        usage: "",
+        about: "every key, what it does, where it is from",
+        more: "Other keys: keyboard.json beside your settings.json, as {\"graph\": [\"Alt+G\", \"F3\"]}. Two actions \
+               cannot have one key in one place; what is wrong with the file is told at the start.",
+        argument: Argument::None,
+        parse: |_| Ok(Action::Keys),
+    },
+    SlashCommand {
+        name: "theme",
+        aliases: &[],
+        usage: "[NAME]",
+        about: "colours: auto, dark, light, light16, plain",
+        more: "For this session; the setting \"theme\" keeps it. auto looks at COLORFGBG; light16 uses the sixteen \
+               colours of the terminal only. NO_COLOR wins over all of them.",
+        argument: Argument::None,
+        parse: |rest| Ok(Action::Theme(named(rest))),
+    },
+    SlashCommand {
+        name: "mouse",
+        aliases: &[],
+        usage: "[on|off]",
+        about: "the mouse scrolls and chooses panes, or selects text",
+        more: "For this session; the setting \"mouse\" keeps it. While it is on, most terminals select text with Shift.",
+        argument: Argument::None,
+        parse: |rest| match rest {
+            "" => Ok(Action::Mouse(None)),
+            "on" => Ok(Action::Mouse(Some(true))),
+            "off" => Ok(Action::Mouse(Some(false))),
+            other => Err(format!("/mouse is on or off, not `{other}`")),
+        },
+    },
+    SlashCommand {
         name: "clear",
         aliases: &[],
         usage: "",
@@ -305,9 +356,9 @@ pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&
         .map(|(_, name)| name)
 }
 
-/// The text of `/help` and `/help NAME`.
-pub fn help(name: Option<&str>) -> Result<(String, String), String> {
-    let Some(name) = name else { return Ok(("Commands".to_owned(), overview())) };
+/// The text of `/help` and `/help NAME`; `keys` are those of the table.
+pub fn help(name: Option<&str>, keys: &str) -> Result<(String, String), String> {
+    let Some(name) = name else { return Ok(("Commands".to_owned(), overview(keys))) };
     let command = find(name).ok_or_else(|| unknown(name))?;
     let mut text = command.about.to_owned();
     if !command.aliases.is_empty() {
@@ -322,23 +373,19 @@ pub fn help(name: Option<&str>) -> Result<(String, String), String> {
     Ok((format!("/{} {}", command.name, command.usage).trim_end().to_owned(), text))
 }
 
-const KEYS: &str = "\nKeys
-Enter             send            Alt+Enter, Ctrl+J  new line
-Up, Down          history         Tab                complete
-Esc, Ctrl+C       stop what runs  Ctrl+C twice       stop and leave
-PgUp, PgDn        scroll          Home, End          oldest, newest
-Ctrl+O            details: full tool output, reasoning, data
-F2                side panel      Ctrl+L             draw the screen anew
-Ctrl+D            leave; a workflow can be taken up again (Home, End and Ctrl+D: on an empty line)";
+/// Keys that no table has: they are the text field's, or mean different things one after the other.
+const MORE_KEYS: &str = "\
+Up, Down         what was sent before   Tab              complete a command
+Ctrl+C           stop; twice: leave     /keys            all keys";
 
-fn overview() -> String {
+fn overview(keys: &str) -> String {
     let mut text = String::new();
     for command in COMMANDS {
         let usage = if command.usage.len() > 20 { "…" } else { command.usage };
         let left = format!("/{} {usage}", command.name);
         text.push_str(&format!("{left:<27} {}\n", command.about));
     }
-    text.push_str(KEYS);
+    text.push_str(&format!("\nKeys\n{MORE_KEYS}\n{keys}"));
     text
 }
 
@@ -493,8 +540,8 @@ mod tests {
     #[test]
     fn every_command_has_help() {
         for command in COMMANDS {
-            assert!(help(Some(command.name)).is_ok());
-            assert!(overview().contains(command.about));
+            assert!(help(Some(command.name), "").is_ok());
+            assert!(overview("").contains(command.about));
             for alias in command.aliases {
                 assert_eq!(find(alias).unwrap().name, command.name);
             }

@@ -28,6 +28,12 @@ use crate::domain::ids::Timestamp;
 
 /// The screen is ours right now.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// The mouse is ours right now.
+static MOUSE: AtomicBool = AtomicBool::new(false);
+
+/// Clicks and the wheel, not every movement: that would wake us for nothing.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
 thread_local! {
     /// This thread is updating or drawing: a panic here ends the screen, one elsewhere only a run.
@@ -104,6 +110,26 @@ impl Screen {
         self.terminal.clear()
     }
 
+    /// Whether clicks and the wheel come to us; while they do, the terminal selects no text by itself.
+    /// # Errors
+    /// The terminal is gone.
+    pub fn mouse(&mut self, on: bool) -> io::Result<()> {
+        match (on, MOUSE.swap(on, Ordering::SeqCst)) {
+            (true, false) => tell(MOUSE_ON),
+            (false, true) => tell(MOUSE_OFF),
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts a text into the clipboard of whoever looks at this terminal (OSC 52); one that cannot, ignores it.
+    /// # Errors
+    /// The terminal is gone.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        write!(out, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        out.flush()
+    }
+
     /// Draws one frame: only changed cells, as one synchronized write.
     /// # Errors
     /// The terminal is gone.
@@ -169,8 +195,32 @@ pub async fn asked_to_end() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
+fn tell(sequence: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(sequence.as_bytes())?;
+    out.flush()
+}
+
+/// RFC 4648, padded.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
+            out.push(if at > three.len() { '=' } else { char::from(letter) });
+        }
+    }
+    out
+}
+
 fn restore() {
     if ACTIVE.swap(false, Ordering::SeqCst) {
+        if MOUSE.swap(false, Ordering::SeqCst) {
+            let _ = tell(MOUSE_OFF);
+        }
         // A terminal that is gone needs nothing back.
         let _ =
             execute!(io::stdout(), EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, Show);
@@ -195,4 +245,23 @@ fn hook_panics() {
             }
         }));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn texts_are_encoded_for_the_clipboard() {
+        for (text, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("ä→", "w6TihpI="),
+        ] {
+            assert_eq!(base64(text.as_bytes()), expected, "{text}");
+        }
+    }
 }

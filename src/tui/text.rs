@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::domain::printable;
 
@@ -26,9 +26,39 @@ pub fn one_line(text: &str) -> String {
     clean(text.trim()).replace('\n', "⏎ ")
 }
 
-/// Columns that a cleaned text takes.
+/// Columns that a cleaned text takes: the sum of its cells, as they are drawn.
 pub fn width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { UnicodeWidthStr::width(text) }
+    if text.is_ascii() { text.len() } else { cells(text).map(|(_, _, wide)| wide).sum() }
+}
+
+/// What stands in one cell or two: where it starts, the text, its columns. Marks that belong to a letter stay with it;
+/// what would be wider than two columns (a row of half-letters) is taken apart.
+pub fn cells(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = &text[at..];
+        let mut chars = rest.chars();
+        let first = chars.next()?;
+        let start = at;
+        if stands_alone(first) && chars.next().is_none_or(stands_alone) {
+            at += first.len_utf8();
+            return Some((start, &text[start..at], first.width().unwrap_or(0)));
+        }
+        let cell = rest.graphemes(true).next().unwrap_or(rest);
+        let wide = UnicodeWidthStr::width(cell);
+        if wide <= 2 {
+            at += cell.len();
+            return Some((start, cell, wide));
+        }
+        at += first.len_utf8();
+        Some((start, &text[start..at], first.width().unwrap_or(0)))
+    })
+}
+
+/// Next to another such letter it is a cell of its own, whatever else there is: most of what is ever shown.
+fn stands_alone(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{3041}'..='\u{3096}'
+        | '\u{30a1}'..='\u{30fa}' | '\u{4e00}'..='\u{9fff}' | '\u{2500}'..='\u{259f}')
 }
 
 /// At most `columns` wide, the cut shown by `…`.
@@ -38,12 +68,11 @@ pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     }
     let mut out = String::new();
     let mut used = 0;
-    for grapheme in text.graphemes(true) {
-        let wide = width(grapheme);
+    for (_, cell, wide) in cells(text) {
         if used + wide + 1 > columns {
             break;
         }
-        out.push_str(grapheme);
+        out.push_str(cell);
         used += wide;
     }
     if columns > 0 {
@@ -60,46 +89,56 @@ pub fn wrap(line: &str, columns: usize) -> Vec<Range<usize>> {
 
 /// As `wrap`, with another width for the rows after the first.
 pub fn wrap_hanging(line: &str, first: usize, others: usize) -> Vec<Range<usize>> {
-    let (mut columns, others) = (first.max(1), others.max(1));
-    if line.is_ascii() && line.len() <= columns {
-        return std::iter::once(0..line.len()).collect();
-    }
+    let (first, others) = (first.max(1), others.max(1));
+    if line.is_ascii() { wrap_bytes(line.as_bytes(), first, others) } else { wrap_cells(line, first, others) }
+}
+
+/// One byte is one column. Spaces at the end of a row may stand beyond the edge.
+fn wrap_bytes(line: &[u8], first: usize, others: usize) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
-    let (mut start, mut used) = (0, 0);
-    // Where the row may be broken: after the last space, and the width up to there.
-    let mut space: Option<(usize, usize)> = None;
-    let mut place = |at: usize, grapheme: &str| {
-        let wide = width(grapheme);
-        if used + wide > columns && grapheme != " " {
-            let (cut, before) = space.take().unwrap_or((at, used));
-            if cut > start {
-                rows.push(start..cut);
-                columns = others;
-            }
-            start = cut;
-            used -= before;
-            if used + wide > columns && at > start {
-                rows.push(start..at);
-                start = at;
-                used = 0;
-            }
+    let (mut columns, mut start) = (first, 0);
+    while line.len() - start > columns {
+        let edge = start + columns;
+        let spaces = line[edge..].iter().take_while(|byte| **byte == b' ').count();
+        let end = if spaces > 0 {
+            edge + spaces
+        } else {
+            line[start..edge].iter().rposition(|byte| *byte == b' ').map_or(edge, |at| start + at + 1)
+        };
+        if end == line.len() {
+            break;
         }
-        used += wide;
-        if grapheme == " " {
-            space = Some((at + 1, used));
-        }
-    };
-    if line.is_ascii() {
-        for at in 0..line.len() {
-            place(at, &line[at..=at]);
-        }
-    } else {
-        for (at, grapheme) in line.grapheme_indices(true) {
-            place(at, grapheme);
-        }
+        rows.push(start..end);
+        (columns, start) = (others, end);
     }
     rows.push(start..line.len());
     rows
+}
+
+fn wrap_cells(line: &str, first: usize, others: usize) -> Vec<Range<usize>> {
+    let mut rows = Vec::new();
+    let (mut columns, mut start) = (first, 0);
+    while let Some(end) = row_end(&line[start..], columns) {
+        rows.push(start..start + end);
+        (columns, start) = (others, start + end);
+    }
+    rows.push(start..line.len());
+    rows
+}
+
+/// Where the first row ends if not all fits: behind its last space, else before what does not fit.
+fn row_end(line: &str, columns: usize) -> Option<usize> {
+    let (mut used, mut space) = (0, None);
+    for (at, cell, wide) in cells(line) {
+        if used + wide > columns && cell != " " && at > 0 {
+            return Some(space.unwrap_or(at));
+        }
+        used += wide;
+        if cell == " " {
+            space = Some(at + 1);
+        }
+    }
+    None
 }
 
 /// `1234567` → `1,234,567`.
@@ -181,8 +220,18 @@ mod tests {
         check("a abcdefgh", 3, &["a ", "abc", "def", "gh"]);
         check("日本語", 4, &["日本", "語"]);
         check("日本語", 1, &["日", "本", "語"]);
+        check(" 日本語日本語", 5, &[" ", "日本", "語日", "本語"]);
         check("    fn main", 9, &["    fn ", "main"]);
         check("e\u{301}e\u{301}e\u{301}", 2, &["e\u{301}e\u{301}", "e\u{301}"]);
+    }
+
+    #[test]
+    fn bytes_and_letters_are_wrapped_alike() {
+        let line = "  the quick  brown-fox jumps over thelazydogthatislong   and ends   here ";
+        for (first, others) in (1..30).flat_map(|first| (1..30).map(move |others| (first, others))) {
+            let bytes = wrap_bytes(line.as_bytes(), first, others);
+            assert_eq!(bytes, wrap_cells(line, first, others), "{first} {others}");
+        }
     }
 
     #[test]

@@ -1,18 +1,29 @@
 //! The scrolling list: items, their rows cached per width, and which of them are on screen.
 //!
 //! Only items that are on screen are ever laid out, at any length and after any resize: a position is an item
-//! and a row in it, never a row number of the whole. Refuses: drawing.
+//! and a row in it, never a row number of the whole. What was on screen long ago keeps its text only. Refuses: drawing.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use ratatui::text::Line;
 
+pub mod diff;
+mod folding;
+mod highlight;
 pub mod item;
 pub mod layout;
+mod look;
 pub mod markdown;
+pub mod rows;
+
+pub use folding::Step;
 
 use item::{Item, Reply};
 use layout::{Look, Tail};
+
+use crate::domain::printable;
+use crate::tui::text::clean;
 
 /// What is at the top of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,9 +44,11 @@ struct Entry {
     rows: Vec<Line<'static>>,
     /// What `rows` were made with; `None`: they must be made again.
     look: Option<Look>,
-    tail: Option<Tail>,
+    tail: Option<Box<Tail>>,
     /// Text was appended since the rows were made.
     grown: bool,
+    /// Opened or folded by itself; `None`: as all are.
+    open: Option<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -44,8 +57,17 @@ pub struct Transcript {
     scroll: Scroll,
     look: Look,
     height: usize,
+    /// Items that may have rows.
+    laid: Vec<usize>,
+    /// About how many bytes the items take.
+    weight: usize,
+    /// How many were forgotten because they weighed too much.
+    gone: usize,
+    selected: Option<usize>,
     /// Items on screen with the rows of each.
     window: Vec<(usize, Range<usize>)>,
+    /// What was looked for last was found here.
+    found: Option<usize>,
 }
 
 impl Default for Transcript {
@@ -55,7 +77,12 @@ impl Default for Transcript {
             scroll: Scroll::Follow,
             look: Look::default(),
             height: 0,
+            laid: Vec::new(),
+            weight: 0,
+            gone: 0,
+            selected: None,
             window: Vec::new(),
+            found: None,
         }
     }
 }
@@ -63,16 +90,29 @@ impl Default for Transcript {
 impl Transcript {
     /// Appends an item and returns its position, which stays valid until `clear`.
     pub fn push(&mut self, item: Item) -> usize {
+        self.weight += weight_of(&item);
         let before = self.entries.iter().rev().find(|entry| !matches!(entry.item, Item::Detail(_)));
         let gap = before.is_some_and(|entry| entry.item.is_block() || item.is_block())
             && !matches!(item, Item::Detail(_));
-        self.entries.push(Entry { item, gap, rows: Vec::new(), look: None, tail: None, grown: false });
+        self.entries.push(Entry {
+            item,
+            gap,
+            rows: Vec::new(),
+            look: None,
+            tail: None,
+            grown: false,
+            open: None,
+        });
         self.entries.len() - 1
     }
 
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.laid.clear();
+        (self.weight, self.gone) = (0, 0);
+        self.selected = None;
         self.window.clear();
+        self.found = None;
         self.scroll = Scroll::Follow;
     }
 
@@ -87,7 +127,10 @@ impl Transcript {
         }
         let end = self.entries.len();
         self.entries.extend(behind);
+        self.count();
+        self.selected = None;
         self.window.clear();
+        self.found = None;
         let Scroll::At { item: top, row } = self.scroll else { return };
         let moved = |item: usize| match item.checked_sub(range.end) {
             Some(behind) => end + behind,
@@ -112,7 +155,10 @@ impl Transcript {
     /// Forgets the first items; positions of the others are so much less.
     pub fn forget(&mut self, first: usize) {
         self.entries.drain(..first);
+        self.count();
+        self.selected = self.selected.and_then(|at| at.checked_sub(first));
         self.window.clear();
+        self.found = None;
         self.scroll = match self.scroll {
             Scroll::At { item, row } if item >= first => Scroll::At { item: item - first, row },
             Scroll::At { .. } => Scroll::At { item: 0, row: 0 },
@@ -145,23 +191,88 @@ impl Transcript {
     /// Changes an item; its rows are made again when it is on screen.
     pub fn edit(&mut self, at: usize, change: impl FnOnce(&mut Item)) {
         if let Some(entry) = self.entries.get_mut(at) {
+            self.weight -= weight_of(&entry.item).min(self.weight);
             change(&mut entry.item);
+            self.weight += weight_of(&entry.item);
             entry.look = None;
         }
     }
 
-    /// Appends cleaned text to an open reply; only its last row is laid out again.
+    /// Appends what streams to an open reply, cleaned; only what may still change is laid out again.
     pub fn append(&mut self, at: usize, text: &str) {
-        if let Some(entry) = self.entries.get_mut(at)
-            && let Item::Reply(reply) = &mut entry.item
-        {
-            // The line about reasoning above changes its verb with the first text.
-            if reply.text.is_empty() {
-                entry.look = None;
-            }
-            reply.text.push_str(text);
-            entry.grown = true;
+        self.grow(at, 0, text);
+    }
+
+    /// As `append`, for what it thinks.
+    pub fn append_reasoning(&mut self, at: usize, text: &str) {
+        self.grow(at, 1, text);
+    }
+
+    /// A reply is whole. What streamed as it is in the end is not laid out again.
+    pub fn close(&mut self, at: usize, model: &str, text: Cow<'_, str>, reasoning: Cow<'_, str>) {
+        let Some(entry) = self.entries.get_mut(at) else { return };
+        let Item::Reply(reply) = &mut entry.item else { return };
+        let same = reply.model == model && !text.is_empty() && reply.text.trim_end() == text;
+        reply.open = false;
+        reply.held = [String::new(), String::new()];
+        if same && reply.reasoning.trim_end() == reasoning {
+            reply.text.truncate(text.len());
+            return;
         }
+        self.edit(at, |item| {
+            if let Item::Reply(reply) = item {
+                model.clone_into(&mut reply.model);
+                (reply.text, reply.reasoning) = (text.into_owned(), reasoning.into_owned());
+            }
+        });
+    }
+
+    fn grow(&mut self, at: usize, part: usize, text: &str) {
+        let Some(entry) = self.entries.get_mut(at) else { return };
+        let Item::Reply(reply) = &mut entry.item else { return };
+        let before = reply.text.len() + reply.reasoning.len();
+        let to = if part == 0 { &mut reply.text } else { &mut reply.reasoning };
+        let held = &mut reply.held[part];
+        if held.is_empty() && printable::whole(text) == text.len() {
+            to.push_str(&clean(text));
+        } else {
+            held.push_str(text);
+            let rest = held.split_off(printable::whole(held));
+            to.push_str(&clean(held));
+            *held = rest;
+        }
+        self.weight += reply.text.len() + reply.reasoning.len() - before;
+        entry.grown = true;
+    }
+
+    /// Puts the next item that holds the words (in lower case) at the top; false: none does.
+    pub fn find(&mut self, words: &str, down: bool) -> bool {
+        let count = self.entries.len();
+        let shown = self.window.first().map_or(count, |(item, _)| *item);
+        // the first time, what is on screen counts
+        let start = self.found.map(|at| if down { at + 1 } else { at + count - 1 }).unwrap_or(shown);
+        let order =
+            (0..count).map(|step| if down { (start + step) % count } else { (start + count - step) % count });
+        self.found = order
+            .filter(|at| *at < count)
+            .find(|at| self.entries[*at].item.text().to_lowercase().contains(words));
+        if let Some(item) = self.found {
+            self.selected = Some(item);
+            self.scroll = Scroll::At { item, row: 0 };
+        }
+        self.found.is_some()
+    }
+
+    /// What is meant by the message on screen: what was chosen or found, else the last one that is not only a line.
+    pub fn chosen(&self) -> Option<&Item> {
+        let shown = || self.window.iter().rev().filter_map(|(at, _)| self.get(*at));
+        let whole = shown().find(|item| matches!(item, Item::Block(_) | Item::Reply(_)));
+        self.selected.or(self.found).and_then(|at| self.get(at)).or(whole).or_else(|| shown().next())
+    }
+
+    /// Everything as it was said, without line breaks of the screen.
+    pub fn text(&self) -> String {
+        self.plain(0..self.len())
     }
 
     pub fn following(&self) -> bool {
@@ -169,6 +280,7 @@ impl Transcript {
     }
 
     pub fn follow(&mut self) {
+        self.found = None;
         self.scroll = Scroll::Follow;
     }
 
@@ -216,8 +328,9 @@ impl Transcript {
 
     /// Lays out what is on screen. Call before drawing.
     pub fn arrange(&mut self, look: Look, height: usize) {
-        self.look = look;
+        self.adopt(look);
         self.height = height;
+        self.release();
         self.window.clear();
         if height == 0 {
             return;
@@ -287,19 +400,34 @@ impl Transcript {
 
     /// Rows of an item at the current look, its gap included; lays it out if needed.
     fn height_of(&mut self, at: usize) -> usize {
-        let look = self.look;
         let Some(entry) = self.entries.get_mut(at) else { return 0 };
-        if entry.look != Some(look) {
-            (entry.rows, entry.tail) = layout::layout(&entry.item, look);
+        let look = Look { details: entry.open.unwrap_or(self.look.details), ..self.look };
+        if entry.look.is_none() {
+            self.laid.push(at);
+        }
+        let mut known = entry.look == Some(look);
+        if known && entry.grown {
+            entry.tail = match (&entry.item, entry.tail.take()) {
+                (Item::Reply(reply), Some(tail)) => {
+                    layout::extend(reply, *tail, look, &mut entry.rows).map(Box::new)
+                }
+                _ => None,
+            };
+            known = entry.tail.is_some();
+        }
+        if !known {
+            let (rows, tail) = layout::layout(&entry.item, look);
+            (entry.rows, entry.tail) = (rows, tail.map(Box::new));
             entry.look = Some(look);
-        } else if entry.grown
-            && let (Item::Reply(reply), Some(tail)) = (&entry.item, entry.tail)
-        {
-            entry.tail = Some(layout::extend(reply, tail, look.columns, &mut entry.rows));
         }
         entry.grown = false;
         if entry.rows.is_empty() { 0 } else { entry.rows.len() + usize::from(entry.gap) }
     }
+}
+
+/// About how many bytes an item takes: its texts, its place in the list, and what their keeping costs.
+fn weight_of(item: &Item) -> usize {
+    item.bytes() + size_of::<Entry>() + 96
 }
 
 /// An empty open reply of an agent; `branch` is where it speaks, if others may speak at the same time.
@@ -318,6 +446,7 @@ pub fn open_reply(
         text: String::new(),
         open: true,
         interrupted: false,
+        held: [String::new(), String::new()],
     })
 }
 

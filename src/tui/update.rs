@@ -11,6 +11,7 @@ mod commands;
 pub mod history;
 mod keys;
 mod opening;
+mod panes;
 pub mod past;
 mod replies;
 mod runs;
@@ -19,16 +20,29 @@ mod submit;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+    let mut cmds = apply(model, msg);
+    cmds.extend(panes::wanted(model));
+    cmds
+}
+
+fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     match msg {
-        Msg::Key(key, at) => keys::press(model, key, at),
+        Msg::Key(key, at) => {
+            let mut cmds = keys::press(model, key, at);
+            cmds.extend(opening::scrolled(model));
+            cmds
+        }
         Msg::Paste(text) => keys::paste(model, &text),
+        Msg::Mouse(event) => panes::mouse(model, event),
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);
             Vec::new()
         }
         Msg::Run(published) => {
             model.now = model.now.max(published.at);
-            runs::event(model, &published.run, published.at, published.event)
+            let cmds = runs::event(model, &published.run, published.at, published.event);
+            opening::trim(model);
+            cmds
         }
         Msg::Tick(at) => {
             model.now = model.now.max(at);

@@ -6,25 +6,26 @@ use ratatui::text::{Line, Span};
 
 use self::marks::put;
 use crate::tui::dialog::Dialog;
+use crate::tui::layout::{Pane, Slot};
 use crate::tui::model::Model;
 use crate::tui::text::{dollars, duration, fit, one_line, short_number, width};
 use crate::tui::transcript::layout::Look;
 
 mod dialog;
 mod marks;
+mod pane;
 mod panel;
 mod popup;
 mod setup;
 
-/// From this width on the panel stands beside the transcript.
-const WIDE: u16 = 100;
-const PANEL: u16 = 34;
+pub use pane::body;
 
 /// Where everything is. Heights may be zero on tiny screens.
 struct Areas {
     header: Rect,
+    /// The conversation, if it is on screen.
     transcript: Rect,
-    panel: Option<Rect>,
+    placed: Vec<(Slot, Rect)>,
     note: Rect,
     composer: Rect,
     status: Rect,
@@ -36,6 +37,7 @@ pub fn arrange(model: &mut Model) {
     let look =
         Look { columns: usize::from(areas.transcript.width), details: model.details, theme: model.theme };
     model.transcript.arrange(look, usize::from(areas.transcript.height));
+    pane::arrange(model, &areas.placed);
     let room = dialog_room(model, &areas);
     let limit = model.dialogs.front().map(|dialog| dialog::scroll_limit(model, dialog, room));
     if let (Some(dialog), Some(limit)) = (model.dialogs.front_mut(), limit) {
@@ -43,12 +45,22 @@ pub fn arrange(model: &mut Model) {
     }
 }
 
+/// Makes the rows of the panes, for keys that come before the next frame.
+pub fn arrange_panes(model: &mut Model) {
+    let placed = areas(model).placed;
+    pane::arrange(model, &placed);
+}
+
 /// Draws one frame; changes nothing.
 pub fn view(model: &Model, frame: &mut Frame<'_>) {
     let areas = areas(model);
     draw_transcript(model, areas.transcript, frame);
-    if let Some(area) = areas.panel {
-        panel::side(model, area, frame);
+    for (slot, area) in &areas.placed {
+        match slot {
+            Slot::Pane(Pane::Conversation) => {}
+            Slot::Pane(pane) => pane::draw(model, *pane, *area, frame),
+            Slot::Digest => panel::side(model, *area, frame),
+        }
     }
     if areas.header.height > 0 {
         panel::header(model, areas.header, frame);
@@ -69,9 +81,15 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     }
 }
 
+/// What stands at a cell of the screen, and where it begins.
+pub fn at(model: &Model, column: u16, row: u16) -> Option<(Slot, Rect)> {
+    areas(model).placed.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
+}
+
 /// The input box takes keys: nothing is asked, or the answer is typed there.
 fn writing(model: &Model) -> bool {
-    model.setup.is_none() && model.dialogs.front().is_none_or(Dialog::is_written)
+    let pane = model.keyed_pane().is_some() && model.dialogs.is_empty();
+    model.setup.is_none() && !pane && model.dialogs.front().is_none_or(Dialog::is_written)
 }
 
 /// Everything between the header and the status line, or the input box if the answer is typed there.
@@ -90,16 +108,18 @@ fn areas(model: &Model) -> Areas {
     let lines = u16::try_from(typed).unwrap_or(u16::MAX).clamp(1, most);
     let composer = (lines + 1).min(rows.saturating_sub(status));
     let note = u16::from(note_text(model).is_some() && rows > 6);
-    let side = model.panel && columns >= WIDE;
-    let header = u16::from(!side && model.shown_run().is_some() && rows > 8);
+    let alone = model.placed(Rect { x: 0, y: 0, width: columns, height: rows }).len() == 1;
+    let header = u16::from(alone && model.watched_run().is_some() && rows > 8);
     let height = rows.saturating_sub(status + composer + note + header);
-    let wide = if side { columns - PANEL } else { columns };
     let at = |y: u16, height: u16| Rect { x: 0, y, width: columns, height };
+    let placed = model.placed(at(header, height));
+    let talk = placed.iter().find(|(slot, _)| *slot == Slot::Pane(Pane::Conversation));
+    let talk = talk.map_or(Rect { width: 0, ..at(header, 0) }, |(_, area)| *area);
     Areas {
         header: at(0, header),
         // One column stays free on the right, so that text never touches the panel's border.
-        transcript: Rect { x: 0, y: header, width: wide.saturating_sub(1), height },
-        panel: side.then_some(Rect { x: wide, y: 0, width: PANEL, height }),
+        transcript: Rect { width: talk.width.saturating_sub(1), ..talk },
+        placed,
         note: at(header + height, note),
         composer: at(header + height + note, composer),
         status: at(rows.saturating_sub(status), status),
@@ -112,12 +132,22 @@ fn draw_transcript(model: &Model, area: Rect, frame: &mut Frame<'_>) {
             put(frame, area.x, y, line, area.width);
         }
     }
+    if let Some(rows) = model.transcript.selected_rows().filter(|rows| rows.start < usize::from(area.height))
+    {
+        let y = area.y + u16::try_from(rows.start).unwrap_or(0);
+        frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, model.theme.selected());
+    }
 }
 
 /// The line above the input: a hint, or what waits to be read.
 fn note_text(model: &Model) -> Option<String> {
     if let Some(hint) = &model.hint {
         return Some(hint.clone());
+    }
+    if model.panes.focus == Some(Pane::Conversation)
+        && let Some(search) = &model.panes.search
+    {
+        return Some(search.shown());
     }
     let chat = model.chat.as_ref().and_then(|id| model.run(id));
     let waiting: Vec<&String> = chat.into_iter().flat_map(|run| &run.outbox).chain(&model.queued).collect();
@@ -167,7 +197,7 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
         return;
     }
     let theme = model.theme;
-    let keys = keys_hint(model);
+    let mut keys = keys_hint(model);
     let columns = usize::from(area.width);
     let parts = status_parts(model, columns.saturating_sub(width(&keys) + 4));
     let mut spans = vec![Span::raw(" ")];
@@ -179,6 +209,11 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
         spans.push(Span::styled(text, style));
     }
     put(frame, area.x, area.y, &Line::from(spans), area.width);
+    if used + width(&keys) + 2 >= columns
+        && let Some((_, last)) = keys.rsplit_once(" · ")
+    {
+        keys = last.to_owned();
+    }
     if used + width(&keys) + 2 < columns {
         let x = u16::try_from(columns - width(&keys) - 1).unwrap_or(0);
         put(frame, x, area.y, &Line::styled(keys, theme.dim()), area.width - x);
@@ -189,7 +224,7 @@ fn draw_status(model: &Model, area: Rect, frame: &mut Frame<'_>) {
 fn status_parts(model: &Model, columns: usize) -> Vec<(String, ratatui::style::Style)> {
     let theme = model.theme;
     let name =
-        model.shown_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.model);
+        model.watched_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.model);
     let usage = model.usage();
     let used = usage.total() > 0;
     let mut parts = vec![
@@ -198,6 +233,7 @@ fn status_parts(model: &Model, columns: usize) -> Vec<(String, ratatui::style::S
         used.then(|| (format!("{} tok", short_number(usage.total())), theme.text())),
         used.then(|| (dollars(model.cost_usd()), theme.text())),
         activity(model).map(|activity| (activity, theme.warning())),
+        (model.questions() > 1).then(|| (format!("{} questions", model.questions()), theme.human())),
     ];
     let total = |parts: &[Option<(String, ratatui::style::Style)>]| -> usize {
         parts.iter().flatten().map(|(text, _)| width(text) + 3).sum()
@@ -223,11 +259,15 @@ fn activity(model: &Model) -> Option<String> {
         None => &run.activity,
     };
     let ms = run.elapsed(model.now)?;
-    let time = if ms < 1_000 { String::new() } else { format!(" {}", duration(ms / 1_000 * 1_000)) };
+    let time =
+        if ms < 1_000 || model.calm { String::new() } else { format!(" {}", duration(ms / 1_000 * 1_000)) };
     Some(format!("{what}{}", time.replace(".0 s", " s")))
 }
 
 fn keys_hint(model: &Model) -> String {
+    if let Some(pane) = model.panes.focus.filter(|_| model.setup.is_none() && model.dialogs.is_empty()) {
+        return pane::keys(model, pane);
+    }
     match model.transcript.percent() {
         Some(percent) => format!("{percent} % · End: newest"),
         None if model.setup.is_some() => "Esc leaves it".to_owned(),

@@ -45,6 +45,55 @@ fn last_text(server: &ModelServer) -> String {
 }
 
 #[test]
+fn panes_show_a_run_and_keys_are_the_users_own() {
+    let keys = "{\"graph\": [\"Alt+G\"], \"grahp\": [\"Alt+H\"]}";
+    let mut terminal = Terminal::with_config("keyboard.json", keys, &["demo"]);
+    terminal.wait_for("write_file?");
+    terminal.press("y");
+    terminal.wait_for("execute_terminal?");
+    terminal.press("\x1bg");
+    terminal.wait_for("─ graph · coder_reviewer");
+    terminal.press("y");
+    terminal.wait_for("reviewer to execute: execute_terminal?");
+    terminal.press("a");
+    terminal.wait_for("edit_file?");
+    terminal.press("a");
+    terminal.wait_for("▶■ stop");
+    terminal.press("\x1b7");
+    terminal.wait_for("by state");
+    terminal.press("Y");
+    terminal.wait_for("sent to the terminal's clipboard");
+    terminal.press(ESC);
+    terminal.wait_for("snapshot restore");
+    // Home
+    terminal.press("\x1b[H");
+    terminal.wait_for("there is no action");
+    terminal.press("/exit\r");
+    terminal.wait_for("exit=0");
+}
+
+#[test]
+fn a_theme_that_is_none_is_told_and_another_is_used() {
+    let model = [
+        ("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1"),
+        ("SYNTHDEV_BASE_MODEL", "mock-1"),
+        ("SYNTHDEV_API_KEY", "sk-test"),
+        ("SYNTHDEV_THEME", "pink"),
+    ];
+    let mut terminal = Terminal::start(&[], &model);
+    terminal.wait_for("there is no theme pink: it is one of auto");
+    terminal.press("/theme plain\r");
+    terminal.wait_for("theme plain");
+    terminal.press("/mouse on\r");
+    terminal.wait_for("the mouse scrolls");
+    // the wheel, as the terminal tells it
+    terminal.press("\x1b[<64;10;5M");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+    terminal.assert_restored();
+}
+
+#[test]
 fn the_demo_asks_runs_and_gives_the_terminal_back() {
     let mut terminal = Terminal::start(&["demo"], &[]);
     terminal.wait_for("coder to change files: write_file?");

@@ -2,6 +2,8 @@
 
 mod branches;
 mod history;
+mod items;
+mod panes;
 mod questions;
 mod review;
 mod setup;
@@ -690,7 +692,7 @@ fn commands_work_during_a_run() {
             &Cmd::Roles("all".into())
         ]
     );
-    assert!(desk.screen(80, 50).contains("Commands"));
+    assert!(desk.screen(80, 56).contains("Commands"));
 }
 
 #[test]
@@ -970,7 +972,7 @@ fn every_size_is_drawn_and_nothing_unclean() {
 #[test]
 fn no_color_uses_no_colours() {
     let mut desk = Desk::new();
-    desk.model.theme = Theme { plain: true };
+    desk.model.theme = Theme { plain: true, ..Theme::default() };
     desk.workflow()
         .run("r1", called(5, "coder", Side::Assistant))
         .run("r1", finished(RunStatus::Failed, None, None));

@@ -31,6 +31,23 @@ impl Graph {
         Some(graph)
     }
 
+    /// The graphs of a program with their indices: workflow `at` first, then with `children` every other one that it
+    /// reaches.
+    pub fn family(program: &Program, at: usize, children: bool) -> Vec<(usize, Self)> {
+        let mut wanted = vec![at];
+        let mut found: Vec<(usize, Self)> = Vec::new();
+        while let Some(next) = wanted.get(found.len()).copied() {
+            let Some(graph) = Self::of(program, WorkflowIx(next)) else { break };
+            for called in graph.nodes.iter().filter_map(|node| node.calls).filter(|_| children) {
+                if !wanted.contains(&called) {
+                    wanted.push(called);
+                }
+            }
+            found.push((next, graph));
+        }
+        found
+    }
+
     /// Follows every way from the start; an end of which the file says nothing and that nothing leads to is hidden.
     fn judge(&mut self, workflow: &Workflow) {
         let mut open: Vec<usize> = vec![self.start];

@@ -9,7 +9,7 @@ mod tone;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use self::rows::{Row, rows};
+use self::rows::{Of, Row, rows};
 pub use self::tone::{Span, Tone};
 use super::model::{Graph, Standing, Tally};
 use super::words::{one_line, printable_name};
@@ -21,16 +21,76 @@ const NARROWEST: usize = 24;
 
 /// The drawing in at most `width` columns (at least 24). Lines have no blanks at their end.
 pub fn draw(graph: &Graph, width: usize) -> Vec<Line> {
-    let width = width.max(NARROWEST);
-    let rows = rows(graph);
-    let columns = Columns::of(&rows, width);
-    let mut lines = vec![vec![span(&cut(&printable_name(&graph.workflow), width), Tone::Plain)]];
-    if !graph.description.trim().is_empty() {
-        lines.push(vec![span(&cut(&one_line(&graph.description), width), Tone::Dim)]);
+    let sheet = Sheet::of(graph);
+    let look = sheet.look(graph, width);
+    (0..sheet.len()).map(|at| sheet.line(graph, at, look)).collect()
+}
+
+/// The lines of a drawing in order, laid out once however often they are painted: where a run has been only changes
+/// what stands in them.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// The workflow's name, its description, an empty line.
+    head: Vec<(String, Tone)>,
+    rows: Vec<Row>,
+    /// Columns of the widest name with what leads to it.
+    names: usize,
+}
+
+/// Where the columns begin: names on the left, words, then numbers at the right edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SheetLook {
+    width: usize,
+    words: usize,
+    numbers: usize,
+}
+
+impl Sheet {
+    pub fn of(graph: &Graph) -> Self {
+        let rows = rows(graph);
+        let name = |row: &Row| row.lead.width() + printable_name(&row.name).width();
+        let mut head = vec![(printable_name(&graph.workflow), Tone::Plain)];
+        if !graph.description.trim().is_empty() {
+            head.push((one_line(&graph.description), Tone::Dim));
+        }
+        head.push((String::new(), Tone::Plain));
+        Self { names: rows.iter().map(name).max().unwrap_or(0), head, rows }
     }
-    lines.push(Vec::new());
-    lines.extend(rows.iter().map(|row| columns.line(row)));
-    lines
+
+    pub fn len(&self) -> usize {
+        self.head.len() + self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The columns for the numbers that stand in the graph now.
+    pub fn look(&self, graph: &Graph, width: usize) -> SheetLook {
+        let width = width.max(NARROWEST);
+        let numbers =
+            self.rows.iter().map(|row| numbers(row.tally(graph).as_ref()).width()).max().unwrap_or(0);
+        // names get at most two fifths: the words are what a reader does not know yet
+        SheetLook { width, words: self.names.min(width * 2 / 5) + 2, numbers }
+    }
+
+    /// One line; `graph` is the one that the sheet was made of, with other marks on it perhaps.
+    pub fn line(&self, graph: &Graph, at: usize, look: SheetLook) -> Line {
+        if let Some((text, tone)) = self.head.get(at) {
+            return if text.is_empty() { Vec::new() } else { vec![span(&cut(text, look.width), *tone)] };
+        }
+        let row = at.checked_sub(self.head.len()).and_then(|at| self.rows.get(at));
+        row.map(|row| look.line(row, row.tally(graph))).unwrap_or_default()
+    }
+
+    /// The first line of a state where the run is now, or ended.
+    pub fn current(&self, graph: &Graph) -> Option<usize> {
+        let here = |row: &Row| {
+            matches!(row.of, Of::Node(_))
+                && row.tally(graph).is_some_and(|tally| tally.standing == Standing::Current)
+        };
+        self.rows.iter().rposition(here).map(|at| at + self.head.len())
+    }
 }
 
 /// The same as plain text, one line after the other.
@@ -43,37 +103,23 @@ pub fn plain(lines: &[Line]) -> String {
     text
 }
 
-/// Where the columns begin: names on the left, words, then numbers at the right edge.
-struct Columns {
-    width: usize,
-    words: usize,
-    numbers: usize,
-}
-
-impl Columns {
-    fn of(rows: &[Row], width: usize) -> Self {
-        let names =
-            rows.iter().map(|row| row.lead.width() + printable_name(&row.name).width()).max().unwrap_or(0);
-        let numbers = rows.iter().map(|row| numbers(row.tally.as_ref()).width()).max().unwrap_or(0);
-        // names get at most two fifths: the words are what a reader does not know yet
-        Self { width, words: names.min(width * 2 / 5) + 2, numbers }
-    }
-
-    fn line(&self, row: &Row) -> Line {
+impl SheetLook {
+    fn line(self, row: &Row, tally: Option<Tally>) -> Line {
+        let standing = tally.map(|tally| tally.standing);
         let mut line = Paint { line: Vec::new(), at: 0, end: self.width };
-        line.put(&row.lead, row.lead_tone());
+        line.put(&row.marked_lead(standing), row.lead_tone(standing));
         let (name, words) = (printable_name(&row.name), one_line(&row.words));
         let room = self.words.saturating_sub(line.at + 2);
-        line.put(&cut(&name, room), row.tone());
-        let numbers = numbers(row.tally.as_ref());
+        line.put(&cut(&name, room), row.tone(standing));
+        let numbers = numbers(tally.as_ref());
         let end = self.width.saturating_sub(if self.numbers > 0 { self.numbers + 2 } else { 0 });
         if !words.is_empty() && end > self.words.max(line.at) + 1 {
             line.pad(self.words);
-            line.put(&cut(&words, end.saturating_sub(line.at)), row.words_tone());
+            line.put(&cut(&words, end.saturating_sub(line.at)), row.words_tone(standing));
         }
         if !numbers.is_empty() {
             line.pad(self.width.saturating_sub(numbers.width()));
-            line.put(&numbers, row.tone());
+            line.put(&numbers, row.tone(standing));
         }
         line.finish()
     }

@@ -355,6 +355,30 @@ pub const RULES: &[Rule] = &[
         r#"[".env", ".env.local", ".env.*.local"]"#,
         "patterns that snapshots leave out (keys do not belong there)",
     ),
+    rule(
+        "theme",
+        Shape::Text,
+        &["SYNTHDEV_THEME"],
+        &[],
+        "\"auto\"",
+        "colours of the screen: auto, dark, light, light16, plain",
+    ),
+    rule(
+        "mouse",
+        Shape::Flag,
+        &["SYNTHDEV_MOUSE"],
+        &[],
+        "false",
+        "the mouse scrolls and chooses panes; the terminal then selects text with Shift",
+    ),
+    rule(
+        "reduced_motion",
+        Shape::Flag,
+        &["SYNTHDEV_REDUCED_MOTION"],
+        &[],
+        "false",
+        "nothing on the screen moves by itself: no running seconds, answers come in larger pieces",
+    ),
 ];
 
 /// The rule for a dotted path, families included.

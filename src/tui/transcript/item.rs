@@ -1,7 +1,15 @@
 //! What stands in a transcript. Texts are cleaned here, once, so that nothing unclean can be laid out.
 
+use std::time::Duration;
+
+use serde_json::Value;
+use similar::TextDiff;
+
 use crate::domain::context::Side;
 use crate::tui::text::{clean, one_line};
+
+/// Two texts that have little in common are not compared for longer.
+const DIFF_TIME: Duration = Duration::from_millis(20);
 
 /// How loud a thing is, and in which colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +54,8 @@ pub struct Reply {
     pub text: String,
     pub open: bool,
     pub interrupted: bool,
+    /// The end of what came, of text and of reasoning, if it cannot be cleaned yet.
+    pub held: [String; 2],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +76,18 @@ pub struct ToolItem {
     pub summary: String,
     /// The whole result, shown with the details.
     pub content: String,
+    /// Milliseconds; `None`: it has not ended.
+    pub took_ms: Option<u64>,
+    /// What it changes in a file.
+    pub change: Option<Box<Change>>,
+}
+
+/// An edit as a unified diff.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    pub diff: String,
+    /// Where its first line stands in the file; 1 until that is known.
+    pub first_line: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,6 +103,40 @@ pub enum Item {
     Rule(String),
     /// Only visible with the details: data changes, script logs.
     Detail(String),
+}
+
+impl ToolItem {
+    /// It ended: how, and what it said.
+    pub fn finish(&mut self, ok: bool, summary: &str, content: &str, took_ms: u64) {
+        self.status = if ok { ToolStatus::Done } else { ToolStatus::Failed };
+        self.summary = one_line(summary);
+        self.content = clean(content).into_owned();
+        self.took_ms = Some(took_ms);
+        if let Some(change) = &mut self.change {
+            let about = self.content.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
+            let line = about.as_ref().and_then(|about| about["line"].as_u64());
+            change.first_line = line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
+        }
+    }
+}
+
+impl Change {
+    /// The larger a text, the less its diff is looked at.
+    const MOST: usize = 64 * 1024;
+
+    /// Of a call that puts one text in the place of another.
+    pub fn of(arguments: &Value) -> Option<Self> {
+        let text =
+            |name: &str| arguments.get(name).and_then(Value::as_str).map(|text| clean(text).into_owned());
+        let (old, new) = (text("old_text")?, text("new_text").unwrap_or_default());
+        if old.len() + new.len() > Self::MOST {
+            return None;
+        }
+        let ended = |text: String| if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" };
+        let (old, new) = (ended(old), ended(new));
+        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&old, &new).unified_diff().to_string();
+        (!diff.is_empty()).then_some(Self { diff, first_line: 1 })
+    }
 }
 
 impl Block {
@@ -134,6 +190,41 @@ impl Item {
 
     pub fn error(title: &str, body: &str) -> Self {
         Self::Block(Block::new(Tone::Bad, &format!("✗ {title}"), body))
+    }
+
+    /// What it says, as it was said.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Block(block) => {
+                let parts = [block.title.as_str(), &block.body].into_iter();
+                let parts = parts.chain(block.foot.iter().map(String::as_str));
+                parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+            }
+            Self::Reply(reply) => reply.text.clone(),
+            Self::Tool(tool) => {
+                let head = format!("{} {} {}", tool.agent, tool.tool, tool.arguments);
+                let parts = [head.trim(), &tool.summary, &tool.content].into_iter();
+                parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+            }
+            Self::Line { text, .. } | Self::Rule(text) | Self::Detail(text) => text.clone(),
+        }
+    }
+
+    /// How long its texts are together.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Block(block) => {
+                block.title.len() + block.body.len() + block.foot.iter().map(String::len).sum::<usize>()
+            }
+            Self::Reply(reply) => {
+                reply.agent.len() + reply.model.len() + reply.reasoning.len() + reply.text.len()
+            }
+            Self::Tool(tool) => {
+                let change = tool.change.as_ref().map_or(0, |change| change.diff.len());
+                tool.arguments.len() + tool.summary.len() + tool.content.len() + change
+            }
+            Self::Line { text, .. } | Self::Rule(text) | Self::Detail(text) => text.len(),
+        }
     }
 
     /// Wants an empty row before and after it.

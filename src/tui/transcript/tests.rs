@@ -1,3 +1,4 @@
+use super::item::{Block, Change, Tone};
 use super::*;
 use crate::domain::context::Side;
 
@@ -114,5 +115,298 @@ fn a_stream_looks_the_same_in_pieces_and_whole() {
         let at = whole.push(open_reply("coder", Side::Assistant, "m", None));
         whole.append(at, text);
         assert_eq!(shown(&pieces), arrange(&mut whole, columns, 50), "{columns}");
+    }
+}
+
+fn tool_done(content: &str) -> Item {
+    let mut tool = item::ToolItem {
+        agent: "coder".into(),
+        tool: "run".into(),
+        arguments: "x=1".into(),
+        status: item::ToolStatus::Running,
+        summary: String::new(),
+        content: String::new(),
+        took_ms: None,
+        change: None,
+    };
+    tool.finish(true, "fine", content, 1_500);
+    Item::Tool(tool)
+}
+
+#[test]
+fn calls_and_thoughts_are_one_line_until_they_are_opened() {
+    let mut list = Transcript::default();
+    let reply = list.push(open_reply("coder", Side::Assistant, "m", None));
+    list.append_reasoning(reply, "first\nsecond");
+    list.append(reply, "said");
+    let tool = list.push(tool_done("one\ntwo\nthree"));
+    let note = list.push(Item::note("n"));
+    let folded = [
+        "coder m",
+        "  ∴ thought, 2 lines (Ctrl+O)",
+        "  said",
+        "",
+        "  ✓ run x=1 — fine · 1.5 s · 3 lines",
+        "  n",
+    ];
+    assert_eq!(arrange(&mut list, 60, 20), folded);
+    assert!(list.toggle(tool));
+    let opened = ["  ✓ run x=1 — fine · 1.5 s", "    one", "    two", "    three", "  n"];
+    assert_eq!(arrange(&mut list, 60, 20)[4..], opened);
+    assert!(list.toggle(reply) && list.toggle(tool) && !list.toggle(note) && !list.toggle(99));
+    let opened = ["coder m", "  ∴ thought, 2 lines", "    first", "    second", "  said"];
+    assert_eq!(arrange(&mut list, 60, 20)[..5], opened);
+    // the switch of all is stronger than what was done by hand
+    let look = Look { columns: 60, details: true, ..Look::default() };
+    list.arrange(look, 20);
+    list.arrange(Look { details: false, ..look }, 20);
+    assert_eq!(shown(&list), folded);
+}
+
+#[test]
+fn what_is_chosen_comes_on_screen() {
+    let mut list = numbered(30);
+    list.push(Item::detail("hidden"));
+    list.push(Item::Block(Block::new(Tone::Plain, "", "a\nb\nc\nd\ne\nf")));
+    arrange(&mut list, 20, 4);
+    assert_eq!(list.selected_rows(), None);
+    list.select(Step::Previous);
+    assert_eq!(
+        (list.selected(), arrange(&mut list, 20, 4)),
+        (Some(31), vec!["  a".into(), "  b".into(), "  c".into(), "  d".into()])
+    );
+    list.select(Step::Previous);
+    assert_eq!((list.selected(), list.selected_rows()), (Some(29), None), "a hidden one is passed over");
+    assert_eq!(arrange(&mut list, 20, 4), ["  n29", "", "  a", "  b"]);
+    assert_eq!(list.selected_rows(), Some(0..1));
+    for _ in 0..3 {
+        list.select(Step::Previous);
+        arrange(&mut list, 20, 4);
+    }
+    assert_eq!((list.selected(), list.selected_rows()), (Some(26), Some(0..1)));
+    list.select(Step::Next);
+    assert_eq!(arrange(&mut list, 20, 4), ["  n26", "  n27", "  n28", "  n29"], "it is there already");
+    assert_eq!(list.selected_rows(), Some(1..2));
+    for _ in 0..9 {
+        list.select(Step::Next);
+        arrange(&mut list, 20, 4);
+    }
+    assert_eq!(list.selected(), Some(31), "the last one stays chosen");
+    assert_eq!(shown(&list), ["  a", "  b", "  c", "  d"]);
+    list.deselect();
+    assert_eq!(list.selected(), None);
+}
+
+#[test]
+fn a_copy_has_no_breaks_of_the_screen() {
+    let mut list = numbered(1);
+    let at = list.push(open_reply("coder", Side::Assistant, "m", None));
+    list.append(at, "a **long** line that the screen breaks\n- item");
+    list.push(Item::detail(""));
+    assert_eq!(list.plain(0..9), "n0\n\na **long** line that the screen breaks\n- item");
+    assert_eq!(list.plain(5..9), "");
+}
+
+#[test]
+fn thoughts_look_the_same_in_pieces_and_whole() {
+    let thought = "**Plan**\n\nFirst this, then that, then more of the same.\n- one\n- two\n";
+    for details in [false, true] {
+        let look = Look { columns: 24, details, ..Look::default() };
+        let mut pieces = Transcript::default();
+        let at = pieces.push(open_reply("coder", Side::Assistant, "m", None));
+        let (mut thought_so_far, mut said) = (String::new(), String::new());
+        let compare = |pieces: &mut Transcript, thought: &str, said: &str| {
+            pieces.arrange(look, 40);
+            let mut whole = Transcript::default();
+            let at = whole.push(open_reply("coder", Side::Assistant, "m", None));
+            whole.append_reasoning(at, thought);
+            whole.append(at, said);
+            whole.arrange(look, 40);
+            assert_eq!(shown(pieces), shown(&whole), "{thought:?} {said:?}");
+        };
+        for c in thought.chars() {
+            pieces.append_reasoning(at, c.encode_utf8(&mut [0; 4]));
+            thought_so_far.push(c);
+            compare(&mut pieces, &thought_so_far, "");
+        }
+        for c in "Done:\n```\nx".chars() {
+            pieces.append(at, c.encode_utf8(&mut [0; 4]));
+            said.push(c);
+            compare(&mut pieces, &thought_so_far, &said);
+        }
+        pieces.append_reasoning(at, "one more");
+        thought_so_far.push_str("one more");
+        compare(&mut pieces, &thought_so_far, &said);
+    }
+}
+
+#[test]
+fn an_answer_that_streamed_as_it_is_stays_as_it_was_laid_out() {
+    let answer = |whole: &str| {
+        let mut list = Transcript::default();
+        let at = list.push(open_reply("coder", Side::Assistant, "m", None));
+        list.append(at, "some **text**\n\n");
+        arrange(&mut list, 20, 9);
+        list.close(at, "m", whole.into(), "".into());
+        let kept = list.entries[at].look.is_some();
+        (kept, arrange(&mut list, 20, 9))
+    };
+    assert_eq!(answer("some **text**"), (true, vec!["coder m".into(), "  some text".into()]));
+    assert_eq!(answer("other"), (false, vec!["coder m".into(), "  other".into()]));
+}
+
+#[test]
+fn rows_far_from_the_screen_are_not_kept() {
+    let mut list = numbered(2_000);
+    arrange(&mut list, 20, 5);
+    for _ in 0..400 {
+        list.up(4);
+        arrange(&mut list, 20, 5);
+    }
+    let laid = list.entries.iter().filter(|entry| entry.look.is_some()).count();
+    assert!(laid < 300, "{laid}");
+    assert_eq!(shown(&list), ["  n395", "  n396", "  n397", "  n398", "  n399"]);
+}
+
+#[test]
+fn the_first_items_go_when_all_weigh_too_much() {
+    let mut list = numbered(1_000);
+    let most = list.weight / 2;
+    arrange(&mut list, 60, 3);
+    let gone = list.trim(most);
+    assert!((500..700).contains(&gone), "{gone}");
+    assert!(list.weight <= most && list.len() == 1_000 - gone);
+    assert_eq!(list.trim(most), 0);
+    list.to_start();
+    let first = format!("  … {} earlier entries are not kept on the screen;", gone + 1);
+    let rows = arrange(&mut list, 60, 3);
+    assert!(rows[0].starts_with(&first), "{rows:?}");
+    assert_eq!(rows[2], format!("  n{}", gone + 1));
+}
+
+#[test]
+fn changes_show_their_lines_with_numbers() {
+    let arguments =
+        serde_json::json!({"file_path": "a", "old_text": "one\ntwo\nthree", "new_text": "one\n2\nthree"});
+    let mut tool = match tool_done("") {
+        Item::Tool(tool) => tool,
+        _ => unreachable!(),
+    };
+    tool.change = Change::of(&arguments).map(Box::new);
+    tool.finish(true, "edited", "{\"success\":true,\"line\":41}\n", 0);
+    let mut list = Transcript::default();
+    list.push(Item::Tool(tool));
+    let expected =
+        ["  ✓ run x=1 — edited", "       41  one", "       42 -two", "       42 +2", "       43  three"];
+    assert_eq!(arrange(&mut list, 40, 9), expected);
+}
+
+mod any_text {
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    use super::*;
+    use crate::tui::text::width;
+
+    fn texts() -> impl Strategy<Value = String> {
+        let scrap = prop::sample::select(vec![
+            "word ",
+            "x",
+            " ",
+            "\n",
+            "\r\n",
+            "\r",
+            "\t",
+            "\0",
+            "\x1b[31m",
+            "\x1b]0;t\x07",
+            "\x1b",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{200b}",
+            "\u{200d}",
+            "\u{feff}",
+            "e\u{301}",
+            "日本語",
+            "👩‍👩‍👧‍👦",
+            "🇩🇪",
+            "שלום",
+            "مرحبا",
+            "+a\n",
+            "-b\n",
+            "@@ -1,3 +1,9 @@\n",
+            "```\n",
+            "| a | b |\n|--|--|\n",
+            "\u{1100}\u{1161}\u{11a8}",
+            "ﷺ",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        ]);
+        prop::collection::vec(scrap, 0..40).prop_map(|scraps| scraps.concat())
+    }
+
+    fn items(text: &str) -> Vec<Item> {
+        let block = |style| Item::Block(Block::new(Tone::Human, text, text).style(style).foot(text));
+        let change = Change::of(&serde_json::json!({"old_text": text, "new_text": format!("{text}\nmore")}));
+        let mut tool = match tool_done(text) {
+            Item::Tool(tool) => tool,
+            _ => unreachable!(),
+        };
+        tool.change = change.map(Box::new);
+        tool.summary = crate::tui::text::one_line(text);
+        let mut list = Transcript::default();
+        let at = list.push(open_reply(text, Side::User, text, Some(text)));
+        list.append_reasoning(at, text);
+        list.append(at, text);
+        let mut items = vec![Item::note(text), Item::rule(text), Item::detail(text), Item::Tool(tool)];
+        items.extend([item::Body::Plain, item::Body::Dim, item::Body::Markdown, item::Body::Diff].map(block));
+        items.extend(list.get(at).cloned());
+        items
+    }
+
+    fn fits(text: &str, columns: usize, details: bool) {
+        let look = Look { columns, details, ..Look::default() };
+        for item in items(text) {
+            for row in layout::layout(&item, look).0 {
+                let row = row.to_string();
+                assert!(width(&row) <= columns, "{} of {columns}: {row:?} of {item:?}", width(&row));
+                assert!(!row.contains(|c: char| c.is_control()), "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_did_not_fit_once_fits() {
+        fits("\u{1b}[31m \u{feff}\0\0\u{feff}word ", 8, false);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, rng_seed: RngSeed::Fixed(6), ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_row_is_wider_than_the_screen(text in texts(), columns in 8_usize..60, details: bool) {
+            fits(&text, columns, details);
+        }
+
+        #[test]
+        fn plain_text_is_shown_whole_and_in_order(text in texts(), columns in 8_usize..60) {
+            let look = Look { columns, ..Look::default() };
+            let rows = layout::layout(&Item::note(&text), look).0;
+            let shown: String = rows.iter().map(ToString::to_string).collect();
+            let solid = |text: &str| text.replace([' ', '\n'], "");
+            prop_assert_eq!(solid(&shown), solid(&clean(&text)));
+        }
+
+        #[test]
+        fn a_stream_in_any_pieces_is_cleaned_like_the_whole(text in texts(), size in 1_usize..9) {
+            let mut list = Transcript::default();
+            let at = list.push(open_reply("a", Side::Assistant, "m", None));
+            let chars: Vec<char> = text.chars().collect();
+            for piece in chars.chunks(size) {
+                list.append(at, &piece.iter().collect::<String>());
+            }
+            let Some(Item::Reply(reply)) = list.get(at) else { unreachable!() };
+            let streamed = format!("{}{}", reply.text, clean(&reply.held[0]));
+            prop_assert_eq!(streamed, clean(&text));
+        }
     }
 }

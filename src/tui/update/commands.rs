@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::busy::{end_chat, refuse_while_busy};
-use super::{history, setup};
+use super::{history, panes, setup};
 use crate::tui::backend::SnapshotCommand;
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Purpose};
 use crate::tui::slash::{self, Action};
+use crate::tui::theme;
 use crate::tui::transcript::item::{Item, Tone};
 
 /// Runs a command line; one that is not understood says why and changes nothing.
@@ -49,6 +50,28 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Travel(travel) => history::travel(model, travel),
         Action::Snapshot(command) => snapshot(model, command),
         Action::Configure(level) => setup::open(model, level),
+        Action::Keys => {
+            let table = model.keymap.table();
+            model.say(Item::report("Keys", &table));
+            Vec::new()
+        }
+        Action::Theme(Some(name)) => vec![Cmd::Theme(name)],
+        Action::Theme(None) => {
+            let text = format!("{} is used; there are {}", model.theme.name(), theme::NAMES.join(", "));
+            model.say(Item::note(&text));
+            Vec::new()
+        }
+        Action::Mouse(wanted) => {
+            model.mouse = wanted.unwrap_or(!model.mouse);
+            let text =
+                if model.mouse { "the mouse scrolls and chooses panes" } else { "the mouse selects text" };
+            model.say(Item::note(text));
+            vec![Cmd::Mouse(model.mouse)]
+        }
+        Action::Watch(wanted) => {
+            panes::watch_named(model, wanted.as_deref());
+            Vec::new()
+        }
         Action::Clear => clear(model),
         Action::Quit => super::leave(model),
     }
@@ -63,7 +86,7 @@ fn review(model: &mut Model, agent: Option<String>) -> Vec<Cmd> {
 }
 
 fn help(model: &mut Model, name: Option<&str>) -> Vec<Cmd> {
-    let item = match slash::help(name) {
+    let item = match slash::help(name, &model.keymap.help()) {
         Ok((title, text)) => Item::report(&title, &text),
         Err(reason) => Item::line(Tone::Bad, &reason),
     };
@@ -111,6 +134,8 @@ fn clear(model: &mut Model) -> Vec<Cmd> {
         opening.shown = None;
     }
     model.transcript.clear();
+    // what still grows goes on below
+    model.runs.iter_mut().for_each(|view| view.moved(|_| None));
     if model.workflow.is_some() {
         return Vec::new();
     }

@@ -90,6 +90,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             }
             bad(model, &format!("run {run} is not taken up"), &reason);
         }
+        Reply::Earlier { run, before, items } => opening::earlier(model, &run, before, items),
         Reply::Resumed { result: Ok(()), .. } => {}
         Reply::Resumed { run, result: Err(reason) } => not_resumed(model, &run, &reason),
         Reply::Steps(Ok(steps)) => {

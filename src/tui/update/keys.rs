@@ -2,11 +2,13 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, history, leave, setup, submit};
+use super::{answers, history, leave, panes, setup, submit};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
 use crate::tui::dialog::{Dialog, Kind};
+use crate::tui::keymap::chord::Chord;
+use crate::tui::keymap::{Action, Now};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::slash::{self, Argument};
@@ -33,7 +35,8 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     if control && key.code == KeyCode::Char('c') {
         return interrupt(model, at);
     }
-    let beside = matches!((key.code, control), (KeyCode::Char('o' | 'l'), true) | (KeyCode::F(2), _));
+    let meant = model.keymap.action(Chord::of(key), model.now_valid());
+    let beside = meant.is_some_and(Action::is_anywhere);
     if model.dialogs.front().is_some_and(Dialog::is_written) {
         if let Some(cmds) = in_written(model, key) {
             return cmds;
@@ -58,11 +61,22 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     }
     model.last_interrupt = None;
     if model.popup.is_some()
+        && !beside
         && let Some(cmds) = in_popup(model, key)
     {
         return cmds;
     }
-    outside(model, key, control)
+    if model.keyed_pane().is_some() {
+        if let Some(cmds) = panes::press(model, key, meant) {
+            return cmds;
+        }
+        // who goes on typing means the input box
+        model.panes.leave();
+    }
+    // a question that the key does not answer is not in its way
+    let now = Now { asked: false, ..model.now_valid() };
+    let meant = model.keymap.action(Chord::of(key), now);
+    outside(model, key, meant)
 }
 
 /// Nothing behind the dialog that sets up a model hears a key.
@@ -93,6 +107,10 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
     }
     notice_draft(model);
     model.tail = false;
+    if panes::paste(model, text) {
+        return Vec::new();
+    }
+    model.panes.leave();
     model.composer.paste(text);
     refresh_popup(model)
 }
@@ -127,11 +145,11 @@ fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
     Some(Vec::new())
 }
 
-fn outside(model: &mut Model, key: KeyEvent, control: bool) -> Vec<Cmd> {
-    let empty = model.composer.is_empty();
-    match key.code {
-        KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
+fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> {
+    match meant {
+        Some(Action::Send) => {
             model.popup = None;
+            let empty = model.composer.is_empty();
             if std::mem::take(&mut model.tail) && !empty && !slash::is_command(&model.composer.text()) {
                 model.composer.put_aside();
                 model.hint = Some("taken as the rest of your answer; Up brings it back".to_owned());
@@ -139,20 +157,11 @@ fn outside(model: &mut Model, key: KeyEvent, control: bool) -> Vec<Cmd> {
             }
             return submit::submit(model);
         }
-        KeyCode::Enter => model.composer.newline(),
-        KeyCode::Char('j') if control => model.composer.newline(),
-        KeyCode::Char('d') if control && empty => return leave(model),
-        KeyCode::Char('l') if control => model.repaint = true,
-        KeyCode::Char('o') if control => model.details = !model.details,
-        KeyCode::F(2) => model.panel = !model.panel,
-        KeyCode::Esc => return stop(model),
-        KeyCode::PageUp => model.transcript.up(model.transcript.page()),
-        KeyCode::PageDown => model.transcript.down(model.transcript.page()),
-        KeyCode::Home if empty || control => model.transcript.to_start(),
-        KeyCode::End if empty || control => model.transcript.follow(),
-        KeyCode::Up if control => model.transcript.up(1),
-        KeyCode::Down if control => model.transcript.down(1),
-        _ => {
+        Some(Action::NewLine) => model.composer.newline(),
+        Some(Action::Leave) => return leave(model),
+        Some(Action::Stop) => return stop(model),
+        Some(action) => return panes::act(model, action),
+        None => {
             model.composer.key(key);
             return refresh_popup(model);
         }

@@ -5,9 +5,12 @@ use crate::domain::ids::RunId;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::past::{Opening, Past};
-use crate::tui::run_view::RunView;
-use crate::tui::text::counted;
+use crate::tui::run_view::{Earlier, RunView};
+use crate::tui::text::{counted, one_line};
 use crate::tui::transcript::item::Item;
+
+/// What entries may weigh, in bytes: as much again is needed around them.
+const KEPT_BYTES: usize = 8 << 20;
 
 /// Below a glance that does not know the end.
 const LATER: &str = "… what came later is being read …";
@@ -60,7 +63,8 @@ pub fn shown(model: &mut Model, past: Past, opening: Option<Opening>) -> RunView
     }
     let all = |items| left_out_line(&run, left_out).into_iter().chain(items).collect::<Vec<Item>>();
     let before = usize::from(left_out > 0);
-    match opening {
+    // where its past begins on screen
+    let base = match opening {
         Some(Opening { shown: Some(shown), .. }) => {
             let items = all(items);
             let (base, end) = (shown.start + before, shown.start + items.len());
@@ -69,18 +73,86 @@ pub fn shown(model: &mut Model, past: Past, opening: Option<Opening>) -> RunView
                     at.checked_sub(shown.end).map(|behind| end + behind).or((at < shown.start).then_some(at))
                 });
             }
+            let first = shown.start;
             model.transcript.replace(shown, items);
             view.moved(|at| Some(base + at));
+            Some(first)
         }
         None if model.run(&run).is_none() => {
             begin(model, &view);
-            let base = model.transcript.len() + before;
+            let first = model.transcript.len();
             model.say_all(all(items));
-            view.moved(|at| Some(base + at));
+            view.moved(|at| Some(first + before + at));
+            Some(first)
         }
-        Some(Opening { shown: None, .. }) | None => view.moved(|_| None),
-    }
+        Some(Opening { shown: None, .. }) | None => {
+            view.moved(|_| None);
+            None
+        }
+    };
+    view.earlier =
+        (left_out > 0).then(|| base.map(|base| Earlier { at: base, left_out, asked: false })).flatten();
     view
+}
+
+/// What is asked for when the screen comes to where a run's past was left out: the entries before.
+pub fn scrolled(model: &mut Model) -> Vec<Cmd> {
+    let Some(shown) = model.transcript.reading() else { return Vec::new() };
+    let reached = model.runs.iter_mut().find_map(|view| {
+        let earlier =
+            view.earlier.as_mut().filter(|earlier| !earlier.asked && shown.contains(&earlier.at))?;
+        earlier.asked = true;
+        Some(Cmd::Earlier(view.id.clone(), earlier.left_out))
+    });
+    reached.into_iter().collect()
+}
+
+/// Entries of before were read: they take the place of the line about them.
+pub fn earlier(model: &mut Model, run: &RunId, before: usize, items: Result<Vec<Item>, String>) {
+    let Some(view) = model.runs.iter_mut().find(|view| view.id == *run) else { return };
+    let Some(place) = view.earlier.take_if(|earlier| earlier.asked && earlier.left_out == before) else {
+        return;
+    };
+    let items = match items {
+        Ok(items) if !items.is_empty() => items,
+        answer => {
+            let why = answer.err().map_or(String::new(), |why| format!(" ({})", one_line(&why)));
+            let text = format!("… earlier entries cannot be read{why}; synthdev runs show {run} has all");
+            model.transcript.edit(place.at, |item| *item = Item::note(&text));
+            return;
+        }
+    };
+    let left_out = before.saturating_sub(items.len());
+    let items: Vec<Item> = left_out_line(run, left_out).into_iter().chain(items).collect();
+    let more = items.len() - 1;
+    let after = |at: usize| Some(if at > place.at { at + more } else { at });
+    model.runs.iter_mut().for_each(|view| view.moved(after));
+    if let Some(shown) = model.opening.as_mut().and_then(|opening| opening.shown.as_mut())
+        && shown.start > place.at
+    {
+        *shown = shown.start + more..shown.end + more;
+    }
+    model.transcript.replace(place.at..place.at + 1, items);
+    if let Some(view) = model.run_mut(run).filter(|_| left_out > 0) {
+        view.earlier = Some(Earlier { at: place.at, left_out, asked: false });
+    }
+}
+
+/// Forgets the first entries of a session that has become too long to keep: the store has them.
+pub fn trim(model: &mut Model) {
+    let first = model.transcript.trim(KEPT_BYTES);
+    if first == 0 {
+        return;
+    }
+    for view in &mut model.runs {
+        // the first that is left makes room for the line about the others
+        view.moved(|at| at.checked_sub(first).filter(|at| *at > 0));
+    }
+    if let Some(opening) = &mut model.opening {
+        let shown = opening.shown.take();
+        opening.shown = shown.filter(|shown| shown.start > first);
+        opening.shown = opening.shown.take().map(|shown| shown.start - first..shown.end - first);
+    }
 }
 
 fn begin(model: &mut Model, view: &RunView) {
@@ -89,5 +161,6 @@ fn begin(model: &mut Model, view: &RunView) {
 
 fn left_out_line(run: &RunId, left_out: usize) -> Option<Item> {
     let text = counted(left_out as u64, "earlier entry").replace("entrys", "entries");
-    (left_out > 0).then(|| Item::note(&format!("… {text} left out; synthdev runs show {run} has all")))
+    (left_out > 0)
+        .then(|| Item::note(&format!("… {text}: scrolling up reads them; synthdev runs show {run} has all")))
 }

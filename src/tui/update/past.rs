@@ -10,6 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::past::{Past, SHOWN};
 use crate::tui::run_view::RunView;
 use crate::tui::text::one_line;
+use crate::tui::transcript::item::Item;
 
 /// A run's events become a past, one by one. No more is kept than the screen shows, however many there are.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Folding {
     scratch: Model,
     /// Entries that were forgotten.
     left_out: usize,
+    /// Only what comes before this entry is wanted; a tool may end a while after it.
+    before: Option<usize>,
 }
 
 /// Entries that are kept while events come: a tool may still end that began long before.
@@ -25,10 +28,19 @@ const KEPT: usize = 2 * SHOWN;
 
 impl Folding {
     pub fn new(run: &RunId) -> Self {
-        Self { run: run.clone(), scratch: Model::default(), left_out: 0 }
+        Self { run: run.clone(), scratch: Model::default(), left_out: 0, before: None }
+    }
+
+    /// For the last entries before one.
+    pub fn before(run: &RunId, before: usize) -> Self {
+        Self { before: Some(before), ..Self::new(run) }
     }
 
     pub fn event(&mut self, at: Timestamp, event: RunEvent) {
+        let seen = self.left_out + self.scratch.transcript.len();
+        if self.before.is_some_and(|before| seen >= before.saturating_add(SHOWN)) {
+            return;
+        }
         self.scratch.now = self.scratch.now.max(at);
         runs::event(&mut self.scratch, &self.run, at, event);
         if self.scratch.transcript.len() >= 2 * KEPT {
@@ -47,8 +59,16 @@ impl Folding {
             own.for_each(|(_, usage, _)| line.usage.add(usage));
         }
         view.paid_here = CostLedger::default();
-        view.ledger = ledger;
+        view.charged(ledger);
         Past { view, items, left_out: left_out + self.left_out, behind: false }
+    }
+
+    /// The last entries before the one that `before` names.
+    pub fn items(self) -> Vec<Item> {
+        let (first, mut items) = self.scratch.transcript.into_last(2 * KEPT);
+        let first = self.left_out + first;
+        items.truncate(self.before.unwrap_or(usize::MAX).saturating_sub(first));
+        items.split_off(items.len().saturating_sub(SHOWN))
     }
 
     fn forget(&mut self) {
@@ -111,7 +131,9 @@ pub fn at_a_glance(summary: &RunSummary, glance: Glance) -> Past {
             reasoning: all.usage.reasoning.saturating_sub(told.reasoning),
         };
         let cost_usd = all.cost_usd.zip(view.ledger.cost_usd()).map(|(all, told)| all - told);
-        view.ledger.entries.push(CostEntry { usage, cost_usd, ..CostEntry::default() });
+        let entry = CostEntry { usage, cost_usd, ..CostEntry::default() };
+        view.watch.spending.add(&entry);
+        view.ledger.entries.push(entry);
     }
     view.paid_here = CostLedger::default();
     past.behind = since > 0;
@@ -128,6 +150,7 @@ fn begun(summary: &RunSummary, before: Before) -> RunView {
         let (agent, model) = (line.name.clone(), line.model.clone());
         let entry =
             CostEntry { agent, model, usage: sum.usage, cost_usd: sum.cost_usd, ..CostEntry::default() };
+        view.watch.spending.add(&entry);
         view.ledger.entries.push(entry);
     }
     view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));

@@ -10,6 +10,7 @@ use crate::tui::msg::{Cmd, Purpose, Reply};
 use crate::tui::report;
 use crate::tui::run_view::RunView;
 use crate::tui::slash::closest;
+use crate::tui::theme::Theme;
 use crate::tui::transcript::item::{Block, Body, Item, Tone};
 
 pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
@@ -51,22 +52,35 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             let text = report::cost(&model.ledger(), &model.runs, &prices);
             say_report(model, "Cost", &text);
         }
-        Reply::Reviewed(Ok(text)) => say_report(model, "Last request", &text),
-        Reply::Reviewed(Err(reason)) => say_error(model, "There is no request", &reason),
+        Reply::Reviewed(text) => reviewed(model, text),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
+        Reply::Defined { run, found } => {
+            if let Some(view) = model.run_mut(&run) {
+                view.watch.define(found.map(|found| *found));
+            }
+        }
+        Reply::Themed(found) => themed(model, found),
         Reply::Status(facts) => status(model, facts),
         Reply::Setup(number, told) => return setup::told(model, number, told),
         past @ (Reply::Runs { .. }
         | Reply::Found { .. }
         | Reply::Glance(_)
         | Reply::Past { .. }
+        | Reply::Earlier { .. }
         | Reply::Resumed { .. }
         | Reply::Steps(_)
         | Reply::Planned(_)
         | Reply::Travelled(_)) => return history::reply(model, past),
     }
     Vec::new()
+}
+
+fn reviewed(model: &mut Model, text: Result<String, String>) {
+    match text {
+        Ok(text) => say_report(model, "Last request", &text),
+        Err(reason) => say_error(model, "There is no request", &reason),
+    }
 }
 
 fn say_report(model: &mut Model, title: &str, text: &str) {
@@ -208,6 +222,17 @@ fn trusted(model: &mut Model, yes: bool, result: Result<Vec<String>, String>) ->
     let mut cmds = vec![Cmd::Status];
     cmds.extend(model.start.take());
     cmds
+}
+
+fn themed(model: &mut Model, found: Result<Theme, String>) {
+    let item = match found {
+        Ok(theme) => {
+            model.theme = theme;
+            Item::note(&format!("theme {}", theme.name()))
+        }
+        Err(reason) => Item::line(Tone::Bad, &reason),
+    };
+    model.say(item);
 }
 
 /// New facts keep the role that the person chose meanwhile.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{history, submit};
+use crate::config::models::resolve::SCRIPTED;
 use crate::domain::context::{Author, Side};
 use crate::domain::cost::Usage;
 use crate::domain::ids::{CallId, RunId, Timestamp};
@@ -15,15 +16,19 @@ use crate::tui::msg::Cmd;
 use crate::tui::report;
 use crate::tui::run_view::{RunView, Speaker};
 use crate::tui::text::{clean, counted, duration, one_line};
-use crate::tui::transcript::item::{Block, Body, Item, Tone, ToolItem, ToolStatus};
+use crate::tui::transcript::item::{Block, Body, Change, Item, Tone, ToolItem, ToolStatus};
 use crate::tui::transcript::open_reply;
 
 mod branches;
 mod ending;
 
 pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<Cmd> {
-    if let RunEvent::RunStarted { workflow, inputs, chat, budget, .. } = event {
-        let commands = started(model, run, at, &workflow, &inputs, chat);
+    if let RunEvent::RunStarted { workflow, inputs, chat, .. } = &event {
+        let commands = started(model, run, at, workflow, inputs, *chat);
+        if let Some(view) = model.run_mut(run) {
+            view.hear(at, &event);
+        }
+        let RunEvent::RunStarted { budget, .. } = event else { return commands };
         if let Some(view) = model.run_mut(run) {
             view.budget = budget.map(|budget| *budget).unwrap_or_default();
         }
@@ -42,6 +47,7 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
             view.busy_since = None;
         }
         view.last_at = view.last_at.max(at);
+        view.hear(at, &event);
     }
     match event {
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
@@ -84,6 +90,7 @@ fn started(
         model.chat = Some(run.clone());
     } else {
         model.workflow = Some(run.clone());
+        model.watched = None;
         let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
         model.say(Item::Block(Block::new(Tone::Human, &format!("workflow {workflow}"), &input)));
     }
@@ -197,14 +204,15 @@ fn entered(model: &mut Model, run: &RunId, state: &str, agent: Option<String>) {
 fn conversation(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {
         RunEvent::MessageAdded { author, text, private, .. } => message(model, author, &text, private),
-        RunEvent::ModelCalled { call, state, agent, role, side, model: name, .. } => {
+        RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
             if let Some(view) = model.run_mut(run) {
                 let (agent, name) = (one_line(&agent), one_line(&name));
                 view.agent(&agent, side).model.clone_from(&name);
                 view.activity = format!("{agent} thinks");
                 view.busy_since.get_or_insert(at);
                 let (state, role) = (one_line(&state), one_line(&role));
-                let speaker = Speaker { agent, side, model: name, state, role };
+                let scripted = provider == SCRIPTED;
+                let speaker = Speaker { agent, side, model: name, state, role, scripted };
                 view.speakers.insert(call, speaker.clone());
                 view.speaker = Some(speaker);
             }
@@ -299,6 +307,7 @@ fn retry(model: &mut Model, run: &RunId, call: CallId, text: &str) {
             if let Item::Reply(reply) = item {
                 reply.text.clear();
                 reply.reasoning.clear();
+                reply.held = [String::new(), String::new()];
             }
         });
     }
@@ -361,13 +370,9 @@ fn delta(model: &mut Model, run: &RunId, call: CallId, kind: DeltaKind, text: &s
             if let Some(speaker) = view.speakers.get(&call).filter(|_| !view.activity.ends_with(" writes")) {
                 view.activity = format!("{} writes", speaker.agent);
             }
-            model.transcript.append(at, &clean(text));
+            model.transcript.append(at, text);
         }
-        DeltaKind::Reasoning => model.transcript.edit(at, |item| {
-            if let Item::Reply(reply) = item {
-                reply.reasoning.push_str(&clean(text));
-            }
-        }),
+        DeltaKind::Reasoning => model.transcript.append_reasoning(at, text),
     }
 }
 
@@ -389,14 +394,7 @@ fn replied(
     }
     let (agent, side, name) = speaker;
     let at = known.unwrap_or_else(|| model.transcript.push(open_reply(agent, side, name, branch.as_deref())));
-    model.transcript.edit(at, |item| {
-        if let Item::Reply(reply) = item {
-            reply.model = one_line(name);
-            reply.text = clean(text.trim_end()).into_owned();
-            reply.reasoning = clean(reasoning.trim_end()).into_owned();
-            reply.open = false;
-        }
-    });
+    model.transcript.close(at, &one_line(name), clean(text.trim_end()), clean(reasoning.trim_end()));
 }
 
 fn tool(model: &mut Model, run: &RunId, event: RunEvent) {
@@ -409,20 +407,20 @@ fn tool(model: &mut Model, run: &RunId, event: RunEvent) {
                 status: ToolStatus::Running,
                 summary: String::new(),
                 content: String::new(),
+                took_ms: None,
+                change: Change::of(&arguments).map(Box::new),
             });
-            let at = model.say(item);
+            let place = model.say(item);
             if let Some(view) = model.run_mut(run) {
-                view.tools.insert(call, at);
+                view.tools.insert(call, place);
                 view.activity = format!("{} runs {}", one_line(&agent), one_line(&tool)).trim().to_owned();
             }
         }
-        RunEvent::ToolFinished { call, ok, summary, content, .. } => {
-            let Some(at) = model.run_mut(run).and_then(|view| view.tools.remove(&call)) else { return };
-            model.transcript.edit(at, |item| {
+        RunEvent::ToolFinished { call, ok, summary, content, duration_ms, .. } => {
+            let Some(place) = model.run_mut(run).and_then(|view| view.tools.remove(&call)) else { return };
+            model.transcript.edit(place, |item| {
                 if let Item::Tool(tool) = item {
-                    tool.status = if ok { ToolStatus::Done } else { ToolStatus::Failed };
-                    tool.summary = one_line(&summary);
-                    tool.content = clean(&content).into_owned();
+                    tool.finish(ok, &summary, &content, duration_ms);
                 }
             });
         }

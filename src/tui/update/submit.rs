@@ -14,6 +14,7 @@ use crate::tui::transcript::item::{Block, Item, Tone};
 pub fn submit(model: &mut Model) -> Vec<Cmd> {
     let Some(text) = model.composer.take() else { return Vec::new() };
     model.transcript.follow();
+    model.panes.to_conversation();
     // Commands work first, whatever runs (REPL-2).
     if slash::is_command(&text) {
         return commands::run(model, &text);

@@ -2,7 +2,6 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::marks::{boxed, put};
@@ -10,7 +9,8 @@ use crate::domain::printable;
 use crate::tui::dialog::{Dialog, Form, Kind};
 use crate::tui::model::Model;
 use crate::tui::text::{duration, fit, width, wrap};
-use crate::tui::transcript::layout::diff_style;
+use crate::tui::transcript::diff;
+use crate::tui::transcript::rows::Page;
 
 pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
@@ -36,8 +36,8 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     if let Some(selected) = selected_row(dialog, rows.len()).filter(|_| fits > 0) {
         scroll = scroll.clamp((selected + 1).saturating_sub(fits), selected);
     }
-    for (y, (row, style)) in (inside.y..).zip(rows.iter().skip(scroll).take(fits)) {
-        put(frame, inside.x + 1, y, &Line::styled(row.as_str(), *style), inside.width - 1);
+    for (y, row) in (inside.y..).zip(rows.iter().skip(scroll).take(fits)) {
+        put(frame, inside.x + 1, y, row, inside.width - 1);
     }
     let hidden = rows.len().saturating_sub(scroll + fits);
     let scrolled =
@@ -97,20 +97,24 @@ fn text_columns(room: Rect) -> usize {
     usize::from(columns_of(room).saturating_sub(4)).max(1)
 }
 
-fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<(String, Style)> {
+fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<Line<'static>> {
+    let theme = model.theme;
     let mut rows = Vec::new();
-    for line in &dialog.body {
-        let style = if dialog.diff { diff_style(line, model.theme) } else { model.theme.text() };
-        rows.extend(wrap(line, columns).into_iter().map(|row| (line[row].to_owned(), style)));
+    if dialog.diff {
+        let page = Page { columns, indent: 0, base: theme.text(), theme };
+        diff::layout(dialog.body.iter().map(String::as_str), None, page, &mut rows);
+    } else {
+        for line in &dialog.body {
+            rows.extend(wrap(line, columns).into_iter().map(|row| Line::raw(line[row].to_owned())));
+        }
     }
     if let Some((choices, selected)) = dialog.choices() {
-        rows.push((String::new(), model.theme.text()));
+        rows.push(Line::default());
         for (at, choice) in choices.iter().enumerate() {
             let here = at == selected;
-            let (mark, style) =
-                if here { ("▸", model.theme.selected()) } else { (" ", model.theme.text()) };
+            let (mark, style) = if here { ("▸", theme.selected()) } else { (" ", theme.text()) };
             let line = format!("{mark} {} {}", at + 1, printable::name(choice));
-            rows.push((fit(&line, columns).into_owned(), style));
+            rows.push(Line::styled(fit(&line, columns).into_owned(), style));
         }
     }
     rows

@@ -4,10 +4,9 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-mod budget;
-
 use super::marks::put;
 use crate::tui::model::Model;
+use crate::tui::pane::costs;
 use crate::tui::run_view::RunView;
 use crate::tui::text::{dollars, fit, short_number};
 
@@ -17,7 +16,7 @@ pub fn side(model: &Model, area: Rect, frame: &mut Frame<'_>) {
         put(frame, area.x, y, &Line::styled("│", theme.dim()), 1);
     }
     let columns = usize::from(area.width.saturating_sub(2));
-    let lines = match model.shown_run() {
+    let lines = match model.watched_run() {
         Some(run) => run_lines(model, run, columns),
         None => facts_lines(model),
     };
@@ -28,7 +27,7 @@ pub fn side(model: &Model, area: Rect, frame: &mut Frame<'_>) {
 
 /// `coder_reviewer ▸ review · 2 agents · 1.2k tok · $0.01`
 pub fn header(model: &Model, area: Rect, frame: &mut Frame<'_>) {
-    let Some(run) = model.shown_run() else { return };
+    let Some(run) = model.watched_run() else { return };
     let mut text = format!(" {}", run.workflow);
     if !run.state.is_empty() && !run.chat {
         text.push_str(" ▸ ");
@@ -96,7 +95,7 @@ fn run_lines(model: &Model, run: &RunView, columns: usize) -> Vec<Line<'static>>
         0,
     )));
     lines.push(Line::raw(dollars(run.ledger.cost_usd())));
-    lines.extend(budget::lines(run, columns, theme));
+    lines.extend(costs::budget(run, columns, theme).into_iter().map(|row| row.line));
     if let Some(snapshot) = &run.snapshot {
         lines.push(Line::default());
         lines.push(Line::styled("snapshot", theme.dim()));

@@ -68,6 +68,15 @@ impl Terminal {
         Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])
     }
 
+    /// The product with a file in the user's configuration directory.
+    pub fn with_config(name: &str, text: &str, arguments: &[&str]) -> Self {
+        let home = Arc::new(tempfile::tempdir().unwrap());
+        let own = home.path().join(".config/synthdev");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join(name), text).unwrap();
+        Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, &[])
+    }
+
     /// The product once more, where this one was.
     pub fn again(&self) -> Self {
         Self::at(Arc::clone(&self.home), Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])
@@ -194,6 +203,11 @@ impl Terminal {
         assert!(!screen.alternate_screen(), "the alternate screen is still on: {text}");
         assert!(!screen.hide_cursor(), "the cursor is still hidden: {text}");
         assert!(!screen.bracketed_paste(), "bracketed paste is still on: {text}");
+        assert_eq!(
+            screen.mouse_protocol_mode(),
+            vt100::MouseProtocolMode::None,
+            "the mouse is still ours: {text}"
+        );
         for sequence in ["\x1b[?1049l", "\x1b[?25h", "\x1b[?2004l"] {
             assert!(contains(&seen.bytes, sequence.as_bytes()), "{sequence:?} was never sent");
         }

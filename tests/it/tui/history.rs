@@ -8,7 +8,7 @@ use synthdev::tui::backend::{FoundLine, Plan, Steps, Travel, Travelled};
 use synthdev::tui::past::{Past, SHOWN};
 use synthdev::tui::transcript::item::Item;
 use synthdev::tui::update::history::offer;
-use synthdev::tui::update::past::{at_a_glance, fold};
+use synthdev::tui::update::past::{Folding, at_a_glance, fold};
 
 use super::*;
 
@@ -237,7 +237,73 @@ fn a_long_past_is_bounded() {
     assert!(format!("{:?}", desk.model.transcript.get(tool)).contains("execute_terminal"));
     desk.control('o').key(KeyCode::Home);
     let screen = desk.screen(80, 24);
-    assert!(screen.contains("… 806 earlier entries left out; synthdev runs show r1 has all"), "{screen}");
+    assert!(
+        screen.contains("… 806 earlier entries: scrolling up reads them; synthdev runs show r1 has all"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn what_was_left_out_comes_when_the_screen_gets_there() {
+    let run = RunId::from("r1");
+    let mut events =
+        vec![(Timestamp(0), workflow_started("coder_reviewer", "x")), (Timestamp(1), entered("code"))];
+    for at in 0..500 {
+        events.push((
+            Timestamp(10 + at),
+            replied(100 + at as u64, "coder", Side::Assistant, &format!("word {at}"), ""),
+        ));
+    }
+    let page = |before: usize| {
+        let mut folding = Folding::before(&run, before);
+        events.iter().cloned().for_each(|(at, event)| folding.event(at, event));
+        folding.items()
+    };
+    let all = {
+        let mut whole = page(usize::MAX);
+        let mut left = 502 - whole.len();
+        while left > 0 {
+            let before = page(left);
+            left -= before.len();
+            whole.splice(0..0, before);
+        }
+        whole
+    };
+    assert_eq!(all.len(), 502, "each entry once");
+    let mut desk = Desk::new();
+    desk.msg(whole(fold(&run, events.clone(), ledger(500))));
+    desk.take();
+    desk.run("r1", called(900, "coder", Side::Assistant)).run("r1", delta(900, DeltaKind::Text, "now "));
+    desk.screen(80, 24);
+    desk.key(KeyCode::PageUp);
+    assert_eq!(desk.take(), [], "the first of them is far above");
+    let mut left = 502 - SHOWN;
+    while left > 0 {
+        assert_eq!(desk.key(KeyCode::Home).take(), [Cmd::Earlier(run.clone(), left)]);
+        assert_eq!(desk.key(KeyCode::Home).take(), [], "asked once");
+        let screen = desk.screen(80, 24);
+        assert!(screen.contains(&format!("… {left} earlier entries: scrolling up reads them")), "{screen}");
+        let items = Ok(page(left));
+        desk.msg(Msg::Reply(Reply::Earlier { run: run.clone(), before: left, items }));
+        left = left.saturating_sub(SHOWN);
+        let screen = desk.screen(80, 24);
+        assert!(screen.contains(&format!("word {}", left.saturating_sub(2))), "{screen}");
+    }
+    let items: Vec<Item> = desk.model.transcript.items().cloned().collect();
+    assert!(items.windows(all.len()).any(|some| some == all), "the whole run is there, in order");
+    // what grew meanwhile grows where it stands
+    desk.run("r1", delta(900, DeltaKind::Text, "and then")).key(KeyCode::End);
+    assert!(desk.screen(80, 24).contains("  now and then"));
+    let mut desk = Desk::new();
+    desk.msg(whole(fold(&run, events.clone(), ledger(500))));
+    desk.screen(80, 24);
+    desk.key(KeyCode::Home);
+    desk.msg(Msg::Reply(Reply::Earlier { run: run.clone(), before: 302, items: Err("no store".into()) }));
+    let screen = desk.screen(80, 24);
+    assert!(
+        screen.contains("… earlier entries cannot be read (no store); synthdev runs show r1"),
+        "{screen}"
+    );
 }
 
 /// A hundred replies, of which `kept` are known at once.

@@ -1,31 +1,61 @@
 //! The lines of a drawing before they are laid out: the tree of bodies, one row a state, one row a way that jumps.
 
+use std::borrow::Cow;
+
 use super::super::model::{Edge, EdgeKind, Graph, NodeKind, Standing, Tally};
 use super::super::order::order;
 use super::tone::Tone;
 
-/// One line: what leads to the name, the name, words beside it.
+/// What a line stands for, by its index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Of {
+    Node(usize),
+    Edge(usize),
+    Nothing,
+}
+
+/// One line: what leads to the name, the name, words beside it. What a run did is looked up when it is painted.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Row {
+    /// A state's begins with a blank, where the mark of the current one goes.
     pub(super) lead: String,
     pub(super) name: String,
     pub(super) words: String,
-    pub(super) tally: Option<Tally>,
-    pub(super) is_edge: bool,
+    pub(super) of: Of,
     /// Nothing leads here.
     pub(super) lost: bool,
 }
 
 impl Row {
     fn new(lead: String) -> Self {
-        Self { lead, name: String::new(), words: String::new(), tally: None, is_edge: true, lost: false }
+        Self { lead, name: String::new(), words: String::new(), of: Of::Nothing, lost: false }
     }
 
-    fn standing(&self) -> Option<Standing> {
-        self.tally.map(|tally| tally.standing)
+    /// What the run did there.
+    pub(super) fn tally(&self, graph: &Graph) -> Option<Tally> {
+        match self.of {
+            Of::Node(at) => graph.nodes.get(at)?.tally,
+            Of::Edge(at) => graph.edges.get(at)?.tally,
+            Of::Nothing => None,
+        }
     }
 
-    pub(super) fn tone(&self) -> Tone {
-        match self.standing() {
+    fn is_edge(&self) -> bool {
+        !matches!(self.of, Of::Node(_))
+    }
+
+    /// The lead with the mark of where the run is.
+    pub(super) fn marked_lead(&self, standing: Option<Standing>) -> Cow<'_, str> {
+        match self.lead.strip_prefix(' ') {
+            Some(rest) if standing == Some(Standing::Current) && !self.is_edge() => {
+                Cow::Owned(format!("▶{rest}"))
+            }
+            _ => Cow::Borrowed(&self.lead),
+        }
+    }
+
+    pub(super) fn tone(&self, standing: Option<Standing>) -> Tone {
+        match standing {
             Some(Standing::Current) => Tone::Current,
             Some(Standing::Done) => Tone::Done,
             Some(Standing::Untouched) => Tone::Dim,
@@ -34,18 +64,18 @@ impl Row {
         }
     }
 
-    pub(super) fn lead_tone(&self) -> Tone {
-        match self.standing() {
+    pub(super) fn lead_tone(&self, standing: Option<Standing>) -> Tone {
+        match standing {
             Some(Standing::Current) => Tone::Current,
-            Some(Standing::Done) if !self.is_edge => Tone::Done,
+            Some(Standing::Done) if !self.is_edge() => Tone::Done,
             _ => Tone::Edge,
         }
     }
 
-    pub(super) fn words_tone(&self) -> Tone {
-        match self.standing() {
-            Some(Standing::Done) if self.is_edge => Tone::Done,
-            _ if self.is_edge && self.standing().is_none() => Tone::Plain,
+    pub(super) fn words_tone(&self, standing: Option<Standing>) -> Tone {
+        match standing {
+            Some(Standing::Done) if self.is_edge() => Tone::Done,
+            _ if self.is_edge() && standing.is_none() => Tone::Plain,
             _ => Tone::Dim,
         }
     }
@@ -87,7 +117,6 @@ impl Drawing<'_> {
 
     fn state(&mut self, at: usize, rail: &str) {
         let node = &self.graph.nodes[at];
-        let here = node.tally.is_some_and(|tally| tally.standing == Standing::Current);
         let words = match node.about.as_str() {
             about if node.reachable => about.to_owned(),
             "" => "never reached".to_owned(),
@@ -96,10 +125,9 @@ impl Drawing<'_> {
         self.rows.push(Row {
             name: node.label.clone(),
             words,
-            tally: node.tally,
-            is_edge: false,
+            of: Of::Node(at),
             lost: !node.reachable,
-            ..Row::new(format!("{}{rail}{} ", if here { '▶' } else { ' ' }, glyph(node.kind)))
+            ..Row::new(format!(" {rail}{} ", glyph(node.kind)))
         });
     }
 
@@ -113,14 +141,12 @@ impl Drawing<'_> {
             let branch = format!("{rail}{line}{}", if last { "╰─" } else { "├─" });
             if let Some(at) = self.single(*group) {
                 let node = &self.graph.nodes[at];
-                let here = node.tally.is_some_and(|tally| tally.standing == Standing::Current);
                 self.rows.push(Row {
                     name: name.clone(),
                     words: node.about.clone(),
-                    tally: node.tally,
-                    is_edge: false,
+                    of: Of::Node(at),
                     lost: !node.reachable,
-                    ..Row::new(format!("{}{branch}{} ", if here { '▶' } else { ' ' }, glyph(node.kind)))
+                    ..Row::new(format!(" {branch}{} ", glyph(node.kind)))
                 });
                 continue;
             }
@@ -146,14 +172,15 @@ impl Drawing<'_> {
     }
 
     fn ways(&mut self, at: usize, below: Option<usize>, list: &[usize], rail: &str) {
-        let mut edges: Vec<&Edge> = self.graph.leaving(at).collect();
+        let all = self.graph.edges.iter().enumerate();
+        let mut edges: Vec<(usize, &Edge)> = all.filter(|(_, edge)| edge.from == at).collect();
         // what leads away from a failure is decided before any condition is asked
-        edges.sort_by_key(|edge| !edge.kind.is_exception());
+        edges.sort_by_key(|(_, edge)| !edge.kind.is_exception());
         let Some(last) = edges.len().checked_sub(1) else { return };
         // the last way may simply lead down; any other has an arrow of its own, and no second one
-        let goes_on = edges.last().is_some_and(|edge| Some(edge.to) == below);
-        let several = edges.iter().filter(|edge| !edge.kind.is_exception()).count() > 1;
-        for (place, edge) in edges.iter().enumerate() {
+        let goes_on = edges.last().is_some_and(|(_, edge)| Some(edge.to) == below);
+        let several = edges.iter().filter(|(_, edge)| !edge.kind.is_exception()).count() > 1;
+        for (place, (index, edge)) in edges.iter().enumerate() {
             let down = place == last && goes_on;
             let (lead, name) = if down {
                 (format!(" {rail}▼ "), String::new())
@@ -164,7 +191,8 @@ impl Drawing<'_> {
                 let target = self.graph.nodes[edge.to].label.clone();
                 (format!(" {rail}{corner}{dash}▸ {arrow} "), target)
             };
-            self.rows.push(Row { name, words: words(edge, several), tally: edge.tally, ..Row::new(lead) });
+            let of = Of::Edge(*index);
+            self.rows.push(Row { name, words: words(edge, several), of, ..Row::new(lead) });
         }
         if !goes_on && below.is_some() {
             self.rows.push(Row::new(format!(" {rail}").trim_end().to_owned()));

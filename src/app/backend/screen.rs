@@ -1,0 +1,87 @@
+//! How the screen looks and which keys it has, from settings, the environment and keyboard.json; and what its panes show
+//! of a run's definition, and the branch that the status line names.
+
+use std::path::Path;
+
+use super::told::of_store;
+use crate::adapters::disk;
+use crate::app::world::World;
+use crate::config::catalog::Catalog;
+use crate::config::graph::Graph;
+use crate::config::render::compact;
+use crate::config::source::SourceFile;
+use crate::domain::ids::RunId;
+use crate::domain::place::Layer;
+use crate::runtime::handle::Handle;
+use crate::tui::keymap::{self, Keymap};
+use crate::tui::run_view::drawing::Definition;
+use crate::tui::theme::{NAMES, Terminal, Theme};
+
+/// What the screen begins with.
+pub(super) struct Look {
+    pub(super) theme: Theme,
+    pub(super) keymap: Keymap,
+    pub(super) mouse: bool,
+    pub(super) calm: bool,
+    /// What is wrong with the theme or the keys, a line each.
+    pub(super) findings: Vec<String>,
+}
+
+pub(super) fn look(world: &World, catalog: &Catalog) -> Look {
+    let settings = catalog.settings();
+    let mut findings = Vec::new();
+    let theme = named(world, settings.theme()).unwrap_or_else(|why| {
+        findings.push(format!("settings: theme: {why}; auto is used"));
+        named(world, "auto").unwrap_or_default()
+    });
+    let keymap = keys(world, &mut findings);
+    Look { theme, keymap, mouse: settings.mouse(), calm: settings.reduced_motion(), findings }
+}
+
+/// A theme in this terminal.
+pub(super) fn named(world: &World, name: &str) -> Result<Theme, String> {
+    let variable =
+        |name: &str| world.environment.get(name).filter(|value| !value.is_empty()).map(ToString::to_string);
+    let terminal = Terminal {
+        no_color: variable("NO_COLOR").is_some(),
+        colorfgbg: variable("COLORFGBG"),
+        term: variable("TERM"),
+        colorterm: variable("COLORTERM"),
+    };
+    let unknown = || format!("there is no theme {name}: it is one of {}", NAMES.join(", "));
+    Theme::named(name, &terminal).ok_or_else(unknown)
+}
+
+/// Only the user's own, in the demo as well: a project says nothing about the keys under somebody's fingers.
+fn keys(world: &World, findings: &mut Vec<String>) -> Keymap {
+    let path = world.dirs.config.join(keymap::FILE);
+    if !path.exists() {
+        return Keymap::default();
+    }
+    match disk::read(&path) {
+        Ok(text) => {
+            let (keymap, found) =
+                keymap::read(&SourceFile::new(Layer::User, format!("user:{}", keymap::FILE), text));
+            findings.extend(found.iter().map(compact));
+            keymap
+        }
+        Err(error) => {
+            findings.push(format!("not read: {}: {error}", path.display()));
+            Keymap::default()
+        }
+    }
+}
+
+pub(super) fn definition(handle: &Handle, run: &RunId) -> Result<Definition, String> {
+    let spec = handle.definition(run).map_err(|error| of_store(&error))?;
+    let graphs = Graph::family(&spec.program, 0, true).into_iter().map(|(_, graph)| graph).collect();
+    let root = spec.program.workflows.first();
+    Ok(Definition { graphs, variables: root.map(|root| root.variables.clone()).unwrap_or_default() })
+}
+
+/// The branch from `.git/HEAD`; no git process for one word.
+pub(super) fn branch_of(project: &Path) -> Option<String> {
+    let head = project.ancestors().find_map(|directory| disk::read(&directory.join(".git/HEAD")).ok())?;
+    let head = head.trim();
+    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
+}

@@ -1,0 +1,269 @@
+//! Keys: one table of actions drives what a key does, the help, `/keys` and what `keyboard.json` may change.
+//!
+//! Owns which chord means which action where. Refuses to do anything: `update` acts. Text that is typed is no action,
+//! and questions have keys of their own, shown with them.
+
+use self::chord::Chord;
+use crate::tui::layout::Pane;
+use crate::tui::text::fit;
+
+pub mod chord;
+mod read;
+mod table;
+
+pub use read::{FILE, read};
+pub use table::ACTIONS;
+
+/// What a key can mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    Send,
+    NewLine,
+    Leave,
+    Stop,
+    Repaint,
+    Details,
+    SidePanel,
+    PageUp,
+    PageDown,
+    LineUp,
+    LineDown,
+    Oldest,
+    Newest,
+    /// Shows a pane and gives it the keys; again: takes it away.
+    Show(Pane),
+    NextPane,
+    PreviousPane,
+    Zoom,
+    NextRun,
+    PreviousRun,
+    /// The rest is for the pane that has the keys.
+    RowUp,
+    RowDown,
+    PaneUp,
+    PaneDown,
+    First,
+    Last,
+    Open,
+    NextItem,
+    PreviousItem,
+    Search,
+    NextHit,
+    PreviousHit,
+    /// From here to the cursor is what is copied.
+    Mark,
+    Copy,
+    CopyAll,
+    Back,
+}
+
+impl Action {
+    /// Also while a question is open.
+    pub fn is_anywhere(self) -> bool {
+        ACTIONS.iter().any(|row| row.action == self && row.place == Place::Anywhere)
+    }
+}
+
+/// Where an action is valid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Also while a question is open.
+    Anywhere,
+    /// While no question is open.
+    Screen,
+    /// The input box has the keys.
+    Input,
+    /// The input box has the keys and is empty.
+    Empty,
+    /// The input box is empty, or a pane has the keys.
+    Free,
+    /// A pane has the keys.
+    Pane,
+}
+
+impl Place {
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Anywhere => "anywhere",
+            Self::Screen => "without a question",
+            Self::Input => "input",
+            Self::Empty => "empty input",
+            Self::Free => "empty input, pane",
+            Self::Pane => "pane",
+        }
+    }
+
+    /// One press could mean an action of either.
+    fn meets(self, other: Self) -> bool {
+        let typing = |place| matches!(place, Self::Input | Self::Empty);
+        !(typing(self) && other == Self::Pane || typing(other) && self == Self::Pane)
+    }
+
+    fn holds(self, now: Now) -> bool {
+        match self {
+            Self::Anywhere => true,
+            _ if now.asked => false,
+            Self::Screen => true,
+            Self::Input => !now.pane,
+            Self::Empty => !now.pane && now.empty,
+            Self::Free => now.pane || now.empty,
+            Self::Pane => now.pane,
+        }
+    }
+}
+
+/// What decides which actions are valid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Now {
+    /// A question waits for a key.
+    pub asked: bool,
+    /// A pane has the keys.
+    pub pane: bool,
+    /// Nothing is typed.
+    pub empty: bool,
+}
+
+/// A line of the table.
+pub struct Row {
+    pub action: Action,
+    /// As in `keyboard.json`.
+    pub name: &'static str,
+    pub about: &'static str,
+    pub place: Place,
+    pub keys: &'static [&'static str],
+    /// Its keys cannot be changed: the way to stop, to leave and to answer stays where people look for it.
+    pub fixed: bool,
+}
+
+/// Where an action's keys are from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Origin {
+    #[default]
+    BuiltIn,
+    /// Name of the file.
+    File(String),
+}
+
+/// The keys of every action, in the table's order.
+#[derive(Clone, Debug)]
+pub struct Keymap {
+    keys: Vec<(Vec<Chord>, Origin)>,
+}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        let chords = |row: &Row| row.keys.iter().filter_map(|key| Chord::parse(key).ok()).collect();
+        Self { keys: ACTIONS.iter().map(|row| (chords(row), Origin::BuiltIn)).collect() }
+    }
+}
+
+impl Keymap {
+    /// What a key means now; the most particular place wins.
+    pub fn action(&self, chord: Chord, now: Now) -> Option<Action> {
+        let meant = self.rows().filter(|(row, keys, _)| row.place.holds(now) && keys.contains(&chord));
+        meant.min_by_key(|(row, ..)| u8::from(row.place != Place::Pane)).map(|(row, ..)| row.action)
+    }
+
+    /// The first key of an action, for hints; `None`: it has none.
+    pub fn key(&self, action: Action) -> Option<Chord> {
+        self.rows().find(|(row, ..)| row.action == action).and_then(|(_, keys, _)| keys.first().copied())
+    }
+
+    /// Every action with its keys and where those are from.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Row, &[Chord], &Origin)> {
+        ACTIONS.iter().zip(&self.keys).map(|(row, (keys, from))| (row, keys.as_slice(), from))
+    }
+
+    /// For help: two actions a line, and in one paragraph what a pane understands.
+    pub fn help(&self) -> String {
+        let bound = || self.rows().filter(|(_, keys, _)| !keys.is_empty());
+        let cells = bound().filter(|(row, ..)| row.place != Place::Pane).map(|(row, keys, _)| {
+            let cell = format!("{:<16} {}", listed(&keys[..keys.len().min(2)]), row.about);
+            format!("{:<39}", fit(&cell, 38))
+        });
+        let cells: Vec<String> = cells.collect();
+        let lines = cells.chunks(2).map(|two| two.concat().trim_end().to_owned());
+        let pane = bound().filter(|(row, ..)| row.place == Place::Pane);
+        let pane = pane.map(|(row, keys, _)| format!("{} {}", keys[0], row.about));
+        let pane = format!("In a pane: {}", pane.collect::<Vec<_>>().join(" · "));
+        lines.chain([pane]).collect::<Vec<_>>().join("\n")
+    }
+
+    /// `/keys`: what it does, its keys, its name in the file, where the keys are from.
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        for (row, keys, from) in self.rows() {
+            let keys = if keys.is_empty() { "no key".to_owned() } else { listed(keys) };
+            let from = match from {
+                Origin::BuiltIn if row.fixed => "fixed",
+                Origin::BuiltIn => "built in",
+                Origin::File(name) => name,
+            };
+            text.push_str(&format!(
+                "{keys:<22} {:<18} {from}\n    {} · {}\n",
+                row.name,
+                row.about,
+                row.place.about()
+            ));
+        }
+        text.push_str(&format!(
+            "\nOther keys: {FILE} in the user's configuration directory, {{\"action\": [\"Alt+3\", \"F5\"]}}"
+        ));
+        text
+    }
+}
+
+fn listed(keys: &[Chord]) -> String {
+    keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sound() {
+        let keymap = Keymap::default();
+        for (row, keys, _) in keymap.rows() {
+            assert_eq!(keys.len(), row.keys.len(), "{}: a key cannot be read", row.name);
+            assert!(ACTIONS.iter().filter(|other| other.name == row.name).count() == 1, "{}", row.name);
+            assert!(ACTIONS.iter().filter(|other| other.action == row.action).count() == 1, "{}", row.name);
+            for (other, theirs, _) in keymap.rows().filter(|(other, ..)| other.name != row.name) {
+                let both = keys.iter().find(|key| theirs.contains(key));
+                let clash = both.filter(|_| row.place.meets(other.place));
+                assert_eq!(clash, None, "{} and {}", row.name, other.name);
+            }
+            let typed = keys.iter().any(|key| key.is_text()) && row.place != Place::Pane;
+            assert!(!typed, "{}: its key would be typed", row.name);
+        }
+    }
+
+    #[test]
+    fn keys_mean_what_the_place_says() {
+        let (typing, empty) = (Now::default(), Now { empty: true, ..Now::default() });
+        let (pane, asked) = (Now { pane: true, ..empty }, Now { asked: true, ..empty });
+        let check = |key: &str, now: Now, expected: Option<Action>| {
+            assert_eq!(Keymap::default().action(Chord::parse(key).unwrap(), now), expected, "{key} {now:?}");
+        };
+        for now in [typing, empty, pane, asked] {
+            check("Alt+2", now, Some(Action::Show(Pane::Graph)));
+            check("Ctrl+O", now, Some(Action::Details));
+            check("F2", now, Some(Action::SidePanel));
+        }
+        check("Enter", typing, Some(Action::Send));
+        check("Enter", pane, Some(Action::Open));
+        check("Enter", asked, None);
+        check("Tab", typing, None);
+        check("Tab", empty, Some(Action::NextPane));
+        check("Tab", pane, Some(Action::NextPane));
+        check("Home", typing, None);
+        check("Home", empty, Some(Action::Oldest));
+        check("Home", pane, Some(Action::First));
+        check("y", empty, None);
+        check("y", pane, Some(Action::Copy));
+        check("Esc", empty, Some(Action::Stop));
+        check("Esc", pane, Some(Action::Back));
+        check("PgUp", typing, Some(Action::PageUp));
+        check("PgUp", pane, Some(Action::PaneUp));
+    }
+}

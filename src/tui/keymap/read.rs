@@ -1,0 +1,189 @@
+//! `keyboard.json`: other keys for actions, checked against everything else that the keys mean.
+//!
+//! A finding leaves the action its built-in keys; nothing here stops the program.
+
+use std::ops::Range;
+
+use super::{ACTIONS, Chord, Keymap, Origin, Place};
+use crate::config::json::Node;
+use crate::config::source::{Findings, SourceFile};
+use crate::config::suggest::or_list;
+use crate::domain::diagnostic::Diagnostic;
+
+/// Beside the user's settings.json. Not keys.json: that holds the keys of providers.
+pub const FILE: &str = "keyboard.json";
+
+/// A binding as it was written.
+struct Wanted {
+    action: usize,
+    chords: Vec<(Chord, Range<usize>)>,
+}
+
+/// The keys with what the file changes, and what is wrong with the file.
+pub fn read(file: &SourceFile) -> (Keymap, Vec<Diagnostic>) {
+    let mut findings = Findings::new(file);
+    let mut keymap = Keymap::default();
+    let Some(root) = Node::parse(file, &mut findings) else { return (keymap, findings.list) };
+    let Some(members) = root.members() else {
+        let found = format!("must be an object of actions and keys, found {}", root.kind_name());
+        findings.error("K01", root.span.clone(), found, None);
+        return (keymap, findings.list);
+    };
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for member in members.iter().filter(|member| member.key != "$schema") {
+        let Some(action) = ACTIONS.iter().position(|row| row.name == member.key) else {
+            let names: Vec<&str> = ACTIONS.iter().map(|row| row.name).collect();
+            let message = format!("there is no action `{}`", member.key);
+            let hint = or_list(&member.key, "actions", &names);
+            findings.error("K01", member.key_span.clone(), message, hint);
+            continue;
+        };
+        if ACTIONS[action].fixed {
+            let message = format!("the key of `{}` cannot be changed", member.key);
+            findings.error("K02", member.key_span.clone(), message, None);
+            continue;
+        }
+        if let Some(chords) = chords(action, &member.value, &mut findings) {
+            wanted.push(Wanted { action, chords });
+        }
+    }
+    let mut free = without_conflicts(wanted, &mut findings);
+    take_from_built_in(&mut keymap, &mut free, &mut findings);
+    for Wanted { action, chords } in free {
+        let chords = chords.into_iter().map(|(chord, _)| chord).collect();
+        keymap.keys[action] = (chords, Origin::File(file.name.clone()));
+    }
+    (keymap, findings.list)
+}
+
+/// The chords of one action; `None`: one cannot be used, and the built-in keys stay.
+fn chords(action: usize, value: &Node, findings: &mut Findings<'_>) -> Option<Vec<(Chord, Range<usize>)>> {
+    let items: Vec<&Node> = match value.items() {
+        Some(items) => items.iter().collect(),
+        None => vec![value],
+    };
+    let row = &ACTIONS[action];
+    let mut chords = Vec::new();
+    for item in items {
+        let read = item.as_str().ok_or_else(|| format!("a key must be a text, found {}", item.kind_name()));
+        let read = read.and_then(Chord::parse).and_then(|chord| match chord {
+            chord if chord.is_text() && row.place != Place::Pane => {
+                Err(format!("`{chord}` would be typed: use it with Ctrl or Alt"))
+            }
+            chord if reserved(chord) => Err(format!("`{chord}` has a meaning that cannot be changed")),
+            chord => Ok(chord),
+        });
+        match read {
+            Ok(chord) => chords.push((chord, item.span.clone())),
+            Err(message) => {
+                findings.error("K03", item.span.clone(), message, None);
+                return None;
+            }
+        }
+    }
+    Some(chords)
+}
+
+/// Keys that stop, leave and send.
+fn reserved(chord: Chord) -> bool {
+    let fixed = ACTIONS.iter().filter(|row| row.fixed).flat_map(|row| row.keys).copied();
+    fixed.chain(["Ctrl+C"]).any(|key| Chord::parse(key) == Ok(chord))
+}
+
+/// Of two actions that want one key in one place, the first gets it.
+fn without_conflicts(wanted: Vec<Wanted>, findings: &mut Findings<'_>) -> Vec<Wanted> {
+    let mut free: Vec<Wanted> = Vec::new();
+    for mut one in wanted {
+        let place = ACTIONS[one.action].place;
+        one.chords.retain(|(chord, span)| {
+            let taken = free.iter().find(|other| {
+                ACTIONS[other.action].place.meets(place) && other.chords.iter().any(|(key, _)| key == chord)
+            });
+            if let Some(other) = taken {
+                let message = format!("{chord} is already the key of `{}`", ACTIONS[other.action].name);
+                findings.error("K04", span.clone(), message, Some("give each a key of its own".to_owned()));
+            }
+            taken.is_none()
+        });
+        free.push(one);
+    }
+    free
+}
+
+/// A key that the file gives away is missing at the action that had it; that is said.
+fn take_from_built_in(keymap: &mut Keymap, free: &mut [Wanted], findings: &mut Findings<'_>) {
+    for one in free.iter() {
+        let place = ACTIONS[one.action].place;
+        for (at, row) in ACTIONS.iter().enumerate() {
+            let theirs = free.iter().any(|other| other.action == at);
+            if theirs || !row.place.meets(place) {
+                continue;
+            }
+            keymap.keys[at].0.retain(|key| {
+                let taken = one.chords.iter().find(|(chord, _)| chord == key);
+                if let Some((chord, span)) = taken {
+                    let message =
+                        format!("{chord} is now `{}` and no longer `{}`", ACTIONS[one.action].name, row.name);
+                    let hint = format!("\"{}\": [\"…\"] gives that another key", row.name);
+                    findings.warning("K05", span.clone(), message, Some(hint));
+                }
+                taken.is_none()
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::place::Layer;
+    use crate::tui::keymap::{Action, Now};
+    use crate::tui::layout::Pane;
+
+    fn of(text: &str) -> (Keymap, Vec<String>) {
+        let (keymap, found) = read(&SourceFile::new(Layer::User, "user:keyboard.json", text));
+        (keymap, found.into_iter().map(|one| format!("{} {}", one.code, one.message)).collect())
+    }
+
+    #[test]
+    fn a_file_changes_keys_or_says_why_not() {
+        let check = |text: &str, expected: &[&str]| {
+            let (_, found) = of(text);
+            assert_eq!(found.len(), expected.len(), "{text}: {found:?}");
+            for (found, expected) in found.iter().zip(expected) {
+                assert!(found.contains(expected), "{text}: {found} instead of {expected}");
+            }
+        };
+        check("{}", &[]);
+        check("{\"graph\": [\"Alt+G\", \"F3\"], \"costs\": \"Ctrl+G\", \"zoom\": []}", &[]);
+        check("{\"grph\": [\"Alt+G\"]}", &["K01 there is no action `grph`"]);
+        check("[]", &["K01 must be an object"]);
+        check("{", &["C01"]);
+        check("{\"graph\": [\"Alt+Gx\"]}", &["K03 there is no key `Gx`"]);
+        check("{\"graph\": [\"g\"]}", &["K03 `g` would be typed"]);
+        check("{\"graph\": [3]}", &["K03 a key must be a text"]);
+        check("{\"stop\": [\"Alt+S\"]}", &["K02 the key of `stop` cannot be changed"]);
+        check("{\"graph\": [\"Ctrl+C\"]}", &["K03 `Ctrl+C` has a meaning"]);
+        check("{\"graph\": \"Alt+G\", \"costs\": \"Alt+G\"}", &["K04 Alt+G is already the key of `graph`"]);
+        check("{\"graph\": \"Alt+3\"}", &["K05 Alt+3 is now `graph` and no longer `agents`"]);
+        check("{\"graph\": \"Alt+3\", \"agents\": \"Alt+2\"}", &[]);
+        check("{\"copy\": \"c\", \"search\": \"s\"}", &[]);
+    }
+
+    #[test]
+    fn keys_of_the_file_are_used() {
+        let (keymap, _) = of("{\"graph\": [\"Alt+G\"], \"costs\": [\"Alt+3\"], \"data\": [\"bad\"]}");
+        let meant = |key: &str| keymap.action(Chord::parse(key).unwrap(), Now::default());
+        assert_eq!(meant("Alt+G"), Some(Action::Show(Pane::Graph)));
+        assert_eq!(meant("Alt+2"), None, "its built-in key is gone");
+        assert_eq!(meant("Alt+3"), Some(Action::Show(Pane::Costs)));
+        assert_eq!(meant("F4"), Some(Action::Show(Pane::Agents)), "its other key stays");
+        assert_eq!(meant("Alt+4"), Some(Action::Show(Pane::Data)), "a bad line changes nothing");
+        assert!(keymap.table().contains("user:keyboard.json"));
+        let (broken, _) = of("{\"graph\": ");
+        assert_eq!(
+            broken.action(Chord::parse("Alt+2").unwrap(), Now::default()),
+            Some(Action::Show(Pane::Graph))
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! Which panes are on screen and where: a pure function of the size and of what the person opened.
+//!
+//! 80×24 shows one pane at a time over the whole width; from 100 columns on one column stands beside the conversation,
+//! from 160 on with two panes in it, from 240 on two such columns. Refuses: what is in a pane, and who has the keys.
+
+use ratatui::layout::Rect;
+
+/// From this width on a column stands beside the conversation.
+pub const WIDE: u16 = 100;
+/// From here on it holds two panes.
+const WIDER: u16 = 160;
+/// From here on there are two columns.
+const WIDEST: u16 = 240;
+/// From this height on a column holds a pane more.
+const TALL: u16 = 60;
+/// Columns of the digest.
+const DIGEST: u16 = 34;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Pane {
+    Conversation,
+    Graph,
+    Agents,
+    Data,
+    Tools,
+    Timeline,
+    Costs,
+}
+
+impl Pane {
+    pub const ALL: [Self; 7] =
+        [Self::Conversation, Self::Graph, Self::Agents, Self::Data, Self::Tools, Self::Timeline, Self::Costs];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Conversation => "conversation",
+            Self::Graph => "graph",
+            Self::Agents => "agents",
+            Self::Data => "data",
+            Self::Tools => "tools",
+            Self::Timeline => "timeline",
+            Self::Costs => "costs",
+        }
+    }
+}
+
+/// What stands in a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    Pane(Pane),
+    /// Path, agents and cost in short: what stands beside the conversation while no pane is open.
+    Digest,
+}
+
+/// What the person wants to see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wish<'a> {
+    /// Panes beside the conversation, the one opened last at the end.
+    pub open: &'a [Pane],
+    /// What a narrow screen shows; `None`: the conversation.
+    pub front: Option<Pane>,
+    /// Fills everything.
+    pub zoomed: Option<Pane>,
+    /// The side panel is switched on.
+    pub panel: bool,
+    /// A workflow is shown: its graph is worth a place where there is much.
+    pub graph: bool,
+}
+
+/// Every slot with its place. No two overlap, and none is outside of `area`.
+pub fn place(area: Rect, wish: Wish<'_>) -> Vec<(Slot, Rect)> {
+    let whole = |pane: Pane| vec![(Slot::Pane(pane), area)];
+    if let Some(pane) = wish.zoomed {
+        return whole(pane);
+    }
+    if area.width < WIDE {
+        return whole(wish.front.unwrap_or(Pane::Conversation));
+    }
+    let side = beside(area, wish);
+    if side.is_empty() {
+        return whole(Pane::Conversation);
+    }
+    let per_column = per_column(area);
+    let columns = side.len().div_ceil(per_column).max(1);
+    let digest_only = side == [Slot::Digest];
+    let each = if digest_only { DIGEST } else { column_width(area.width, columns) };
+    let taken = each * u16::try_from(columns).unwrap_or(1);
+    let conversation = Rect { width: area.width - taken, ..area };
+    let mut placed = vec![(Slot::Pane(Pane::Conversation), conversation)];
+    for (at, slots) in (0..).zip(side.chunks(side.len().div_ceil(columns))) {
+        let column = Rect { x: conversation.right() + at * each, width: each, ..area };
+        placed.extend(stacked(column, slots));
+    }
+    placed
+}
+
+/// The slots beside the conversation, in the order of the panes' keys.
+fn beside(area: Rect, wish: Wish<'_>) -> Vec<Slot> {
+    if !wish.panel && wish.open.is_empty() {
+        return Vec::new();
+    }
+    let most = per_column(area) * if area.width >= WIDEST { 2 } else { 1 };
+    let mut panes: Vec<Pane> = wish.open.iter().rev().take(most).copied().collect();
+    panes.sort_by_key(|pane| *pane as u8);
+    let mut slots: Vec<Slot> = panes.into_iter().map(Slot::Pane).collect();
+    let room = area.width >= WIDER && wish.panel;
+    if slots.is_empty() && wish.graph && room {
+        slots.push(Slot::Pane(Pane::Graph));
+    }
+    if wish.panel && (slots.is_empty() || room && slots.len() < per_column(area)) {
+        slots.push(Slot::Digest);
+    }
+    slots
+}
+
+fn per_column(area: Rect) -> usize {
+    1 + usize::from(area.width >= WIDER) + usize::from(area.width >= WIDER && area.height >= TALL)
+}
+
+/// Wide enough to read, and never more than the conversation keeps.
+fn column_width(width: u16, columns: usize) -> u16 {
+    let share = if columns > 1 { width * 3 / 10 } else { width * 2 / 5 };
+    share.clamp(40, 84)
+}
+
+/// Slots one below the other; the last one gets what is left over.
+fn stacked(column: Rect, slots: &[Slot]) -> Vec<(Slot, Rect)> {
+    let count = u16::try_from(slots.len()).unwrap_or(1).max(1);
+    let each = column.height / count;
+    let rect = |at: u16| {
+        let height = if at + 1 == count { column.height - each * at } else { each };
+        Rect { y: column.y + each * at, height, ..column }
+    };
+    (0..).zip(slots).map(|(at, slot)| (*slot, rect(at))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `graph 96,0 64x20` for every slot but the conversation.
+    fn side(size: (u16, u16), wish: Wish<'_>) -> Vec<String> {
+        let area = Rect { x: 0, y: 0, width: size.0, height: size.1 };
+        let text = |(slot, rect): &(Slot, Rect)| {
+            let name = match slot {
+                Slot::Pane(pane) => pane.title(),
+                Slot::Digest => "digest",
+            };
+            format!("{name} {},{} {}x{}", rect.x, rect.y, rect.width, rect.height)
+        };
+        place(area, wish).iter().map(text).collect()
+    }
+
+    #[test]
+    fn panes_stand_where_there_is_room() {
+        let check = |size, wish: Wish<'_>, expected: &[&str]| {
+            assert_eq!(side(size, wish), expected, "{size:?} {wish:?}");
+        };
+        let (none, panel) = (Wish::default(), Wish { panel: true, ..Wish::default() });
+        let front = Wish { front: Some(Pane::Data), open: &[Pane::Data], ..panel };
+        check((80, 20), panel, &["conversation 0,0 80x20"]);
+        check((80, 20), front, &["data 0,0 80x20"]);
+        check((120, 36), none, &["conversation 0,0 120x36"]);
+        check((120, 36), panel, &["conversation 0,0 86x36", "digest 86,0 34x36"]);
+        check((120, 36), front, &["conversation 0,0 72x36", "data 72,0 48x36"]);
+        check((120, 36), Wish { panel: false, ..front }, &["conversation 0,0 72x36", "data 72,0 48x36"]);
+        let two = Wish { open: &[Pane::Data, Pane::Graph], ..panel };
+        check((120, 36), two, &["conversation 0,0 72x36", "graph 72,0 48x36"]);
+        check((200, 45), two, &["conversation 0,0 120x45", "graph 120,0 80x22", "data 120,22 80x23"]);
+        let one = Wish { open: &[Pane::Costs], ..panel };
+        check((200, 45), one, &["conversation 0,0 120x45", "costs 120,0 80x22", "digest 120,22 80x23"]);
+        let run = Wish { graph: true, ..panel };
+        check((200, 45), run, &["conversation 0,0 120x45", "graph 120,0 80x22", "digest 120,22 80x23"]);
+        check((200, 45), panel, &["conversation 0,0 166x45", "digest 166,0 34x45"]);
+        check((120, 36), run, &["conversation 0,0 86x36", "digest 86,0 34x36"]);
+        let zoomed = Wish { zoomed: Some(Pane::Graph), ..two };
+        check((200, 45), zoomed, &["graph 0,0 200x45"]);
+        let four = Wish { open: &[Pane::Costs, Pane::Data, Pane::Graph, Pane::Tools], ..panel };
+        check(
+            (300, 50),
+            four,
+            &[
+                "conversation 0,0 132x50",
+                "graph 132,0 84x25",
+                "data 132,25 84x25",
+                "tools 216,0 84x25",
+                "costs 216,25 84x25",
+            ],
+        );
+    }
+
+    #[test]
+    fn nothing_overlaps_and_nothing_is_outside() {
+        let all = Pane::ALL;
+        for (width, height) in [(1, 1), (20, 5), (99, 3), (100, 1), (160, 2), (240, 80), (300, 80), (900, 2)]
+        {
+            for open in 0..all.len() {
+                for panel in [false, true] {
+                    let wish = Wish { open: &all[1..=open], panel, graph: true, ..Wish::default() };
+                    let area = Rect { x: 0, y: 1, width, height };
+                    let placed = place(area, wish);
+                    let cells: u32 = placed.iter().map(|(_, rect)| rect.area()).sum();
+                    assert_eq!(cells, area.area(), "{width}x{height} {wish:?}: every cell is somebody's");
+                    for (at, (_, one)) in placed.iter().enumerate() {
+                        assert_eq!(one.intersection(area), *one, "{width}x{height} {wish:?}");
+                        assert!(placed[..at].iter().all(|(_, other)| !other.intersects(*one)));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Who takes part: name, seat, model, what it used and what it does now.
+
+use ratatui::text::{Line, Span};
+
+use super::body::Row;
+use crate::tui::run_view::{AgentLine, Doing, RunView};
+use crate::tui::text::{counted, dollars, fit, short_number, width};
+use crate::tui::theme::Theme;
+
+pub fn rows(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for agent in &run.agents {
+        if !rows.is_empty() {
+            rows.push(Row::default());
+        }
+        agent_rows(run, agent, columns, theme, &mut rows);
+    }
+    rows
+}
+
+fn agent_rows(run: &RunView, agent: &AgentLine, columns: usize, theme: Theme, rows: &mut Vec<Row>) {
+    let seat = format!("  {}", agent.side.as_str());
+    rows.push(
+        Row::new(Line::from(vec![
+            Span::styled(
+                fit(&agent.name, columns.saturating_sub(width(&seat))).into_owned(),
+                theme.seat(agent.side),
+            ),
+            Span::styled(seat, theme.dim()),
+        ]))
+        .copied(agent.name.clone()),
+    );
+    let model = fit(&agent.model, columns.saturating_sub(2)).into_owned();
+    rows.push(Row::new(format!("  {model}")).copied(agent.model.clone()));
+    if let Some(asked) = &agent.instead_of {
+        let text = format!("  ! {asked} was asked for");
+        rows.push(Row::new(Line::styled(fit(&text, columns).into_owned(), theme.warning())));
+    }
+    let sum = run.watch.spending.agents.get(&agent.name);
+    let tokens = format!("{} tok", short_number(agent.usage.total()));
+    let more = sum.map(|sum| format!(" · {} · {}", dollars(sum.cost_usd), counted(sum.calls, "call")));
+    let text = format!("  {tokens}{}", more.unwrap_or_default());
+    rows.push(Row::new(fit(&text, columns).into_owned()));
+    let (text, style) = match &agent.doing {
+        Doing::Nothing if run.over => return,
+        Doing::Nothing => ("idle".to_owned(), theme.dim()),
+        Doing::Thinks => ("thinks".to_owned(), theme.warning()),
+        Doing::Writes => ("writes".to_owned(), theme.warning()),
+        Doing::Runs(tool) => (format!("runs {tool}"), theme.warning()),
+        Doing::WaitsFor(tool) => (format!("waits for your yes to {tool}"), theme.human()),
+    };
+    rows.push(Row::new(Line::styled(fit(&format!("  {text}"), columns).into_owned(), style)));
+}

@@ -1,0 +1,193 @@
+//! The rows of a pane, whatever it shows: how many there are, one as a line, one as text to search and to copy.
+//!
+//! A timeline of a hundred thousand rows and a graph of two hundred states make only the rows that are seen.
+
+use std::borrow::Cow;
+
+use ratatui::text::{Line, Span};
+
+use crate::config::graph::terminal::SheetLook;
+use crate::domain::ids::Timestamp;
+use crate::tui::run_view::drawing::Drawing;
+use crate::tui::run_view::timeline::{Kind, Timeline, Took};
+use crate::tui::text::{duration, fit, thousands, width, wrap};
+use crate::tui::theme::Theme;
+
+pub type Looks = Vec<SheetLook>;
+
+/// One row that was made.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Row {
+    pub line: Line<'static>,
+    /// What is copied, if not the line as it stands.
+    pub copied: Option<Copied>,
+    /// What Enter opens or closes.
+    pub key: Option<String>,
+    /// The text above goes on here: it is not copied twice.
+    pub continued: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Copied {
+    Text(String),
+    /// A value of `common_data`: scope and JSON pointer.
+    Data(String, String),
+}
+
+/// What a pane shows.
+#[derive(Clone, Copy, Debug)]
+pub enum Body<'m> {
+    Rows(&'m [Row]),
+    Timeline(&'m Timeline, Timestamp),
+    Graph(&'m Drawing, &'m [SheetLook]),
+}
+
+impl Row {
+    pub fn new(line: impl Into<Line<'static>>) -> Self {
+        Self { line: line.into(), ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn copied(mut self, text: impl Into<String>) -> Self {
+        self.copied = Some(Copied::Text(text.into()));
+        self
+    }
+
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+}
+
+impl Body<'_> {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Rows(rows) => rows.len(),
+            Self::Timeline(timeline, _) => timeline.len() + usize::from(timeline.earlier() > 0),
+            Self::Graph(drawing, _) => drawing.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn line(&self, at: usize, columns: usize, theme: Theme) -> Line<'static> {
+        match self {
+            Self::Rows(rows) => rows.get(at).map(|row| row.line.clone()).unwrap_or_default(),
+            Self::Timeline(timeline, now) => moment(timeline, at, *now, columns, theme),
+            Self::Graph(drawing, looks) => {
+                let spans = drawing.line(at, looks).into_iter();
+                spans.map(|span| Span::styled(span.text, theme.graph(span.tone))).collect::<Vec<_>>().into()
+            }
+        }
+    }
+
+    /// The row as text, in full.
+    pub fn text(&self, at: usize) -> String {
+        match self {
+            Self::Rows(rows) => match rows.get(at).map(|row| (&row.copied, &row.line)) {
+                Some((Some(Copied::Text(text)), _)) => text.clone(),
+                Some((_, line)) => plain(line),
+                None => String::new(),
+            },
+            Self::Timeline(_, _) => plain(&self.line(at, usize::MAX, Theme::default())),
+            Self::Graph(..) => plain(&self.line(at, 0, Theme::default())),
+        }
+    }
+
+    /// Rows as text, those that only go on left out.
+    pub fn texts(&self, rows: impl Iterator<Item = usize>) -> String {
+        let goes_on = |at: usize| match self {
+            Self::Rows(rows) => rows.get(at).is_some_and(|row| row.continued),
+            Self::Timeline(..) | Self::Graph(..) => false,
+        };
+        let rows = rows.filter(|at| *at < self.len() && !goes_on(*at)).map(|at| self.text(at));
+        rows.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether a row holds the words, which are in lower case.
+    pub fn holds(&self, at: usize, words: &str) -> bool {
+        let text: Cow<'_, str> = match self {
+            Self::Timeline(timeline, _) => match place(timeline, at).and_then(|at| timeline.row(at)) {
+                Some(row) => Cow::Borrowed(&*row.text),
+                None => return false,
+            },
+            Self::Rows(_) | Self::Graph(..) => Cow::Owned(self.text(at)),
+        };
+        text.to_lowercase().contains(words)
+    }
+}
+
+/// Without its styles.
+pub fn plain(line: &Line<'_>) -> String {
+    let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+    text.trim_end().to_owned()
+}
+
+/// A text below a row: wrapped, moved in, each line copied as a whole.
+pub fn paragraph(text: &str, indent: usize, columns: usize, style: ratatui::style::Style) -> Vec<Row> {
+    let room = columns.saturating_sub(indent).max(8);
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        for (at, range) in wrap(line, room).into_iter().enumerate() {
+            let shown = format!("{}{}", " ".repeat(indent), line[range].trim_end());
+            let row = Row::new(Line::styled(shown, style)).copied(line);
+            rows.push(Row { continued: at > 0, ..row });
+        }
+    }
+    rows
+}
+
+/// `… 12 earlier` is the first row where rows were dropped.
+fn place(timeline: &Timeline, at: usize) -> Option<usize> {
+    at.checked_sub(usize::from(timeline.earlier() > 0))
+}
+
+/// ` 1:02.3  state     review ×2            4.2 s`
+fn moment(timeline: &Timeline, at: usize, now: Timestamp, columns: usize, theme: Theme) -> Line<'static> {
+    let Some(row) = place(timeline, at).and_then(|at| timeline.row(at)) else {
+        return Line::styled(format!("… {} earlier", thousands(timeline.earlier())), theme.dim());
+    };
+    let since = |from: Timestamp, to: Timestamp| u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0);
+    let (took, took_style) = match row.took {
+        Took::Moment => (String::new(), theme.dim()),
+        Took::Open => (format!("{} …", duration(since(row.at, now))), theme.warning()),
+        Took::Ms(ms) => (duration(ms), theme.dim()),
+        Took::Never => ("cut off".to_owned(), theme.bad()),
+    };
+    let style = match row.kind {
+        _ if row.bad => theme.bad(),
+        Kind::State | Kind::Begin | Kind::End => theme.accent(),
+        Kind::Question | Kind::Approval => theme.human(),
+        Kind::Wait | Kind::Retry | Kind::Problem => theme.warning(),
+        Kind::Model | Kind::Tool | Kind::Snapshot => theme.text(),
+    };
+    let start = clock(since(timeline.begun(), row.at));
+    let head = format!("{start:>8} {:<8} ", row.kind.word());
+    let tail = if took.is_empty() { 0 } else { width(&took) + 2 };
+    let room = columns.saturating_sub(width(&head) + tail);
+    let text = fit(&row.text, room).into_owned();
+    let gap = match columns {
+        usize::MAX => 2,
+        _ => room.saturating_sub(width(&text)) + 2,
+    };
+    let gap = if took.is_empty() { String::new() } else { " ".repeat(gap) };
+    Line::from(vec![
+        Span::styled(head, theme.dim()),
+        Span::styled(text, style),
+        Span::raw(gap),
+        Span::styled(took, took_style),
+    ])
+}
+
+/// `0:04.2`, `12:03`, `1:02:03` since the run began.
+fn clock(ms: u64) -> String {
+    let (seconds, minutes, hours) = (ms / 1_000 % 60, ms / 60_000 % 60, ms / 3_600_000);
+    match (hours, minutes) {
+        (0, 0) => format!("0:{seconds:02}.{}", ms / 100 % 10),
+        (0, _) => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}

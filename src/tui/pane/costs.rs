@@ -1,0 +1,117 @@
+//! What a run spent, by agent, model and state, against its budget, and how what is left went down.
+
+use ratatui::text::{Line, Span};
+
+use super::body::Row;
+use crate::domain::workflow::Budget;
+use crate::tui::run_view::RunView;
+use crate::tui::run_view::spending::{Point, Sums};
+use crate::tui::text::{dollars, fit, short_number, width};
+use crate::tui::theme::Theme;
+
+/// From here on a bar warns.
+const NEARLY: f64 = 0.8;
+/// Heights of a curve.
+const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+pub fn rows(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
+    let usage = run.ledger.usage();
+    if usage.total() == 0 && run.ledger.entries.is_empty() {
+        return Vec::new();
+    }
+    let spent = format!(
+        "{} · {} in · {} out",
+        dollars(run.ledger.cost_usd()),
+        short_number(usage.prompt),
+        short_number(usage.completion)
+    );
+    let mut rows = vec![Row::new(Line::styled(fit(&spent, columns).into_owned(), theme.bold()))];
+    rows.extend(budget(run, columns, theme));
+    rows.extend(left_over(run, columns, theme));
+    for (title, sums) in [
+        ("by agent", &run.watch.spending.agents),
+        ("by model", &run.watch.spending.models),
+        ("by state", &run.watch.spending.states),
+    ] {
+        rows.push(Row::default());
+        rows.push(Row::new(Line::styled(title, theme.dim())));
+        rows.extend(table(sums, columns));
+    }
+    rows
+}
+
+fn table(sums: &Sums, columns: usize) -> Vec<Row> {
+    let row = |name: &str, tokens: u64, cost: Option<f64>| {
+        let tail = format!("  {:>7}  {:>9}", short_number(tokens), dollars(cost));
+        let room = columns.saturating_sub(width(&tail) + 1);
+        let name = if name.is_empty() { "(not said)" } else { name };
+        let shown = fit(name, room);
+        let gap = " ".repeat(room.saturating_sub(width(&shown)));
+        Row::new(format!(" {shown}{gap}{tail}")).copied(format!("{name}{tail}"))
+    };
+    sums.iter().map(|sum| row(&sum.name, sum.usage.total(), sum.cost_usd)).collect()
+}
+
+/// `$0.12 of $0.50` and `███░░░░░  24%`, for dollars and for tokens.
+#[expect(clippy::cast_precision_loss, reason = "a bar of a few columns")]
+pub fn budget(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
+    let Budget { tokens, cost_usd, .. } = run.budget;
+    let used = run.ledger.usage().total();
+    let usd = run.watch.spending.known_usd();
+    let money =
+        cost_usd.hard.map(|end| (format!("{} of {}", dollars(Some(usd)), dollars(Some(end))), usd / end));
+    let counted = tokens.hard.map(|end| {
+        (format!("{} of {} tok", short_number(used), short_number(end)), used as f64 / end as f64)
+    });
+    let mut rows = Vec::new();
+    for (text, part) in money.into_iter().chain(counted) {
+        rows.push(Row::new(fit(&text, columns).into_owned()));
+        rows.push(Row::new(bar(part, columns, theme)));
+    }
+    if !rows.is_empty() {
+        rows.splice(0..0, [Row::default(), Row::new(Line::styled("budget", theme.dim()))]);
+    }
+    rows
+}
+
+/// `left  █▇▆▅▃▂▁`: what was left of the budget after each call, the first on the left.
+#[expect(clippy::cast_precision_loss, reason = "a curve of eight steps")]
+fn left_over(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
+    let left: Box<dyn Fn(Point) -> f64> = match (run.budget.cost_usd.hard, run.budget.tokens.hard) {
+        (Some(end), _) => Box::new(move |point: Point| 1.0 - point.cost_usd / end),
+        (None, Some(end)) => Box::new(move |point: Point| 1.0 - point.tokens as f64 / end as f64),
+        (None, None) => return Vec::new(),
+    };
+    let parts: Vec<f64> = run.watch.spending.points().map(left).collect();
+    let room = columns.saturating_sub(6).max(1);
+    let each = parts.len().div_ceil(room).max(1);
+    let curve: String = parts.chunks(each).filter_map(|chunk| chunk.last()).map(|part| step(*part)).collect();
+    let style =
+        if parts.last().is_some_and(|left| *left < 1.0 - NEARLY) { theme.bad() } else { theme.good() };
+    vec![Row::new(Line::from(vec![Span::styled("left  ", theme.dim()), Span::styled(curve, style)]))]
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of eight steps")]
+fn step(part: f64) -> char {
+    let at = if part.is_finite() { (part.clamp(0.0, 1.0) * 7.99).floor() as usize } else { 0 };
+    STEPS[at.min(7)]
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a few columns")]
+#[expect(clippy::cast_precision_loss, reason = "a part of a few columns")]
+fn bar(part: f64, columns: usize, theme: Theme) -> Line<'static> {
+    let part = if part.is_finite() { part.max(0.0) } else { 1.0 };
+    let share = format!(" {:>3.0}%", (part * 100.0).min(999.0));
+    let room = columns.saturating_sub(share.len());
+    let full = ((part.min(1.0) * room as f64).floor() as usize).min(room);
+    let style = match part {
+        ..NEARLY => theme.good(),
+        ..1.0 => theme.warning(),
+        _ => theme.bad(),
+    };
+    Line::from(vec![
+        Span::styled("█".repeat(full), style),
+        Span::styled("░".repeat(room - full), theme.dim()),
+        Span::raw(share),
+    ])
+}

@@ -1,0 +1,170 @@
+//! `common_data` as a tree: what changed last is marked, long values are cut until they are opened.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use serde_json::{Map, Value};
+
+use super::Panes;
+use super::body::{Copied, Row, paragraph};
+use crate::tui::run_view::data::{Age, Data, below};
+use crate::tui::text::{clean, counted, fit, one_line, width};
+use crate::tui::theme::Theme;
+use crate::tui::values::value_text;
+
+/// Rows of the whole tree.
+const ROWS: usize = 20_000;
+/// Children of one value that are shown.
+const CHILDREN: usize = 1_000;
+/// With more children, or deeper, a value is closed at first.
+const FEW: usize = 12;
+const SHALLOW: usize = 3;
+
+/// The value behind a row, for the clipboard.
+pub fn value<'d>(data: &'d Data, scope: &str, pointer: &str) -> Option<&'d Value> {
+    let (_, map) = data.scopes().find(|(name, _)| *name == scope)?;
+    let first = pointer.get(1..)?.split('/').next()?;
+    let name = first.replace("~1", "/").replace("~0", "~");
+    map.get(&name)?.pointer(&pointer[first.len() + 1..])
+}
+
+pub fn rows(data: &Data, panes: &Panes, columns: usize, theme: Theme) -> Vec<Row> {
+    let mut tree = Tree { data, panes, columns, theme, scope: String::new(), rows: Vec::new() };
+    for (scope, map) in data.scopes() {
+        if !scope.is_empty() {
+            if !tree.rows.is_empty() {
+                tree.rows.push(Row::default());
+            }
+            let text = format!("{}: what it changed", one_line(scope.trim_end_matches('/')));
+            tree.rows.push(Row::new(Line::styled(fit(&text, columns).into_owned(), theme.dim())));
+        }
+        scope.clone_into(&mut tree.scope);
+        tree.children(map.iter().map(|(key, value)| (key.clone(), value)), map.len(), "", 0);
+    }
+    if tree.rows.len() >= ROWS {
+        tree.rows.push(Row::new(Line::styled("… more is not shown: close something", theme.dim())));
+    }
+    tree.rows
+}
+
+struct Tree<'d> {
+    data: &'d Data,
+    panes: &'d Panes,
+    columns: usize,
+    theme: Theme,
+    scope: String,
+    rows: Vec<Row>,
+}
+
+impl Tree<'_> {
+    fn children<'v>(
+        &mut self,
+        children: impl Iterator<Item = (String, &'v Value)>,
+        count: usize,
+        pointer: &str,
+        depth: usize,
+    ) {
+        for (name, value) in children.take(CHILDREN) {
+            if self.rows.len() >= ROWS {
+                return;
+            }
+            self.value(&name, value, &below(pointer, &name), depth);
+        }
+        if count > CHILDREN {
+            let text = format!("{}… {} more", "  ".repeat(depth + 1), count - CHILDREN);
+            self.rows.push(Row::new(Line::styled(text, self.theme.dim())));
+        }
+    }
+
+    fn value(&mut self, name: &str, value: &Value, pointer: &str, depth: usize) {
+        match value {
+            Value::Object(map) if !map.is_empty() => {
+                let what = format!("{{{}}}", map.len());
+                if self.branch(name, &what, map.len(), pointer, depth) {
+                    self.object(map, pointer, depth + 1);
+                }
+            }
+            Value::Array(items) if !items.is_empty() => {
+                let what = format!("[{}]", items.len());
+                if self.branch(name, &what, items.len(), pointer, depth) {
+                    let children = items.iter().enumerate().map(|(at, item)| (at.to_string(), item));
+                    self.children(children, items.len(), pointer, depth + 1);
+                }
+            }
+            _ => self.leaf(name, value, pointer, depth),
+        }
+    }
+
+    fn object(&mut self, map: &Map<String, Value>, pointer: &str, depth: usize) {
+        self.children(map.iter().map(|(key, value)| (key.clone(), value)), map.len(), pointer, depth);
+    }
+
+    /// The row of an object or list; returns whether it is open.
+    fn branch(&mut self, name: &str, what: &str, count: usize, pointer: &str, depth: usize) -> bool {
+        let key = self.key(pointer);
+        let at_first = count <= FEW && depth < SHALLOW;
+        let open = at_first != self.panes.toggled.contains(&key);
+        let (mark, style) = self.mark(pointer);
+        let lead = format!("{mark}{}{} ", "  ".repeat(depth), if open { '▾' } else { '▸' });
+        let room = self.columns.saturating_sub(width(&lead) + what.len() + 1);
+        let line = Line::from(vec![
+            Span::styled(lead, style),
+            Span::styled(fit(&one_line(name), room).into_owned(), style),
+            Span::styled(format!(" {what}"), self.theme.dim()),
+        ]);
+        self.push(line, pointer, key);
+        open
+    }
+
+    fn leaf(&mut self, name: &str, value: &Value, pointer: &str, depth: usize) {
+        let key = self.key(pointer);
+        let (mark, style) = self.mark(pointer);
+        let lead = format!("{mark}{}  {}: ", "  ".repeat(depth), one_line(name));
+        let lead = fit(&lead, (self.columns * 2 / 3).max(8)).into_owned();
+        let whole = match value {
+            Value::String(text) => clean(text).into_owned(),
+            Value::Null => "null".to_owned(),
+            other => other.to_string(),
+        };
+        let room = self.columns.saturating_sub(width(&lead));
+        let short = one_line(&whole);
+        let long = width(&short) > room || whole.trim().contains('\n');
+        let open = long && self.panes.toggled.contains(&key);
+        let shown = if open {
+            counted(whole.chars().count() as u64, "character")
+        } else {
+            fit(&short, room).into_owned()
+        };
+        let text = if open { self.theme.dim() } else { style };
+        self.push(
+            Line::from(vec![Span::styled(lead, style), Span::styled(shown, text)]),
+            pointer,
+            key.clone(),
+        );
+        if open {
+            let below = paragraph(&whole, 2 * depth + 5, self.columns, style).into_iter();
+            self.rows.extend(below.map(|row| Row { key: Some(key.clone()), ..row }));
+        }
+    }
+
+    fn push(&mut self, line: Line<'static>, pointer: &str, key: String) {
+        let copied = Some(Copied::Data(self.scope.clone(), pointer.to_owned()));
+        self.rows.push(Row { copied, ..Row::new(line).key(key) });
+    }
+
+    fn mark(&self, pointer: &str) -> (&'static str, Style) {
+        match self.data.age(&self.scope, pointer) {
+            Age::New => ("● ", self.theme.warning()),
+            Age::Recent => ("· ", self.theme.accent()),
+            Age::Old => ("  ", self.theme.text()),
+        }
+    }
+
+    fn key(&self, pointer: &str) -> String {
+        format!("data {}{pointer}", self.scope)
+    }
+}
+
+/// What is copied of a value.
+pub fn copied(value: &Value) -> String {
+    value_text(value)
+}

@@ -1,0 +1,300 @@
+//! What happened when in a run, and how long it took: one short row an event, folded as events come.
+//!
+//! Owns at most `MOST` rows; earlier ones are only counted. Refuses texts of messages and results: other panes have them.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use crate::domain::ids::{CallId, Timestamp};
+use crate::domain::journal::RunStatus;
+use crate::engine::effect::Question;
+use crate::engine::event::RunEvent;
+use crate::tui::text::{fit, one_line};
+
+/// Rows that are kept.
+pub const MOST: usize = 100_000;
+/// Different texts that are shared; a loop over ten thousand items has as many.
+const SHARED: usize = 10_000;
+/// Columns of one text.
+const TEXT: usize = 200;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    State,
+    Model,
+    Tool,
+    Question,
+    Approval,
+    Wait,
+    Retry,
+    Snapshot,
+    Problem,
+    Begin,
+    End,
+}
+
+impl Kind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::State => "state",
+            Self::Model => "model",
+            Self::Tool => "tool",
+            Self::Question => "question",
+            Self::Approval => "approval",
+            Self::Wait => "wait",
+            Self::Retry => "retry",
+            Self::Snapshot => "snapshot",
+            Self::Problem => "problem",
+            Self::Begin => "run",
+            Self::End => "run",
+        }
+    }
+}
+
+/// How long something took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Took {
+    /// It has no length.
+    Moment,
+    /// It goes on.
+    Open,
+    /// Milliseconds.
+    Ms(u64),
+    /// It will never end: the run was cut off.
+    Never,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    pub at: Timestamp,
+    pub took: Took,
+    pub kind: Kind,
+    pub text: Arc<str>,
+    /// It failed or was refused.
+    pub bad: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Key {
+    State(String),
+    Call(CallId),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    rows: VecDeque<Row>,
+    /// Rows before the first of `rows`.
+    earlier: u64,
+    /// Number of the row of everything that goes on.
+    open: HashMap<Key, u64>,
+    texts: HashSet<Arc<str>>,
+    /// When the first event came: times are shown from there.
+    begun: Option<Timestamp>,
+}
+
+impl Timeline {
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub fn earlier(&self) -> u64 {
+        self.earlier
+    }
+
+    pub fn row(&self, at: usize) -> Option<&Row> {
+        self.rows.get(at)
+    }
+
+    pub fn begun(&self) -> Timestamp {
+        self.begun.unwrap_or_default()
+    }
+
+    pub fn hear(&mut self, at: Timestamp, event: &RunEvent) {
+        self.begun.get_or_insert(at);
+        match event {
+            RunEvent::RunStarted { workflow, .. } => {
+                self.moment(at, Kind::Begin, &format!("{workflow} begins"));
+            }
+            RunEvent::Resumed { .. } => self.moment(at, Kind::Begin, "taken up again"),
+            RunEvent::Returned { step, state, .. } => {
+                self.close_all(at);
+                self.moment(at, Kind::Begin, &format!("back before step {step}: {state}"));
+            }
+            RunEvent::Finished { status, error, .. } => {
+                self.close_all(at);
+                let why = error.as_ref().map(|error| format!(": {}", error.title)).unwrap_or_default();
+                let bad = !matches!(status, RunStatus::Completed | RunStatus::Paused);
+                self.push(at, Kind::End, &format!("{}{why}", status.as_str()), Took::Moment, bad);
+            }
+            RunEvent::StateEntered { state, visit, .. } => {
+                let text = if *visit > 1 { format!("{state} ×{visit}") } else { state.clone() };
+                self.begin(at, Key::State(state.clone()), Kind::State, &text);
+            }
+            RunEvent::Transitioned { from, .. } => self.end(at, &Key::State(from.clone()), false),
+            RunEvent::Caught { state, error, target, .. } => {
+                self.bad(at, Kind::Problem, &format!("{state}: {}", error.title));
+                if target.is_some() {
+                    self.end(at, &Key::State(state.clone()), true);
+                }
+            }
+            RunEvent::ChildFinished { state, workflow, .. } => {
+                let parent = state.rfind('/').map_or("", |end| &state[..=end]);
+                self.close_below(at, &format!("{parent}{workflow}/"));
+            }
+            RunEvent::BranchFinished { state, branch, error, .. } => {
+                let dot = if branch.starts_with('[') { "" } else { "." };
+                self.close_below(at, &format!("{state}{dot}{branch}/"));
+                if let Some(error) = error {
+                    let text = format!("{state}{dot}{branch}: {}", error.title);
+                    self.bad(at, Kind::Problem, &text);
+                }
+            }
+            RunEvent::Joined { state, .. } => {
+                self.close_below(at, &format!("{state}["));
+                self.close_below(at, &format!("{state}."));
+            }
+            other => self.hear_calls(at, other),
+        }
+    }
+
+    fn hear_calls(&mut self, at: Timestamp, event: &RunEvent) {
+        match event {
+            RunEvent::ModelCalled { call, agent, model, .. } => {
+                self.begin(at, Key::Call(*call), Kind::Model, &format!("{agent} asks {model}"));
+            }
+            RunEvent::SummaryCalled { call, agent, context, .. } => {
+                self.begin(at, Key::Call(*call), Kind::Model, &format!("{agent} sums up {context}"));
+            }
+            RunEvent::Replied { call, .. } | RunEvent::ContextSummarized { call, .. } => {
+                self.end(at, &Key::Call(*call), false);
+            }
+            RunEvent::ModelFailed { call, .. } => self.end(at, &Key::Call(*call), true),
+            RunEvent::ModelRetry { agent, attempt, reason, .. } => {
+                self.moment(at, Kind::Retry, &format!("{agent}, attempt {attempt}: {reason}"));
+            }
+            RunEvent::ToolStarted { call, agent, tool, .. } => {
+                self.begin(at, Key::Call(*call), Kind::Tool, &format!("{agent} {tool}"));
+            }
+            RunEvent::ToolFinished { call, ok, .. } => self.end(at, &Key::Call(*call), !ok),
+            RunEvent::ToolRefused { agent, tool, reason } => {
+                let text = format!("{agent} {tool} refused: {reason}");
+                self.bad(at, Kind::Tool, &text);
+            }
+            RunEvent::ApprovalAsked { call, agent, tool, .. } => {
+                self.begin(at, Key::Call(*call), Kind::Approval, &format!("{agent} {tool}"));
+            }
+            RunEvent::PersonAsked { call, question } => {
+                self.begin(at, Key::Call(*call), Kind::Question, asked(question));
+            }
+            RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
+                self.end(at, &Key::Call(*call), false);
+            }
+            RunEvent::Waiting { state, until } => {
+                let ms = u64::try_from(until.0.saturating_sub(at.0)).unwrap_or(0);
+                self.push(at, Kind::Wait, state, Took::Ms(ms), false);
+            }
+            RunEvent::Retrying { state, attempt, max_attempts, error, .. } => {
+                let text = format!("{state}, attempt {attempt} of {max_attempts}: {}", error.title);
+                self.moment(at, Kind::Retry, &text);
+            }
+            RunEvent::SnapshotTaken { label, .. } => self.moment(at, Kind::Snapshot, label),
+            RunEvent::SnapshotFailed { reason } => {
+                self.bad(at, Kind::Snapshot, &format!("none: {reason}"));
+            }
+            RunEvent::Warning { text, .. } => self.bad(at, Kind::Problem, text),
+            RunEvent::BudgetWarning { scope, what, .. } => {
+                let text = format!("budget of {scope}: {what}");
+                self.bad(at, Kind::Problem, &text);
+            }
+            _ => {}
+        }
+    }
+
+    fn moment(&mut self, at: Timestamp, kind: Kind, text: &str) {
+        self.push(at, kind, text, Took::Moment, false);
+    }
+
+    fn bad(&mut self, at: Timestamp, kind: Kind, text: &str) {
+        self.push(at, kind, text, Took::Moment, true);
+    }
+
+    fn begin(&mut self, at: Timestamp, key: Key, kind: Kind, text: &str) {
+        let number = self.push(at, kind, text, Took::Open, false);
+        self.open.insert(key, number);
+    }
+
+    fn end(&mut self, at: Timestamp, key: &Key, bad: bool) {
+        let Some(number) = self.open.remove(key) else { return };
+        self.finish(number, at, bad);
+    }
+
+    fn finish(&mut self, number: u64, at: Timestamp, bad: bool) {
+        let place = number.checked_sub(self.earlier).and_then(|place| usize::try_from(place).ok());
+        if let Some(row) = place.and_then(|place| self.rows.get_mut(place)) {
+            row.took = Took::Ms(u64::try_from(at.0.saturating_sub(row.at.0)).unwrap_or(0));
+            row.bad |= bad;
+        }
+    }
+
+    /// States that began with a path are over; only what goes on is looked through.
+    fn close_below(&mut self, at: Timestamp, path: &str) {
+        let inside = |key: &Key| matches!(key, Key::State(state) if state.starts_with(path));
+        let ended: Vec<Key> = self.open.keys().filter(|key| inside(key)).cloned().collect();
+        ended.iter().for_each(|key| self.end(at, key, false));
+    }
+
+    /// The run stands still: a state lasted until now, an answer that is missing will not come.
+    fn close_all(&mut self, at: Timestamp) {
+        for (key, number) in std::mem::take(&mut self.open) {
+            match key {
+                Key::State(_) => self.finish(number, at, false),
+                Key::Call(_) => {
+                    let place = number.checked_sub(self.earlier).and_then(|at| usize::try_from(at).ok());
+                    if let Some(row) = place.and_then(|place| self.rows.get_mut(place)) {
+                        row.took = Took::Never;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the row's number, counted from the first of all.
+    fn push(&mut self, at: Timestamp, kind: Kind, text: &str, took: Took, bad: bool) -> u64 {
+        let text = self.shared(text);
+        if self.rows.len() >= MOST {
+            self.rows.pop_front();
+            self.earlier += 1;
+        }
+        self.rows.push_back(Row { at, took, kind, text, bad });
+        self.earlier + self.rows.len() as u64 - 1
+    }
+
+    fn shared(&mut self, text: &str) -> Arc<str> {
+        let line = one_line(text);
+        let line = fit(&line, TEXT);
+        if let Some(known) = self.texts.get(&*line) {
+            return Arc::clone(known);
+        }
+        if self.texts.len() >= SHARED {
+            self.texts.clear();
+        }
+        let text: Arc<str> = Arc::from(&*line);
+        self.texts.insert(Arc::clone(&text));
+        text
+    }
+}
+
+fn asked(question: &Question) -> &str {
+    match question {
+        Question::Message => "the next message",
+        Question::Limit { .. } => "go on past a limit?",
+        Question::NoSnapshot { .. } => "go on without a snapshot?",
+        Question::Pause { state, .. } => state,
+        Question::Failed { .. } => "try it again?",
+        Question::Uncertain { tool, .. } => tool,
+    }
+}

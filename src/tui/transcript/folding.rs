@@ -1,0 +1,173 @@
+//! One item opened or folded by itself, the item that a person has chosen, its text, and the rows that nobody needs.
+
+use std::ops::Range;
+
+use super::item::Item;
+use super::{Look, Scroll, Transcript, layout, weight_of};
+use crate::tui::text::thousands;
+
+/// From one item to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    Next,
+    Previous,
+}
+
+/// More items than this do not keep their rows.
+const KEPT: usize = 256;
+/// Items above and below the screen that do, at least.
+const NEAR: usize = 32;
+
+impl Transcript {
+    /// Opens an item that is folded, folds one that is open; false: it has nothing to fold.
+    pub fn toggle(&mut self, at: usize) -> bool {
+        let details = self.look.details;
+        let Some(entry) = self.entries.get_mut(at).filter(|entry| layout::folds(&entry.item)) else {
+            return false;
+        };
+        entry.open = Some(!entry.open.unwrap_or(details));
+        true
+    }
+
+    /// Chooses the next item that is to be seen, or the one before; none is chosen at first: then the last on screen.
+    pub fn select(&mut self, step: Step) {
+        let shown = self.window.last().map(|(item, _)| *item);
+        let mut at = match (self.selected, step) {
+            (None, _) => shown,
+            (Some(at), Step::Next) => Some(at + 1),
+            (Some(at), Step::Previous) => at.checked_sub(1),
+        };
+        while let Some(item) = at.filter(|item| *item < self.entries.len()) {
+            if self.height_of(item) > 0 {
+                self.selected = Some(item);
+                return self.show(item);
+            }
+            at = match step {
+                Step::Next => Some(item + 1),
+                Step::Previous => item.checked_sub(1),
+            };
+        }
+    }
+
+    /// The items that may be on screen, when it shows others than the last; one more counts above.
+    pub fn reading(&self) -> Option<Range<usize>> {
+        match self.scroll {
+            Scroll::At { item, .. } => Some(item.saturating_sub(1)..item + self.height.max(1)),
+            Scroll::Follow => None,
+        }
+    }
+
+    /// Chooses nothing.
+    pub fn deselect(&mut self) {
+        self.selected = None;
+    }
+
+    /// The chosen item.
+    pub fn selected(&self) -> Option<usize> {
+        self.selected
+    }
+
+    /// The rows of the screen that the chosen item takes, counted from the top, without the gap above it.
+    pub fn selected_rows(&self) -> Option<Range<usize>> {
+        let mut top = 0;
+        for (item, rows) in &self.window {
+            let end = top + rows.len();
+            if Some(*item) == self.selected {
+                let gap = usize::from(rows.start == 0 && self.entries[*item].gap);
+                return Some((top + gap).min(end)..end);
+            }
+            top = end;
+        }
+        None
+    }
+
+    /// Items as they were said, without line breaks of the screen: for the clipboard.
+    pub fn plain(&self, range: Range<usize>) -> String {
+        let end = range.end.min(self.entries.len());
+        let items = self.entries[range.start.min(end)..end].iter().map(|entry| entry.item.text());
+        items.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Scrolls as little as shows an item, its first rows where it is larger than the screen.
+    fn show(&mut self, item: usize) {
+        let Some((first, rows)) = self.window.first().cloned() else { return };
+        let gap = usize::from(self.entries[item].gap);
+        if item < first || item == first && rows.start > gap {
+            self.scroll = Scroll::At { item, row: gap };
+            return;
+        }
+        // from the item up to where the screen would begin if it stood at the end
+        let mut left = self.height;
+        let mut at = item;
+        loop {
+            let height = self.height_of(at);
+            if height >= left {
+                break;
+            }
+            if at <= first {
+                return;
+            }
+            left -= height;
+            at -= 1;
+        }
+        let above = self.height_of(at) - left;
+        let row = if at == item { gap.min(above) } else { above };
+        if (at, row) > (first, rows.start) {
+            self.scroll = Scroll::At { item: at, row };
+        }
+    }
+
+    /// Another look; when the details of all are switched, none differs from the others any more.
+    pub(super) fn adopt(&mut self, look: Look) {
+        if look.details != self.look.details {
+            self.entries.iter_mut().for_each(|entry| entry.open = None);
+        }
+        self.look = look;
+    }
+
+    /// Takes the rows of items that are far from the screen: they are made again when they come back.
+    pub(super) fn release(&mut self) {
+        if self.laid.len() <= KEPT {
+            return;
+        }
+        let first = self.window.first().map_or(0, |(item, _)| item.saturating_sub(NEAR));
+        let last = self.window.last().map_or(0, |(item, _)| item + NEAR);
+        self.laid.sort_unstable();
+        self.laid.dedup();
+        let entries = &mut self.entries;
+        self.laid.retain(|at| {
+            let near = (first..=last).contains(at);
+            if let Some(entry) = entries.get_mut(*at).filter(|_| !near) {
+                (entry.rows, entry.look, entry.tail) = (Vec::new(), None, None);
+            }
+            near
+        });
+    }
+
+    /// The first items are forgotten when all of them weigh too much; gives how many were. In their place stands a line.
+    pub fn trim(&mut self, most: usize) -> usize {
+        if self.weight <= most || self.len() < 2 {
+            return 0;
+        }
+        let (mut first, mut left) = (0, self.weight);
+        // a quarter more than is needed, so that it is seldom done
+        while left > most - most / 4 && first + 2 < self.len() {
+            left -= weight_of(&self.entries[first].item).min(left);
+            first += 1;
+        }
+        self.forget(first);
+        self.gone += first;
+        let gone = thousands(self.gone as u64 + 1);
+        let line =
+            format!("… {gone} earlier entries are not kept on the screen; synthdev runs show has them");
+        self.edit(0, |item| *item = Item::note(&line));
+        first
+    }
+
+    /// Positions have changed.
+    pub(super) fn count(&mut self) {
+        self.weight = self.entries.iter().map(|entry| weight_of(&entry.item)).sum();
+        let laid = self.entries.iter().enumerate().filter(|(_, entry)| entry.look.is_some());
+        self.laid = laid.map(|(at, _)| at).collect();
+    }
+}

@@ -1,0 +1,99 @@
+//! An agent's turn: its name, what it thought, what it says. While it streams only what may still change is laid out.
+
+use ratatui::text::{Line, Span};
+
+use crate::tui::text::{fit, thousands, width};
+use crate::tui::transcript::item::Reply;
+use crate::tui::transcript::look::{INDENT, Look, lay_plain};
+use crate::tui::transcript::markdown;
+
+/// Where a streamed reply goes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tail {
+    thought: Option<Thought>,
+    text: markdown::Tail,
+}
+
+/// What is known of the reasoning.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Thought {
+    /// Bytes that are laid out.
+    length: usize,
+    /// Newlines up to a byte: nothing is counted twice.
+    newlines: usize,
+    counted: usize,
+    tail: markdown::Tail,
+}
+
+/// The row that tells of the reasoning; the name stands above it.
+const THOUGHT: usize = 1;
+
+pub(super) fn layout(reply: &Reply, look: Look, rows: &mut Vec<Line<'static>>) -> Option<Tail> {
+    let theme = look.theme;
+    let name = fit(&reply.agent, look.columns).into_owned();
+    let room = look.columns.saturating_sub(width(&name));
+    let branch = if reply.branch.is_empty() { String::new() } else { format!(" · {}", reply.branch) };
+    let model = format!("{branch} {}", reply.model);
+    rows.push(Line::from(vec![
+        Span::styled(name, theme.seat(reply.side)),
+        Span::styled(fit(&model, room).into_owned(), theme.dim()),
+    ]));
+    let thought = (!reply.reasoning.is_empty()).then(|| {
+        rows.push(Line::default());
+        let tail = markdown::Tail::at(rows.len());
+        extend_thought(reply, Thought { length: 0, newlines: 0, counted: 0, tail }, look, rows)
+    });
+    let text = markdown::Tail::at(rows.len());
+    let text = markdown::extend(&reply.text, text, look.page(INDENT, theme.text()), rows);
+    if reply.interrupted {
+        lay_plain("— interrupted", theme.warning(), look.columns, INDENT, rows);
+    }
+    reply.open.then_some(Tail { thought, text })
+}
+
+/// Lays out what was added to an open reply; what is final stays. `None`: all of it must be laid out again.
+pub fn extend(reply: &Reply, tail: Tail, look: Look, rows: &mut Vec<Line<'static>>) -> Option<Tail> {
+    let Tail { thought, text } = tail;
+    let (before, begun) = (thought.as_ref().map_or(0, |thought| thought.length), rows.len() > text.row);
+    let mut tail = Tail { thought, text };
+    if before < reply.reasoning.len() {
+        // it thinks on after it has spoken, or begins to
+        if begun || before == 0 {
+            return None;
+        }
+        tail.thought = tail.thought.map(|thought| extend_thought(reply, thought, look, rows));
+        tail.text = markdown::Tail::at(rows.len());
+    } else if !begun && !reply.text.is_empty() && tail.thought.is_some() {
+        rows[THOUGHT] = told(reply, &tail, look);
+    }
+    tail.text = markdown::extend(&reply.text, tail.text, look.page(INDENT, look.theme.text()), rows);
+    Some(tail)
+}
+
+fn extend_thought(reply: &Reply, thought: Thought, look: Look, rows: &mut Vec<Line<'static>>) -> Thought {
+    let text = reply.reasoning.trim_end();
+    let mut thought = thought;
+    if text.len() > thought.counted {
+        thought.newlines += text[thought.counted..].matches('\n').count();
+        thought.counted = text.len();
+    }
+    thought.length = reply.reasoning.len();
+    if look.details {
+        thought.tail = markdown::extend(text, thought.tail, look.page(INDENT * 2, look.theme.dim()), rows);
+    }
+    rows[THOUGHT] = line(reply, thought.newlines, look);
+    thought
+}
+
+fn told(reply: &Reply, tail: &Tail, look: Look) -> Line<'static> {
+    line(reply, tail.thought.as_ref().map_or(0, |thought| thought.newlines), look)
+}
+
+fn line(reply: &Reply, newlines: usize, look: Look) -> Line<'static> {
+    let lines = thousands(newlines as u64 + 1);
+    let plural = if newlines == 0 { "" } else { "s" };
+    let verb = if reply.open && reply.text.is_empty() { "thinking" } else { "thought" };
+    let hint = if look.details { "" } else { " (Ctrl+O)" };
+    let text = format!("{:INDENT$}∴ {verb}, {lines} line{plural}{hint}", "");
+    Line::styled(fit(&text, look.columns).into_owned(), look.theme.dim())
+}

@@ -1,0 +1,94 @@
+//! A tool's call: one line of what, how it went, how long, how much; opened, its result and its diff.
+
+use ratatui::text::{Line, Span};
+
+use crate::domain::tool::body_of;
+use crate::tui::text::{counted, duration, fit, one_line, width};
+use crate::tui::transcript::diff;
+use crate::tui::transcript::item::{ToolItem, ToolStatus};
+use crate::tui::transcript::look::{INDENT, Look, lay_more, lay_plain};
+
+/// Lines of a failed tool's output that are always shown.
+const FAILED_SHOWN: usize = 3;
+
+/// Lines of a small change that are always shown; of a larger one the first.
+const CHANGE_FROM: usize = 14;
+const CHANGE_SHOWN: usize = 10;
+
+/// Calls that took less are not worth a time.
+const WORTH_MS: u64 = 100;
+
+pub(super) fn layout(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
+    let theme = look.theme;
+    let (mark, style) = match tool.status {
+        ToolStatus::Running => ("•", theme.dim()),
+        ToolStatus::Done => ("✓", theme.good()),
+        ToolStatus::Failed => ("✗", theme.bad()),
+        ToolStatus::Stopped => ("✗", theme.warning()),
+    };
+    let mut room = look.columns.saturating_sub(INDENT + 2);
+    let name = fit(&tool.tool, room).into_owned();
+    room = room.saturating_sub(width(&name) + 1);
+    // The result matters more than the arguments: they get what is left.
+    let result = fit(&result(tool, look), room - width(&tool.arguments).min(room / 2)).into_owned();
+    let arguments = fit(&tool.arguments, room.saturating_sub(width(&result))).into_owned();
+    rows.push(Line::from(vec![
+        Span::styled(format!("{:INDENT$}{mark} ", ""), style),
+        Span::styled(format!("{name} "), theme.bold()),
+        Span::raw(arguments),
+        Span::styled(result, theme.dim()),
+    ]));
+    lay_change(tool, look, rows);
+    if look.details {
+        let shown = body_of(tool.content.trim_end());
+        if !shown.is_empty() {
+            lay_plain(shown, theme.dim(), look.columns, INDENT * 2, rows);
+        }
+    } else if tool.status == ToolStatus::Failed
+        && let Some(words) = last_words(&tool.content)
+    {
+        lay_plain(&words, theme.dim(), look.columns, INDENT * 2, rows);
+    }
+}
+
+/// How it went, how long it took, and how much there is to read.
+fn result(tool: &ToolItem, look: Look) -> String {
+    let mut text = match tool.status {
+        ToolStatus::Running => return " — running".to_owned(),
+        ToolStatus::Stopped => " — interrupted".to_owned(),
+        _ if tool.summary.is_empty() => String::new(),
+        _ => format!(" — {}", one_line(&tool.summary)),
+    };
+    let time = tool.took_ms.filter(|ms| *ms >= WORTH_MS).map(duration);
+    let lines = body_of(tool.content.trim_end()).lines().count() as u64;
+    let told = text.contains(" line");
+    let lines = (lines > 1 && !told && !look.details).then(|| counted(lines, "line"));
+    for part in time.into_iter().chain(lines) {
+        text.push_str(if text.is_empty() { " — " } else { " · " });
+        text.push_str(&part);
+    }
+    text
+}
+
+/// What a call has changed in a file. A call that failed has changed nothing.
+fn lay_change(tool: &ToolItem, look: Look, rows: &mut Vec<Line<'static>>) {
+    let Some(change) = tool.change.as_ref().filter(|_| tool.status == ToolStatus::Done) else { return };
+    let lines = change.diff.lines().count();
+    let shown = if look.details || lines <= CHANGE_FROM { lines } else { CHANGE_SHOWN };
+    let page = look.page(INDENT * 2, look.theme.text());
+    diff::layout(change.diff.lines().take(shown), Some(change.first_line.saturating_sub(1)), page, rows);
+    if shown < lines {
+        lay_more(lines - shown, look, INDENT * 2, rows);
+    }
+}
+
+/// The end of what a failed tool printed, which mostly says why.
+fn last_words(content: &str) -> Option<String> {
+    let printed: Vec<&str> =
+        body_of(content.trim_end()).split('\n').filter(|line| !line.trim().is_empty()).collect();
+    let hidden = printed.len().saturating_sub(FAILED_SHOWN);
+    let more = (hidden > 0).then(|| format!("… {} (Ctrl+O)", counted(hidden as u64, "more line")));
+    let shown = printed[hidden..].iter().map(|line| (*line).to_owned());
+    let lines: Vec<String> = more.into_iter().chain(shown).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}

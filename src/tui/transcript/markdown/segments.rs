@@ -1,0 +1,37 @@
+//! A text in lines, and lines that are too long in parts, so that the open end of a stream is never large.
+//!
+//! Where a line is cut depends on what stands before the cut only: text that comes later moves no cut.
+
+/// From here on a line is cut after the next space, and at the latest where it is `HARD` bytes long.
+const SOFT: usize = 4_000;
+const HARD: usize = 4_400;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment<'a> {
+    /// Without the newline.
+    pub text: &'a str,
+    /// The line goes on with the next segment.
+    pub broken: bool,
+    /// Where the next one begins; `None`: the text ends here, and what comes may still be added to this segment.
+    pub next: Option<usize>,
+}
+
+/// The segment that begins at a byte.
+pub fn segment(text: &str, start: usize) -> Segment<'_> {
+    let rest = &text[start..];
+    let near = &rest[..rest.floor_char_boundary(HARD)];
+    let line = near.find('\n').map_or(near, |end| &near[..end]);
+    if line.len() > SOFT
+        && let Some(space) = line.as_bytes()[SOFT..].iter().position(|byte| *byte == b' ')
+    {
+        let end = SOFT + space + 1;
+        return Segment { text: &line[..end], broken: true, next: Some(start + end) };
+    }
+    if line.len() < near.len() {
+        return Segment { text: line, broken: false, next: Some(start + line.len() + 1) };
+    }
+    if near.len() < rest.len() {
+        return Segment { text: near, broken: true, next: Some(start + near.len()) };
+    }
+    Segment { text: line, broken: false, next: None }
+}

@@ -1,0 +1,201 @@
+//! A table: columns as wide as their first rows need, narrower where there is no room, cells wrapped.
+//!
+//! The widths are settled by the first rows, so that a table of any length can be laid out as it comes.
+
+use std::ops::Range;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::super::rows::{Lead, blank, cut};
+use super::inline::inline;
+use crate::tui::text::{width, wrap};
+use crate::tui::theme::Theme;
+
+/// Rows that have a say in how wide the columns are.
+pub const MEASURED: usize = 64;
+
+/// No column becomes narrower than this, unless it needs less.
+const NARROW: usize = 4;
+/// Between columns: ` │ `.
+const BETWEEN: usize = 3;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Align {
+    Left,
+    Centre,
+    Right,
+}
+
+/// How a table's rows are laid out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    widths: Vec<usize>,
+    aligns: Vec<Align>,
+}
+
+impl Table {
+    /// `rule` is the second line (`|---|:-:|`). `None`: these two lines begin no table, or it does not fit at all.
+    pub fn begin(header: &str, rule: &str, room: usize) -> Option<Self> {
+        let aligns = aligns(rule)?;
+        let columns = cells(header, usize::MAX).len();
+        let fits = columns * (NARROW + BETWEEN) <= room + BETWEEN;
+        (columns == aligns.len() && fits).then(|| Self { widths: vec![0; columns], aligns })
+    }
+
+    /// Settles the widths.
+    pub fn measure<'a>(&mut self, rows: impl Iterator<Item = &'a str>, room: usize) {
+        for row in rows.take(MEASURED) {
+            for (most, cell) in self.widths.iter_mut().zip(cells(row, self.aligns.len())) {
+                let text = inline(cell, Style::new(), Theme::default());
+                *most = (*most).max(text.iter().map(|piece| width(piece.1)).sum());
+            }
+        }
+        // a wide letter of a later row finds room
+        self.widths.iter_mut().for_each(|columns| *columns = (*columns).max(2));
+        let room = room.saturating_sub((self.widths.len() - 1) * BETWEEN);
+        if self.widths.iter().sum::<usize>() > room {
+            self.narrow(room);
+        }
+    }
+
+    /// Narrow columns keep what they need; the wide ones share the rest.
+    fn narrow(&mut self, room: usize) {
+        let mut order: Vec<usize> = (0..self.widths.len()).collect();
+        order.sort_by_key(|at| self.widths[*at]);
+        let (mut left, mut others) = (room, order.len());
+        for at in order {
+            let share = left / others;
+            self.widths[at] = self.widths[at].min(share.max(NARROW));
+            left = left.saturating_sub(self.widths[at]);
+            others -= 1;
+        }
+    }
+
+    /// Lays out a row; the header's is bold and has a line below it.
+    pub fn put(
+        &self,
+        row: &str,
+        (base, header): (Style, bool),
+        lead: Lead<'_>,
+        theme: Theme,
+        rows: &mut Vec<Line<'static>>,
+    ) {
+        let style = if header { base.patch(theme.bold()) } else { base };
+        let given = cells(row, self.widths.len());
+        let cells: Vec<Cell<'_>> = self
+            .widths
+            .iter()
+            .enumerate()
+            .map(|(at, room)| Cell::new(given.get(at).copied().unwrap_or(""), *room, style, theme))
+            .collect();
+        let height = cells.iter().map(|cell| cell.rows.len()).max().unwrap_or(1);
+        for at in 0..height {
+            let mut spans = led(lead);
+            for (column, cell) in cells.iter().enumerate() {
+                if column > 0 {
+                    spans.push(Span::styled(" │ ", theme.dim()));
+                }
+                let last = column + 1 == cells.len();
+                cell.put(at, (self.widths[column], self.aligns[column], last), &mut spans);
+            }
+            rows.push(Line::from(spans));
+        }
+        if header {
+            let line: Vec<String> = self.widths.iter().map(|columns| "─".repeat(*columns)).collect();
+            let mut spans = led(lead);
+            spans.push(Span::styled(line.join("─┼─"), theme.dim()));
+            rows.push(Line::from(spans));
+        }
+    }
+}
+
+/// A cell, wrapped.
+struct Cell<'a> {
+    pieces: Vec<(Style, &'a str)>,
+    whole: String,
+    rows: Vec<Range<usize>>,
+}
+
+impl<'a> Cell<'a> {
+    fn new(text: &'a str, room: usize, style: Style, theme: Theme) -> Self {
+        let pieces = inline(text, style, theme);
+        let whole: String = pieces.iter().map(|piece| piece.1).collect();
+        let rows = wrap(&whole, room);
+        Self { pieces, whole, rows }
+    }
+
+    fn put(&self, row: usize, (room, align, last): (usize, Align, bool), spans: &mut Vec<Span<'static>>) {
+        let range = self.rows.get(row).cloned().unwrap_or(0..0);
+        let text = self.whole[range.clone()].trim_end_matches(' ');
+        let free = room.saturating_sub(width(text));
+        let left = match align {
+            Align::Centre | Align::Right if text.is_empty() => 0,
+            Align::Left => 0,
+            Align::Centre => free / 2,
+            Align::Right => free,
+        };
+        if left > 0 {
+            spans.push(Span::raw(blank(left)));
+        }
+        cut(&self.pieces, range.start..range.start + text.len(), spans);
+        if !last && free > left {
+            spans.push(Span::raw(" ".repeat(free - left)));
+        }
+    }
+}
+
+fn led(lead: Lead<'_>) -> Vec<Span<'static>> {
+    if lead.rest.is_empty() { Vec::new() } else { vec![Span::styled(lead.rest.to_owned(), lead.style)] }
+}
+
+/// Could be a row of a table: it has a `|` that is not spelled `\|`.
+pub fn is_row(line: &str) -> bool {
+    !line.trim().is_empty() && bars(line).next().is_some()
+}
+
+fn bars(line: &str) -> impl Iterator<Item = usize> {
+    let bytes = line.as_bytes();
+    line.match_indices('|').map(|(at, _)| at).filter(move |at| *at == 0 || bytes[at - 1] != b'\\')
+}
+
+/// The cells of a row, at most so many: the last has all that is left.
+fn cells(line: &str, most: usize) -> Vec<&str> {
+    let line = line.trim();
+    let mut found = Vec::new();
+    let mut start = usize::from(line.starts_with('|'));
+    for at in bars(line) {
+        if found.len() + 1 == most {
+            break;
+        }
+        if at >= start {
+            found.push(line[start..at].trim());
+            start = at + 1;
+        }
+    }
+    if start < line.len() {
+        let last = &line[start..];
+        let closed = last.strip_suffix('|').filter(|rest| !rest.ends_with('\\'));
+        found.push(closed.unwrap_or(last).trim());
+    }
+    found
+}
+
+fn aligns(line: &str) -> Option<Vec<Align>> {
+    if !line.contains('-')
+        || !line.contains('|')
+        || !line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' '))
+    {
+        return None;
+    }
+    let align = |cell: &&str| {
+        let dashes = cell.trim_matches(':');
+        let known = !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-');
+        known.then(|| match (cell.starts_with(':'), cell.ends_with(':')) {
+            (true, true) => Align::Centre,
+            (false, true) => Align::Right,
+            _ => Align::Left,
+        })
+    };
+    cells(line, usize::MAX).iter().map(align).collect()
+}

@@ -1,0 +1,384 @@
+//! Keys and the mouse in panes: showing, scrolling, searching, copying, and which run they show.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+use crate::domain::ids::RunId;
+use crate::tui::keymap::Action;
+use crate::tui::layout::{Pane, Slot};
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::pane::Search;
+use crate::tui::pane::body::Copied;
+use crate::tui::pane::data;
+use crate::tui::run_view::watch::Defined;
+use crate::tui::text::{counted, one_line};
+use crate::tui::transcript::Step;
+use crate::tui::transcript::item::Item;
+use crate::tui::view;
+
+/// Rows that one step of the wheel moves.
+const WHEEL: usize = 3;
+/// Bytes that go into the clipboard: terminals drop more without a word.
+const CLIPBOARD: usize = 64 << 10;
+
+/// Definitions that panes on screen need and nobody has asked for.
+pub fn wanted(model: &mut Model) -> Option<Cmd> {
+    let run = model.watched_run()?;
+    if !matches!(run.watch.drawing, Defined::Unasked) {
+        return None;
+    }
+    let id = run.id.clone();
+    if !model.on_screen().iter().any(|pane| matches!(pane, Pane::Graph | Pane::Data)) {
+        return None;
+    }
+    model.run_mut(&id)?.watch.drawing = Defined::Asked;
+    Some(Cmd::Definition(id))
+}
+
+/// A key while a pane has the keys. `None`: it is none of its, and the input box gets it.
+pub fn press(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Option<Vec<Cmd>> {
+    if model.panes.search.as_ref().is_some_and(|search| search.typing) {
+        return Some(type_search(model, key, meant));
+    }
+    meant.map(|action| act(model, action))
+}
+
+/// A text that was pasted into a search; false: none is typed.
+pub fn paste(model: &mut Model, text: &str) -> bool {
+    let keyed = model.keyed_pane().is_some();
+    let search = model.panes.search.as_mut().filter(|search| search.typing && keyed);
+    let Some(search) = search else { return false };
+    search.words.push_str(&one_line(text));
+    true
+}
+
+/// What a key means, wherever it was pressed.
+pub fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
+    match action {
+        Action::Repaint => model.repaint = true,
+        Action::Details => model.details = !model.details,
+        Action::SidePanel => model.panel = !model.panel,
+        Action::PageUp => page(model, false),
+        Action::PageDown => page(model, true),
+        Action::LineUp => scroll(model, target(model), 1, false),
+        Action::LineDown => scroll(model, target(model), 1, true),
+        Action::Oldest => edge(model, target(model), false),
+        Action::Newest => edge(model, target(model), true),
+        Action::Show(pane) => model.panes.show(pane),
+        Action::NextPane => ring(model, 1),
+        Action::PreviousPane => ring(model, -1),
+        Action::Zoom => model.panes.zoom(),
+        Action::NextRun => next_run(model, 1),
+        Action::PreviousRun => next_run(model, -1),
+        other => return in_pane(model, other),
+    }
+    Vec::new()
+}
+
+fn in_pane(model: &mut Model, action: Action) -> Vec<Cmd> {
+    let Some(pane) = model.panes.focus else { return Vec::new() };
+    // several keys may come between two frames
+    view::arrange_panes(model);
+    match action {
+        Action::RowUp => scroll(model, pane, 1, false),
+        Action::RowDown => scroll(model, pane, 1, true),
+        Action::PaneUp => page(model, false),
+        Action::PaneDown => page(model, true),
+        Action::First => edge(model, pane, false),
+        Action::Last => edge(model, pane, true),
+        Action::Open if pane == Pane::Conversation => open_item(model),
+        Action::Open => open(model, pane),
+        Action::NextItem if pane == Pane::Conversation => model.transcript.select(Step::Next),
+        Action::PreviousItem if pane == Pane::Conversation => model.transcript.select(Step::Previous),
+        Action::Search => model.panes.search = Some(Search { typing: true, ..Search::default() }),
+        Action::NextHit => find(model, pane, true, false),
+        Action::PreviousHit => find(model, pane, false, false),
+        Action::Mark => {
+            let state = model.panes.state_mut(pane);
+            state.marked = state.marked.xor(Some(state.cursor));
+        }
+        Action::Copy => return copy(model, pane, false),
+        Action::CopyAll => return copy(model, pane, true),
+        Action::Back => back(model),
+        // sending, stopping and leaving are the input box's
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// The pane that keys of the input box scroll: what a narrow or zoomed screen shows, else the conversation.
+fn target(model: &Model) -> Pane {
+    let shown = model.panes.zoomed.or(model.panes.front.filter(|_| model.is_narrow()));
+    model.panes.focus.or(shown).unwrap_or(Pane::Conversation)
+}
+
+fn page(model: &mut Model, down: bool) {
+    let pane = target(model);
+    let rows = match pane {
+        Pane::Conversation => model.transcript.page(),
+        _ => model.panes.state(pane).height.saturating_sub(1).max(1),
+    };
+    scroll(model, pane, rows, down);
+}
+
+fn scroll(model: &mut Model, pane: Pane, rows: usize, down: bool) {
+    match (pane, down) {
+        (Pane::Conversation, true) => model.transcript.down(rows),
+        (Pane::Conversation, false) => model.transcript.up(rows),
+        _ => {
+            view::arrange_panes(model);
+            let len = view::body(model, pane).map_or(0, |body| body.len());
+            let state = model.panes.state_mut(pane);
+            let row = if down { state.cursor + rows } else { state.cursor.saturating_sub(rows) };
+            state.go_to(row, len);
+        }
+    }
+}
+
+fn edge(model: &mut Model, pane: Pane, last: bool) {
+    match (pane, last) {
+        (Pane::Conversation, true) => model.transcript.follow(),
+        (Pane::Conversation, false) => model.transcript.to_start(),
+        _ => {
+            let len = view::body(model, pane).map_or(0, |body| body.len());
+            let state = model.panes.state_mut(pane);
+            state.go_to(if last { len } else { 0 }, len);
+            // the graph follows the run, not its last line
+            state.held = !last;
+        }
+    }
+}
+
+/// Esc, one thing after the other: the search, the whole screen, the keys.
+fn back(model: &mut Model) {
+    let panes = &mut model.panes;
+    let marked = panes.focus.and_then(|pane| panes.state_mut(pane).marked.take());
+    if marked.is_some() || panes.search.take().is_some() || panes.zoomed.take().is_some() {
+        return;
+    }
+    panes.to_conversation();
+    model.transcript.deselect();
+}
+
+/// The keys go to the next of: input box, conversation, and what stands beside it.
+fn ring(model: &mut Model, step: isize) {
+    let narrow = model.is_narrow();
+    let mut stops: Vec<Option<Pane>> = vec![None];
+    if narrow || model.panes.zoomed.is_some() {
+        stops.push(Some(Pane::Conversation));
+        let mut open = model.panes.open.clone();
+        open.sort_by_key(|pane| *pane as u8);
+        stops.extend(open.into_iter().map(Some));
+    } else {
+        stops.extend(model.on_screen().into_iter().map(Some));
+    }
+    let at = stops.iter().position(|stop| *stop == model.panes.focus).unwrap_or(0);
+    let next = at.checked_add_signed(step).unwrap_or(stops.len() - 1) % stops.len();
+    match stops[next] {
+        Some(pane) => model.panes.give_keys(pane),
+        None => model.panes.to_conversation(),
+    }
+}
+
+/// The panes show another run of this session.
+fn next_run(model: &mut Model, step: isize) {
+    let Some(at) = model.watched_run().and_then(|run| model.runs.iter().position(|one| one.id == run.id))
+    else {
+        model.hint = Some("there is no run yet".to_owned());
+        return;
+    };
+    let count = model.runs.len();
+    let next = at.checked_add_signed(step).unwrap_or(count - 1) % count;
+    let id = model.runs[next].id.clone();
+    watch(model, &id);
+}
+
+/// The panes show this run until a new one begins.
+pub fn watch(model: &mut Model, id: &RunId) {
+    model.watched = Some(id.clone());
+    let Some(at) = model.runs.iter().position(|run| run.id == *id) else { return };
+    let run = &model.runs[at];
+    let what = if run.over { "over" } else { "runs" };
+    model.hint =
+        Some(format!("panes show {} {} ({what}), {} of {}", run.workflow, run.id, at + 1, model.runs.len()));
+}
+
+/// `/watch`: which runs there are, or one of them.
+pub fn watch_named(model: &mut Model, wanted: Option<&str>) {
+    let Some(wanted) = wanted else {
+        let shown = model.watched_run().map(|run| run.id.clone());
+        let lines = model.runs.iter().map(|run| {
+            let mark = if Some(&run.id) == shown.as_ref() { '▸' } else { ' ' };
+            let what = if run.over { "over" } else { run.state.as_str() };
+            let asked = model.dialogs.iter().filter(|dialog| dialog.run() == Some(&run.id)).count();
+            let asked =
+                if asked > 0 { format!(" · {}", counted(asked as u64, "question")) } else { String::new() };
+            format!("{mark} {} {} · {what}{asked}", run.id, run.workflow)
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let text = if text.is_empty() { "none yet".to_owned() } else { text };
+        model.say(Item::report("Runs of this session", &text));
+        return;
+    };
+    let mut found =
+        model.runs.iter().filter(|run| run.id.as_str().starts_with(wanted) || run.workflow == wanted);
+    match (found.next().map(|run| run.id.clone()), found.next()) {
+        (Some(id), None) => watch(model, &id),
+        (Some(_), Some(_)) => {
+            model.say(Item::warning(&format!(
+                "more than one run of this session is {wanted}: /watch lists them"
+            )));
+        }
+        (None, _) => {
+            model.say(Item::warning(&format!("no run of this session is {wanted}: /watch lists them")));
+        }
+    }
+}
+
+fn open(model: &mut Model, pane: Pane) {
+    let state = model.panes.state(pane);
+    let key = state.rows.get(state.cursor).and_then(|row| row.key.clone());
+    let Some(key) = key.filter(|_| !matches!(pane, Pane::Conversation | Pane::Timeline | Pane::Graph)) else {
+        return;
+    };
+    let first = state.rows[..=state.cursor].iter().position(|row| row.key.as_ref() == Some(&key));
+    model.panes.toggle(&key);
+    let state = model.panes.state_mut(pane);
+    state.held = true;
+    if let Some(first) = first {
+        state.cursor = first;
+    }
+}
+
+/// Opens or folds what is chosen in the conversation.
+fn open_item(model: &mut Model) {
+    let opened = model.transcript.selected().is_some_and(|at| model.transcript.toggle(at));
+    if !opened {
+        let key = |action| model.keymap.key(action).map_or(String::new(), |key| key.to_string());
+        let (before, next) = (key(Action::PreviousItem), key(Action::NextItem));
+        model.hint = Some(match model.transcript.selected() {
+            Some(_) => "all of it is shown".to_owned(),
+            None => format!("{before} and {next} choose what is to be opened"),
+        });
+    }
+}
+
+fn type_search(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> {
+    let (Some(pane), Some(search)) = (model.panes.focus, model.panes.search.as_mut()) else {
+        return Vec::new();
+    };
+    match key.code {
+        KeyCode::Esc => model.panes.search = None,
+        KeyCode::Enter => {
+            search.typing = false;
+            if search.words.trim().is_empty() {
+                model.panes.search = None;
+            } else {
+                find(model, pane, true, true);
+            }
+        }
+        KeyCode::Backspace => {
+            search.words.pop();
+        }
+        KeyCode::Char(letter) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+            search.words.push(letter);
+        }
+        _ => {
+            if let Some(action) = meant.filter(|action| action.is_anywhere()) {
+                return act(model, action);
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// Puts the cursor on the next row with the words; `here` counts the row of the cursor.
+fn find(model: &mut Model, pane: Pane, down: bool, here: bool) {
+    view::arrange_panes(model);
+    let Some(search) = &model.panes.search else { return };
+    let words = search.words.trim().to_lowercase();
+    let found = match pane {
+        Pane::Conversation => model.transcript.find(&words, down),
+        _ => {
+            let Some(body) = view::body(model, pane) else { return };
+            let (len, at) = (body.len(), model.panes.state(pane).cursor);
+            let from = usize::from(!here);
+            let steps = from..len.max(1) + from;
+            let row = |step: usize| if down { (at + step) % len } else { (at + len - step % len) % len };
+            let found = steps.filter(|_| len > 0).map(row).find(|row| body.holds(*row, &words));
+            if let Some(row) = found {
+                model.panes.state_mut(pane).go_to(row, len);
+                model.panes.state_mut(pane).held = true;
+            }
+            found.is_some()
+        }
+    };
+    if let Some(search) = &mut model.panes.search {
+        search.missing = !found;
+    }
+}
+
+fn copy(model: &mut Model, pane: Pane, whole: bool) -> Vec<Cmd> {
+    let text = match (pane, whole) {
+        (Pane::Conversation, true) => Some(model.transcript.text()),
+        (Pane::Conversation, false) => model.transcript.chosen().map(Item::text),
+        (_, true) => view::body(model, pane).map(|body| body.texts(0..body.len())),
+        (_, false) => row_text(model, pane),
+    };
+    let Some(mut text) = text.filter(|text| !text.trim().is_empty()) else {
+        model.hint = Some("there is nothing to copy".to_owned());
+        return Vec::new();
+    };
+    let all = text.len();
+    text.truncate(text.floor_char_boundary(CLIPBOARD));
+    let what = counted(text.lines().count() as u64, "line");
+    let cut = if text.len() < all {
+        format!("; {} bytes more are left out", all - text.len())
+    } else {
+        String::new()
+    };
+    model.hint = Some(format!("{what} sent to the terminal's clipboard{cut}"));
+    vec![Cmd::Copy(text)]
+}
+
+fn row_text(model: &Model, pane: Pane) -> Option<String> {
+    let state = model.panes.state(pane);
+    let body = view::body(model, pane)?;
+    if state.marked.is_some() {
+        return Some(body.texts(state.chosen()));
+    }
+    let row = state.rows.get(state.cursor).filter(|_| pane == Pane::Data);
+    if let Some(Copied::Data(scope, pointer)) = row.and_then(|row| row.copied.as_ref()) {
+        let value = data::value(&model.watched_run()?.watch.data, scope, pointer)?;
+        return Some(data::copied(value));
+    }
+    Some(body.text(state.cursor))
+}
+
+/// The wheel scrolls what is below it, a click gives it the keys.
+pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Cmd> {
+    if !model.mouse || model.setup.is_some() || !model.dialogs.is_empty() {
+        return Vec::new();
+    }
+    let Some((slot, area)) = view::at(model, event.column, event.row) else {
+        if matches!(event.kind, MouseEventKind::Down(MouseButton::Left)) {
+            model.panes.leave();
+        }
+        return Vec::new();
+    };
+    let Slot::Pane(pane) = slot else { return Vec::new() };
+    match event.kind {
+        MouseEventKind::ScrollUp => scroll(model, pane, WHEEL, false),
+        MouseEventKind::ScrollDown => scroll(model, pane, WHEEL, true),
+        MouseEventKind::Down(MouseButton::Left) => {
+            model.panes.give_keys(pane);
+            if pane != Pane::Conversation {
+                let len = view::body(model, pane).map_or(0, |body| body.len());
+                let row = model.panes.state(pane).top + usize::from(event.row.saturating_sub(area.y + 1));
+                model.panes.state_mut(pane).go_to(row, len);
+            }
+        }
+        _ => {}
+    }
+    Vec::new()
+}

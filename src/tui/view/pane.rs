@@ -1,0 +1,231 @@
+//! One pane: a line with its name, and the rows that fit below. Rows are made when what they show has changed, drawn as
+//! many as are seen.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::marks::put;
+use crate::tui::keymap::Action;
+use crate::tui::layout::{Pane, Slot};
+use crate::tui::model::Model;
+use crate::tui::pane::body::{Body, Row, paragraph};
+use crate::tui::pane::{MadeOf, agents, costs, data, tools};
+use crate::tui::run_view::watch::Defined;
+use crate::tui::text::{fit, width};
+
+/// What a pane shows now; `None`: the conversation, which is no list of rows.
+pub fn body(model: &Model, pane: Pane) -> Option<Body<'_>> {
+    let state = model.panes.state(pane);
+    let run = model.watched_run();
+    Some(match (pane, run.map(|run| &run.watch)) {
+        (Pane::Conversation, _) => return None,
+        (Pane::Timeline, Some(watch)) if !watch.timeline.is_empty() => {
+            Body::Timeline(&watch.timeline, model.now)
+        }
+        (Pane::Graph, Some(watch)) => match &watch.drawing {
+            Defined::Known(drawing) => Body::Graph(drawing, &state.looks),
+            Defined::Unasked | Defined::Asked | Defined::Unknown(_) => Body::Rows(&state.rows),
+        },
+        _ => Body::Rows(&state.rows),
+    })
+}
+
+/// Makes the rows of every pane on screen that shows something else than before.
+pub fn arrange(model: &mut Model, placed: &[(Slot, Rect)]) {
+    for (slot, area) in placed {
+        if let Slot::Pane(pane) = slot
+            && *pane != Pane::Conversation
+        {
+            arrange_one(model, *pane, inside(*area));
+        }
+    }
+}
+
+fn arrange_one(model: &mut Model, pane: Pane, area: Rect) {
+    if pane == Pane::Graph
+        && let Some(id) = model.watched_run().map(|run| run.id.clone())
+        && let Some(run) = model.run_mut(&id)
+    {
+        run.watch.mark();
+    }
+    let columns = usize::from(area.width);
+    let made_of = made_of(model, pane, columns);
+    if model.panes.state(pane).made_of.as_ref() != Some(&made_of) {
+        let other_run = model.panes.state(pane).made_of.as_ref().is_some_and(|old| old.run != made_of.run);
+        let rows = made(model, pane, columns);
+        let looks = match body(model, pane) {
+            Some(Body::Graph(drawing, _)) => drawing.looks(columns),
+            _ => Vec::new(),
+        };
+        let state = model.panes.state_mut(pane);
+        if other_run {
+            (state.cursor, state.top, state.held, state.marked) = (0, 0, false, None);
+        }
+        (state.rows, state.looks, state.made_of) = (rows, looks, Some(made_of));
+    }
+    let Some(body) = body(model, pane) else { return };
+    let len = body.len();
+    let follow = match (pane, body) {
+        (_, Body::Graph(drawing, _)) => drawing.current(),
+        (Pane::Timeline | Pane::Tools, _) => len.checked_sub(1),
+        _ => None,
+    };
+    let state = model.panes.state_mut(pane);
+    state.height = usize::from(area.height);
+    state.settle(len, follow);
+}
+
+/// What the rows depend on. Of a timeline and a graph only what is seen is made, so nothing is kept of them.
+fn made_of(model: &Model, pane: Pane, columns: usize) -> MadeOf {
+    let run = model.watched_run();
+    let version = run.map_or(0, |run| match pane {
+        Pane::Conversation => 0,
+        Pane::Timeline => u64::from(run.watch.timeline.is_empty()),
+        Pane::Graph => match &run.watch.drawing {
+            Defined::Known(drawing) => 4 + drawing.version(),
+            Defined::Unasked => 1,
+            Defined::Asked => 2,
+            Defined::Unknown(_) => 3,
+        },
+        Pane::Agents => run.watch.agents * 2 + u64::from(run.over),
+        Pane::Data => run.watch.data.version,
+        Pane::Tools => run.watch.calls.version,
+        Pane::Costs => run.watch.spending.version + run.watch.agents,
+    });
+    let budget = run.and_then(|run| run.budget.cost_usd.hard.map(f64::to_bits).or(run.budget.tokens.hard));
+    MadeOf {
+        run: run.map(|run| run.id.clone()),
+        version,
+        budget,
+        columns,
+        theme: model.theme,
+        toggles: model.panes.toggles,
+    }
+}
+
+fn made(model: &Model, pane: Pane, columns: usize) -> Vec<Row> {
+    let (theme, panes) = (model.theme, &model.panes);
+    let Some(run) = model.watched_run() else {
+        return paragraph(
+            "no run yet: write a message, or start a workflow with /workflow",
+            0,
+            columns,
+            theme.dim(),
+        );
+    };
+    let rows = match pane {
+        Pane::Conversation | Pane::Timeline => Vec::new(),
+        Pane::Graph => match &run.watch.drawing {
+            Defined::Known(_) => return Vec::new(),
+            Defined::Unknown(why) => return paragraph(why, 0, columns, theme.bad()),
+            Defined::Unasked | Defined::Asked => Vec::new(),
+        },
+        Pane::Agents => agents::rows(run, columns, theme),
+        Pane::Data => data::rows(&run.watch.data, panes, columns, theme),
+        Pane::Tools => tools::rows(&run.watch.calls, panes, columns, theme),
+        Pane::Costs => costs::rows(run, columns, theme),
+    };
+    if rows.is_empty() { paragraph(nothing(pane), 0, columns, theme.dim()) } else { rows }
+}
+
+fn nothing(pane: Pane) -> &'static str {
+    match pane {
+        Pane::Conversation => "",
+        Pane::Graph => "the workflow is being read …",
+        Pane::Agents => "nobody has spoken yet",
+        Pane::Data => "common_data is empty",
+        Pane::Tools => "no tool was called yet",
+        Pane::Timeline => "nothing has happened yet",
+        Pane::Costs => "nothing was spent yet",
+    }
+}
+
+pub fn draw(model: &Model, pane: Pane, area: Rect, frame: &mut Frame<'_>) {
+    let theme = model.theme;
+    if area.x > 0 {
+        for y in area.y..area.bottom() {
+            put(frame, area.x, y, &Line::styled("│", theme.dim()), 1);
+        }
+    }
+    let inside = inside(area);
+    let Some(body) = body(model, pane).filter(|_| area.height > 0 && inside.width > 0) else { return };
+    let focused = model.panes.focus == Some(pane);
+    put(frame, inside.x, area.y, &title(model, pane, &body, usize::from(inside.width)), inside.width);
+    let state = model.panes.state(pane);
+    let (columns, chosen) = (usize::from(inside.width), state.chosen());
+    for (y, at) in (inside.y..inside.bottom()).zip(state.top..body.len()) {
+        let line = body.line(at, columns, theme);
+        put(frame, inside.x, y, &line, inside.width);
+        if focused && chosen.contains(&at) {
+            let row = Rect { y, height: 1, ..inside };
+            frame.buffer_mut().set_style(row, theme.selected());
+        }
+    }
+}
+
+/// `graph · coder_reviewer ──── /words ── 40 % ─`
+fn title(model: &Model, pane: Pane, body: &Body<'_>, columns: usize) -> Line<'static> {
+    let (theme, state) = (model.theme, model.panes.state(pane));
+    let focused = model.panes.focus == Some(pane);
+    let style = if focused { theme.accent().patch(theme.bold()) } else { theme.dim() };
+    let run = model.watched_run().filter(|run| !run.chat).map(|run| format!(" · {}", run.workflow));
+    let asked = model.watched_run().map_or(0, |run| run.watch.calls.asked());
+    let asked = if pane == Pane::Tools && asked > 0 { format!(" · {asked} ask you") } else { String::new() };
+    let name = format!("─ {}{}{asked} ", pane.title(), run.unwrap_or_default());
+    let search = model.panes.search.as_ref().filter(|_| focused);
+    let search = search.map(|search| format!(" {} ", search.shown()));
+    let below = body.len().saturating_sub(state.height);
+    let place = (below > 0).then(|| format!(" {} % ─", state.top * 100 / below));
+    let tail = format!("{}{}", search.unwrap_or_default(), place.unwrap_or_default());
+    let tail = fit(&tail, columns / 2).into_owned();
+    let name = fit(&name, columns.saturating_sub(width(&tail))).into_owned();
+    let rule = "─".repeat(columns.saturating_sub(width(&name) + width(&tail)));
+    Line::from(vec![
+        Span::styled(name, style),
+        Span::styled(rule, line_style(focused, model)),
+        Span::styled(tail, style),
+    ])
+}
+
+fn line_style(focused: bool, model: &Model) -> Style {
+    if focused { model.theme.accent() } else { model.theme.dim() }
+}
+
+/// Below the title, right of the border.
+fn inside(area: Rect) -> Rect {
+    let left = if area.x > 0 { 2 } else { 0 };
+    let left = area.width.min(left);
+    Rect {
+        x: area.x + left,
+        y: area.y + area.height.min(1),
+        width: area.width - left,
+        height: area.height.saturating_sub(1),
+    }
+}
+
+/// The keys that matter most in the pane that has them.
+pub fn keys(model: &Model, pane: Pane) -> String {
+    let key = |action: Action, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
+    let typing = model.panes.search.as_ref().is_some_and(|search| search.typing);
+    let wanted: &[(Action, &str)] = match pane {
+        _ if typing => return "Enter finds · Esc".to_owned(),
+        _ if model.panes.search.is_some() => {
+            &[(Action::NextHit, "next"), (Action::PreviousHit, "before"), (Action::Back, "ends")]
+        }
+        Pane::Conversation => &[
+            (Action::Search, "finds"),
+            (Action::PreviousItem, "chooses"),
+            (Action::Open, "opens"),
+            (Action::Back, "back"),
+        ],
+        Pane::Data | Pane::Tools => {
+            &[(Action::Open, "opens"), (Action::Copy, "copies"), (Action::Back, "back")]
+        }
+        _ => &[(Action::Search, "finds"), (Action::Copy, "copies"), (Action::Back, "back")],
+    };
+    let name = if pane == Pane::Conversation { "conversation: " } else { "" };
+    let keys: Vec<String> = wanted.iter().filter_map(|(action, about)| key(*action, about)).collect();
+    format!("{name}{}", keys.join(" · "))
+}

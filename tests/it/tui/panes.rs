@@ -1,0 +1,613 @@
+//! The panes: every one in every state at three sizes, keys and the mouse in them, and which run they show.
+
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use serde_json::Map;
+use synthdev::config::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
+use synthdev::config::source::SourceFile;
+use synthdev::domain::workflow::PauseKind;
+use synthdev::tui::keymap;
+use synthdev::tui::layout::Pane;
+use synthdev::tui::run_view::drawing::Definition;
+
+use super::*;
+
+/// Alt and a digit, and what the pane is called.
+const PANES: [(char, &str); 6] =
+    [('2', "graph"), ('3', "agents"), ('4', "data"), ('5', "tools"), ('6', "timeline"), ('7', "costs")];
+
+/// States one after the other, the last but one with a way back to the first.
+fn graph(name: &str, states: &[String]) -> Graph {
+    let node = |(at, state): (usize, &String)| Node {
+        name: state.clone(),
+        label: state.clone(),
+        kind: if at + 1 == states.len() { NodeKind::End } else { NodeKind::Agent },
+        about: format!("agent {at}"),
+        group: None,
+        calls: None,
+        reachable: true,
+        hidden: false,
+        tally: None,
+    };
+    let edge = |from: usize, to: usize, order: usize, label: &str| Edge {
+        from,
+        to,
+        kind: EdgeKind::Transition,
+        order,
+        label: label.into(),
+        tally: None,
+    };
+    let mut edges: Vec<Edge> = Vec::new();
+    for from in 0..states.len() - 1 {
+        if from + 2 == states.len() {
+            edges.push(edge(from, 0, 1, "not good enough"));
+            edges.push(edge(from, from + 1, 2, "good"));
+        } else {
+            edges.push(edge(from, from + 1, 1, ""));
+        }
+    }
+    Graph {
+        workflow: name.into(),
+        description: "States one after the other.".into(),
+        start: 0,
+        nodes: states.iter().enumerate().map(node).collect(),
+        edges,
+        groups: Vec::new(),
+        handlers: Vec::new(),
+    }
+}
+
+fn states(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn defined(run: &str, graph: Graph) -> Msg {
+    let variables = Map::from_iter([("rounds".to_owned(), json!(0)), ("goal".to_owned(), json!("ship it"))]);
+    let found = Ok(Box::new(Definition { graphs: vec![graph], variables }));
+    Msg::Reply(Reply::Defined { run: RunId::from(run), found })
+}
+
+fn changed(state: &str, set: serde_json::Value) -> RunEvent {
+    let serde_json::Value::Object(set) = set else { panic!("an object") };
+    RunEvent::DataChanged { state: state.into(), set, removed: vec![] }
+}
+
+fn tool(call: u64, name: &str, arguments: serde_json::Value) -> RunEvent {
+    RunEvent::ToolStarted { call: CallId(call), agent: "coder".into(), tool: name.into(), arguments }
+}
+
+fn tool_done(call: u64, name: &str, ok: bool, content: &str) -> RunEvent {
+    RunEvent::ToolFinished {
+        call: CallId(call),
+        agent: "coder".into(),
+        tool: name.into(),
+        ok,
+        summary: if ok { "40 lines".into() } else { "exit code 101".into() },
+        content: content.into(),
+        duration_ms: 1_234,
+    }
+}
+
+fn budget() -> RunEvent {
+    let mut budget = Budget::default();
+    budget.cost_usd.hard = Some(0.05);
+    budget.tokens.hard = Some(20_000);
+    let inputs = Map::from_iter([("task".to_owned(), json!("add a --json flag"))]);
+    RunEvent::RunStarted {
+        workflow: "coder_reviewer".into(),
+        definition: String::new(),
+        inputs,
+        chat: false,
+        budget: Some(Box::new(budget)),
+        replayed: false,
+    }
+}
+
+impl Desk {
+    fn alt(&mut self, letter: char) -> &mut Self {
+        self.press(KeyCode::Char(letter), KeyModifiers::ALT)
+    }
+
+    /// One text with the three sizes that a pane must look good at.
+    fn sizes(&mut self) -> String {
+        [(80, 24), (120, 40), (200, 50)].map(|(w, h)| format!("{w}×{h}\n{}", self.screen(w, h))).join("\n")
+    }
+
+    /// A workflow in its second state, with data, tools, two agents and a budget.
+    fn working(&mut self) -> &mut Self {
+        self.run("r1", budget())
+            .msg(defined("r1", graph("coder_reviewer", &states(&["start", "code", "review", "stop"]))))
+            .run("r1", snapshot_taken())
+            .run("r1", entered("start"))
+            .run("r1", changed("start", json!({"plan": {"parts": ["parse", "print"], "notes": "one\ntwo"}})))
+            .run("r1", transition("start", "code"))
+            .run("r1", entered("code"))
+            .run("r1", called(5, "coder", Side::Assistant))
+            .pause(2_000)
+            .run("r1", replied(5, "coder", Side::Assistant, "", ""))
+            .run("r1", tool(6, "read_files", json!({"file_paths": ["src/main.rs"]})))
+            .run("r1", tool_done(6, "read_files", true, "fn main() {\n\tprintln!(\"\x1b[31mhi\x1b[0m\");\n}"))
+            .run("r1", approval(7, "execute_terminal", command_preview("cargo test")))
+            .run(
+                "r1",
+                RunEvent::ApprovalAnswered {
+                    call: CallId(7),
+                    tool: "execute_terminal".into(),
+                    decision: Decision::Allow,
+                },
+            )
+            .run("r1", tool(8, "execute_terminal", json!({"command": "cargo test"})))
+            .run("r1", called(9, "reviewer", Side::User))
+            .run("r1", replied(9, "reviewer", Side::User, "Looks good to me.", ""))
+            .run(
+                "r1",
+                changed("code", json!({"rounds": 2, "plan": {"parts": ["parse", "print"], "notes": "x"}})),
+            )
+            .run("r1", called(10, "coder", Side::Assistant))
+            .run("r1", delta(10, DeltaKind::Text, "I begin with the parser. "))
+    }
+
+    fn failing(&mut self) -> &mut Self {
+        let why = || Failure::new("model.auth", "The provider refused the key", "401 from api.example.com");
+        self.working()
+            .run("r1", tool_done(8, "execute_terminal", false, "error[E0308]: mismatched types"))
+            .run(
+                "r1",
+                RunEvent::ToolRefused {
+                    agent: "coder".into(),
+                    tool: "delete_everything".into(),
+                    reason: "there is no such tool".into(),
+                },
+            )
+            .run(
+                "r1",
+                RunEvent::Retrying {
+                    state: "code".into(),
+                    attempt: 2,
+                    max_attempts: 3,
+                    delay_ms: 500,
+                    error: Box::new(why()),
+                },
+            )
+            .run("r1", RunEvent::Warning { code: "x".into(), text: "the budget is nearly used up".into() })
+            .run(
+                "r1",
+                RunEvent::ModelFailed {
+                    call: CallId(10),
+                    agent: "coder".into(),
+                    code: "model.auth".into(),
+                    reason: "401".into(),
+                    attempts: 3,
+                    spent: Vec::new(),
+                },
+            )
+            .run("r1", finished(RunStatus::Failed, None, Some(why())))
+    }
+
+    fn long(&mut self) -> &mut Self {
+        let names: Vec<String> = (0..200).map(|at| format!("state_{at:03}")).collect();
+        self.run("r1", budget()).msg(defined("r1", graph("two_hundred", &names)));
+        for at in 0..150 {
+            self.run("r1", entered(&names[at]));
+            self.run("r1", called(1_000 + at as u64, &format!("agent_{}", at % 30), Side::Assistant));
+            self.run(
+                "r1",
+                replied(1_000 + at as u64, &format!("agent_{}", at % 30), Side::Assistant, "ok", ""),
+            );
+            for part in 0..4 {
+                let call = 10_000 + at as u64 * 4 + part;
+                self.run(
+                    "r1",
+                    tool(call, "read_files", json!({"file_paths": [format!("src/{at}/{part}.rs")]})),
+                );
+                self.run("r1", tool_done(call, "read_files", part != 3, &"line\n".repeat(2_000)));
+            }
+            self.run("r1", changed(&names[at], json!({format!("key_{at}"): "word ".repeat(200)})));
+            self.run("r1", transition(&names[at], &names[at + 1]));
+        }
+        self.run("r1", changed(&names[149], json!({"list": (0..3_000).collect::<Vec<_>>()})))
+            .run("r1", entered(&names[150]))
+    }
+
+    fn unicode(&mut self) -> &mut Self {
+        let names = ["始め", "código", "проверка🧪", "نهاية", "stop"];
+        self.run("r1", budget())
+            .msg(defined("r1", graph("ワークフロー", &states(&names))))
+            .run("r1", entered("始め"))
+            .run("r1", transition("始め", "código"))
+            .run("r1", entered("código"))
+            .run("r1", called(5, "программист", Side::Assistant))
+            .run("r1", replied(5, "программист", Side::Assistant, "готово", ""))
+            .run("r1", tool(6, "قراءة", json!({"مسار": "src/日本語.rs", "x": "\x1b[2J\u{202e}evil"})))
+            .run("r1", tool_done(6, "قراءة", true, "e\u{301}e\u{301} 日本語 \u{200b}zero"))
+            .run("r1", changed("código", json!({"名前": "太郎 🧑‍🚀", "a/b~c": {"\u{202e}k": "v\x07"}})))
+    }
+}
+
+#[test]
+fn every_pane_in_every_state() {
+    type Play = fn(&mut Desk) -> &mut Desk;
+    let situations: [(&str, Play); 5] = [
+        ("empty", |desk| desk),
+        ("streaming", Desk::working),
+        ("error", Desk::failing),
+        ("long", Desk::long),
+        ("unicode", Desk::unicode),
+    ];
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../frames/panes");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    for (situation, play) in situations {
+        for (key, pane) in PANES {
+            let mut desk = Desk::new();
+            play(&mut desk);
+            desk.alt(key);
+            if situation == "streaming" && pane == "tools" {
+                desk.key(KeyCode::Home).key(KeyCode::Enter);
+            }
+            let shown = desk.sizes();
+            settings.bind(|| insta::assert_snapshot!(format!("{pane}_{situation}"), shown));
+        }
+    }
+}
+
+/// A digit of Alt, `Tab`, a letter …
+fn keys(desk: &mut Desk, keys: &str) {
+    for key in keys.split_whitespace() {
+        match key {
+            "Tab" => desk.key(KeyCode::Tab),
+            "BackTab" => desk.key(KeyCode::BackTab),
+            "Esc" => desk.key(KeyCode::Esc),
+            "Enter" => desk.key(KeyCode::Enter),
+            "Home" => desk.key(KeyCode::Home),
+            "End" => desk.key(KeyCode::End),
+            "Up" => desk.key(KeyCode::Up),
+            "Down" => desk.key(KeyCode::Down),
+            "PgUp" => desk.key(KeyCode::PageUp),
+            "F3" => desk.key(KeyCode::F(3)),
+            other => match other.strip_prefix("Alt+") {
+                Some(letter) => desk.alt(letter.chars().next().unwrap()),
+                None => desk.typed(other),
+            },
+        };
+    }
+}
+
+#[test]
+fn keys_lead_to_what_is_on_screen() {
+    // size, keys, what is on screen, what is not
+    let check = |size: (u16, u16), pressed: &str, shown: &[&str], hidden: &[&str]| {
+        let mut desk = Desk::new();
+        desk.working().msg(Msg::Resize(size.0, size.1));
+        desk.screen(size.0, size.1);
+        keys(&mut desk, pressed);
+        let screen = desk.screen(size.0, size.1);
+        for text in shown {
+            assert!(screen.contains(text), "{size:?} {pressed}: {text} is missing\n{screen}");
+        }
+        for text in hidden {
+            assert!(!screen.contains(text), "{size:?} {pressed}: {text} is there\n{screen}");
+        }
+    };
+    let (small, wide, wider) = ((80, 24), (120, 40), (200, 50));
+    check(small, "", &["I begin with"], &["─ graph"]);
+    check(
+        small,
+        "Alt+2",
+        &["─ graph · coder_reviewer", "▶● code", "coder_reviewer ▸ code"],
+        &["I begin with"],
+    );
+    check(small, "F3", &["─ graph"], &["I begin with"]);
+    check(small, "Alt+2 Alt+2", &["I begin with"], &["─ graph"]);
+    check(small, "Alt+2 Esc", &["I begin with"], &["─ graph"]);
+    check(small, "Alt+2 Alt+3", &["─ agents", "writes"], &["─ graph"]);
+    check(small, "Alt+2 hello Enter", &["I begin with", "queued: hello"], &["─ graph"]);
+    check(small, "Alt+2 hello", &["─ graph", "❯ hello"], &[]);
+    check(small, "Alt+5 Alt+4 Tab", &["─ tools"], &["─ data"]);
+    check(wide, "", &["I begin with", "path", "agents"], &["─ graph"]);
+    check(wide, "Alt+2", &["I begin with", "─ graph"], &["│ path"]);
+    check(wide, "Alt+2 Alt+z", &["─ graph"], &["I begin with"]);
+    check(wide, "Alt+2 Alt+z Esc", &["─ graph", "I begin with"], &[]);
+    check(wide, "Alt+2 Alt+z Alt+z", &["─ graph", "I begin with"], &[]);
+    check(wide, "Alt+2 Alt+4", &["─ data"], &["─ graph"]);
+    check(wider, "", &["─ graph", "I begin with", "path"], &[]);
+    check(wider, "Alt+2 Alt+4", &["─ graph", "─ data", "I begin with"], &["│ path"]);
+    check(wide, "Tab", &["conversation: / finds"], &[]);
+    check(wide, "Alt+2 Tab", &["Esc stops"], &["Esc back"]);
+    check(wide, "Alt+2 BackTab", &["conversation: / finds"], &[]);
+    check(wide, "text Tab", &["❯ text"], &["conversation: / finds"]);
+    check(small, "Alt+4", &["● ▾ plan", "● ", "rounds: 2", "goal: ship it", "● "], &[]);
+    check(
+        small,
+        "Alt+5",
+        &["▸ ✓ coder read_files", "▸ … coder execute_terminal", "allowed · runs"],
+        &["println"],
+    );
+    check(small, "Alt+5 Home Enter", &["▾ ✓ coder read_files", "println"], &["[31m"]);
+    check(small, "Alt+5 Home Enter Enter", &["▸ ✓ coder read_files"], &["println"]);
+    check(small, "Alt+6 Home / Review", &["/Review▏"], &[]);
+    check(small, "Alt+6 Home / revi Enter", &["/revi", "n next"], &["not found"]);
+    check(small, "Alt+6 / nothing Enter", &["/nothing", "not found"], &[]);
+    check(small, "Alt+6 / nothing Enter Esc", &["─ timeline"], &["not found"]);
+    check(small, "Tab / begin", &["I begin with", "/begin▏"], &[]);
+    check(small, "Tab / begin Enter", &["I begin with", "/begin", "Esc ends"], &["not found"]);
+    check(small, "Tab / begun Enter", &["/begun not found"], &[]);
+    check(small, "Alt+7", &["$0.02 of $0.05", "left ", "by agent", "by model", "by state"], &[]);
+}
+
+#[test]
+fn what_is_new_stays_in_view_until_somebody_scrolls() {
+    let mut desk = Desk::new();
+    desk.long();
+    desk.alt('2');
+    assert!(desk.screen(80, 24).contains("▶● state_150"), "the graph follows the run");
+    desk.run("r1", transition("state_150", "state_151")).run("r1", entered("state_151"));
+    assert!(desk.screen(80, 24).contains("▶● state_151"));
+    desk.key(KeyCode::PageUp).run("r1", transition("state_151", "state_152")).run("r1", entered("state_152"));
+    desk.key(KeyCode::PageUp).key(KeyCode::PageUp);
+    assert!(!desk.screen(80, 24).contains("▶"), "it stays where it was scrolled to");
+    desk.key(KeyCode::End);
+    assert!(desk.screen(80, 24).contains("▶● state_152"), "End follows again");
+    desk.alt('6');
+    assert!(desk.screen(80, 24).contains("state_152"), "the newest row is in view");
+    desk.key(KeyCode::Home);
+    assert!(desk.screen(80, 24).contains("coder_reviewer begins"));
+}
+
+#[test]
+fn rows_are_copied_without_the_screens_line_breaks() {
+    let check = |pressed: &str, expected: &str| {
+        let mut desk = Desk::new();
+        desk.working().msg(Msg::Resize(80, 24));
+        desk.screen(80, 24);
+        for key in pressed.split(' ') {
+            keys(&mut desk, key);
+            desk.screen(80, 24);
+        }
+        let copied = desk.take().into_iter().find_map(|cmd| match cmd {
+            Cmd::Copy(text) => Some(text),
+            _ => None,
+        });
+        let copied = copied.unwrap_or_else(|| panic!("{pressed}: nothing was copied"));
+        assert!(copied.contains(expected), "{pressed}: {copied}");
+        assert!(!copied.contains('\x1b'), "{pressed}: {copied}");
+    };
+    check("Alt+4 Down Down Down y", "\"parts\"");
+    check("Alt+4 Y", "rounds: 2");
+    check("Alt+4 y", "2");
+    check("Alt+5 Home y", "coder read_files file_paths");
+    check("Alt+5 Home Enter Down Down y", "src/main.rs");
+    check("Alt+6 Home y", "coder_reviewer begins");
+    check(
+        "Alt+6 Home v Down Down y",
+        "begins\n  0:00.0 snapshot Workflow: coder_reviewer\n  0:00.0 state    start",
+    );
+    check("Alt+6 Home Down v Up y", "begins\n  0:00.0 snapshot");
+    check("Alt+6 Home v Down Esc y", "  0:00.0 snapshot");
+    check("Alt+2 Y", "▶● code");
+    check("Tab y", "I begin with the parser.");
+    check("Tab Y", "I begin with the parser.");
+}
+
+#[test]
+fn panes_show_the_run_that_was_chosen() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", finished(RunStatus::Completed, None, None));
+    desk.run("r2", workflow_started("second", "more")).run("r2", entered("begin"));
+    desk.alt('6');
+    assert!(desk.screen(80, 24).contains("timeline · second"));
+    desk.alt('p');
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("timeline · coder_reviewer") && screen.contains("1 of 2"), "{screen}");
+    desk.alt('n');
+    assert!(desk.screen(80, 24).contains("timeline · second"));
+    desk.key(KeyCode::Esc).line("/watch r1").alt('6');
+    assert!(desk.screen(80, 24).contains("timeline · coder_reviewer"));
+    desk.key(KeyCode::Esc).line("/watch");
+    let screen = desk.screen(80, 24);
+    assert!(
+        screen.contains("▸ r1 coder_reviewer · over") && screen.contains("r2 second · begin"),
+        "{screen}"
+    );
+    desk.line("/watch zz");
+    assert!(desk.screen(80, 24).contains("no run of this session is zz"));
+    desk.run("r2", finished(RunStatus::Completed, None, None)).run("r3", workflow_started("third", "x"));
+    desk.alt('6');
+    assert!(desk.screen(80, 24).contains("timeline · third"), "a new run is shown");
+}
+
+#[test]
+fn questions_of_every_run_are_counted_and_answered_over_any_pane() {
+    let mut desk = Desk::new();
+    desk.working().alt('5');
+    desk.run("r1", approval(20, "execute_terminal", command_preview("ls")));
+    desk.run("r1", approval(21, "execute_terminal", command_preview("cat")));
+    let screen = desk.screen(120, 40);
+    assert!(screen.contains("2 questions") && screen.contains("$ ls"), "{screen}");
+    assert!(screen.contains("tools · coder_reviewer · 2 ask you"), "{screen}");
+    desk.take();
+    desk.pause(1_000).typed("y");
+    assert_eq!(desk.take(), [decided("r1", 20, Decision::Allow)]);
+    desk.alt('2');
+    assert!(desk.screen(200, 50).contains("─ graph"), "panes change behind a question");
+}
+
+#[test]
+fn the_definition_is_asked_for_once_and_only_when_it_is_wanted() {
+    let mut desk = Desk::new();
+    desk.workflow();
+    assert!(!desk.take().contains(&Cmd::Definition(RunId::from("r1"))));
+    desk.alt('2');
+    assert_eq!(desk.take(), [Cmd::Definition(RunId::from("r1"))]);
+    assert!(desk.screen(80, 24).contains("the workflow is being read"));
+    desk.run("r1", entered("review")).alt('4').alt('2');
+    assert_eq!(desk.take(), []);
+    let found = Err("run r1 has no definition".to_owned());
+    desk.msg(Msg::Reply(Reply::Defined { run: RunId::from("r1"), found }));
+    assert!(desk.screen(80, 24).contains("run r1 has no definition"));
+}
+
+#[test]
+fn the_mouse_scrolls_what_is_below_it_and_chooses() {
+    let mouse =
+        |kind, column, row| Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+    let mut desk = Desk::new();
+    desk.long().alt('6').key(KeyCode::Esc);
+    desk.screen(120, 40);
+    desk.msg(mouse(MouseEventKind::Down(MouseButton::Left), 100, 10));
+    assert_eq!(desk.model.panes.focus, None, "it is off at first");
+    desk.line("/mouse on");
+    assert_eq!(desk.take().pop(), Some(Cmd::Mouse(true)));
+    let before = desk.screen(120, 40);
+    desk.msg(mouse(MouseEventKind::ScrollUp, 10, 10));
+    let scrolled = desk.screen(120, 40);
+    assert!(!desk.model.transcript.following() && scrolled != before, "the conversation");
+    let top = desk.model.panes.state(Pane::Timeline).cursor;
+    desk.msg(mouse(MouseEventKind::ScrollUp, 100, 10));
+    assert!(desk.model.panes.state(Pane::Timeline).cursor < top, "the timeline");
+    desk.msg(mouse(MouseEventKind::Down(MouseButton::Left), 100, 10));
+    assert_eq!(desk.model.panes.focus, Some(Pane::Timeline));
+    desk.msg(mouse(MouseEventKind::Down(MouseButton::Left), 10, 39));
+    assert_eq!(desk.model.panes.focus, None, "the status line is no pane");
+    desk.line("/mouse");
+    assert!(!desk.model.mouse);
+}
+
+#[test]
+fn other_keys_are_used_everywhere() {
+    let file =
+        SourceFile::new(Layer::User, "user:keyboard.json", "{\"graph\": [\"Alt+G\"], \"copy\": [\"c\"]}");
+    let (keymap, found) = keymap::read(&file);
+    assert!(found.is_empty(), "{found:?}");
+    let mut desk = Desk::new();
+    desk.working();
+    desk.model.keymap = keymap;
+    desk.alt('2');
+    assert_eq!(desk.model.panes.focus, None);
+    desk.alt('g').take();
+    assert!(desk.screen(80, 24).contains("c copies"), "hints know it");
+    desk.key(KeyCode::Char('c'));
+    assert!(matches!(desk.take().as_slice(), [Cmd::Copy(_)]));
+    desk.key(KeyCode::Esc).line("/keys");
+    desk.key(KeyCode::Home);
+    let all = desk.model.transcript.text();
+    assert!(all.contains("Alt+G") && all.contains("user:keyboard.json"), "{all}");
+}
+
+#[test]
+fn themes_are_named() {
+    let mut desk = Desk::new();
+    desk.line("/theme");
+    assert!(desk.screen(80, 24).contains("dark is used; there are auto, dark, light, light16, plain"));
+    desk.line("/theme light");
+    assert_eq!(desk.take(), [Cmd::Theme("light".into())]);
+    let light = Theme::named("light", &Default::default()).unwrap();
+    desk.msg(Msg::Reply(Reply::Themed(Ok(light))));
+    assert_eq!(desk.model.theme, light);
+    desk.msg(Msg::Reply(Reply::Themed(Err("there is no theme pink".into()))));
+    assert!(desk.screen(80, 24).contains("there is no theme pink"));
+    assert_eq!(desk.model.theme, light);
+}
+
+#[test]
+fn no_size_and_no_key_breaks_a_pane() {
+    let pressed = "Home Down Enter / a Enter n N End Up PgUp Enter y Y Esc Tab BackTab";
+    let plays: [fn(&mut Desk) -> &mut Desk; 5] =
+        [|desk| desk, Desk::working, Desk::failing, Desk::unicode, Desk::long];
+    for play in plays {
+        let mut desk = Desk::new();
+        play(&mut desk);
+        for (width, height) in [(20, 5), (1, 1), (100, 6), (300, 80)] {
+            for (key, pane) in PANES {
+                desk.alt(key);
+                for pressed in pressed.split(' ') {
+                    keys(&mut desk, pressed);
+                    let screen = desk.screen(width, height);
+                    assert!(!screen.contains('\x1b'), "{width}×{height} {pane} {pressed}");
+                    assert!(!screen.contains('\u{202e}'), "{width}×{height} {pane} {pressed}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_of_a_run_has_an_end() {
+    let mut desk = Desk::new();
+    desk.run("r1", budget());
+    for at in 0..600_u64 {
+        desk.run("r1", tool(at, "read_files", json!({"text": "x".repeat(9_000)})));
+        desk.run("r1", tool_done(at, "read_files", true, &"y".repeat(20_000)));
+    }
+    desk.alt('5').key(KeyCode::Home);
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("… 100 earlier"), "{screen}");
+    let watch = &desk.model.run(&RunId::from("r1")).unwrap().watch;
+    let bytes: usize = watch.calls.iter().map(|call| call.arguments.len() + call.content.len()).sum();
+    assert!(bytes < 500 * 9_000, "{bytes}");
+    for at in 0..120_000_u64 {
+        let waits = RunEvent::Waiting { state: format!("s{}", at % 7), until: Timestamp(0) };
+        desk.run("r1", waits);
+    }
+    desk.alt('6').key(KeyCode::Home);
+    assert!(desk.screen(80, 24).contains("earlier"));
+    assert!(desk.model.run(&RunId::from("r1")).unwrap().watch.timeline.len() <= 100_000);
+}
+
+#[test]
+fn an_answer_is_written_whatever_pane_has_the_keys() {
+    let mut desk = Desk::new();
+    desk.working().alt('6');
+    desk.run(
+        "r1",
+        person(
+            30,
+            Question::Pause {
+                state: "ask".into(),
+                kind: PauseKind::Text,
+                message: "Which name?".into(),
+                choices: vec![],
+                schema: None,
+                required_outputs: vec![],
+                default: None,
+                until: None,
+                problem: None,
+            },
+        ),
+    );
+    desk.screen(80, 24);
+    desk.pause(1_000).typed("jenny/y").take();
+    assert_eq!(desk.model.composer.text(), "jenny/y");
+    desk.key(KeyCode::Enter);
+    let value = json!("jenny/y");
+    let answer = Command::Answer { call: CallId(30), answer: Answer::Value { value } };
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), answer)]);
+}
+
+#[test]
+fn another_model_than_was_asked_for_is_told() {
+    let check = |provider: &str, told: bool| {
+        let mut desk = Desk::new();
+        desk.run("r1", budget()).run("r1", entered("code"));
+        let mut call = called(5, "coder", Side::Assistant);
+        if let RunEvent::ModelCalled { provider: by, model, .. } = &mut call {
+            *by = provider.into();
+            *model = "large-model".into();
+        }
+        desk.run("r1", call).run("r1", replied(5, "coder", Side::Assistant, "hi", "")).alt('3');
+        let screen = desk.screen(80, 24);
+        assert_eq!(screen.contains("! large-model was asked for"), told, "{provider}\n{screen}");
+    };
+    check("openai", true);
+    check("scripted", false);
+}
+
+#[test]
+fn with_reduced_motion_nothing_moves_by_itself() {
+    let mut desk = Desk::new();
+    desk.working();
+    assert!(desk.model.ticking() && desk.screen(80, 24).contains("coder writes 2 s"));
+    desk.model.calm = true;
+    let screen = desk.screen(80, 24);
+    assert!(!desk.model.ticking() && screen.contains("coder writes") && !screen.contains("writes 2 s"));
+}
