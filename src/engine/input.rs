@@ -71,6 +71,9 @@ pub enum Input {
         /// By the attempts of which something had arrived; nothing in runs of before it was noted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         used: Vec<Used>,
+        /// It would have been asked once more, had its budgets room for the same request.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        again: bool,
     },
     /// A model call had used this that the input before has stopped, so that nobody waits for its answer any more; or
     /// that was cut off and is made once more: by who drove the run and left, or because an attempt has failed.

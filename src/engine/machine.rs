@@ -232,8 +232,8 @@ impl Machine {
             Input::Evaluated { call, outcome } => self.on_evaluated(call, outcome),
             Input::ScriptFailed { call, error } => self.on_script_failed(call, &error),
             Input::Replied { call, reply } => self.on_replied(call, reply),
-            Input::ModelFailed { call, error, attempts, used } => {
-                self.on_model_failed(call, (&error, attempts), &used);
+            Input::ModelFailed { call, error, attempts, used, again } => {
+                self.on_model_failed(call, (&error, attempts), &used, again);
             }
             Input::Approved { call, decision } => self.on_approved(call, decision),
             Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),

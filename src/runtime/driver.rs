@@ -7,14 +7,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use super::command::Command;
 use super::glance::Ring;
 use super::journal::{Journal, Recorded, needs_intent};
-use super::mail::{Mail, Partial};
+use super::mail::{Mail, Partial, Streamed};
 use super::perform::Performer;
 use super::redact::Redactor;
 use super::shared::Shared;
 use super::tasks::Tasks;
 use super::withheld::Withheld;
 use crate::domain::failure::{Failure, TAKEN_OVER};
-use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
@@ -122,15 +122,37 @@ impl Driver {
                         self.refused(error);
                     }
                 }
+                Some(Mail::Repeats { call, answer }) => {
+                    let allowed = self.pay_failed(call, tasks, partial);
+                    let _ = answer.send(allowed);
+                }
                 Some(mail) => {
                     if let Some(input) = as_input(mail, partial, &self.shared.redactor) {
-                        let effects = self.step(input);
-                        let paid = self.pay_stopped(&effects, partial);
-                        self.begin(effects.into_iter().chain(paid), tasks);
+                        self.take(input, tasks, partial);
                     }
                 }
             }
         }
+    }
+
+    fn take(&mut self, input: Input, tasks: &mut Tasks, partial: &Partial) {
+        let effects = self.step(input);
+        let paid = self.pay_stopped(&effects, partial);
+        self.begin(effects.into_iter().chain(paid), tasks);
+    }
+
+    /// Where a hard budget counts, each attempt is paid for before there is another one, and only if that has room.
+    fn pay_failed(&mut self, call: CallId, tasks: &mut Tasks, partial: &Partial) -> bool {
+        if self.machine.may_repeat(call).is_none() {
+            return true;
+        }
+        let mut streamed = partial.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = streamed.get_mut(&call).map(Streamed::take_failed).unwrap_or_default();
+        drop(streamed);
+        if !used.is_empty() {
+            self.take(Input::Stopped { call, used }, tasks, partial);
+        }
+        self.machine.may_repeat(call).unwrap_or(false)
     }
 
     /// Whether it is time to let go.
@@ -399,7 +421,9 @@ fn log(run: &RunId, event: &RunEvent) {
 
 fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Option<Input> {
     Some(match mail {
-        Mail::Broken | Mail::Unbegun(..) | Mail::Command(Command::Leave) => return None,
+        Mail::Broken | Mail::Unbegun(..) | Mail::Repeats { .. } | Mail::Command(Command::Leave) => {
+            return None;
+        }
         Mail::Input(input) => {
             if let Input::Replied { call, .. } | Input::ModelFailed { call, .. } = &input {
                 partial.lock().unwrap_or_else(PoisonError::into_inner).remove(call);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use tokio::sync::oneshot::Sender;
+
 use super::command::Command;
 use crate::domain::cost::Used;
 use crate::domain::ids::CallId;
@@ -16,6 +18,11 @@ pub(super) enum Mail {
     Input(Input),
     /// An effect did not begin, because the store refused to take down that it would.
     Unbegun(Box<Effect>, StoreError),
+    /// An attempt at a model call has failed that is paid for: may there be another one?
+    Repeats {
+        call: CallId,
+        answer: Sender<bool>,
+    },
     /// A task that performed an effect panicked: its answer will never come.
     Broken,
 }
@@ -50,6 +57,11 @@ impl Streamed {
     /// What the failed attempts used; an answer knows for itself what it used.
     pub(super) fn before(&self) -> Vec<Used> {
         self.failed.clone()
+    }
+
+    /// The same, for who pays for it now.
+    pub(super) fn take_failed(&mut self) -> Vec<Used> {
+        std::mem::take(&mut self.failed)
     }
 
     /// What all attempts used.

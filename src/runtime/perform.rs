@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::mail::{Mail, Partial, Streamed};
@@ -113,12 +115,33 @@ impl Performer {
         self.partial.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&call).map(look)
     }
 
+    /// After an attempt that was paid for, its budgets may have no room for another one.
+    fn may_repeat(&self, call: CallId) -> BoxFuture<'static, bool> {
+        let paid = self.streamed(call, |streamed| {
+            streamed.fails();
+            !streamed.before().is_empty()
+        });
+        if paid != Some(true) {
+            return ready(true).boxed();
+        }
+        let (answer, allowed) = oneshot::channel();
+        let _ = self.outbox.send(Mail::Repeats { call, answer });
+        // nobody answers when the run is over
+        async move { allowed.await.unwrap_or(false) }.boxed()
+    }
+
     async fn call_model(&self, call: CallId, request: &ModelRequest) {
         self.partial.lock().unwrap_or_else(PoisonError::into_inner).insert(call, Streamed::default());
         let request = match window::fitting(request) {
             Ok(request) => request,
             Err(error) => {
-                return self.answer(Input::ModelFailed { call, error, attempts: 0, used: Vec::new() });
+                return self.answer(Input::ModelFailed {
+                    call,
+                    error,
+                    attempts: 0,
+                    used: Vec::new(),
+                    again: false,
+                });
             }
         };
         let request = &*request;
@@ -141,7 +164,9 @@ impl Performer {
         let ports = &self.shared.ports;
         let luck = || ports.ids.seed();
         let policy = self.shared.options.retry;
-        let (result, attempts) = retry::call(&*ports.models, request, &sink, policy, &luck, &waiting).await;
+        let allowed = || self.may_repeat(call);
+        let tried = retry::call(&*ports.models, request, &sink, policy, &luck, &allowed, &waiting).await;
+        let retry::Tried { result, attempts, again } = tried;
         sink.release();
         let _ = synced.await;
         let used = |which: fn(&Streamed) -> Vec<Used>| {
@@ -153,7 +178,7 @@ impl Performer {
                 reply.failed.extend(used(Streamed::before));
                 Input::Replied { call, reply }
             }
-            Err(error) => Input::ModelFailed { call, error, attempts, used: used(Streamed::all) },
+            Err(error) => Input::ModelFailed { call, error, attempts, used: used(Streamed::all), again },
         });
     }
 

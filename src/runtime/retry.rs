@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::ports::model::{DeltaSink, ModelPort};
 
@@ -34,23 +36,39 @@ impl RetryPolicy {
     }
 }
 
-/// Calls until an answer, a lasting error or the last attempt. `waiting` is told (attempt, delay, error)
-/// before each wait. Returns the number of attempts made.
+/// How the attempts at a call ended.
+pub(super) struct Tried {
+    pub(super) result: Result<ModelReply, ModelError>,
+    /// Made so far.
+    pub(super) attempts: u32,
+    /// There would have been another one, but it was not allowed.
+    pub(super) again: bool,
+}
+
+/// Calls until an answer, a lasting error or the last attempt, or until `allowed` forbids another one. `waiting` is told
+/// (attempt, delay, error) before each wait.
 pub(super) async fn call(
     model: &dyn ModelPort,
     request: &ModelRequest,
     sink: &dyn DeltaSink,
     policy: RetryPolicy,
     luck: &(dyn Fn() -> u64 + Sync),
+    allowed: &(dyn Fn() -> BoxFuture<'static, bool> + Sync),
     waiting: &(dyn Fn(u32, Duration, &ModelError) + Sync),
-) -> (Result<ModelReply, ModelError>, u32) {
+) -> Tried {
     let mut attempt = 1;
     loop {
         let error = match model.call(request, sink).await {
-            Ok(reply) => return (Ok(reply), attempt),
+            Ok(reply) => return Tried { result: Ok(reply), attempts: attempt, again: false },
             Err(error) => error,
         };
-        let Some(delay) = policy.delay(attempt + 1, &error, luck()) else { return (Err(error), attempt) };
+        let delay = policy.delay(attempt + 1, &error, luck());
+        let Some(delay) = delay else {
+            return Tried { result: Err(error), attempts: attempt, again: false };
+        };
+        if !allowed().await {
+            return Tried { result: Err(error), attempts: attempt, again: true };
+        }
         attempt += 1;
         waiting(attempt, delay, &error);
         tokio::time::sleep(delay).await;

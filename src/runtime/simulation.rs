@@ -171,7 +171,7 @@ impl Stage<'_> {
         if let ModelError::Drift { detail } = &error {
             self.gap(detail.clone());
         }
-        self.push(waited, Input::ModelFailed { call, error, attempts, used: Vec::new() });
+        self.push(waited, Input::ModelFailed { call, error, attempts, used: Vec::new(), again: false });
     }
 
     async fn run_tool(&mut self, call: CallId, invocation: &ToolInvocation) {

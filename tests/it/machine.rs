@@ -150,9 +150,13 @@ impl Play {
                 let reply = ModelReply { tool_calls, ..reply("", 10) };
                 Input::Replied { call: self.call(model), reply }
             }
-            Act::Breaks(error) => {
-                Input::ModelFailed { call: self.call(model), error, attempts: 1, used: Vec::new() }
-            }
+            Act::Breaks(error) => Input::ModelFailed {
+                call: self.call(model),
+                error,
+                attempts: 1,
+                used: Vec::new(),
+                again: false,
+            },
             Act::Ran => Input::Evaluated { call: self.call(script), outcome: ScriptOutcome::default() },
             Act::Values(values) => {
                 let outcome = ScriptOutcome { values, ..ScriptOutcome::default() };

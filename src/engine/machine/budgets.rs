@@ -13,6 +13,7 @@ use super::{Asked, Lane, Machine, Phase, RunEvent};
 use crate::domain::agent::AgentSpec;
 use crate::domain::cost::{Price, Usage};
 use crate::domain::model::{ModelChoice, ModelRequest};
+use crate::domain::workflow::Budget;
 use crate::engine::lane::Scope;
 use crate::engine::purse::{Estimate, Kind, Need};
 use crate::engine::speaking::Speaking;
@@ -214,6 +215,15 @@ impl Machine {
             )
         };
         self.warn("price_unknown", format!("{what} to models.json, or set a budget of tokens"));
+    }
+
+    /// Whether the call under way could be made as it is. `None`: no hard end counts for it.
+    pub(super) fn has_room(&self, lane: &Lane) -> Option<bool> {
+        let need = lane.need?;
+        let counts = [Kind::Tokens, Kind::Cost];
+        let ends = |(_, budget): &(Scope, Budget)| counts.iter().any(|kind| kind.of(budget).1.is_some());
+        let bounded = self.scopes(lane).iter().any(ends);
+        bounded.then(|| self.verdict(lane) == Verdict::Free(need.answer))
     }
 
     fn verdict(&self, lane: &Lane) -> Verdict {

@@ -161,6 +161,23 @@ impl Machine {
         self.emit(RunEvent::ModelStopped { call, agent: agent.id.clone(), spent });
     }
 
+    /// Whether the same request can be made once more after what it has used until now was entered. `None`: no hard end
+    /// counts for it.
+    pub fn may_repeat(&self, call: CallId) -> Option<bool> {
+        let lane = self.every_lane().find(|lane| lane.phase == Phase::Model(call))?;
+        if !self.counts_all() { None } else { self.has_room(lane) }
+    }
+
+    /// The last attempt has failed, and the budgets have to be asked first: the call is made shorter, or waits.
+    pub(super) fn call_once_more(&mut self) {
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut())
+            && matches!(turn.summing, Summing::Asked(_))
+        {
+            turn.summing = Summing::Free;
+        }
+        self.call_model();
+    }
+
     /// The current lane's call is about to be stopped.
     pub(super) fn note_stop(&mut self) {
         self.stopped.extend(self.stops(&self.lane));

@@ -190,6 +190,7 @@ impl Machine {
         call: CallId,
         (error, attempts): (&ModelError, u32),
         used: &[Used],
+        again: bool,
     ) {
         if self.lane.phase != Phase::Model(call) {
             return;
@@ -204,6 +205,9 @@ impl Machine {
             attempts,
             spent,
         });
+        if again {
+            return self.call_once_more();
+        }
         // A script that does not fit the run is no failure of a model.
         if self.summing().is_some() && !matches!(error, ModelError::Drift { .. }) {
             return self.on_summary_failed(&agent, error);

@@ -216,3 +216,35 @@ async fn what_served_in_another_s_place_is_priced() {
         }
     }
 }
+
+/// A hard budget is asked before each attempt, not only before the first.
+#[tokio::test]
+async fn an_attempt_that_has_no_room_is_not_made() {
+    let broken = async |flow: &Value| {
+        let mut line = Line::new(Dialect::Completions, flow).await;
+        for _ in 0..2 {
+            line.wire.server.answer("mock-1", half(Dialect::Completions).cut());
+        }
+        let run = line.start();
+        let end = line.stage.end().await;
+        (line, run, end)
+    };
+    let (_, _, RunEvent::Finished { usage: both, .. }) = broken(&talk()).await else { unreachable!() };
+    let one = both.prompt / 2;
+    let within = |tokens: u64| {
+        let mut flow = talk();
+        flow["budget"] = json!({"tokens": tokens});
+        flow
+    };
+    // the most that a call may use is told where it has no room
+    let (_, _, RunEvent::Finished { error: Some(refused), .. }) = broken(&within(one)).await else {
+        unreachable!()
+    };
+    let most = refused.detail.split("room for ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let (line, run, end) = broken(&within(most.parse::<u64>().unwrap() + one / 2)).await;
+    let RunEvent::Finished { status, error, usage, .. } = end else { unreachable!() };
+    let code = error.map(|error| error.code);
+    assert_eq!((status.as_str(), code.as_deref()), ("paused", Some("budget_exceeded")));
+    assert_eq!((usage.completion, line.wire.server.requests().len()), (10, 1));
+    assert_eq!(line.charged(&run).await.usage, usage);
+}

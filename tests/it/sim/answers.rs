@@ -60,6 +60,7 @@ pub fn wrong_kind(effect: &Effect) -> Input {
         error: ModelError::Drift { detail: WRONG.to_owned() },
         attempts: 1,
         used: Vec::new(),
+        again: false,
     }
 }
 
@@ -208,7 +209,13 @@ fn replied(luck: &mut Luck, call: CallId, request: &ModelRequest) -> Input {
     if luck.chance(3) {
         let detail = "no".to_owned();
         let errors = [ModelError::Auth { detail: detail.clone() }, ModelError::Transport { detail }];
-        return Input::ModelFailed { call, error: luck.pick(&errors), attempts: 2, used: Vec::new() };
+        return Input::ModelFailed {
+            call,
+            error: luck.pick(&errors),
+            attempts: 2,
+            used: Vec::new(),
+            again: false,
+        };
     }
     let text = luck.pick(&["", "a few words", "many words, said again and again until they fill the line"]);
     let calls: usize = if luck.chance(55) { 0 } else { luck.between(1, 3) };

@@ -32,7 +32,7 @@ fn attempts_of_which_no_answer_came_are_charged() {
     let mut play = Play::new(one(), false);
     let call = asked(&mut play);
     let attempts = vec![used(300, false), used(200, true)];
-    play.feed(Input::ModelFailed { call, error: error(), attempts: 2, used: attempts.clone() });
+    play.feed(Input::ModelFailed { call, error: error(), attempts: 2, used: attempts.clone(), again: false });
     assert_eq!(sums(&play), (500, Some(500.0), true));
     let [entry] = &ledger(&play)[..] else { panic!("{:?}", ledger(&play)) };
     assert_eq!((entry.agent.as_str(), entry.state.as_str()), ("writer", "start"));

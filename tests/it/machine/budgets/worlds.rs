@@ -175,7 +175,7 @@ fn answer(luck: &mut Luck, judge: &mut Judge, call: CallId, request: &ModelReque
     if luck.chance(20) {
         let error = ModelError::Transport { detail: "cut".to_owned() };
         let used = vec![Used { usage, estimated: luck.chance(50), ..Used::default() }];
-        return Input::ModelFailed { call, error, attempts: 1, used };
+        return Input::ModelFailed { call, error, attempts: 1, used, again: luck.chance(30) };
     }
     Input::Replied { call, reply: ModelReply { usage, ..reply("words", 2) } }
 }
