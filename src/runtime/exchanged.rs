@@ -108,7 +108,7 @@ fn ends<'a>(
 ) -> Vec<(Over, Option<Used>)> {
     match input {
         Input::Replied { call: of, reply } if *of == call => vec![(Over::Replied(reply.clone()), None)],
-        Input::ModelFailed { call: of, error, attempts, used } if *of == call => {
+        Input::ModelFailed { call: of, error, attempts, used, again: _ } if *of == call => {
             let failed = || Over::Failed(error.clone());
             (0..(*attempts).max(1) as usize).map(|attempt| (failed(), used.get(attempt).cloned())).collect()
         }
