@@ -26,6 +26,7 @@ mod isolation;
 mod lists;
 mod loading;
 mod logs;
+mod mcp;
 mod models;
 mod new;
 mod own_files;
@@ -90,6 +91,7 @@ pub fn run(mut cli: Cli) -> Result<u8> {
         Some(Command::Resume(args)) => going::resume(&world, &args),
         Some(Command::Why { run, step, json }) => travel::why(&world, &run, step, json),
         Some(Command::Snapshot(command)) => past::snapshot(&world, command),
+        Some(Command::Mcp(args)) => mcp::mcp(&world, &args),
         Some(Command::Graph(args)) => graph::graph(&world, &args),
         Some(Command::Schema { name, write }) => schema::schema(name, write.as_deref()),
         Some(Command::New(command)) => new::new(&world, &command),

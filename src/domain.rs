@@ -7,6 +7,7 @@ pub mod approval;
 pub mod brief;
 pub mod context;
 pub mod cost;
+pub mod delegation;
 pub mod diagnostic;
 pub mod failure;
 pub mod ids;

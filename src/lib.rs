@@ -12,8 +12,8 @@
 //!    inputs fed to a new machine, without a model, a tool or a script.
 //! 5. Users' files become checked values in [`config`], with every mistake found in one pass and shown with its place;
 //!    past that border names are indices and an unknown state cannot be expressed.
-//! 6. The screen and the command line are equals: both start runs, send commands and read one stream of
-//!    [`engine::event::RunEvent`]s, and neither knows the other.
+//! 6. The screen, the command line and the workflow server are equals: all start runs, send commands and read one
+//!    stream of [`engine::event::RunEvent`]s, and none knows the others.
 //!
 //! # The layers, low to high
 //!
@@ -25,7 +25,7 @@
 //! | [`ports`] | domain | implementations |
 //! | [`runtime`] | domain, engine, ports | adapters, terminals |
 //! | [`adapters`] | domain, ports | the engine, the runtime |
-//! | [`tui`], [`cli`] | domain, config, engine, runtime | adapters, ports, each other |
+//! | [`tui`], [`cli`], [`mcp`] | domain, config, engine, runtime | adapters, ports, each other |
 //! | [`app`] | all | logic: it only wires |
 //!
 //! `tests/it/architecture.rs` reads every path in the source and fails on an edge outside of this table, on circles
@@ -71,6 +71,7 @@
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs`, `tui/view/` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
+//! | what clients of the workflow server are told | `mcp/answer.rs`, `mcp/tools.rs` |
 //! | exit codes, errors, limits | `cli/exit.rs`, [`domain::failure`], `docs/exit-codes-and-limits.md` |
 //!
 //! # Rules in force
@@ -92,6 +93,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod engine;
+pub mod mcp;
 pub mod ports;
 pub mod runtime;
 pub mod tui;

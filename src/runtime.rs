@@ -13,6 +13,7 @@ pub mod exchanged;
 pub mod glance;
 pub mod handle;
 pub mod history;
+pub mod interactions;
 mod journal;
 mod look;
 mod mail;

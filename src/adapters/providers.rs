@@ -53,6 +53,8 @@ use scripted::ScriptedModel;
 
 /// The provider name that is answered from a replies file.
 pub const SCRIPTED: &str = "scripted";
+/// The provider whose models are those of the workflow server's client: answered before a request comes here.
+pub const AGENT_LLM: &str = "agentllm";
 
 /// Every model that a run can ask. Making one opens nothing, reads nothing and builds no TLS (MODEL-18).
 #[derive(Debug)]
@@ -141,7 +143,7 @@ impl Providers {
 
 impl ModelPort for Providers {
     fn body(&self, request: &ModelRequest) -> Option<Value> {
-        if request.choice.provider == SCRIPTED {
+        if [SCRIPTED, AGENT_LLM].contains(&request.choice.provider.as_str()) {
             return None;
         }
         match request.choice.protocol {
@@ -157,6 +159,12 @@ impl ModelPort for Providers {
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
+            if request.choice.provider == AGENT_LLM {
+                let agent = &request.agent;
+                let detail =
+                    format!("agent `{agent}` asks the client of `synthdev mcp`, and there is none here");
+                return Err(ModelError::Drift { detail });
+            }
             if request.choice.provider != SCRIPTED {
                 let answer = self.ask(request, sink).await;
                 return answer.map_err(|error| keys::told(error, &request.choice));

@@ -3,7 +3,7 @@
 mod editor;
 mod facts;
 mod history;
-mod isolated;
+pub(super) mod isolated;
 mod reload;
 mod screen;
 mod setup;

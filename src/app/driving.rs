@@ -81,7 +81,7 @@ pub(super) fn runtime_of(threads: usize) -> Result<tokio::runtime::Runtime> {
 }
 
 /// Ctrl+C, and the signals by which a system ends programs.
-fn interrupts() -> headless::Interrupts {
+pub(super) fn interrupts() -> headless::Interrupts {
     let (to, from) = tokio::sync::mpsc::unbounded_channel();
     #[cfg(unix)]
     {

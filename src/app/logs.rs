@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -20,7 +21,9 @@ pub(super) fn start(data: &Path, verbosity: u8) {
     };
     let writer = LogFile { path: data.join("synthdev.log"), file: Arc::default() };
     // A second start in one process (tests) keeps the first subscriber.
-    let _ = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_writer(writer).try_init();
+    let log = tracing_subscriber::fmt().with_ansi(false).with_writer(writer);
+    // the protocol's library would log whole messages, with tokens and all
+    let _ = log.with_env_filter(EnvFilter::new(format!("{level},rmcp=off"))).try_init();
 }
 
 #[derive(Clone)]

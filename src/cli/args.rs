@@ -1,12 +1,16 @@
 //! What can be typed. Names are a contract; later versions only add.
 
+mod mcp;
 mod runs;
+mod snapshot;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use mcp::McpArgs;
 pub use runs::{CostArgs, CostBy, ExportFormat, Filters, ListArgs, RequestOf, ResumeArgs, RunsCommand};
+pub use snapshot::SnapshotCommand;
 
 /// Declared multi-agent workflows for your terminal.
 #[derive(Parser, Debug)]
@@ -116,6 +120,8 @@ pub enum Command {
     /// Stored states of the project's files
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
+    /// Offer workflows to another program: a server of the model context protocol on stdin and stdout
+    Mcp(McpArgs),
     /// Draw a workflow, or a run of it
     Graph(GraphArgs),
     /// JSON Schemas of workflows, roles, settings and other files, for editors
@@ -383,44 +389,6 @@ pub struct SimulateArgs {
 }
 
 #[derive(Subcommand, Debug)]
-pub enum SnapshotCommand {
-    /// Store the files as they are now
-    Create {
-        /// A name to find it by
-        label: Vec<String>,
-    },
-    /// Newest first
-    List {
-        /// The answer as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// What it holds, and what differs now
-    Show {
-        /// Its id, or a beginning of it
-        id: String,
-    },
-    /// Differences from the snapshot to now
-    Diff {
-        /// Its id, or a beginning of it
-        id: String,
-    },
-    /// Make the files as they were; the present is stored first
-    Restore {
-        /// Its id, or a beginning of it
-        id: String,
-        /// Do not ask
-        #[arg(long)]
-        yes: bool,
-    },
-    /// Forget it
-    Delete {
-        /// Its id, or a beginning of it
-        id: String,
-    },
-}
-
-#[derive(Subcommand, Debug)]
 pub enum ConfigCommand {
     /// Effective settings
     Show {
@@ -452,7 +420,7 @@ pub enum Shell {
 /// Where flags for settings stand in the help.
 const SETTINGS: &str = "Settings for this start";
 /// Commands that ask models: their help lists the settings, too.
-const WITH_SETTINGS: [&str; 4] = ["run", "resume", "retry", "configure"];
+const WITH_SETTINGS: [&str; 5] = ["run", "resume", "retry", "configure", "mcp"];
 
 /// What was typed. Flags for settings are taken everywhere, and listed where they are looked for.
 ///

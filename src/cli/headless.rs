@@ -464,6 +464,7 @@ mod tests {
             required_outputs: Vec::new(),
             schema: None,
             default: None,
+            action: None,
             since: Timestamp(0),
         };
         PauseReport { pause, resume_token: None, expires_at: None, expires_in_seconds: None }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::cost::Usage;
+use super::delegation::Delegated;
 use super::failure::Failure;
 use super::ids::{CallId, RunId, SnapshotId, Timestamp};
 use super::snapshot::Worktree;
@@ -143,6 +144,9 @@ pub struct OpenPause {
     pub schema: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
+    /// What a `delegate` state asks for, field by field; `message` has the same in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<Box<Delegated>>,
     pub since: Timestamp,
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::delegation::Request;
 use super::ids::{AgentIx, ScriptIx, StateIx, WorkflowIx};
 use super::tool::ToolRisk;
 
@@ -176,6 +177,9 @@ pub struct Pause {
     pub default: Option<Value>,
     pub ttl_ms: Option<u64>,
     pub on_timeout: Option<StateIx>,
+    /// Of a `delegate` state: what its message says, field by field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Box<Request>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -167,6 +167,7 @@ mod tests {
             default: None,
             ttl_ms: None,
             on_timeout: None,
+            request: None,
         }
     }
 

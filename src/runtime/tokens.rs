@@ -115,8 +115,16 @@ impl Handle {
     /// # Errors
     /// It is unknown.
     pub fn run_of(&self, token: &str) -> Result<RunId, TokenError> {
+        self.pause_of(token).map(|(run, _)| run)
+    }
+
+    /// Which pause of which run a token is for.
+    ///
+    /// # Errors
+    /// It is unknown.
+    pub fn pause_of(&self, token: &str) -> Result<(RunId, CallId), TokenError> {
         let record = self.ports().store.token(&hash(token.trim()))?;
-        record.map(|record| record.run).ok_or(TokenError::Unknown)
+        record.map(|record| (record.run, record.call)).ok_or(TokenError::Unknown)
     }
 
     /// Answers the pause that the token is for, and goes on.

@@ -19,6 +19,7 @@ mod engine;
 mod faults;
 mod git;
 mod machine;
+mod mcp;
 mod providers;
 mod pty;
 mod runtime;

@@ -305,6 +305,7 @@ fn pause(message: &str) -> Work {
         default: None,
         ttl_ms: None,
         on_timeout: None,
+        request: None,
     })
 }
 

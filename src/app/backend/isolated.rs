@@ -13,10 +13,11 @@ use crate::domain::snapshot::Worktree;
 use crate::engine::spec::RunSpec;
 use crate::ports::snapshot::SnapshotError;
 use crate::ports::worktree::WorktreePort;
+use crate::runtime::handle::Handle;
 
 /// What a run in another directory is wired with; kept, because making a worktree takes a while.
 #[derive(Clone)]
-pub(super) struct Elsewhere {
+pub(in crate::app) struct Elsewhere {
     project: PathBuf,
     data: PathBuf,
     catalog: Arc<Catalog>,
@@ -24,7 +25,7 @@ pub(super) struct Elsewhere {
 }
 
 impl Elsewhere {
-    pub(super) fn new(world: &World, catalog: Arc<Catalog>, wired: Arc<Wired>) -> Self {
+    pub(in crate::app) fn new(world: &World, catalog: Arc<Catalog>, wired: Arc<Wired>) -> Self {
         Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, wired }
     }
 
@@ -37,7 +38,16 @@ impl Elsewhere {
     }
 
     /// The run, and where it works. Without a worktree nothing is started. Blocking.
-    pub(super) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+    pub(in crate::app) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+        self.start_with(spec, |_, handle| handle.clone())
+    }
+
+    /// The same on what `around` makes of the runtime.
+    pub(in crate::app) fn start_with(
+        &self,
+        spec: RunSpec,
+        around: impl FnOnce(&RunId, &Handle) -> Handle,
+    ) -> Result<(RunId, String), String> {
         // its files would begin as they are
         self.wired.handle.judge_project().map_err(|error| of_store(&error))?;
         let trees = wiring::worktrees(&self.project, &self.data, &self.catalog);
@@ -47,7 +57,8 @@ impl Elsewhere {
         let spec = RunSpec { brief: briefing::brief(&self.catalog, Path::new(&tree.path)), ..spec };
         let begun =
             isolation::missing(&trees, &tree).map_err(|error| of_snapshot(&error)).and_then(|missing| {
-                let run = self.inside(&tree.path).handle.start_as(id.clone(), spec, Some(tree.clone()));
+                let run = around(&id, &self.inside(&tree.path).handle);
+                let run = run.start_as(id.clone(), spec, Some(tree.clone()));
                 run.map(|_| missing).map_err(|error| of_store(&error))
             });
         if begun.is_err() {
@@ -59,7 +70,7 @@ impl Elsewhere {
     }
 
     /// Where a run that is taken up finds its files.
-    pub(super) fn of(&self, summary: &RunSummary) -> Result<Arc<Wired>, String> {
+    pub(in crate::app) fn of(&self, summary: &RunSummary) -> Result<Arc<Wired>, String> {
         match &summary.worktree {
             None => Ok(Arc::clone(&self.wired)),
             Some(tree) if Path::new(&tree.path).is_dir() => Ok(Arc::new(self.inside(&tree.path))),

@@ -223,6 +223,7 @@ fn ask(sketch: &mut Sketch) {
         default: None,
         ttl_ms: None,
         on_timeout: Some(sketch.at("give_up")),
+        request: None,
     };
     sketch.state(Work::Pause(pause), &[("検査", "context.result === true"), ("each", "")]);
 }

@@ -194,6 +194,7 @@ impl<'b> Builder<'b> {
             default: form.default.clone(),
             ttl_ms: form.ttl_ms,
             on_timeout,
+            request: form.request.clone(),
         }
     }
 

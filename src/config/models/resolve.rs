@@ -19,6 +19,8 @@ use crate::domain::place::Place;
 
 /// The provider that answers from a script instead of a server.
 pub const SCRIPTED: &str = "scripted";
+/// The provider whose models are those of the workflow server's client (CFG-19).
+pub const AGENT_LLM: &str = "agentllm";
 /// A server that the catalogue does not know.
 pub const CUSTOM: &str = "custom";
 const PROVIDER: &str = "provider:";
@@ -62,6 +64,11 @@ pub(in crate::config) struct Reached {
     pub(super) needs_key: bool,
 }
 
+/// Whether a provider is none that has a server, an address and a key.
+pub fn is_serverless(provider: &str) -> bool {
+    provider == SCRIPTED || provider == AGENT_LLM
+}
+
 /// Which provider, and why.
 struct Pick<'a> {
     name: String,
@@ -82,15 +89,15 @@ impl Resolver<'_> {
         }
         let set = self.settings.of_level(level, "model");
         let (pick, model_name) = self.agreed(wish, set.and_then(Setting::as_str).unwrap_or_default())?;
-        let scripted = pick.name == SCRIPTED;
-        if model_name.is_empty() && !scripted {
+        let serverless = is_serverless(&pick.name);
+        if model_name.is_empty() && !serverless {
             return Err(self.no_model(level, &pick));
         }
-        let model_name = if model_name.is_empty() { SCRIPTED } else { model_name };
-        let listed = pick.known.and_then(|provider| provider.model(model_name));
+        let model_name = if model_name.is_empty() { pick.name.clone() } else { model_name.to_owned() };
+        let listed = pick.known.and_then(|provider| provider.model(&model_name));
         // Behind another address a model keeps its window and its abilities, but not its price.
-        let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(model_name)));
-        let base_url = if scripted { String::new() } else { self.base_url(level, &pick)? };
+        let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(&model_name)));
+        let base_url = if serverless { String::new() } else { self.base_url(level, &pick)? };
         let decided = self.key(level, &pick, &base_url)?;
         let protocol = pick.known.map(|provider| provider.protocol(listed)).unwrap_or_default();
         let (mut parameters, mut dropped) = self.parameters(wish, pick.known, known);
@@ -102,7 +109,7 @@ impl Resolver<'_> {
         let from = match (&wish.model, set) {
             (Some(_), _) => "the agent".to_owned(),
             (None, Some(setting)) => setting.origin.to_string(),
-            (None, None) => "scripted".to_owned(),
+            (None, None) => pick.name.clone(),
         };
         let mut provenance = format!("level {level}: {from}; provider {}: {}", pick.name, pick.why);
         if !dropped.is_empty() {
@@ -115,12 +122,12 @@ impl Resolver<'_> {
             level: level.to_owned(),
             base_url,
             protocol,
-            model: model_name.to_owned(),
+            model: model_name,
             key: decided.key,
             parameters,
             context_size: known.and_then(|model| model.context_size),
             max_output: known.and_then(|model| model.max_output),
-            uncapped: !scripted && !accepted(pick.known, known).contains(&"max_output_tokens"),
+            uncapped: !serverless && !accepted(pick.known, known).contains(&"max_output_tokens"),
             price: pick.known.and_then(|provider| provider.price(listed)),
             provenance,
             provider: pick.name,
@@ -143,7 +150,7 @@ impl Resolver<'_> {
     /// Where a level goes by its settings alone.
     pub(in crate::config) fn reached(&self, level: &str) -> Option<Reached> {
         let set = self.settings.of_level(level, "model").and_then(Setting::as_str).unwrap_or_default();
-        let pick = self.pick(level, set).ok().filter(|pick| pick.name != SCRIPTED)?;
+        let pick = self.pick(level, set).ok().filter(|pick| !is_serverless(&pick.name))?;
         let typed = self.level_url(level, &pick).is_some();
         let needs_key = pick.known.and_then(|provider| provider.needs_key).unwrap_or(true);
         Some(Reached { url: self.base_url(level, &pick).ok()?, typed, needs_key })
@@ -181,7 +188,7 @@ impl Resolver<'_> {
             }
             Ok(_) | Err(_) => {
                 let offers = wanted.known.is_some_and(|provider| provider.model(model).is_some());
-                if wish.model.is_none() && !offers && wanted.name != SCRIPTED {
+                if wish.model.is_none() && !offers && !is_serverless(&wanted.name) {
                     return Err(foreign_model(&wanted, model));
                 }
                 Ok((Pick { elsewhere: true, ..wanted }, model))
@@ -218,10 +225,10 @@ impl Resolver<'_> {
         })
     }
 
-    /// A provider of the catalogue, or one of our two words for a provider.
+    /// A provider of the catalogue, or one of our own words for a provider.
     fn known_or_own(&self, name: &str, why: String) -> Result<Pick<'_>, Box<Diagnostic>> {
         let known = self.models.provider(name);
-        if known.is_none() && name != SCRIPTED && name != CUSTOM {
+        if known.is_none() && !is_serverless(name) && name != CUSTOM {
             let names: Vec<&str> = self.models.providers.iter().map(|one| one.name.as_str()).collect();
             let hint = suggest::or_list(name, "known providers", &names);
             return Err(problem(format!("there is no provider `{name}`"), hint));

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::address::{authority, is_loopback};
-use super::resolve::{CUSTOM, Resolver, SCRIPTED, provider_key};
+use super::resolve::{CUSTOM, Resolver, is_serverless, provider_key};
 use super::wish::Wish;
 use crate::config::settings::foreign;
 use crate::config::settings::rules::LEVELS;
@@ -63,7 +63,7 @@ pub fn servers(resolver: &Resolver<'_>) -> Vec<Server> {
     let mut found: Vec<Server> = Vec::new();
     for level in LEVELS {
         let Ok(choice) = resolver.resolve(&Wish::level(level)) else { continue };
-        if choice.provider == SCRIPTED {
+        if is_serverless(&choice.provider) {
             continue;
         }
         let same = |one: &&mut Server| {
@@ -78,7 +78,7 @@ pub fn servers(resolver: &Resolver<'_>) -> Vec<Server> {
             }
         }
     }
-    let rest = resolver.models.providers.iter().filter(|provider| provider.name != SCRIPTED);
+    let rest = resolver.models.providers.iter().filter(|provider| !is_serverless(&provider.name));
     for provider in rest {
         let Some(base_url) = resolver.reach(provider) else { continue };
         let known =

@@ -8,8 +8,9 @@ use super::fields::{choice, duration, given, object, required_text, text, texts,
 use super::inputs::Inputs;
 use super::keys::REQUEST;
 use super::{InputForm, PauseForm, RequestForm, WaitForm, WorkForm, safety, schema};
+use crate::domain::delegation::Request;
 use crate::domain::span::duration_ms;
-use crate::domain::workflow::PauseKind;
+use crate::domain::workflow::{PauseKind, plain_text};
 
 pub(super) fn pause(
     node: &Node,
@@ -58,6 +59,7 @@ pub(super) fn pause(
             default: None,
             ttl_ms: None,
             on_timeout: None,
+            request: None,
         },
         findings,
     );
@@ -173,8 +175,11 @@ pub(super) fn delegate(
         let message = "the delegate state says neither `description` nor `prompt`";
         findings.error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
     }
-    let before = description.map_or_else(String::new, |text| format!("{text}\n\n"));
-    let after = footer(action, &required_outputs, findings);
+    let mut request = request(action, findings);
+    request.footer = footer(&request, &required_outputs);
+    let (before, after) = (description.map(|text| format!("{text}\n\n")), request.footer.clone());
+    let before =
+        before.inspect(|text| text.trim_end().clone_into(&mut request.description)).unwrap_or_default();
     let message = RequestForm { before, prompt, after };
     let form = PauseForm {
         kind: PauseKind::Outputs,
@@ -185,31 +190,33 @@ pub(super) fn delegate(
         default: None,
         ttl_ms: None,
         on_timeout: None,
+        request: Some(Box::new(request)),
     };
     Some(waiting(node, inputs, scope, form, findings))
 }
 
-/// Everything of the action but its description and prompt, for people to read.
-fn footer(action: &Node, outputs: &[String], findings: &mut Findings<'_>) -> String {
+/// The fields of the action but its description and prompt.
+fn request(action: &Node, findings: &mut Findings<'_>) -> Request {
+    let task = text(action, "type", findings).map(|kind| kind.value).unwrap_or_default();
+    let tools = texts(action, "available_tools", findings).unwrap_or_default();
+    let available_tools = tools.into_iter().map(|name| name.value).collect();
+    let context = given(action, "context").map(Node::to_value);
+    Request { task, available_tools, context, ..Request::default() }
+}
+
+/// The same, for people to read.
+fn footer(request: &Request, outputs: &[String]) -> String {
     let mut lines = Vec::new();
-    if let Some(kind) = text(action, "type", findings) {
-        lines.push(format!("Kind of task: {}", kind.value));
+    if !request.task.is_empty() {
+        lines.push(format!("Kind of task: {}", request.task));
     }
     if !outputs.is_empty() {
         lines.push(format!("Answer with: {}", outputs.join(", ")));
     }
-    let tools = texts(action, "available_tools", findings).unwrap_or_default();
-    if !tools.is_empty() {
-        let names: Vec<&str> = tools.iter().map(|name| name.value.as_str()).collect();
-        lines.push(format!("Tools: {}", names.join(", ")));
+    if !request.available_tools.is_empty() {
+        lines.push(format!("Tools: {}", request.available_tools.join(", ")));
     }
-    match given(action, "context").map(Node::to_value) {
-        None => {}
-        Some(Value::String(text)) => lines.push(format!("Context: {text}")),
-        Some(value) => {
-            lines.push(format!("Context: {}", serde_json::to_string_pretty(&value).unwrap_or_default()));
-        }
-    }
+    lines.extend(request.context.as_ref().map(|value| format!("Context: {}", plain_text(value))));
     if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) }
 }
 

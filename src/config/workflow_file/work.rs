@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::value::{InputForm, Text};
+use crate::domain::delegation::Request;
 use crate::domain::tool::ToolRisk;
 use crate::domain::workflow::{Backoff, BranchErrors, Expect, Join, Merge, PauseKind};
 
@@ -78,6 +79,8 @@ pub struct PauseForm {
     pub default: Option<Value>,
     pub ttl_ms: Option<u64>,
     pub on_timeout: Option<Text>,
+    /// Of a `delegate` state.
+    pub request: Option<Box<Request>>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

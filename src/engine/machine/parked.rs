@@ -10,10 +10,12 @@ use super::limits::limit_failure;
 use super::snapshot_progress::Progress;
 use super::split::branch_name;
 use super::{Asked, Effect, Input, Lane, Machine, Phase, RunEvent};
+use crate::domain::delegation::Delegated;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
 use crate::domain::tool::ASKED_BY;
+use crate::domain::workflow::Work;
 use crate::engine::effect::Question;
 
 const BY_YOU: &str = "stopped by you";
@@ -148,6 +150,7 @@ impl Machine {
                 pause.schema = schema.as_deref().cloned();
                 pause.required_outputs.clone_from(required_outputs);
                 pause.default = default.as_deref().cloned();
+                pause.action = self.delegated(lane, message).map(Box::new);
             }
             (Some(_) | None, _) => {
                 if let Phase::Person(_, Asked::Budget(_, kind)) = lane.phase {
@@ -187,6 +190,14 @@ impl Machine {
         failure.state = Some(state);
         failure.agent = self.speaker_in(lane);
         Some(failure)
+    }
+
+    /// What the `delegate` state asks for in which a lane is.
+    fn delegated(&self, lane: &Lane, message: &str) -> Option<Delegated> {
+        let frame = lane.frames.last()?;
+        let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
+        let Work::Pause(pause) = &state.work else { return None };
+        pause.request.as_ref().map(|request| request.asked(message, pause.ttl_ms))
     }
 
     /// `coder` wants to use `execute_terminal`.
@@ -264,6 +275,7 @@ fn open(call: CallId, state: String, reason: PauseReason, message: String, since
         required_outputs: Vec::new(),
         schema: None,
         default: None,
+        action: None,
         since,
     }
 }

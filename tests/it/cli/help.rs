@@ -52,8 +52,10 @@ fn every_flag_of_every_help_is_accepted() {
             let known = captures.get(3).map(|value| first_known(&help[value.end()..]));
             arguments.extend(known.map(|word| word.unwrap_or("1")));
         }
-        let settings =
-            matches!(path.last().map(String::as_str), None | Some("run" | "resume" | "retry" | "configure"));
+        let settings = matches!(
+            path.last().map(String::as_str),
+            None | Some("run" | "resume" | "retry" | "configure" | "mcp")
+        );
         assert_eq!(count >= 15, settings, "{path:?}: {count} flags are listed");
         arguments.push("--help");
         assert_eq!(world.run(&arguments).code(0).out, help, "{arguments:?}");

@@ -13,6 +13,7 @@ fn pause(kind: PauseKind) -> Pause {
         default: None,
         ttl_ms: None,
         on_timeout: None,
+        request: None,
     }
 }
 

@@ -19,6 +19,7 @@ fn question() -> Work {
         default: None,
         ttl_ms: None,
         on_timeout: None,
+        request: None,
     })
 }
 

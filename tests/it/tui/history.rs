@@ -44,6 +44,7 @@ fn paused(id: &str, reason: PauseReason) -> RunSummary {
         required_outputs: vec![],
         schema: None,
         default: None,
+        action: None,
         since: Timestamp(0),
     }];
     run

@@ -206,6 +206,7 @@ fn pauses_ask_for_what_they_say() {
         default: None,
         ttl_ms: None,
         on_timeout: None,
+        request: None,
     };
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let late = Pause { ttl_ms: Some(60_000), on_timeout: Some(StateIx(1)), ..base.clone() };

@@ -1,7 +1,7 @@
 //! Which key goes with a call (CFG-2, CFG-20): the first in question that may be sent to its server.
 //! Refuses: the keys themselves.
 
-use super::{Pick, Resolver, SCRIPTED, level_name, problem, provider_key};
+use super::{Pick, Resolver, is_serverless, level_name, problem, provider_key};
 use crate::config::models::address::{is_loopback, origin};
 use crate::config::models::catalogue::Provider;
 use crate::config::settings::foreign;
@@ -24,7 +24,7 @@ impl Resolver<'_> {
         pick: &Pick<'_>,
         base_url: &str,
     ) -> Result<Decided, Box<Diagnostic>> {
-        if pick.name == SCRIPTED {
+        if is_serverless(&pick.name) {
             return Ok(Decided::default());
         }
         let decided = self.decide(&self.in_question(level, pick), base_url);

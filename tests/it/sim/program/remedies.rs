@@ -120,5 +120,6 @@ fn pause(luck: &mut Luck, message: Input, near: &[StateIx]) -> Pause {
         default: luck.pick(&[None, None, Some(Value::from("hello"))]),
         ttl_ms: luck.chance(30).then_some(700),
         on_timeout: luck.chance(50).then(|| luck.pick(near)),
+        request: None,
     }
 }

@@ -1,0 +1,211 @@
+//! `mcp`: the workflow server on standard input and output, over this project's configuration and history.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::backend::isolated::Elsewhere;
+use super::driving::{interrupts, runtime};
+use super::loading::load_quietly;
+use super::runs::spec;
+use super::wiring::{self, Wired};
+use super::world::World;
+use super::{findings, foreign, isolation, trust};
+use crate::cli::args::McpArgs;
+use crate::cli::exit;
+use crate::config::catalog::Catalog;
+use crate::config::render::compact;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::domain::ids::RunId;
+use crate::domain::journal::RunSummary;
+use crate::domain::workflow::{Program, Work};
+use crate::mcp::backend::{Backend, Broken, Offered, Reason};
+use crate::ports::run_store::StoreError;
+use crate::runtime::handle::Handle;
+use crate::runtime::interactions::{Delegating, Interactions};
+use crate::runtime::resume::Going;
+
+pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
+    let (catalog, gathered) = load_quietly(world, world.overrides.clone())?;
+    findings::sound(&catalog)?;
+    super::logs::start(&world.dirs.data, catalog.settings().verbosity());
+    let unread = gathered.unreadable.iter().map(|line| format!("not read: {line}"));
+    let notes = unread.chain(trust::notice(&gathered.verdict)).collect();
+    let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
+    let shop = Arc::new(Shop::open(world, args, Arc::new(catalog), Arc::new(wired), notes));
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        let mut interrupts = interrupts();
+        let stop = async move {
+            let _ = interrupts.recv().await;
+        };
+        crate::mcp::serve(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await
+    });
+    // standard input may still be waited for
+    runtime.shutdown_background();
+    served.map_err(|error| anyhow!("the client began in a way that is not understood: {error}"))?;
+    Ok(exit::COMPLETED)
+}
+
+/// Everything behind the server.
+struct Shop {
+    project: PathBuf,
+    shown_project: String,
+    catalog: Arc<Catalog>,
+    wired: Arc<Wired>,
+    elsewhere: Elsewhere,
+    offered: Vec<Offered>,
+    broken: Vec<Broken>,
+    notes: Vec<String>,
+    interactions: Arc<Interactions>,
+    yes: bool,
+    remote_approvals: bool,
+}
+
+impl Shop {
+    fn open(
+        world: &World,
+        args: &McpArgs,
+        catalog: Arc<Catalog>,
+        wired: Arc<Wired>,
+        notes: Vec<String>,
+    ) -> Self {
+        let (mut offered, mut broken) = (Vec::new(), Vec::new());
+        for entry in catalog.workflows() {
+            let (name, file) = (entry.name.clone(), entry.place.file.clone());
+            match catalog.program(&name) {
+                Ok(_) => {
+                    let (description, inputs) = (entry.description.clone(), entry.inputs.clone());
+                    offered.push(Offered { name, description, inputs, file });
+                }
+                Err(found) => broken.push(Broken { name, why: first_error(&found) }),
+            }
+        }
+        Self {
+            project: world.project.clone(),
+            shown_project: world.project.display().to_string(),
+            elsewhere: Elsewhere::new(world, Arc::clone(&catalog), Arc::clone(&wired)),
+            catalog,
+            wired,
+            offered,
+            broken,
+            notes,
+            interactions: Arc::default(),
+            yes: args.yes,
+            remote_approvals: args.remote_approvals,
+        }
+    }
+}
+
+impl Backend for Shop {
+    fn workflows(&self) -> &[Offered] {
+        &self.offered
+    }
+
+    fn broken(&self) -> &[Broken] {
+        &self.broken
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn definition(&self, file: &str) -> Option<String> {
+        self.catalog.printable(file)
+    }
+
+    fn project(&self) -> &str {
+        &self.shown_project
+    }
+
+    fn remote_approvals(&self) -> bool {
+        self.remote_approvals
+    }
+
+    fn handle(&self) -> &Handle {
+        &self.wired.handle
+    }
+
+    fn interactions(&self) -> &Interactions {
+        &self.interactions
+    }
+
+    fn start(&self, name: &str, inputs: Map<String, Value>) -> BoxFuture<'static, Result<RunId, Reason>> {
+        let program = match self.catalog.program(name) {
+            Ok(program) => answered_by_a_caller(program),
+            Err(found) => return std::future::ready(Err(reason(first_error(&found), None))).boxed(),
+        };
+        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
+        let spec = spec((&self.catalog, &self.project), program, inputs, self.yes, false);
+        let interactions = Arc::clone(&self.interactions);
+        if !isolated {
+            let run = self.wired.handle.draw_run_id();
+            let handle = delegating(interactions, &run, &self.wired.handle);
+            return std::future::ready(handle.start_as(run, spec, None).map_err(of_store)).boxed();
+        }
+        let elsewhere = self.elsewhere.clone();
+        let around = move |run: &RunId, handle: &Handle| delegating(interactions, run, handle);
+        let begun = tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around));
+        async move {
+            match begun.await {
+                Ok(begun) => begun.map(|(run, _)| run).map_err(|why| reason(why, None)),
+                Err(error) => Err(reason(format!("this was broken off: {error}"), None)),
+            }
+        }
+        .boxed()
+    }
+
+    fn taking_up(&self, run: &RunSummary) -> Result<(Handle, Going), Reason> {
+        let handle = match &run.worktree {
+            Some(tree) if !Path::new(&tree.path).is_dir() => {
+                let (message, hint) = isolation::why_gone(run, tree);
+                return Err(reason(message, Some(hint)));
+            }
+            _ => self.elsewhere.of(run).map_err(|why| reason(why, None))?.handle.clone(),
+        };
+        let handle = delegating(Arc::clone(&self.interactions), &run.id, &handle);
+        let stored = || Ok(handle.run(run.id.as_str())?.program);
+        let going = foreign::here(&self.catalog, run, stored, Going::default());
+        let going = going.map_err(|error| reason(format!("{error:#}"), None))?;
+        Ok((handle, going))
+    }
+}
+
+/// Models of the provider `agentllm` are the client's.
+fn delegating(interactions: Arc<Interactions>, run: &RunId, handle: &Handle) -> Handle {
+    let ports = handle.ports();
+    let (clock, ids) = (Arc::clone(&ports.clock), Arc::clone(&ports.ids));
+    let (run, others) = (run.clone(), Arc::clone(&ports.models));
+    handle.with_models(Arc::new(Delegating { run, interactions, others, clock, ids }))
+}
+
+/// Somebody is there to do what `delegate` states ask: what counts when nobody is does not count.
+fn answered_by_a_caller(mut program: Program) -> Program {
+    for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
+        for state in &mut workflow.states {
+            if let Work::Pause(pause) = &mut state.work
+                && pause.request.is_some()
+            {
+                (pause.default, pause.on_timeout) = (None, None);
+            }
+        }
+    }
+    program
+}
+
+fn first_error(found: &[Diagnostic]) -> String {
+    let first = found.iter().find(|finding| finding.severity == Severity::Error);
+    first.map(compact).unwrap_or_default()
+}
+
+fn of_store(error: StoreError) -> Reason {
+    reason(error.message, error.hint)
+}
+
+fn reason(message: String, hint: Option<String>) -> Reason {
+    Reason { message, hint }
+}

@@ -1,0 +1,157 @@
+//! How a run stands, as clients are told it: completed, failed, waiting, running (seeds 000 and 003, B1 to B16).
+
+mod directive;
+mod waiting;
+mod words;
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Map, Value, json};
+
+pub(super) use self::directive::wanted;
+pub(super) use self::waiting::{Offer, may_answer};
+use super::refusal::Problem;
+use crate::domain::failure::Failure;
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::runtime::interactions::Interaction;
+
+/// Where a run is found as a resource.
+pub(super) const RUNS: &str = "synthdev://runs/";
+
+/// How a run stands. `offers` are what it waits for, with the tokens that were given out for it.
+pub(super) fn of_run(run: &RunSummary, offers: &[Offer]) -> Value {
+    let mut fields = head(status_of(run, offers), run);
+    match run.progress.status {
+        RunStatus::Completed => {
+            fields.insert("success".to_owned(), json!(true));
+            let output = run.progress.output.clone().unwrap_or_default();
+            fields.insert("data".to_owned(), data(&output));
+            fields.insert("output".to_owned(), output);
+        }
+        RunStatus::Failed => failed(run, &mut fields),
+        RunStatus::Paused => waiting::fields(run, offers, &mut fields),
+        RunStatus::Running => {
+            fields.insert("currentStep".to_owned(), json!(run.progress.path.last()));
+            let message = "The workflow runs. Ask get_workflow_status for its result.";
+            fields.insert("message".to_owned(), json!(message));
+        }
+        RunStatus::Interrupted => {
+            let message = "The run was cut off. continue_workflow takes it up where it stands.";
+            fields.insert("message".to_owned(), json!(message));
+        }
+        RunStatus::Cancelled => {
+            fields.insert("success".to_owned(), json!(false));
+            fields.insert("message".to_owned(), json!("The run was cancelled."));
+        }
+    }
+    Value::Object(fields)
+}
+
+/// What a run asks its client's model, if it does.
+pub(super) fn directive(run: &RunSummary, open: &[Interaction]) -> Option<Value> {
+    let asked = directive::fields(run, open)?;
+    let mut fields = head(directive::PENDING, run);
+    fields.extend(asked);
+    Some(Value::Object(fields))
+}
+
+/// What was not done, and why (B16).
+pub(super) fn of_problem(problem: Problem) -> Value {
+    let Problem { code, title, detail, hint, more } = problem;
+    let mut error = Map::new();
+    error.insert("type".to_owned(), json!(code));
+    error.insert("title".to_owned(), json!(title));
+    error.insert("detail".to_owned(), json!(detail));
+    if let Some(hint) = hint {
+        error.insert("hint".to_owned(), json!(hint));
+    }
+    error.extend(more.as_object().cloned().unwrap_or_default());
+    json!({"status": "error", "success": false, "error": error})
+}
+
+/// The same for a program, and in words for whoever reads only those.
+pub(super) fn result(answer: Value) -> CallToolResult {
+    let wrong = matches!(answer["status"].as_str(), Some("failed" | "error"));
+    let mut result = CallToolResult::success(vec![ContentBlock::text(words::readable(&answer))]);
+    result.is_error = Some(wrong);
+    result.structured_content = Some(answer);
+    result
+}
+
+fn head(status: &str, run: &RunSummary) -> Map<String, Value> {
+    let head = json!({
+        "status": status,
+        "workflowId": run.id,
+        "workflowName": run.workflow,
+        "completedSteps": completed_steps(run),
+    });
+    head.as_object().cloned().unwrap_or_default()
+}
+
+fn status_of(run: &RunSummary, offers: &[Offer]) -> &'static str {
+    match run.progress.status {
+        RunStatus::Paused if offers.iter().any(|offer| offer.token.is_some()) => waiting::AWAITING,
+        status => status.as_str(),
+    }
+}
+
+/// Fields of an output that is an object, else the output under its own name.
+fn data(output: &Value) -> Value {
+    match output {
+        Value::Object(_) => output.clone(),
+        Value::Null => json!({}),
+        other => json!({"output": other}),
+    }
+}
+
+/// The names of states in the order of their visits, `name#2` for the second visit (B11); without those in which the
+/// run stands.
+fn completed_steps(run: &RunSummary) -> Vec<String> {
+    let mut path: Vec<&str> = run.progress.path.iter().map(String::as_str).collect();
+    let failed = run.progress.error.as_ref().and_then(|error| error.state.as_deref());
+    let standing: Vec<&str> = match run.progress.status {
+        RunStatus::Paused => run.progress.pauses.iter().map(|pause| pause.state.as_str()).collect(),
+        RunStatus::Failed => failed.into_iter().collect(),
+        RunStatus::Running | RunStatus::Interrupted => path.last().copied().into_iter().collect(),
+        RunStatus::Completed | RunStatus::Cancelled => Vec::new(),
+    };
+    for state in standing {
+        if let Some(at) = path.iter().rposition(|visited| *visited == state) {
+            path.remove(at);
+        }
+    }
+    let mut visits = std::collections::HashMap::<&str, usize>::new();
+    let numbered = path.into_iter().map(|state| {
+        let visit = visits.entry(state).or_default();
+        *visit += 1;
+        if *visit == 1 { state.to_owned() } else { format!("{state}#{visit}") }
+    });
+    numbered.collect()
+}
+
+fn failed(run: &RunSummary, fields: &mut Map<String, Value>) {
+    let error = run.progress.error.clone().unwrap_or_default();
+    let causes = std::iter::successors(Some(&error), |error| error.cause.as_deref());
+    let errors: Vec<Value> = causes.map(|cause| problem(run, cause)).collect();
+    fields.insert("success".to_owned(), json!(false));
+    fields.insert("failedStep".to_owned(), json!(error.state));
+    fields.insert("error".to_owned(), problem(run, &error));
+    fields.insert("errors".to_owned(), json!(errors));
+    if !run.progress.pauses.is_empty() {
+        let message =
+            format!("What failed can be tried again: continue_workflow, or synthdev runs retry {}", run.id);
+        fields.insert("message".to_owned(), json!(message));
+    }
+}
+
+fn problem(run: &RunSummary, error: &Failure) -> Value {
+    let mut problem = json!({
+        "type": error.code,
+        "title": error.title,
+        "detail": error.detail,
+        "instance": format!("{RUNS}{}", run.id),
+    });
+    if let Some(hint) = &error.hint {
+        problem["hint"] = json!(hint);
+    }
+    problem
+}

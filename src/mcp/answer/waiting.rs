@@ -1,0 +1,137 @@
+//! What a run waits for: the action of seed 003 with the token that answers it, or that a person must decide.
+
+use serde_json::{Map, Value, json};
+
+use super::super::moment::iso;
+use crate::domain::journal::{OpenPause, PauseReason, RunSummary};
+use crate::runtime::tokens::Token;
+
+pub(super) const AWAITING: &str = "awaiting_llm_action";
+
+/// Something that the run waits for; with a token if the client may answer it.
+#[derive(Clone, PartialEq, Debug)]
+pub(in crate::mcp) struct Offer {
+    pub(in crate::mcp) pause: OpenPause,
+    pub(in crate::mcp) token: Option<Token>,
+    pub(in crate::mcp) ttl_seconds: u64,
+}
+
+/// Whether a client may answer it: what a person must decide only where the server was started so.
+pub(in crate::mcp) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> bool {
+    match pause.reason {
+        PauseReason::Input => match pause.kind.as_deref() {
+            Some("approval") => remote_approvals,
+            kind => kind.is_some(),
+        },
+        PauseReason::Approval | PauseReason::UncertainEffect => remote_approvals,
+        PauseReason::Error
+        | PauseReason::Limit
+        | PauseReason::Budget
+        | PauseReason::User
+        | PauseReason::Delegate => false,
+    }
+}
+
+pub(super) fn fields(run: &RunSummary, offers: &[Offer], fields: &mut Map<String, Value>) {
+    let answerable: Vec<Value> = offers.iter().filter_map(asked).collect();
+    let left: Vec<Value> = offers.iter().filter(|offer| offer.token.is_none()).map(left_open).collect();
+    if let Some(first) = answerable.first().and_then(Value::as_object) {
+        fields.extend(first.clone());
+    } else {
+        let message = format!("A person must decide before this goes on: synthdev resume {}", run.id);
+        fields.insert("message".to_owned(), json!(message));
+    }
+    if answerable.len() > 1 {
+        fields.insert("pending".to_owned(), Value::Array(answerable));
+    }
+    if !left.is_empty() {
+        fields.insert("waitsForPerson".to_owned(), Value::Array(left));
+    }
+}
+
+fn asked(offer: &Offer) -> Option<Value> {
+    let Offer { pause, token, ttl_seconds } = offer;
+    let token = token.as_ref()?;
+    let action = action(pause);
+    let outputs: Vec<&str> =
+        action["requiredOutputs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let what = if pause.action.is_some() { "Do what the prompt says" } else { "Ask your user" };
+    let message = format!(
+        "{what}, then call resume_workflow with this resumeToken and results: {}",
+        outputs.join(", ")
+    );
+    Some(json!({
+        "state": pause.state,
+        "resumeToken": token.text,
+        "expiresAt": iso(token.expires),
+        "expiresInSeconds": ttl_seconds,
+        "action": action,
+        "message": message,
+    }))
+}
+
+fn left_open(offer: &Offer) -> Value {
+    let Offer { pause, .. } = offer;
+    json!({"state": pause.state, "reason": pause.reason, "message": pause.message})
+}
+
+/// S3.7, field for field.
+fn action(pause: &OpenPause) -> Value {
+    let outputs = &pause.required_outputs;
+    let mut action = match &pause.action {
+        Some(asked) => json!({
+            "type": asked.task,
+            "description": asked.description,
+            "prompt": asked.prompt,
+            "requiredOutputs": outputs,
+        }),
+        None => json!({
+            "type": kind(pause),
+            "description": pause.message,
+            "prompt": prompt(pause),
+            "requiredOutputs": if outputs.is_empty() { vec![answer(pause).to_owned()] } else { outputs.clone() },
+        }),
+    };
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            action[name] = value;
+        }
+    };
+    let list = |list: &[String]| (!list.is_empty()).then(|| json!(list));
+    add("availableTools", pause.action.as_ref().and_then(|asked| list(&asked.available_tools)));
+    add("context", pause.action.as_ref().and_then(|asked| asked.context.clone()));
+    add("choices", list(&pause.choices));
+    add("schema", pause.schema.clone());
+    add("default", pause.default.clone());
+    action
+}
+
+/// Under which name a single answer comes.
+fn answer(pause: &OpenPause) -> &'static str {
+    if pause.reason == PauseReason::Input { "answer" } else { "decision" }
+}
+
+fn kind(pause: &OpenPause) -> &'static str {
+    match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Approval | PauseReason::UncertainEffect, _) | (_, Some("approval")) => "approval",
+        (_, Some("choice")) => "decision",
+        _ => "input",
+    }
+}
+
+fn prompt(pause: &OpenPause) -> String {
+    let how = match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Approval, _) => {
+            "Answer {\"decision\": \"allow\"} or {\"decision\": \"deny\", \"reason\": …}."
+        }
+        (PauseReason::UncertainEffect, _) => {
+            "Answer {\"decision\": \"repeat\"}, {\"decision\": \"done\", \"result\": …} or {\"decision\": \"skip\"}."
+        }
+        (_, Some("approval" | "boolean")) => "Answer {\"answer\": true} or {\"answer\": false}.",
+        (_, Some("number")) => "Answer {\"answer\": NUMBER}.",
+        (_, Some("choice")) => "Answer {\"answer\": ONE OF THE CHOICES}.",
+        (_, Some("outputs")) => "Answer with the required outputs.",
+        _ => "Answer {\"answer\": \"…\"}.",
+    };
+    format!("{}\n\n{how}", pause.message)
+}

@@ -1,0 +1,94 @@
+//! Arguments of the system tools, taken one by one. What is missing or unknown is named, all of it at once.
+
+use rmcp::model::JsonObject;
+use serde_json::{Map, Value, json};
+
+use super::refusal::{Refusal, invalid, short};
+
+pub(super) struct Arguments {
+    given: Map<String, Value>,
+}
+
+impl Arguments {
+    /// # Errors
+    /// One of `required` is missing, or something is given that is neither in it nor in `optional`.
+    pub(super) fn read(
+        given: Option<JsonObject>,
+        required: &[&str],
+        optional: &[&str],
+    ) -> Result<Self, Refusal> {
+        let given = given.unwrap_or_default();
+        let absent = |name: &&&str| given.get(**name).is_none_or(Value::is_null);
+        let missing: Vec<&str> = required.iter().filter(absent).copied().collect();
+        if !missing.is_empty() {
+            return Err(missing_arguments(&missing));
+        }
+        let known = |name: &String| required.contains(&name.as_str()) || optional.contains(&name.as_str());
+        let unknown: Vec<String> = given.keys().filter(|name| !known(name)).map(|name| short(name)).collect();
+        if !unknown.is_empty() {
+            let message = format!("Unknown argument: {}", unknown.join(", "));
+            return Err(invalid(message, json!({"type": "unknown_argument", "unknown": unknown})));
+        }
+        Ok(Self { given })
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.given.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// # Errors
+    /// It is no text.
+    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+        match self.given.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(wrong(name, "a text")),
+        }
+    }
+
+    /// # Errors
+    /// It is neither true nor false.
+    pub(super) fn flag(&mut self, name: &str, usual: bool) -> Result<bool, Refusal> {
+        match self.given.remove(name) {
+            None | Some(Value::Null) => Ok(usual),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(wrong(name, "true or false")),
+        }
+    }
+
+    /// # Errors
+    /// It is no whole number from 1 to `most`.
+    pub(super) fn count(&mut self, name: &str, usual: usize, most: usize) -> Result<usize, Refusal> {
+        match self.given.remove(name) {
+            None | Some(Value::Null) => Ok(usual),
+            Some(value) => value
+                .as_u64()
+                .and_then(|count| usize::try_from(count).ok())
+                .filter(|count| (1..=most).contains(count))
+                .ok_or_else(|| wrong(name, &format!("a whole number from 1 to {most}"))),
+        }
+    }
+
+    /// # Errors
+    /// It is no object.
+    pub(super) fn object(&mut self, name: &str) -> Result<Map<String, Value>, Refusal> {
+        match self.given.remove(name) {
+            None | Some(Value::Null) => Ok(Map::new()),
+            Some(Value::Object(fields)) => Ok(fields),
+            Some(_) => Err(wrong(name, "an object")),
+        }
+    }
+
+    pub(super) fn take(&mut self, name: &str) -> Value {
+        self.given.remove(name).unwrap_or_default()
+    }
+}
+
+pub(super) fn missing_arguments(missing: &[&str]) -> Refusal {
+    let message = format!("Missing required argument: {}", missing.join(", "));
+    invalid(message, json!({"type": "missing_argument", "missing": missing}))
+}
+
+fn wrong(name: &str, expected: &str) -> Refusal {
+    invalid(format!("`{name}` must be {expected}"), json!({"type": "wrong_argument", "argument": name}))
+}

@@ -1,0 +1,69 @@
+//! What the server needs of the program around it: workflows, ways to start and to take up runs.
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::domain::ids::RunId;
+use crate::domain::journal::RunSummary;
+use crate::domain::workflow::Parameter;
+use crate::runtime::handle::Handle;
+use crate::runtime::interactions::Interactions;
+use crate::runtime::resume::Going;
+
+/// A workflow that can be started.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Offered {
+    pub name: String,
+    pub description: String,
+    pub inputs: Vec<Parameter>,
+    /// The file that defines it.
+    pub file: String,
+}
+
+/// A workflow that cannot, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken {
+    pub name: String,
+    pub why: String,
+}
+
+/// Why something was not done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reason {
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+pub trait Backend: Send + Sync {
+    /// Sorted by name.
+    fn workflows(&self) -> &[Offered];
+
+    fn broken(&self) -> &[Broken];
+
+    /// What was left out when the configuration was read, a line each.
+    fn notes(&self) -> &[String];
+
+    /// The text of a workflow's file, fit to be shown.
+    fn definition(&self, file: &str) -> Option<String>;
+
+    /// The canonical path of the project: runs of other projects are none of this server's.
+    fn project(&self) -> &str;
+
+    /// Whether a client may answer what otherwise a person must.
+    fn remote_approvals(&self) -> bool;
+
+    /// Watches the runs that are started from here.
+    fn handle(&self) -> &Handle;
+
+    /// Model calls that clients make.
+    fn interactions(&self) -> &Interactions;
+
+    /// Records a run and sets it going. The values are checked.
+    fn start(&self, name: &str, inputs: Map<String, Value>) -> BoxFuture<'static, Result<RunId, Reason>>;
+
+    /// Where a run goes on, and under what.
+    ///
+    /// # Errors
+    /// Its files are gone, or it asks for models that are not set here.
+    fn taking_up(&self, run: &RunSummary) -> Result<(Handle, Going), Reason>;
+}

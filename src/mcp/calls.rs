@@ -1,0 +1,36 @@
+//! What each tool does.
+
+mod agent;
+mod call;
+mod cancel;
+mod carry_on;
+mod list;
+mod resume;
+mod start;
+mod status;
+
+use serde_json::Value;
+
+pub(super) use self::call::{Call, run_of};
+use super::backend::Offered;
+use super::refusal::Refusal;
+use super::tools::System;
+
+/// Does what a system tool is for.
+pub(super) async fn system(tool: System, call: Call<'_>) -> Result<Value, Refusal> {
+    match tool {
+        System::ListWorkflows => list::workflows(call),
+        System::StartWorkflow => start::by_name(call).await,
+        System::ResumeWorkflow => resume::resume(call).await,
+        System::ContinueWorkflow => carry_on::carry_on(call).await,
+        System::GetWorkflowStatus => status::status(call),
+        System::CancelWorkflow => cancel::cancel(call).await,
+        System::ListRuns => list::runs(call),
+        System::AgentLlm => agent::respond(call).await,
+    }
+}
+
+/// Starts the workflow of a tool and stays with it.
+pub(super) async fn workflow(offered: &Offered, call: Call<'_>) -> Result<Value, Refusal> {
+    start::workflow(offered, call).await
+}

@@ -1,0 +1,54 @@
+//! A call of a tool, with what it may use.
+
+use rmcp::RoleServer;
+use rmcp::model::JsonObject;
+use rmcp::service::RequestContext;
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::super::answer;
+use super::super::backend::Backend;
+use super::super::follow;
+use super::super::refusal::{Refusal, unknown_workflow_id};
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunStatus, RunSummary};
+use crate::engine::event::Published;
+
+pub(in crate::mcp) struct Call<'c> {
+    pub(in crate::mcp) backend: &'c dyn Backend,
+    pub(in crate::mcp) arguments: Option<JsonObject>,
+    pub(in crate::mcp) context: &'c RequestContext<RoleServer>,
+}
+
+impl Call<'_> {
+    /// Stays with a run until it stops or needs this client, and tells how it stands then. `events` were subscribed to
+    /// before it was set going.
+    pub(super) async fn follow(
+        &self,
+        run: &RunId,
+        events: UnboundedReceiver<Published>,
+    ) -> Result<Value, Refusal> {
+        let stands = follow::until_it_stops(self.backend, run, events, self.context).await?;
+        Ok(told(self.backend, &stands))
+    }
+
+    pub(super) fn now(&self, run: &RunId) -> Result<Value, Refusal> {
+        Ok(told(self.backend, &follow::summary(self.backend.handle(), run)?))
+    }
+}
+
+/// A run of this project, by its whole id.
+pub(in crate::mcp) fn run_of(backend: &dyn Backend, id: &str) -> Result<RunSummary, Refusal> {
+    let known = backend.handle().summary(id).ok();
+    let run = known.filter(|run| run.id.as_str() == id && run.project == backend.project());
+    run.ok_or_else(|| unknown_workflow_id(id))
+}
+
+/// How a run stands now, with tokens for what the client may answer, and the model calls that it is to make.
+pub(super) fn told(backend: &dyn Backend, run: &RunSummary) -> Value {
+    let open = match run.progress.status {
+        RunStatus::Running => backend.interactions().open(&run.id),
+        _ => Vec::new(),
+    };
+    answer::directive(run, &open).unwrap_or_else(|| answer::of_run(run, &follow::offers(backend, run)))
+}

@@ -1,0 +1,23 @@
+//! `cancel_workflow`: ends a run for good, whether it runs here or waits.
+
+use serde_json::Value;
+
+use super::super::arguments::Arguments;
+use super::super::refusal::{Problem, Refusal};
+use super::call::{Call, run_of};
+
+pub(super) async fn cancel(mut call: Call<'_>) -> Result<Value, Refusal> {
+    let mut arguments = Arguments::read(call.arguments.take(), &["workflowId"], &[])?;
+    let id = arguments.text("workflowId")?.unwrap_or_default();
+    let run = run_of(call.backend, &id)?.id;
+    let handle = call.backend.handle();
+    let events = handle.subscribe(false);
+    let here = handle.running().contains(&run);
+    handle.cancel(&run).map_err(|error| {
+        Problem::new("not_cancelled", "The run was not cancelled", error.message).hint(error.hint)
+    })?;
+    if !here {
+        return call.now(&run);
+    }
+    call.follow(&run, events).await
+}

@@ -1,0 +1,110 @@
+//! `resume_workflow`: the results of what a run asked for, with the token that it gave (B1 to B9).
+
+use serde_json::{Value, json};
+
+use super::super::answer::may_answer;
+use super::super::arguments::{Arguments, missing_arguments};
+use super::super::follow::summary;
+use super::super::refusal::{NO_TOKEN, Problem, Refusal, invalid, of_token};
+use super::call::Call;
+use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
+
+/// Longer results are refused: what is large belongs into a file, and its path into the results (DELEG-11).
+const MOST_BYTES: usize = 1 << 20;
+
+pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
+    let (token, results) = read(&mut call)?;
+    let backend = call.backend;
+    let (run, pause) = backend.handle().pause_of(&token).map_err(|error| of_token(error, &[]))?;
+    let before = summary(backend.handle(), &run)?;
+    if before.project != backend.project() {
+        return Err(invalid(NO_TOKEN, json!({"type": "token_unknown"})));
+    }
+    // one that nobody waits for any more was answered, or the run went on
+    let pause = before.progress.pauses.iter().find(|open| open.call == pause);
+    let pause = pause.filter(|_| before.progress.status == RunStatus::Paused);
+    if let Some(pause) = pause {
+        permitted(pause, &results, backend.remote_approvals())?;
+    }
+    let missing = pause.map(|pause| missing(pause, &results)).unwrap_or_default();
+    let (handle, going) = backend.taking_up(&before)?;
+    let events = handle.subscribe(false);
+    let redeemed = handle.redeem(&token, results, going).await;
+    let redeemed = redeemed.map_err(|error| of_token(error, &missing))?;
+    let again = redeemed.duplicate.is_some();
+    let mut answer = if again && !handle.running().contains(&run) {
+        call.now(&run)?
+    } else {
+        call.follow(&run, events).await?
+    };
+    if again {
+        answer["duplicate"] = json!(true);
+    }
+    if !redeemed.ignored.is_empty() {
+        answer["ignoredResults"] = json!(redeemed.ignored);
+    }
+    Ok(answer)
+}
+
+fn read(call: &mut Call<'_>) -> Result<(String, Value), Refusal> {
+    let given = call.arguments.take();
+    let there =
+        |name: &str| given.as_ref().and_then(|given| given.get(name)).is_some_and(|value| !value.is_null());
+    let mut missing = Vec::new();
+    if !there("resumeToken") {
+        missing.push("resumeToken");
+    }
+    if !there("results") && !there("stepData") {
+        missing.push("results");
+    }
+    if !missing.is_empty() {
+        return Err(missing_arguments(&missing));
+    }
+    let mut arguments = Arguments::read(given, &["resumeToken"], &["results", "stepData"])?;
+    let name = match (arguments.has("results"), arguments.has("stepData")) {
+        (true, true) => {
+            let message = "give `results` or `stepData`, not both";
+            return Err(invalid(message, json!({"type": "wrong_argument", "argument": "stepData"})));
+        }
+        (true, false) => "results",
+        (false, _) => "stepData",
+    };
+    let token = arguments.text("resumeToken")?.unwrap_or_default();
+    let results = arguments.take(name);
+    if !results.is_object() {
+        return Err(invalid(
+            format!("`{name}` must be an object"),
+            json!({"type": "wrong_argument", "argument": name}),
+        ));
+    }
+    let bytes = results.to_string().len();
+    if bytes > MOST_BYTES {
+        let message = format!(
+            "`{name}` has {bytes} bytes, at most {MOST_BYTES} are taken: write what is large into a file and give its path"
+        );
+        return Err(invalid(message, json!({"type": "too_large", "argument": name})));
+    }
+    Ok((token, results))
+}
+
+/// A token gives no right to decide what a person must.
+fn permitted(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Result<(), Refusal> {
+    if !may_answer(pause, remote_approvals) {
+        let detail = format!("state `{}` waits for a person: {}", pause.state, pause.message);
+        let hint =
+            "`synthdev resume` answers it; a server started with --remote-approvals lets clients do so";
+        return Err(Problem::new("not_permitted", "A person must decide this", detail)
+            .hint(Some(hint.to_owned()))
+            .into());
+    }
+    if pause.reason == PauseReason::Approval && results["decision"] == "always" {
+        let detail = "a client allows or denies this one call";
+        return Err(Problem::new("not_permitted", "Approvals cannot be widened from here", detail).into());
+    }
+    Ok(())
+}
+
+fn missing(pause: &OpenPause, results: &Value) -> Vec<String> {
+    let absent = |name: &&String| results.get(name.as_str()).is_none_or(Value::is_null);
+    pause.required_outputs.iter().filter(absent).cloned().collect()
+}

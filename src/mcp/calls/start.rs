@@ -1,0 +1,65 @@
+//! Tools named after workflows, and `start_workflow`.
+
+use serde_json::{Map, Value, json};
+
+use super::super::arguments::{Arguments, missing_arguments};
+use super::super::backend::Offered;
+use super::super::refusal::{Problem, Refusal, invalid, short};
+use super::call::Call;
+use crate::config::inputs;
+use crate::domain::workflow::Parameter;
+
+pub(super) async fn workflow(offered: &Offered, mut call: Call<'_>) -> Result<Value, Refusal> {
+    let given = call.arguments.take().unwrap_or_default();
+    start(offered, &given, true, &call).await
+}
+
+pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
+    let mut arguments = Arguments::read(call.arguments.take(), &["name"], &["inputs", "wait"])?;
+    let name = arguments.text("name")?.unwrap_or_default();
+    let given = arguments.object("inputs")?;
+    let wait = arguments.flag("wait", true)?;
+    let offered = call.backend.workflows().iter().find(|one| one.name == name);
+    let Some(offered) = offered else { return Err(not_offered(&name, &call)) };
+    start(offered, &given, wait, &call).await
+}
+
+async fn start(
+    offered: &Offered,
+    given: &Map<String, Value>,
+    wait: bool,
+    call: &Call<'_>,
+) -> Result<Value, Refusal> {
+    let values = values(&offered.inputs, given)?;
+    let events = call.backend.handle().subscribe(false);
+    let run = call.backend.start(&offered.name, values).await?;
+    if !wait {
+        return call.now(&run);
+    }
+    call.follow(&run, events).await
+}
+
+fn values(declared: &[Parameter], given: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+    let absent = |input: &&Parameter| given.get(&input.name).is_none_or(Value::is_null);
+    let required = declared.iter().filter(|input| input.required);
+    let missing: Vec<&str> = required.filter(absent).map(|input| input.name.as_str()).collect();
+    if !missing.is_empty() {
+        return Err(missing_arguments(&missing));
+    }
+    inputs::from_values(declared, given).map_err(|error| {
+        let data = json!({"type": "wrong_argument", "argument": short(&error.parameter)});
+        invalid(format!("{}; {}", error.message, error.hint), data)
+    })
+}
+
+fn not_offered(name: &str, call: &Call<'_>) -> Refusal {
+    match call.backend.broken().iter().find(|broken| broken.name == name) {
+        Some(broken) => Problem::new("broken_workflow", "This workflow cannot be started", &broken.why)
+            .hint(Some("`synthdev check` tells all that is wrong with it".to_owned()))
+            .into(),
+        None => {
+            let hint = "list_workflows has their names";
+            invalid(format!("Unknown workflow: {}; {hint}", short(name)), json!({"type": "unknown_workflow"}))
+        }
+    }
+}

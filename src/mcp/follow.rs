@@ -1,0 +1,117 @@
+//! Staying with a run until it stops, for the request that set it going.
+
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::answer::{Offer, may_answer};
+use super::backend::Backend;
+use super::progress::Progress;
+use super::refusal::{Problem, Refusal};
+use crate::domain::ids::RunId;
+use crate::domain::journal::{OpenPause, RunStatus, RunSummary};
+use crate::engine::event::{Published, RunEvent};
+use crate::runtime::command::Command;
+use crate::runtime::handle::Handle;
+use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
+
+/// How long is waited for further requests of the same moment.
+const TOGETHER: Duration = Duration::from_millis(20);
+
+/// After so much silence it is looked whether the run still works.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Waits until the run has stopped, or asks its client for a model's answer. `events` were subscribed to before it was
+/// set going. A request that is cancelled cancels its run.
+pub(super) async fn until_it_stops(
+    backend: &dyn Backend,
+    run: &RunId,
+    mut events: UnboundedReceiver<Published>,
+    context: &RequestContext<RoleServer>,
+) -> Result<RunSummary, Refusal> {
+    let (handle, interactions) = (backend.handle(), backend.interactions());
+    let mut asked = interactions.watch();
+    let mut progress = Progress::of(context);
+    let mut cancelled = false;
+    let mut last = None;
+    loop {
+        if !cancelled && interactions.asks(run) {
+            // branches ask at the same time
+            tokio::time::sleep(TOGETHER).await;
+            break;
+        }
+        tokio::select! {
+            biased;
+            () = context.ct.cancelled(), if !cancelled => {
+                cancelled = true;
+                handle.send(run, Command::Cancel);
+            }
+            event = events.recv() => {
+                let Some(published) = event else { break };
+                if published.run != *run {
+                    continue;
+                }
+                if let RunEvent::Finished { status, error, .. } = published.event {
+                    last = Some((status, error));
+                    break;
+                }
+                progress.tell(&published.event).await;
+            }
+            _ = asked.changed() => {}
+            // nothing that is told may be missed; if it is, the request shall not wait for ever
+            () = tokio::time::sleep(LOOK_AGAIN) => {
+                if !handle.running().contains(run) {
+                    break;
+                }
+            }
+        }
+    }
+    let mut summary = summary(handle, run)?;
+    if let (RunStatus::Running, Some((status, error))) = (summary.progress.status, last) {
+        // its end could not be recorded
+        summary.progress.status = status;
+        summary.progress.error = error.map(|error| *error);
+    }
+    Ok(summary)
+}
+
+/// How a run stands by what is stored of it.
+pub(super) fn summary(handle: &Handle, run: &RunId) -> Result<RunSummary, Refusal> {
+    let found = handle.summary(run.as_str());
+    found.map_err(|error| {
+        Problem::new("store", "The history cannot be read", error.message).hint(error.hint).into()
+    })
+}
+
+/// What a paused run waits for, with a new token for everything that the client may answer.
+pub(super) fn offers(backend: &dyn Backend, run: &RunSummary) -> Vec<Offer> {
+    if run.progress.status != RunStatus::Paused {
+        return Vec::new();
+    }
+    run.progress.pauses.iter().map(|pause| offer(backend, &run.id, pause)).collect()
+}
+
+fn offer(backend: &dyn Backend, run: &RunId, pause: &OpenPause) -> Offer {
+    let declared = pause.action.as_ref().and_then(|asked| asked.ttl_ms).map(|ms| ms.div_ceil(1_000));
+    let ttl_seconds = declared.unwrap_or(DEFAULT_TTL_SECONDS).max(1);
+    let allowed = may_answer(pause, backend.remote_approvals());
+    let token = || backend.handle().issue_token(run, pause.call, ttl_seconds).ok();
+    let token = allowed.then(token).flatten();
+    if token.is_some() {
+        tokio::spawn(warn_in_time(backend.handle().clone(), run.clone(), pause.clone(), ttl_seconds));
+    }
+    Offer { token, pause: pause.clone(), ttl_seconds }
+}
+
+/// A line in the log when five sixths of a token's time are over and it is still needed (B4).
+async fn warn_in_time(handle: Handle, run: RunId, pause: OpenPause, ttl_seconds: u64) {
+    let left = Duration::from_secs(ttl_seconds) / 6;
+    tokio::time::sleep(left * 5).await;
+    let still = |run: RunSummary| run.progress.pauses.iter().any(|open| open.call == pause.call);
+    if handle.summary(run.as_str()).is_ok_and(still) {
+        let seconds = left.as_secs();
+        tracing::warn!(%run, state = pause.state, "nobody has resumed it yet: a token expires in {seconds} s");
+    }
+}

@@ -1,0 +1,8 @@
+//! Times, as programs read them.
+
+use crate::domain::ids::Timestamp;
+
+/// RFC 3339, in UTC.
+pub(super) fn iso(time: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(time.0).map_or_else(|_| time.0.to_string(), |time| time.to_string())
+}

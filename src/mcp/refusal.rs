@@ -1,0 +1,124 @@
+//! What is not done, in two ways: as an error of the protocol, where the request itself is wrong (an unknown tool, a
+//! missing argument, a forged id), and as an answer, where the caller can read it and do better.
+
+use rmcp::ErrorData;
+use serde_json::{Value, json};
+
+use super::backend::Reason;
+use crate::runtime::resume::ResumeError;
+use crate::runtime::tokens::TokenError;
+
+/// Seed 003: what is said of a token that is of no use.
+pub(super) const NO_TOKEN: &str = "Resume token expired or invalid. Please start the workflow again.";
+
+pub(super) enum Refusal {
+    /// JSON-RPC's invalid params.
+    Request(ErrorData),
+    /// A result of the tool that says what is wrong (B16).
+    Answer(Box<Problem>),
+}
+
+/// The error of an answer.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Problem {
+    pub(super) code: &'static str,
+    pub(super) title: String,
+    pub(super) detail: String,
+    pub(super) hint: Option<String>,
+    /// More fields of the error.
+    pub(super) more: Value,
+}
+
+impl Problem {
+    pub(super) fn new(code: &'static str, title: &str, detail: impl Into<String>) -> Self {
+        Self { code, title: title.to_owned(), detail: detail.into(), hint: None, more: json!({}) }
+    }
+
+    pub(super) fn hint(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
+    }
+
+    pub(super) fn with(mut self, name: &str, value: Value) -> Self {
+        self.more[name] = value;
+        self
+    }
+}
+
+impl From<ErrorData> for Refusal {
+    fn from(error: ErrorData) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::Answer(Box::new(problem))
+    }
+}
+
+impl From<Reason> for Refusal {
+    fn from(Reason { message, hint }: Reason) -> Self {
+        Problem::new("refused", "This cannot be done now", message).hint(hint).into()
+    }
+}
+
+/// The request is wrong; `data` names what, for programs.
+pub(super) fn invalid(message: impl Into<String>, data: Value) -> Refusal {
+    Refusal::Request(ErrorData::invalid_params(message.into(), Some(data)))
+}
+
+pub(super) fn unknown_workflow_id(id: &str) -> Refusal {
+    invalid(format!("Unknown workflowId: {}", short(id)), json!({"type": "unknown_workflow"}))
+}
+
+/// What becomes of an answer that was not taken. `missing` are the required outputs that it lacks.
+pub(super) fn of_token(error: TokenError, missing: &[String]) -> Refusal {
+    let hint = error.hint();
+    let text = error.to_string();
+    match error {
+        TokenError::Unknown => invalid(NO_TOKEN, json!({"type": "token_unknown"})),
+        TokenError::Expired(_, run) => Problem::new("token_expired", "The resume token expired", NO_TOKEN)
+            .hint(Some(format!(
+                "the run still waits: get_workflow_status with workflowId {run} gives a new token"
+            )))
+            .with("workflowId", json!(run))
+            .into(),
+        TokenError::Unfit { problem, left } => {
+            let detail = if missing.is_empty() {
+                problem.clone()
+            } else {
+                format!("Missing required output: {}", missing.join(", "))
+            };
+            let hint =
+                format!("the token stays valid for {left} more: call resume_workflow again with all results");
+            Problem::new("validation", "The results do not fit", detail)
+                .hint(Some(hint))
+                .with("missing", json!(missing))
+                .with("problem", json!(problem))
+                .with("triesLeft", json!(left))
+                .into()
+        }
+        TokenError::Spent => Problem::new("token_spent", "The resume token is worth nothing now", text)
+            .hint(Some("get_workflow_status with the workflowId gives a new token".to_owned()))
+            .into(),
+        TokenError::Stale => Problem::new("token_stale", "The resume token no longer fits", text)
+            .hint(Some("get_workflow_status with the workflowId tells how the run stands".to_owned()))
+            .into(),
+        TokenError::Resume(ResumeError::Conflict) => {
+            Problem::new("token_conflict", "The resume token was used already", text).hint(hint).into()
+        }
+        TokenError::Resume(error) => of_resume(&error),
+    }
+}
+
+pub(super) fn of_resume(error: &ResumeError) -> Refusal {
+    Problem::new("not_resumed", "The run does not go on", error.to_string()).hint(error.hint()).into()
+}
+
+/// The beginning of what somebody sent.
+pub(super) fn short(text: &str) -> String {
+    const MOST: usize = 80;
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let cut: String = text.chars().map(plain).take(MOST).collect();
+    if text.chars().nth(MOST).is_some() { format!("{cut}…") } else { cut }
+}

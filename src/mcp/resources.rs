@@ -1,0 +1,112 @@
+//! Runs and definitions of workflows as resources: to be looked at, never changed.
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate,
+};
+use serde_json::{Value, json};
+
+use super::answer::{self, Offer, RUNS};
+use super::backend::Backend;
+use super::moment::iso;
+use super::refusal::short;
+use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
+
+const WORKFLOWS: &str = "synthdev://workflows/";
+const JSON: &str = "application/json";
+/// Runs on a page of the list.
+const PAGE: usize = 100;
+
+/// The definitions, then the runs of this project, newest first.
+pub(super) fn list(backend: &dyn Backend, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    let bad = || ErrorData::invalid_params("this cursor is none of ours", None);
+    let offset = cursor.map(|text| text.parse::<usize>().map_err(|_| bad())).transpose()?.unwrap_or(0);
+    let project = Some(backend.project().to_owned());
+    let query = RunQuery { limit: PAGE + 1, offset, project, ..RunQuery::default() };
+    let found = backend.handle().ports().store.list(&query);
+    let mut runs = found.map_err(|error| ErrorData::internal_error(error.message, None))?;
+    let more = runs.len() > PAGE;
+    runs.truncate(PAGE);
+    let definitions = backend.workflows().iter().filter(|_| offset == 0).map(|one| {
+        Resource::new(format!("{WORKFLOWS}{}", escaped(&one.name)), one.name.clone())
+            .with_title(format!("Workflow {}", one.name))
+            .with_description(one.description.clone())
+            .with_mime_type(JSON)
+    });
+    let runs = runs.iter().map(|run| {
+        let status = run.progress.status.as_str();
+        Resource::new(format!("{RUNS}{}", run.id), run.id.to_string())
+            .with_title(format!("{} ({status})", run.workflow))
+            .with_description(format!("{status}, started {}: {}", iso(run.started), short(&run.input)))
+            .with_mime_type(JSON)
+    });
+    let mut listed = ListResourcesResult::with_all_items(definitions.chain(runs).collect());
+    listed.next_cursor = more.then(|| (offset + PAGE).to_string());
+    Ok(listed)
+}
+
+pub(super) fn templates() -> ListResourceTemplatesResult {
+    ListResourceTemplatesResult::with_all_items(vec![
+        ResourceTemplate::new(format!("{RUNS}{{workflowId}}"), "run")
+            .with_title("A run: how it stands, its input and its result")
+            .with_mime_type(JSON),
+        ResourceTemplate::new(format!("{WORKFLOWS}{{name}}"), "workflow")
+            .with_title("The definition of a workflow")
+            .with_mime_type(JSON),
+    ])
+}
+
+pub(super) fn read(backend: &dyn Backend, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let text = match (uri.strip_prefix(RUNS), uri.strip_prefix(WORKFLOWS)) {
+        (Some(id), _) => super::calls::run_of(backend, id).ok().map(|run| run_text(&run)),
+        (None, Some(name)) => definition(backend, name),
+        (None, None) => None,
+    };
+    let Some(text) = text else {
+        let message = format!("There is no resource {}", short(uri));
+        return Err(ErrorData::resource_not_found(message, Some(json!({"uri": short(uri)}))));
+    };
+    let (uri, mime_type) = (uri.to_owned(), Some(JSON.to_owned()));
+    let contents = ResourceContents::TextResourceContents { uri, mime_type, text, meta: None };
+    Ok(ReadResourceResult::new(vec![contents]))
+}
+
+fn definition(backend: &dyn Backend, name: &str) -> Option<String> {
+    let one = backend.workflows().iter().find(|one| escaped(&one.name) == name || one.name == name)?;
+    backend.definition(&one.file)
+}
+
+/// Whoever only looks gets no token.
+fn run_text(run: &RunSummary) -> String {
+    let open = if run.progress.status == RunStatus::Paused { run.progress.pauses.as_slice() } else { &[] };
+    let offers: Vec<Offer> =
+        open.iter().map(|pause| Offer { pause: pause.clone(), token: None, ttl_seconds: 0 }).collect();
+    let mut told = answer::of_run(run, &offers);
+    told["input"] = json!(run.input);
+    told["started"] = json!(iso(run.started));
+    told["updated"] = json!(iso(run.progress.updated));
+    told["usage"] = serde_json::to_value(run.progress.usage).unwrap_or(Value::Null);
+    told["costUsd"] = json!(run.progress.cost_usd);
+    serde_json::to_string_pretty(&told).unwrap_or_default()
+}
+
+/// A name as a part of an address.
+fn escaped(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_into_addresses() {
+        for (name, expected) in [("coder_reviewer", "coder_reviewer"), ("a b/ü", "a%20b%2F%C3%BC")] {
+            assert_eq!(escaped(name), expected);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Requests of one client, each to where it belongs.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::backend::Backend;
+use super::calls::{self, Call};
+use super::refusal::{Refusal, short};
+use super::tools::{self, Meant};
+use super::wire::Wire;
+use super::{answer, resources};
+use crate::runtime::command::Command;
+use crate::runtime::handle::Handle;
+
+/// How long drivers get to leave their runs in good order.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const INSTRUCTIONS: &str = "Each tool that is named after a workflow runs it until it completes, fails or waits for you. \
+    The answer says which: `status` is completed, failed, cancelled, paused (a person must decide) or \
+    awaiting_llm_action. In that case do what `action.prompt` says and call resume_workflow with `resumeToken` and \
+    `results`, an object with everything that `action.requiredOutputs` names. A run that waits survives a restart of \
+    this server; get_workflow_status gives a new token for it.";
+
+/// Serves one client until it goes away or `stop` is ready. Its runs are left as they are, to be taken up again.
+///
+/// # Errors
+/// The handshake failed, with what was wrong.
+pub async fn serve<R, W>(
+    backend: Arc<dyn Backend>,
+    input: R,
+    output: W,
+    stop: impl Future<Output = ()>,
+) -> Result<(), String>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let handle = backend.handle().clone();
+    let open = Arc::new(AtomicBool::new(false));
+    let wire = Wire::new(input, output, Arc::clone(&open));
+    let served = async {
+        match (Server { backend, open }).serve(wire).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    };
+    let ended = tokio::select! {
+        ended = served => ended,
+        () = stop => Ok(()),
+    };
+    leave(&handle).await;
+    ended
+}
+
+/// Drivers stop between two inputs: nothing is half done but what runs outside.
+async fn leave(handle: &Handle) {
+    for run in handle.running() {
+        handle.send(&run, Command::Leave);
+    }
+    let left = async {
+        while !handle.running().is_empty() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    let _ = tokio::time::timeout(PATIENCE, left).await;
+}
+
+struct Server {
+    backend: Arc<dyn Backend>,
+    /// There was a handshake, or a request that needs none.
+    open: Arc<AtomicBool>,
+}
+
+impl Server {
+    fn opened(&self) -> &dyn Backend {
+        self.open.store(true, Ordering::Release);
+        &*self.backend
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let notes = self.backend.notes();
+        let notes = if notes.is_empty() { String::new() } else { format!("\n\n{}", notes.join("\n")) };
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("synthdev", env!("CARGO_PKG_VERSION")))
+            .with_instructions(format!("{INSTRUCTIONS}{notes}"))
+    }
+
+    fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<InitializeResult, ErrorData>> + Send + '_ {
+        self.opened();
+        context.peer.set_peer_info(request.clone());
+        ready(self.negotiate_initialize(&request))
+    }
+
+    fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send + '_ {
+        ready(Ok(ListToolsResult::with_all_items(tools::all(self.opened().workflows()))))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let backend = self.opened();
+        let call = Call { backend, arguments: request.arguments, context: &context };
+        let done = match tools::find(&request.name, backend.workflows()) {
+            Some(Meant::System(tool)) => calls::system(tool, call).await,
+            Some(Meant::Workflow(offered)) => calls::workflow(offered, call).await,
+            None => {
+                let message = format!("Unknown tool: {}", short(&request.name));
+                return Err(ErrorData::invalid_params(message, Some(json!({"type": "unknown_tool"}))));
+            }
+        };
+        match done {
+            Ok(value) => Ok(answer::result(value).into()),
+            Err(Refusal::Answer(problem)) => Ok(answer::result(answer::of_problem(*problem)).into()),
+            Err(Refusal::Request(error)) => Err(error),
+        }
+    }
+
+    fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send + '_ {
+        let cursor = request.and_then(|page| page.cursor);
+        ready(resources::list(self.opened(), cursor.as_deref()))
+    }
+
+    fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send + '_ {
+        self.opened();
+        ready(Ok(resources::templates()))
+    }
+
+    fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ReadResourceResponse, ErrorData>> + Send + '_ {
+        ready(resources::read(self.opened(), &request.uri).map(Into::into))
+    }
+}

@@ -1,0 +1,183 @@
+//! The tools that clients are offered: one for each workflow, and those that look after runs.
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+use super::backend::Offered;
+use super::schema::{object, of_inputs, tool_name};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum System {
+    ListWorkflows,
+    StartWorkflow,
+    ResumeWorkflow,
+    ContinueWorkflow,
+    GetWorkflowStatus,
+    CancelWorkflow,
+    ListRuns,
+    AgentLlm,
+}
+
+impl System {
+    pub(super) const ALL: [Self; 8] = [
+        Self::ListWorkflows,
+        Self::StartWorkflow,
+        Self::ResumeWorkflow,
+        Self::ContinueWorkflow,
+        Self::GetWorkflowStatus,
+        Self::CancelWorkflow,
+        Self::ListRuns,
+        Self::AgentLlm,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ListWorkflows => "list_workflows",
+            Self::StartWorkflow => "start_workflow",
+            Self::ResumeWorkflow => "resume_workflow",
+            Self::GetWorkflowStatus => "get_workflow_status",
+            Self::CancelWorkflow => "cancel_workflow",
+            Self::ContinueWorkflow => "continue_workflow",
+            Self::AgentLlm => "agent_llm",
+            Self::ListRuns => "list_runs",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::ListWorkflows => {
+                "List the workflows of this project with what they take, and those that are broken"
+            }
+            Self::StartWorkflow => {
+                "Start a workflow by its name. With \"wait\": false it answers at once with a workflowId, which \
+                 get_workflow_status takes: for workflows that run longer than your requests may"
+            }
+            Self::ResumeWorkflow => "Resume a paused workflow with results from LLM task",
+            Self::GetWorkflowStatus => {
+                "How a workflow that was started stands; for one that waits, what for, with a new resumeToken"
+            }
+            Self::ContinueWorkflow => {
+                "Take up a workflow where it stands: one that was cut off, or failed in a step that can be tried again"
+            }
+            Self::AgentLlm => {
+                "Hand in the answer of the LLM call that a workflow asked for (pending_agent_llm_action), or the error \
+                 that it ended in"
+            }
+            Self::CancelWorkflow => "End a workflow that runs or waits, for good",
+            Self::ListRuns => "List the workflows that ran in this project, newest first",
+        }
+    }
+
+    fn schema(self) -> (Value, &'static [&'static str]) {
+        let id =
+            json!({"workflowId": {"type": "string", "description": "The id that a start answered with"}});
+        match self {
+            Self::ListWorkflows => (json!({}), &[]),
+            Self::StartWorkflow => (
+                json!({
+                    "name": {"type": "string", "description": "The workflow's name, as list_workflows has it"},
+                    "inputs": {"type": "object", "description": "Its inputs by name"},
+                    "wait": {"type": "boolean", "default": true,
+                             "description": "Answer when it has completed, failed or paused; false: at once"},
+                }),
+                &["name"],
+            ),
+            // S0.18, to the letter; that `stepData` is taken, too (B1), is nothing to teach anybody
+            Self::ResumeWorkflow => (
+                json!({
+                    "resumeToken": {"type": "string", "description": "Token from previous workflow response"},
+                    "results": {"type": "object", "description": "Results from executing the LLM task, by the names of requiredOutputs"},
+                }),
+                &["resumeToken", "results"],
+            ),
+            Self::GetWorkflowStatus | Self::CancelWorkflow | Self::ContinueWorkflow => (id, &["workflowId"]),
+            Self::AgentLlm => (
+                json!({
+                    "interactionId": {"type": "string", "description": "The id of the pending interaction"},
+                    "agentLLMResponse": {
+                        "type": "object",
+                        "description": "{\"status\": \"success\", \"data\": {\"text\" or \"object\" or \"toolCalls\", \"usage\"}} or {\"status\": \"error\", \"errorDetails\": {\"message\", \"type\"}}",
+                        "properties": {
+                            "status": {"type": "string", "enum": ["success", "error"]},
+                            "data": {"description": "Of a success"},
+                            "errorDetails": {"type": "object", "description": "Of an error"},
+                        },
+                        "required": ["status"],
+                    },
+                    "projectRoot": {"type": "string", "description": "The project's directory; checked if given"},
+                }),
+                &["interactionId", "agentLLMResponse"],
+            ),
+            Self::ListRuns => (
+                json!({
+                    "status": {"type": "string",
+                               "enum": ["running", "paused", "completed", "failed", "cancelled", "interrupted"]},
+                    "workflow": {"type": "string", "description": "Only runs of this workflow"},
+                    "words": {"type": "string", "description": "A part of the id, the workflow's name or the input"},
+                    "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 20},
+                }),
+                &[],
+            ),
+        }
+    }
+
+    fn annotations(self) -> ToolAnnotations {
+        let hints = ToolAnnotations::new();
+        match self {
+            Self::ListWorkflows | Self::ListRuns | Self::GetWorkflowStatus => {
+                hints.read_only(true).open_world(false)
+            }
+            Self::CancelWorkflow => hints.read_only(false).destructive(true).open_world(false),
+            Self::StartWorkflow | Self::ResumeWorkflow | Self::ContinueWorkflow | Self::AgentLlm => {
+                hints.read_only(false)
+            }
+        }
+    }
+
+    fn tool(self) -> Tool {
+        let (properties, required) = self.schema();
+        let mut schema = object(properties, required);
+        if self == Self::ResumeWorkflow {
+            schema.remove("additionalProperties");
+        }
+        let mut tool = Tool::new(self.name(), self.description(), schema);
+        tool.annotations = Some(self.annotations());
+        tool
+    }
+}
+
+pub(super) fn all(offered: &[Offered]) -> Vec<Tool> {
+    let workflows = names(offered).into_iter().zip(offered).map(|(name, one)| {
+        let about = if one.description.is_empty() {
+            format!("The workflow {}", one.name)
+        } else {
+            one.description.clone()
+        };
+        Tool::new(name, about, of_inputs(&one.inputs)).with_title(one.name.clone())
+    });
+    System::ALL.into_iter().map(System::tool).chain(workflows).collect()
+}
+
+/// The names of the workflows' tools, in the same order.
+pub(super) fn names(offered: &[Offered]) -> Vec<String> {
+    let mut taken: Vec<String> = System::ALL.iter().map(|tool| tool.name().to_owned()).collect();
+    for one in offered {
+        let name = tool_name(&one.name, &taken);
+        taken.push(name);
+    }
+    taken.split_off(System::ALL.len())
+}
+
+/// What a call means.
+pub(super) enum Meant<'o> {
+    System(System),
+    Workflow(&'o Offered),
+}
+
+pub(super) fn find<'o>(name: &str, offered: &'o [Offered]) -> Option<Meant<'o>> {
+    if let Some(tool) = System::ALL.into_iter().find(|tool| tool.name() == name) {
+        return Some(Meant::System(tool));
+    }
+    let at = names(offered).iter().position(|one| one == name)?;
+    offered.get(at).map(Meant::Workflow)
+}

@@ -1,0 +1,213 @@
+//! Model calls that somebody outside makes: each stays open until it is answered (seed 001, C1 to C10).
+//!
+//! Owned by one process. When it dies, the crash rule repeats the call as a new interaction; the old id is worth
+//! nothing then.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+
+use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::model::{ModelError, ModelReply, ModelRequest};
+use crate::ports::clock::{Clock, IdSource};
+use crate::ports::model::{DeltaSink, ModelPort};
+
+/// The provider whose models are the client's.
+pub const PROVIDER: &str = "agentllm";
+/// How long an answer is waited for (DELEG-25).
+pub const TTL: Duration = Duration::from_secs(15 * 60);
+/// Answered ones that are remembered, so that a repetition is told the same (C3).
+const REMEMBERED: usize = 1_000;
+/// Answers that do not fit before the call fails (DELEG-21).
+const TRIES: u32 = 5;
+
+/// A call that waits for its answer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Interaction {
+    pub id: String,
+    pub run: RunId,
+    pub request: ModelRequest,
+    pub expires: Timestamp,
+}
+
+/// What came of an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Given {
+    Taken,
+    /// It was answered so before; nothing happened now.
+    Duplicate,
+    /// It was answered otherwise before: the first answer counts.
+    Conflict,
+    Unknown,
+}
+
+#[derive(Default)]
+struct Table {
+    open: BTreeMap<String, Waiting>,
+    /// Oldest first: id, run, what was answered.
+    answered: Vec<(String, RunId, String)>,
+    /// How many were asked.
+    asked: u64,
+}
+
+struct Waiting {
+    interaction: Interaction,
+    number: u64,
+    tries: u32,
+    answer: oneshot::Sender<Result<ModelReply, ModelError>>,
+}
+
+/// All open ones of this process.
+pub struct Interactions {
+    table: Mutex<Table>,
+    count: watch::Sender<u64>,
+}
+
+impl Default for Interactions {
+    fn default() -> Self {
+        Self { table: Mutex::default(), count: watch::Sender::new(0) }
+    }
+}
+
+impl Interactions {
+    /// Of one run, in the order in which they were asked.
+    pub fn open(&self, run: &RunId) -> Vec<Interaction> {
+        let table = self.table();
+        let mut own: Vec<&Waiting> = table.open.values().filter(|one| one.interaction.run == *run).collect();
+        own.sort_by_key(|one| one.number);
+        own.into_iter().map(|one| one.interaction.clone()).collect()
+    }
+
+    /// Whether a run asks for anything.
+    pub fn asks(&self, run: &RunId) -> bool {
+        self.table().open.values().any(|one| one.interaction.run == *run)
+    }
+
+    pub fn find(&self, id: &str) -> Option<Interaction> {
+        self.table().open.get(id).map(|one| one.interaction.clone())
+    }
+
+    /// The run of one that was answered.
+    pub fn answered(&self, id: &str) -> Option<RunId> {
+        self.table().answered.iter().find(|(known, ..)| known == id).map(|(_, run, _)| run.clone())
+    }
+
+    /// Changes whenever something is asked.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.count.subscribe()
+    }
+
+    /// Hands in an answer. `said` is all that was said, to tell a repetition from another answer.
+    pub fn answer(&self, id: &str, said: &str, answer: Result<ModelReply, ModelError>) -> Given {
+        let mut table = self.table();
+        if let Some((.., before)) = table.answered.iter().find(|(known, ..)| known == id) {
+            return if before == said { Given::Duplicate } else { Given::Conflict };
+        }
+        let Some(waiting) = table.open.remove(id) else { return Given::Unknown };
+        table.answered.push((id.to_owned(), waiting.interaction.run, said.to_owned()));
+        if table.answered.len() > REMEMBERED {
+            table.answered.remove(0);
+        }
+        // nobody waits any more if the run was cancelled this very moment
+        let _ = waiting.answer.send(answer);
+        Given::Taken
+    }
+
+    /// Counts an answer that does not fit; how many more may come. With the last one the call fails.
+    pub fn misfit(&self, id: &str, why: &str) -> u32 {
+        let mut table = self.table();
+        let Some(waiting) = table.open.get_mut(id) else { return 0 };
+        waiting.tries += 1;
+        let left = TRIES.saturating_sub(waiting.tries);
+        if left == 0
+            && let Some(waiting) = table.open.remove(id)
+        {
+            let detail = format!("the client gave {TRIES} answers that do not fit: {why}");
+            let _ = waiting.answer.send(Err(ModelError::Protocol { detail }));
+        }
+        left
+    }
+
+    fn ask(&self, interaction: Interaction) -> oneshot::Receiver<Result<ModelReply, ModelError>> {
+        let (answer, answered) = oneshot::channel();
+        let mut table = self.table();
+        let number = table.asked;
+        table.asked += 1;
+        table.open.insert(interaction.id.clone(), Waiting { interaction, number, tries: 0, answer });
+        drop(table);
+        self.count.send_modify(|count| *count += 1);
+        answered
+    }
+
+    fn withdraw(&self, id: &str) {
+        self.table().open.remove(id);
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The models of one run: those of the provider `agentllm` are asked for here, all others where they were before.
+pub struct Delegating {
+    pub run: RunId,
+    pub interactions: Arc<Interactions>,
+    pub others: Arc<dyn ModelPort>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn IdSource>,
+}
+
+impl ModelPort for Delegating {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        if request.choice.provider != PROVIDER {
+            return self.others.call(request, sink);
+        }
+        Box::pin(self.delegate(request))
+    }
+
+    fn body(&self, request: &ModelRequest) -> Option<Value> {
+        if request.choice.provider == PROVIDER { None } else { self.others.body(request) }
+    }
+}
+
+impl Delegating {
+    async fn delegate(&self, request: &ModelRequest) -> Result<ModelReply, ModelError> {
+        let begun = self.clock.now();
+        let ttl = i64::try_from(TTL.as_millis()).unwrap_or(i64::MAX);
+        let interaction = Interaction {
+            id: format!("{:016x}{:016x}", self.ids.seed(), self.ids.seed()),
+            run: self.run.clone(),
+            request: request.clone(),
+            expires: Timestamp(begun.0.saturating_add(ttl)),
+        };
+        // whoever gives this up takes the question back
+        let _open = Open { interactions: &self.interactions, id: interaction.id.clone() };
+        let answered = self.interactions.ask(interaction);
+        let silent = || ModelError::Timeout {
+            detail: format!("the client did not answer within {} minutes", TTL.as_secs() / 60),
+        };
+        let answer = tokio::time::timeout(TTL, answered).await;
+        let mut reply = answer.map_err(|_| silent())?.map_err(|_| silent())??;
+        reply.duration_ms = u64::try_from(self.clock.now().0.saturating_sub(begun.0)).unwrap_or(0);
+        Ok(reply)
+    }
+}
+
+struct Open<'i> {
+    interactions: &'i Interactions,
+    id: String,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.interactions.withdraw(&self.id);
+    }
+}

@@ -1,0 +1,12 @@
+//! The workflow server, driven over its pipes line by line: the real program, the real store.
+
+mod agents;
+mod client;
+mod flows;
+mod official;
+mod page;
+mod pausing;
+mod people;
+mod protocol;
+mod restarts;
+mod runs;

@@ -1,0 +1,368 @@
+//! Model calls that the client makes: seed 001, rules C1 to C12.
+
+use serde_json::{Value, json};
+
+use super::super::cli::world::{World, eventually, talk};
+use super::client::Client;
+use super::flows::{flow, world};
+use crate::support::model_server::{Behaviour, ModelServer};
+
+/// Every level asks the client.
+const OURS: [&str; 6] =
+    ["--provider", "agentllm", "--smart-provider", "agentllm", "--fast-provider", "agentllm"];
+
+fn open(world: &World) -> Client {
+    Client::open_with(world, &OURS)
+}
+
+fn id(told: &Value) -> String {
+    told["interactionId"].as_str().unwrap_or_else(|| panic!("no interaction in {told}")).to_owned()
+}
+
+fn success(id: &str, data: Value) -> Value {
+    json!({"interactionId": id, "agentLLMResponse": {"status": "success", "data": data}})
+}
+
+fn error(id: &str, kind: &str) -> Value {
+    let details = json!({"message": "LLM API said no.", "type": kind});
+    json!({"interactionId": id, "agentLLMResponse": {"status": "error", "errorDetails": details}})
+}
+
+#[test]
+fn s1_7_the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_answer() {
+    let world = world(&[talk()]);
+    let mut client = open(&world);
+    let told = client.call("talk", json!({"task": "Translate 'hello' to French."}));
+    let (run, id) = (told["workflowId"].clone(), id(&told));
+    let messages = told["llmRequestForAgent"]["messages"].as_array().unwrap().clone();
+    assert_eq!(messages[0]["role"], "system");
+    assert_eq!(messages.last().unwrap(), &json!({"role": "user", "content": "Translate 'hello' to French."}));
+    let mut request = told["llmRequestForAgent"].clone();
+    let tools = request.as_object_mut().unwrap().remove("tools").unwrap();
+    assert!(tools.as_array().unwrap().iter().any(|tool| tool["name"] == "read_files"), "{tools}");
+    request["messages"] = json!([]);
+    assert_eq!(
+        request,
+        json!({"apiKey": null, "modelId": null, "messages": [], "maxTokens": request["maxTokens"],
+               "temperature": request["temperature"], "originalCommand": "talk", "role": "coder",
+               "serviceType": "generateText", "toolChoice": "auto",
+               "conversationId": format!("{}/coder", run.as_str().unwrap())})
+    );
+    assert_eq!(
+        told["pendingInteractionSignalToAgent"],
+        json!({"type": "agent_must_respond_via_agent_llm", "interactionId": id,
+               "instructions": "Agent, please perform the LLM call using llmRequestForAgent and then invoke the 'agent_llm' tool with your response, including this interactionId."})
+    );
+    assert_eq!(
+        (&told["toolResponseSource"], &told["status"], &told["completedSteps"]),
+        (&json!("taskmaster_to_agent"), &json!("pending_agent_llm_action"), &json!(["start"]))
+    );
+    // it can be asked for again
+    let again = client.call("get_workflow_status", json!({"workflowId": run}));
+    assert_eq!(again, told);
+
+    // S1.12 and S1.22
+    let data = json!({"text": "Bonjour", "usage": {"inputTokens": 10, "outputTokens": 5}});
+    let mut answer = success(&id, data);
+    answer["projectRoot"] = json!(world.project().canonicalize().unwrap());
+    let told = client.call("agent_llm", answer.clone());
+    assert_eq!(
+        (&told["status"], &told["interactionId"]),
+        (&json!("agent_response_processed_by_taskmaster"), &json!(id))
+    );
+    assert_eq!(
+        (&told["run"]["status"], &told["run"]["output"]),
+        (&json!("completed"), &json!("Bonjour")),
+        "{told}"
+    );
+    // DELEG-25: once more, and otherwise
+    let again = client.call("agent_llm", answer);
+    assert_eq!(
+        (&again["status"], &again["duplicate"], &again["run"]),
+        (&told["status"], &json!(true), &told["run"])
+    );
+    let other = client.call("agent_llm", success(&id, json!({"text": "Salut"})));
+    assert_eq!(other["error"]["type"], "interaction_conflict", "{other}");
+    client.close();
+    let shown = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(shown[0]["usage"]["prompt"], 10, "{shown}");
+    assert_eq!(shown[0]["usage"]["completion"], 5, "{shown}");
+}
+
+#[test]
+fn s1_17_errors_follow_the_rules_for_errors() {
+    let world = world(&[talk()]);
+    let mut client = open(&world);
+    let first = id(&client.call("talk", json!({"task": "x"})));
+    let told = client.call("agent_llm", error(&first, "rate_limit_error"));
+    assert_eq!(told["status"], "agent_response_processed_by_taskmaster_with_error");
+    let second = id(&told["run"]);
+    assert_ne!(first, second, "a retry is a new interaction");
+    let told = client.call("agent_llm", success(&second, json!("Bonjour")));
+    assert_eq!(told["run"]["output"], "Bonjour", "{told}");
+    // what does not get better is not asked again
+    let third = id(&client.call("talk", json!({"task": "x"})));
+    let told = client.call("agent_llm", error(&third, "authentication_error"));
+    let run = &told["run"];
+    assert_eq!(
+        (&run["status"], &run["error"]["type"], &run["failedStep"]),
+        (&json!("failed"), &json!("model.auth"), &json!("say")),
+        "{told}"
+    );
+    // unless somebody says so
+    let again = client.call("continue_workflow", json!({"workflowId": run["workflowId"]}));
+    let told = client.call("agent_llm", success(&id(&again), json!("Bonjour")));
+    assert_eq!(told["run"]["output"], "Bonjour", "{told}");
+    client.close();
+}
+
+#[test]
+fn wrong_answers_are_refused_and_change_nothing() {
+    let world = world(&[talk()]);
+    let mut client = open(&world);
+    let id = id(&client.call("talk", json!({"task": "x"})));
+    let with = |response: Value| json!({"interactionId": id, "agentLLMResponse": response});
+    let mut both = success(&id, json!({"text": "x"}));
+    both["delegatedCallDetails"] = json!({});
+    let mut elsewhere = success(&id, json!({"text": "x"}));
+    elsewhere["projectRoot"] = json!("/somewhere/else/../..");
+    let mut unknown = success(&id, json!({"text": "x"}));
+    unknown["sudo"] = json!(true);
+    let rows = [
+        (json!({}), "Missing required argument: interactionId, agentLLMResponse"),
+        (json!({"interactionId": id}), "Missing required argument: agentLLMResponse"),
+        (both, "not both"),
+        (unknown, "Unknown argument: sudo"),
+        (with(json!("x")), "`agentLLMResponse` must be an object"),
+        (with(json!({"status": "success"})), "a success needs"),
+        (with(json!({"status": "success", "data": null})), "a success needs"),
+        (with(json!({"status": "error"})), "an error needs"),
+        (with(json!({"status": "done", "data": {}})), "must be success or error"),
+        (elsewhere, "`projectRoot` is not the project"),
+        (success("0123", json!({"text": "x"})), "Unknown or expired interactionId: 0123"),
+    ];
+    for (arguments, expected) in rows {
+        let error = client.refusal("agent_llm", arguments);
+        assert!(error["code"] == -32602 && error["message"].as_str().unwrap().contains(expected), "{error}");
+    }
+    let told = client.call("agent_llm", success(&id, json!({"words": "x"})));
+    assert_eq!(
+        (&told["error"]["type"], &told["error"]["triesLeft"]),
+        (&json!("validation"), &json!(4)),
+        "{told}"
+    );
+    let told = client.call("agent_llm", success(&id, json!({"text": "at last"})));
+    assert_eq!(told["run"]["output"], "at last", "{told}");
+    client.close();
+}
+
+/// A role that decides and does nothing else.
+fn judging() -> World {
+    let parameters = json!({"type": "object", "properties": {"translation": {"type": "string"}}, "required": ["translation"]});
+    let function = json!({"name": "translate", "description": "Gives it", "parameters": parameters});
+    let role = json!({"judge": {"level": "base", "systemMessage": "You judge.", "includedTools": [],
+        "parsingTools": [{"type": "function", "function": function, "parsingOnly": true}]}});
+    let mut flow = flow(
+        "judged",
+        &json!([
+            {"name": "start", "transition": [{"target": "judge"}]},
+            {"name": "judge", "agent": "judge", "input": {"text": "hello"}, "transition": [{"target": "stop",
+                "before": "() => { this.common_data.result = function.translate.arguments.translation; }"}]},
+        ]),
+    );
+    flow["output"]["type"] = json!("string");
+    flow["contexts"] = json!([{"name": "main", "starting_messages": []}]);
+    flow["agents"] = json!([{"agent_role": "judge", "context": "main", "role": "assistant"}]);
+    let world = world(&[flow]);
+    world.configure("roles/judge.json", &role.to_string());
+    world
+}
+
+#[test]
+fn s1_13_objects_fit_their_schema_bare_or_not() {
+    let world = judging();
+    let mut client = open(&world);
+    for data in [json!({"object": {"translation": "Bonjour"}}), json!({"translation": "Bonjour"})] {
+        let told = client.call("judged", json!({}));
+        let request = &told["llmRequestForAgent"];
+        assert_eq!(
+            (&request["serviceType"], &request["objectName"]),
+            (&json!("generateObject"), &json!("translate")),
+            "{told}"
+        );
+        assert_eq!(request["schema"]["required"], json!(["translation"]));
+        let id = id(&told);
+        let wrong = client.call("agent_llm", success(&id, json!({"object": {"translation": 7}})));
+        let detail = wrong["error"]["detail"].as_str().unwrap();
+        assert!(detail.contains("data.object") && detail.contains("`data` "), "{wrong}");
+        let told = client.call("agent_llm", success(&id, data));
+        assert_eq!(told["run"]["output"], "Bonjour", "{told}");
+    }
+    // five that do not fit are a failed call
+    let id = id(&client.call("judged", json!({})));
+    let told: Vec<Value> = (0..5).map(|_| client.call("agent_llm", success(&id, json!({})))).collect();
+    assert_eq!(told[4]["error"]["triesLeft"], 0, "{}", told[4]);
+    let runs = eventually("it has failed", || {
+        let runs = client.call("list_runs", json!({"status": "failed"}))["runs"].clone();
+        (!runs.as_array().unwrap().is_empty()).then_some(runs)
+    });
+    assert_eq!(runs[0]["error"]["type"], "model.protocol", "{runs}");
+    client.close();
+}
+
+#[test]
+fn tools_run_here_and_their_results_come_with_the_next_request() {
+    let world = world(&[talk()]);
+    world.write("notes.txt", "the secret word is plum");
+    let mut client = open(&world);
+    let told = client.call("talk", json!({"task": "What is the word?"}));
+    let conversation = told["llmRequestForAgent"]["conversationId"].clone();
+    let calls = json!([{"id": "c1", "name": "read_files", "arguments": {"paths": ["notes.txt"]}}]);
+    let told = client.call("agent_llm", success(&id(&told), json!({"text": "", "toolCalls": calls})));
+    let next = &told["run"];
+    assert_eq!(next["llmRequestForAgent"]["conversationId"], conversation, "{told}");
+    let messages = next["llmRequestForAgent"]["messages"].as_array().unwrap();
+    let last = messages.last().unwrap();
+    assert_eq!((&last["role"], &last["toolCallId"]), (&json!("tool"), &json!("c1")), "{last}");
+    let told = client.call("agent_llm", success(&id(next), json!({"text": "plum"})));
+    assert_eq!(told["run"]["output"], "plum", "{told}");
+    client.close();
+}
+
+#[test]
+fn branches_ask_at_once_and_are_answered_in_any_order() {
+    let say = |name: &str| {
+        json!([{"name": "start", "agent": name, "input": {"text": format!("speak, {name}")},
+                "transition": [{"target": "stop"}], "output": {"as": name}}])
+    };
+    let names = ["coder", "architect", "reviewer"];
+    let branches: Vec<Value> = names.iter().map(|name| json!({"name": name, "states": say(name)})).collect();
+    let mut flow = flow(
+        "choir",
+        &json!([
+            {"name": "start", "transition": [{"target": "all"}]},
+            {"name": "all", "type": "parallel", "branches": branches, "transition": [{"target": "end"}]},
+            {"name": "end", "action": {"script": "() => { const { coder, architect } = this.common_data; this.common_data.result = { coder, architect }; }"},
+             "transition": [{"target": "stop"}]},
+        ]),
+    );
+    flow["contexts"] = json!(names.map(|name| json!({"name": name, "starting_messages": []})));
+    flow["agents"] =
+        json!(names.map(|name| json!({"agent_role": name, "context": name, "role": "assistant"})));
+    let world = world(&[flow]);
+    let mut client = open(&world);
+    let run = client.call("choir", json!({}))["workflowId"].clone();
+    let open = eventually("all three ask", || {
+        let told = client.call("get_workflow_status", json!({"workflowId": run}));
+        let open = told["pendingInteractions"].as_array()?.clone();
+        (open.len() == 3).then_some(open)
+    });
+    let mut last = Value::Null;
+    for one in open.iter().rev() {
+        let who = one["llmRequestForAgent"]["role"].as_str().unwrap();
+        last = client.call("agent_llm", success(&id(one), json!({"text": format!("I am {who}")})));
+    }
+    assert_eq!(
+        last["run"]["output"],
+        json!({"coder": "I am coder", "architect": "I am architect"}),
+        "{last}"
+    );
+    client.close();
+}
+
+#[test]
+fn after_a_crash_the_call_is_asked_for_again_under_a_new_id() {
+    let world = world(&[talk()]);
+    let mut client = open(&world);
+    let told = client.call("talk", json!({"task": "x"}));
+    let (run, old) = (told["workflowId"].clone(), id(&told));
+    client.kill();
+    let mut client = open(&world);
+    let error = client.refusal("agent_llm", success(&old, json!({"text": "late"})));
+    assert_eq!(error["data"]["type"], "interaction_unknown");
+    let told = client.call("get_workflow_status", json!({"workflowId": run}));
+    assert_eq!(told["status"], "interrupted", "{told}");
+    let told = client.call("continue_workflow", json!({"workflowId": run}));
+    assert_ne!(id(&told), old);
+    let told = client.call("agent_llm", success(&id(&told), json!({"text": "Bonjour"})));
+    assert_eq!((&told["run"]["output"], &told["run"]["workflowId"]), (&json!("Bonjour"), &run), "{told}");
+    let again = client.call("continue_workflow", json!({"workflowId": run}));
+    assert_eq!(again["error"]["type"], "not_continued", "{again}");
+    client.close();
+}
+
+#[test]
+fn without_a_client_nobody_answers_and_that_is_said() {
+    let world = world(&[talk()]);
+    let ran = world.run(&["run", "talk", "x", "--provider", "agentllm"]).code(1);
+    assert!(ran.err.contains("synthdev mcp"), "{}", ran.err);
+}
+
+#[test]
+fn isolated_workflows_ask_the_client_as_well() {
+    let mut flow = talk();
+    flow["isolation"] = json!("worktree");
+    let world = World::repository();
+    world.configure("workflows/talk.json", &flow.to_string());
+    let mut client = open(&world);
+    let told = client.call("talk", json!({"task": "write"}));
+    let calls = json!([{"name": "write_file", "arguments": {"file_path": "new.txt", "content": "x"}}]);
+    let told = client.call("agent_llm", success(&id(&told), json!({"toolCalls": calls})));
+    // the tool needs a person's yes
+    assert_eq!(told["run"]["status"], "paused", "{told}");
+    client.close();
+    let mut client = Client::open_with(&world, &[&OURS[..], &["--remote-approvals"]].concat());
+    let told = client.call("get_workflow_status", json!({"workflowId": told["run"]["workflowId"]}));
+    let yes = json!({"resumeToken": told["resumeToken"], "results": {"decision": "allow"}});
+    let told = client.call("resume_workflow", yes);
+    let told = client.call("agent_llm", success(&id(&told), json!("written")));
+    assert_eq!(told["run"]["output"], "written", "{told}");
+    client.close();
+    assert!(!world.project().join("new.txt").exists(), "it is in its worktree");
+    let listed = world.run(&["runs", "list", "--json"]).code(0).json();
+    let tree = listed[0]["worktree"]["path"].as_str().unwrap_or_else(|| panic!("{listed}"));
+    assert!(std::path::Path::new(tree).join("new.txt").exists(), "{listed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_workflow_asks_a_server_the_client_s_model_and_the_client() {
+    let say = |name: &str, agent: &str, next: &str| {
+        json!({"name": name, "agent": agent, "input": {"text": format!("speak, {agent}")}, "output": {"as": name},
+               "transition": [{"target": next}]})
+    };
+    let mut flow = flow(
+        "modes",
+        &json!([
+            {"name": "start", "transition": [{"target": "api"}]},
+            say("api", "coder", "agent"),
+            say("agent", "architect", "asked"),
+            {"name": "asked", "type": "delegate", "action": {"prompt": "Say a word", "required_outputs": ["word"]},
+             "transition": [{"target": "end"}]},
+            {"name": "end", "transition": [{"target": "stop"}], "action": {"script":
+                "() => { const { api, agent, word } = this.common_data; this.common_data.result = { api, agent, word }; }"}},
+        ]),
+    );
+    flow["contexts"] =
+        json!([{"name": "one", "starting_messages": []}, {"name": "two", "starting_messages": []}]);
+    flow["agents"] = json!([{"agent_role": "coder", "context": "one", "role": "assistant"},
+                            {"agent_role": "architect", "context": "two", "role": "assistant", "provider": "agentllm"}]);
+    let server =
+        ModelServer::start_per_model(vec![("base-model", vec![Behaviour::text("from the server")])]).await;
+    let mut world = world(&[flow]);
+    world.set("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set("SYNTHDEV_API_KEY", "sk-loopback-0001");
+    world.set("SYNTHDEV_BASE_MODEL", "base-model");
+    let mut client = Client::open(&world);
+    let told = client.call("modes", json!({}));
+    assert_eq!(told["completedSteps"], json!(["start", "api"]), "{told}");
+    let told = client.call("agent_llm", success(&id(&told), json!("from the client's model")));
+    let asked = &told["run"];
+    assert_eq!(asked["status"], "awaiting_llm_action", "{told}");
+    let results = json!({"resumeToken": asked["resumeToken"], "results": {"word": "from the client"}});
+    let told = client.call("resume_workflow", results);
+    let expected =
+        json!({"api": "from the server", "agent": "from the client's model", "word": "from the client"});
+    assert_eq!(told["output"], expected, "{told}");
+    assert_eq!(server.requests().len(), 1, "CFG-19: nobody else was asked");
+    client.close();
+}

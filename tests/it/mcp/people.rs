@@ -1,0 +1,100 @@
+//! What a person must decide, and what a client may where the server was started so.
+
+use serde_json::{Value, json};
+
+use super::super::cli::world::World;
+use super::client::Client;
+use super::flows::{asking, flow, world};
+use super::pausing::token;
+
+#[test]
+fn questions_of_a_workflow_are_handed_on_with_what_they_ask() {
+    let rows = [
+        ("words", json!({"kind": "text"}), json!({"answer": "well"}), json!("well"), "input"),
+        ("number", json!({"kind": "number"}), json!({"answer": 7}), json!(7), "input"),
+        (
+            "choice",
+            json!({"kind": "choice", "choices": ["a", "b"]}),
+            json!({"answer": "b"}),
+            json!("b"),
+            "decision",
+        ),
+        ("outputs", json!({"required_outputs": ["p"]}), json!({"p": 1}), json!({"p": 1}), "input"),
+    ];
+    let flows: Vec<Value> = rows.iter().map(|(name, pause, ..)| asking(name, pause)).collect();
+    let world = world(&flows);
+    let mut client = Client::open(&world);
+    for (name, pause, results, stored, kind) in rows {
+        let told = client.call(name, json!({}));
+        assert_eq!(
+            (&told["status"], &told["action"]["type"]),
+            (&json!("awaiting_llm_action"), &json!(kind)),
+            "{told}"
+        );
+        assert!(told["action"]["prompt"].as_str().unwrap().starts_with("What now?"), "{told}");
+        assert_eq!(told["action"]["choices"], pause["choices"], "{told}");
+        let outputs = told["action"]["requiredOutputs"].clone();
+        assert_eq!(outputs.as_array().unwrap().len(), 1, "{told}");
+        assert!(results.get(outputs[0].as_str().unwrap()).is_some(), "{told}");
+        let told = client.call("resume_workflow", json!({"resumeToken": token(&told), "results": results}));
+        assert_eq!(told["output"], json!({"answer": stored}), "{name}: {told}");
+    }
+    client.close();
+}
+
+fn shell() -> Value {
+    let states = json!([{"name": "start", "transition": [{"target": "touch"}]},
+        {"name": "touch", "type": "shell", "command": "touch made-by-a-run", "transition": [{"target": "stop"}]}]);
+    flow("shell", &states)
+}
+
+#[test]
+fn what_a_person_must_decide_is_not_for_clients_unless_they_may() {
+    let rows = [("approve", asking("approve", &json!({"kind": "approval"}))), ("shell", shell())];
+    for (name, flow) in rows {
+        let world = world(&[flow]);
+        let mut client = Client::open(&world);
+        let told = client.call(name, json!({}));
+        assert_eq!(told["status"], "paused", "{told}");
+        assert!(
+            told["resumeToken"].is_null() && told["message"].as_str().unwrap().contains("synthdev resume"),
+            "{told}"
+        );
+        assert_eq!(told["waitsForPerson"].as_array().unwrap().len(), 1, "{told}");
+        // one who may
+        let mut trusted = Client::open_with(&world, &["--remote-approvals"]);
+        let told = trusted.call("get_workflow_status", json!({"workflowId": told["workflowId"]}));
+        assert_eq!(
+            (&told["status"], &told["action"]["type"]),
+            (&json!("awaiting_llm_action"), &json!("approval")),
+            "{told}"
+        );
+        let yes = if name == "shell" { json!({"decision": "allow"}) } else { json!({"answer": true}) };
+        // its token is of no use to one who may not
+        let refused = client.call("resume_workflow", json!({"resumeToken": token(&told), "results": yes}));
+        assert_eq!(refused["error"]["type"], "not_permitted", "{refused}");
+        if name == "shell" {
+            let always = json!({"resumeToken": token(&told), "results": {"decision": "always"}});
+            assert_eq!(trusted.call("resume_workflow", always)["error"]["type"], "not_permitted");
+            assert!(!made(&world));
+        }
+        let done = trusted.call("resume_workflow", json!({"resumeToken": token(&told), "results": yes}));
+        assert_eq!(done["status"], "completed", "{done}");
+        assert_eq!(made(&world), name == "shell");
+        client.close();
+        trusted.close();
+    }
+}
+
+fn made(world: &World) -> bool {
+    world.project().join("made-by-a-run").exists()
+}
+
+#[test]
+fn tools_are_allowed_where_the_server_was_started_with_yes() {
+    let world = world(&[shell()]);
+    let mut client = Client::open_with(&world, &["--yes"]);
+    assert_eq!(client.call("shell", json!({}))["status"], "completed");
+    assert!(made(&world));
+    client.close();
+}

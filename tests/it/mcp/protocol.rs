@@ -1,0 +1,218 @@
+//! The protocol itself: handshakes, what is no message, tools and their arguments (DELEG-1, DELEG-2, ERR-15).
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::flows::{quick, ticket, world};
+
+#[test]
+fn what_is_no_message_is_answered_and_ends_nothing() {
+    let world = world(&[quick()]);
+    let mut client = Client::start(&world, &[]);
+    let long = format!("{{\"jsonrpc\": \"2.0\", \"id\": 5, \"method\": \"{}\"}}", "x".repeat(17 << 20));
+    let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    let rows = [
+        ("{oops", Value::Null, -32700),
+        ("plain words", Value::Null, -32700),
+        ("\u{0}", Value::Null, -32700),
+        (&deep, Value::Null, -32700),
+        ("[]", Value::Null, -32600),
+        ("{\"foo\": 1}", Value::Null, -32600),
+        ("{\"jsonrpc\": \"2.0\", \"id\": 7, \"metod\": \"x\"}", json!(7), -32600),
+        (&long, Value::Null, -32600),
+        // a handshake that is none of the two that there are
+        ("{\"jsonrpc\": \"2.0\", \"id\": 8, \"method\": \"server/discover\"}", json!(8), -32602),
+        ("{\"jsonrpc\": \"2.0\", \"id\": 9, \"method\": \"tools/list\"}", json!(9), -32602),
+        ("{\"jsonrpc\": \"2.0\", \"id\": 10, \"method\": \"initialize\", \"params\": {}}", json!(10), -32602),
+    ];
+    for round in ["before", "after"] {
+        for (line, id, code) in &rows {
+            let greeting =
+                ["tools/list", "initialize", "server/discover"].iter().any(|word| line.contains(word));
+            if round == "after" && greeting {
+                continue;
+            }
+            // neither a blank line nor a notification is answered
+            client.send("");
+            client.send("{\"jsonrpc\": \"2.0\", \"method\": \"notifications/initialized\"}");
+            client.send(line);
+            let answer = client.read();
+            let start: String = line.chars().take(60).collect();
+            assert_eq!(
+                (&answer["id"], &answer["error"]["code"]),
+                (id, &json!(code)),
+                "{round} {start}: {answer}"
+            );
+        }
+        if round == "before" {
+            client.handshake();
+        }
+    }
+    assert_eq!(client.ask("nope/nope", json!({}))["error"]["code"], -32601);
+    assert_eq!(client.call("quick", json!({"task": "go"}))["output"], json!({"said": "go"}));
+    client.close();
+}
+
+#[test]
+fn newer_clients_ask_what_there_is_before_they_begin() {
+    let world = world(&[quick()]);
+    let mut client = Client::start(&world, &[]);
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"}});
+    let found = client.ask("server/discover", json!({"_meta": meta}));
+    let versions = found["result"]["supportedVersions"].as_array().unwrap_or_else(|| panic!("{found}"));
+    assert!(versions.contains(&json!("2026-07-28")), "{found}");
+    // without a handshake
+    let params = json!({"name": "quick", "arguments": {"task": "go"}, "_meta": meta});
+    let answer = client.ask("tools/call", params);
+    assert_eq!(answer["result"]["structuredContent"]["output"], json!({"said": "go"}), "{answer}");
+    client.close();
+    // or with the old one after all
+    let mut client = Client::start(&world, &[]);
+    client.ask("server/discover", json!({"_meta": meta}));
+    let info = client.handshake();
+    assert_eq!(
+        (&info["protocolVersion"], &info["serverInfo"]["name"]),
+        (&json!("2025-06-18"), &json!("synthdev"))
+    );
+    client.close();
+}
+
+#[test]
+fn workflows_are_tools_and_what_looks_after_them_is_there() {
+    let mut named = quick();
+    named["workflow_name"] = json!("list_runs");
+    let mut broken = quick();
+    broken["workflow_name"] = json!("broken");
+    broken["states"][0]["transition"][0]["target"] = json!("nowhere");
+    let world = world(&[ticket(), quick(), named, broken]);
+    let mut client = Client::open(&world);
+    let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+    let tools: Vec<&Value> = listed.as_array().unwrap().iter().collect();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "list_workflows",
+            "start_workflow",
+            "resume_workflow",
+            "continue_workflow",
+            "get_workflow_status",
+            "cancel_workflow",
+            "list_runs",
+            "agent_llm",
+            "list_runs_2",
+            "quick",
+            "ticket"
+        ]
+    );
+    // S0.18, to the letter
+    assert_eq!(tools[2]["description"], "Resume a paused workflow with results from LLM task");
+    assert_eq!(tools[2]["inputSchema"]["required"], json!(["resumeToken", "results"]));
+    assert_eq!(
+        tools[2]["inputSchema"]["properties"]["resumeToken"]["description"],
+        "Token from previous workflow response"
+    );
+    assert_eq!(tools[10]["description"], "About ticket");
+    assert_eq!(
+        tools[10]["inputSchema"],
+        json!({"type": "object", "required": ["summary"], "additionalProperties": false,
+               "properties": {"summary": {"type": "string", "description": "Of the ticket"},
+                              "priority": {"type": "number", "default": 3}}})
+    );
+    let told = client.call("list_workflows", json!({}));
+    assert_eq!(told["workflows"][1]["name"], "quick", "{told}");
+    assert_eq!(
+        (&told["workflows"][0]["name"], &told["workflows"][0]["tool"]),
+        (&json!("list_runs"), &json!("list_runs_2"))
+    );
+    let why = |told: &Value, name: &str| {
+        let all = told["broken"].as_array().unwrap().clone();
+        all.iter().find(|one| one["name"] == name).unwrap()["why"].as_str().unwrap().to_owned()
+    };
+    assert!(why(&told, "broken").contains("nowhere"), "{told}");
+    assert!(why(&told, "coder_reviewer").contains("no model"), "{told}");
+    let told = client.call("start_workflow", json!({"name": "broken"}));
+    assert_eq!(told["error"]["type"], "broken_workflow");
+    client.close();
+}
+
+#[test]
+fn wrong_calls_are_errors_of_the_protocol_that_name_what_is_wrong() {
+    let world = world(&[ticket(), quick()]);
+    let mut client = Client::open(&world);
+    let large = json!({"resumeToken": "x", "results": {"a": "x".repeat(10 << 20)}});
+    let rows = [
+        ("nope", json!({}), "Unknown tool: nope"),
+        ("ticket", json!({}), "Missing required argument: summary"),
+        ("ticket", json!({"summary": null}), "Missing required argument: summary"),
+        ("ticket", json!({"summary": "x", "sumary": "y"}), "there is no input `sumary`"),
+        ("ticket", json!({"summary": "x", "priority": []}), "`priority` must be of type number"),
+        ("start_workflow", json!({}), "Missing required argument: name"),
+        ("start_workflow", json!({"name": "ticket", "inputs": []}), "`inputs` must be an object"),
+        ("start_workflow", json!({"name": "ticket"}), "Missing required argument: summary"),
+        ("start_workflow", json!({"name": "quick", "wait": "no"}), "`wait` must be true or false"),
+        ("start_workflow", json!({"name": "tickets"}), "Unknown workflow: tickets"),
+        ("resume_workflow", json!({}), "Missing required argument: resumeToken, results"),
+        ("resume_workflow", json!({"resumeToken": "x"}), "Missing required argument: results"),
+        ("resume_workflow", json!({"resumeToken": "x", "results": "y"}), "`results` must be an object"),
+        ("resume_workflow", json!({"resumeToken": "x", "results": {}, "stepData": {}}), "not both"),
+        ("resume_workflow", json!({"resumeToken": 7, "results": {}}), "`resumeToken` must be a text"),
+        ("resume_workflow", large, "write what is large into a file"),
+        ("get_workflow_status", json!({}), "Missing required argument: workflowId"),
+        ("get_workflow_status", json!({"workflowId": "../../x"}), "Unknown workflowId: ../../x"),
+        ("get_workflow_status", json!({"workflowId": ""}), "Unknown workflowId"),
+        ("cancel_workflow", json!({"workflowId": "x"}), "Unknown workflowId: x"),
+        ("list_runs", json!({"status": "done"}), "`status` must be one of running, paused"),
+        ("list_runs", json!({"limit": 0}), "from 1 to 200"),
+        ("list_workflows", json!({"a": 1, "b": 2}), "Unknown argument: a, b"),
+    ];
+    for (tool, arguments, expected) in rows {
+        let error = client.refusal(tool, arguments.clone());
+        let message = error["message"].as_str().unwrap();
+        assert!(error["code"] == -32602 && message.contains(expected), "{tool}: {error}");
+        assert!(error["data"]["type"].is_string(), "{error}");
+    }
+    assert_eq!(client.call("list_runs", json!({}))["runs"], json!([]), "nothing was started");
+    client.close();
+}
+
+#[test]
+fn damaged_messages_never_end_the_conversation() {
+    let world = world(&[quick()]);
+    let mut client = Client::open(&world);
+    let sound = [
+        r#"{"jsonrpc":"2.0","id":"f","method":"tools/call","params":{"name":"quick","arguments":{"task":"x"}}}"#,
+        r#"{"jsonrpc":"2.0","id":"f","method":"tools/call","params":{"name":"resume_workflow","arguments":{"resumeToken":"t-0","results":{"a":[1,2,{}]}}}}"#,
+        r#"{"jsonrpc":"2.0","id":"f","method":"resources/read","params":{"uri":"synthdev://runs/x"}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"f"}}"#,
+    ];
+    let mut luck = 0x2545_f491_4f6c_dd1d_u64;
+    let mut draw = |below: usize| {
+        luck ^= luck << 13;
+        luck ^= luck >> 7;
+        luck ^= luck << 17;
+        (luck % below as u64) as usize
+    };
+    for _ in 0..400 {
+        let mut bytes = sound[draw(sound.len())].as_bytes().to_vec();
+        for _ in 0..=draw(3) {
+            let at = draw(bytes.len());
+            match draw(4) {
+                0 => bytes.truncate(at.max(1)),
+                1 => drop(bytes.remove(at)),
+                2 => bytes[at] = b"{}[]\",:0n\\ "[draw(11)],
+                _ => bytes.insert(at, b"{}[]\",:0n\\ "[draw(11)]),
+            }
+        }
+        client.send(&String::from_utf8(bytes).unwrap());
+    }
+    assert_eq!(client.call("quick", json!({"task": "go"}))["output"], json!({"said": "go"}));
+    for message in &client.kept {
+        let known = message["result"].is_object() || message["error"]["code"].is_i64();
+        assert!(known, "{message}");
+    }
+    assert!(client.kept.len() > 200, "{}", client.kept.len());
+    client.close();
+}
