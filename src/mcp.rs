@@ -13,9 +13,11 @@ mod follow;
 mod moment;
 mod progress;
 mod refusal;
+mod replies;
 mod resources;
 mod schema;
 mod server;
+mod steps;
 mod tools;
 mod wire;
 

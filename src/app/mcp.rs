@@ -22,7 +22,7 @@ use crate::config::render::compact;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::workflow::{Program, Work};
+use crate::domain::workflow::{Program, SubAgents, Work};
 use crate::mcp::backend::{Backend, Broken, Offered, Reason};
 use crate::ports::run_store::StoreError;
 use crate::runtime::handle::Handle;
@@ -38,7 +38,9 @@ pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
     let shop = Arc::new(Shop::open(world, args, Arc::new(catalog), Arc::new(wired), notes));
     let runtime = runtime()?;
+    let lease_seconds = args.lease_seconds;
     let served = runtime.block_on(async {
+        shop.handle().serve_sub_agents(lease_seconds);
         let mut interrupts = interrupts();
         let stop = async move {
             let _ = interrupts.recv().await;
@@ -64,6 +66,7 @@ struct Shop {
     interactions: Arc<Interactions>,
     yes: bool,
     remote_approvals: bool,
+    serial: bool,
 }
 
 impl Shop {
@@ -97,6 +100,7 @@ impl Shop {
             interactions: Arc::default(),
             yes: args.yes,
             remote_approvals: args.remote_approvals,
+            serial: args.serial,
         }
     }
 }
@@ -134,9 +138,18 @@ impl Backend for Shop {
         &self.interactions
     }
 
-    fn start(&self, name: &str, inputs: Map<String, Value>) -> BoxFuture<'static, Result<RunId, Reason>> {
+    fn serial(&self) -> bool {
+        self.serial
+    }
+
+    fn start(
+        &self,
+        name: &str,
+        inputs: Map<String, Value>,
+        sub_agents: SubAgents,
+    ) -> BoxFuture<'static, Result<RunId, Reason>> {
         let program = match self.catalog.program(name) {
-            Ok(program) => answered_by_a_caller(program),
+            Ok(program) => with_sub_agents(answered_by_a_caller(program), sub_agents, self.serial),
             Err(found) => return std::future::ready(Err(reason(first_error(&found), None))).boxed(),
         };
         let isolated = program.workflows.first().is_some_and(|root| root.isolated);
@@ -192,6 +205,17 @@ fn answered_by_a_caller(mut program: Program) -> Program {
             {
                 (pause.default, pause.on_timeout) = (None, None);
             }
+        }
+    }
+    program
+}
+
+/// `serial`: nothing is handed out beside anything else.
+fn with_sub_agents(mut program: Program, sub_agents: SubAgents, serial: bool) -> Program {
+    if let Some(root) = program.workflows.first_mut().map(Arc::make_mut) {
+        root.sub_agents = sub_agents;
+        if serial {
+            root.limits.max_concurrency = 1;
         }
     }
     program

@@ -149,6 +149,9 @@ pub struct Resumed {
     /// It came from a file, and no snapshot of the files here was taken for it yet: it is undone to what they are now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub arrived: bool,
+    /// Sub-agents can be reached from now on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sub_agents: bool,
 }
 
 /// Where a run goes back to, and what is different from then on.

@@ -100,6 +100,8 @@ pub struct Lane {
     pub id: u64,
     /// The lane that forked, and the position among its branches or items. `None` is the root.
     pub parent: Option<(u64, usize)>,
+    /// The lane of the task that a sub-agent is to do, this one or one around it.
+    pub errand: Option<u64>,
     pub frames: Vec<Frame>,
     pub phase: Phase,
     pub then: Then,
@@ -133,6 +135,7 @@ impl Lane {
         Self {
             id,
             parent,
+            errand: None,
             frames: Vec::new(),
             phase: Phase::New,
             then: Then::Work,

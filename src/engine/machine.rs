@@ -6,6 +6,7 @@ mod budgets;
 mod charges;
 mod child;
 mod enter;
+mod errands;
 mod evaluated;
 mod failed;
 mod finish;
@@ -34,6 +35,8 @@ mod upgrade;
 mod visit;
 mod wait;
 
+pub use errands::Errand;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -55,7 +58,7 @@ use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::domain::script::{ScriptJob, ScriptTask};
-use crate::domain::workflow::{State, Workflow};
+use crate::domain::workflow::{State, SubAgents, Workflow};
 
 /// What one input led to.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +120,8 @@ pub struct Machine {
     error: Option<Failure>,
     /// A person can be asked.
     present: bool,
+    /// Sub-agents can be reached.
+    sub_agents: bool,
     /// The person wants to leave it for now: what has begun ends, nothing new begins.
     stopping: bool,
     /// The run waits and nobody drives it; everything stays where it is.
@@ -150,6 +155,7 @@ impl Deref for Here {
 impl Machine {
     pub fn new(spec: Arc<RunSpec>) -> Self {
         let (approvals, present) = (spec.approvals.clone(), spec.interactive);
+        let sub_agents = spec.program.workflows.first().map_or(SubAgents::None, |root| root.sub_agents);
         Self {
             spec,
             now: Timestamp(0),
@@ -157,7 +163,7 @@ impl Machine {
             calls: 0,
             frame_ids: 0,
             stays: 0,
-            lane: Lane::root(),
+            lane: Lane { errand: (sub_agents == SubAgents::Run).then_some(0), ..Lane::root() },
             lanes: BTreeMap::new(),
             lane_ids: 0,
             ready: VecDeque::new(),
@@ -183,6 +189,7 @@ impl Machine {
             result: None,
             error: None,
             present,
+            sub_agents: sub_agents != SubAgents::None,
             stopping: false,
             parked: false,
             entered: 0,

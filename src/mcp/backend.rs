@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::workflow::Parameter;
+use crate::domain::workflow::{Parameter, SubAgents};
 use crate::runtime::handle::Handle;
 use crate::runtime::interactions::Interactions;
 use crate::runtime::resume::Going;
@@ -58,8 +58,16 @@ pub trait Backend: Send + Sync {
     /// Model calls that clients make.
     fn interactions(&self) -> &Interactions;
 
+    /// Items are handed out one at a time, to look for what is wrong.
+    fn serial(&self) -> bool;
+
     /// Records a run and sets it going. The values are checked.
-    fn start(&self, name: &str, inputs: Map<String, Value>) -> BoxFuture<'static, Result<RunId, Reason>>;
+    fn start(
+        &self,
+        name: &str,
+        inputs: Map<String, Value>,
+        sub_agents: SubAgents,
+    ) -> BoxFuture<'static, Result<RunId, Reason>>;
 
     /// Where a run goes on, and under what.
     ///

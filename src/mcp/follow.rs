@@ -28,16 +28,36 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 pub(super) async fn until_it_stops(
     backend: &dyn Backend,
     run: &RunId,
-    mut events: UnboundedReceiver<Published>,
+    events: UnboundedReceiver<Published>,
     context: &RequestContext<RoleServer>,
 ) -> Result<RunSummary, Refusal> {
+    follow(backend, run, events, context, true).await
+}
+
+/// The same for who only looks: what a request gives up goes on.
+pub(super) async fn as_it_goes(
+    backend: &dyn Backend,
+    run: &RunId,
+    events: UnboundedReceiver<Published>,
+    context: &RequestContext<RoleServer>,
+) -> Result<RunSummary, Refusal> {
+    follow(backend, run, events, context, false).await
+}
+
+async fn follow(
+    backend: &dyn Backend,
+    run: &RunId,
+    mut events: UnboundedReceiver<Published>,
+    context: &RequestContext<RoleServer>,
+    cancels: bool,
+) -> Result<RunSummary, Refusal> {
     let (handle, interactions) = (backend.handle(), backend.interactions());
-    let mut asked = interactions.watch();
+    let (mut asked, mut tasks) = (interactions.watch(), handle.desk().watch());
     let mut progress = Progress::of(context);
     let mut cancelled = false;
     let mut last = None;
     loop {
-        if !cancelled && interactions.asks(run) {
+        if !cancelled && (interactions.asks(run) || handle.desk().asks(run)) {
             // branches ask at the same time
             tokio::time::sleep(TOGETHER).await;
             break;
@@ -45,6 +65,9 @@ pub(super) async fn until_it_stops(
         tokio::select! {
             biased;
             () = context.ct.cancelled(), if !cancelled => {
+                if !cancels {
+                    break;
+                }
                 cancelled = true;
                 handle.send(run, Command::Cancel);
             }
@@ -60,6 +83,7 @@ pub(super) async fn until_it_stops(
                 progress.tell(&published.event).await;
             }
             _ = asked.changed() => {}
+            _ = tasks.changed() => {}
             // nothing that is told may be missed; if it is, the request shall not wait for ever
             () = tokio::time::sleep(LOOK_AGAIN) => {
                 if !handle.running().contains(run) {

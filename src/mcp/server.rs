@@ -29,9 +29,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 const INSTRUCTIONS: &str = "Each tool that is named after a workflow runs it until it completes, fails or waits for you. \
     The answer says which: `status` is completed, failed, cancelled, paused (a person must decide) or \
-    awaiting_llm_action. In that case do what `action.prompt` says and call resume_workflow with `resumeToken` and \
+    awaiting_llm_action. In the last case do what `action.prompt` says and call resume_workflow with `resumeToken` and \
     `results`, an object with everything that `action.requiredOutputs` names. A run that waits survives a restart of \
-    this server; get_workflow_status gives a new token for it.";
+    this server; get_workflow_status gives a new token for it. awaiting_sub_agents means: start a sub-agent for each of \
+    `subAgents`, with its prompt; they work with get_next_step and submit_step_result.";
 
 /// Serves one client until it goes away or `stop` is ready. Its runs are left as they are, to be taken up again.
 ///

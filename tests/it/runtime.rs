@@ -278,6 +278,7 @@ async fn a_thousand_items_in_order_with_a_short_path() {
         max_concurrency: Some(10),
         tolerated_failures: 0,
         tolerated_percent: 0.0,
+        handed_out: None,
     });
     // each waits for a timer of its own
     let nap = Work::Wait(Wait::For(Input::Value(json!(0.001))));

@@ -207,6 +207,7 @@ fn each(sketch: &mut Sketch) {
         max_concurrency: Some(3),
         tolerated_failures: 0,
         tolerated_percent: 0.0,
+        handed_out: None,
     };
     sketch.state(Work::ForEach(each), &[("ask", "")]);
     sketch.state(child(), &[("each/stop", "")]);

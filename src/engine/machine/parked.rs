@@ -96,7 +96,7 @@ impl Machine {
     /// Every lane waits for a person, or for one that does.
     fn is_quiet(&self) -> bool {
         let still = |lane: &Lane| match lane.phase {
-            Phase::Person(_, asked) => asked != Asked::Message,
+            Phase::Person(_, asked) => asked != Asked::Message && !self.is_prompt(lane),
             Phase::Approval(_) | Phase::Fork | Phase::Held | Phase::ToolHeld => true,
             Phase::New
             | Phase::Script(_)
@@ -122,7 +122,7 @@ impl Machine {
         self.every_lane().filter(failed).min_by_key(|lane| lane.id)
     }
 
-    fn pause_of(&self, lane: &Lane) -> Option<OpenPause> {
+    pub(super) fn pause_of(&self, lane: &Lane) -> Option<OpenPause> {
         let state = self.name_in(lane, lane.frames.len().checked_sub(1)?);
         let (call, reason) = match lane.phase {
             Phase::Approval(call) => (call, PauseReason::Approval),

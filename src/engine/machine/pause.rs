@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::errands::for_sub_agents;
 use super::{Asked, CallId, Effect, Machine, Phase, RunEvent, Then};
 use crate::domain::failure::Failure;
 use crate::domain::ids::Timestamp;
@@ -15,11 +16,12 @@ impl Machine {
         let state = self.state_name();
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
-        if !self.present && self.goes_on_alone(pause) {
+        let somebody = self.present || self.is_errand(&self.lane) && for_sub_agents(pause);
+        if !somebody && self.goes_on_alone(pause) {
             return;
         }
         self.stop_ttl();
-        let until = pause.ttl_ms.filter(|_| self.present).map(|ttl| {
+        let until = pause.ttl_ms.filter(|_| somebody).map(|ttl| {
             let call = self.set_timer(ttl, true);
             if let Some(frame) = self.frame_mut() {
                 frame.stay.ttl = Some(call);

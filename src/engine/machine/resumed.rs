@@ -15,7 +15,17 @@ use crate::engine::input::{Answer, Resumed};
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: Resumed) {
-        let Resumed { present, approvals, answers, decisions, again, unclear, program, arrived } = resumed;
+        let Resumed {
+            present,
+            approvals,
+            answers,
+            decisions,
+            again,
+            unclear,
+            program,
+            arrived,
+            sub_agents,
+        } = resumed;
         if self.lane.phase == Phase::Ending {
             // the work is done; only the last snapshot is made again
             let again = again.into_iter().map(|(call, _)| call).collect();
@@ -44,6 +54,7 @@ impl Machine {
         if std::mem::take(&mut self.fresh) || arrived {
             self.snapshot_before();
         }
+        self.serve(sub_agents);
         for (call, reason) in unclear {
             self.ask_uncertain(call, reason);
         }

@@ -13,6 +13,10 @@ pub(super) fn readable(answer: &Value) -> String {
             let output = plain_text(&answer["output"]);
             format!("{output}\n\n(workflow {workflow} completed, run {run})")
         }
+        // of a sub-agent's tools
+        "pending_step" | "complete" | "waiting" | "accepted" => plain_text(answer),
+        "error" if answer["code"].is_string() => plain_text(answer),
+        super::super::steps::AWAITING => plain_text(answer),
         "failed" | "error" => trouble(answer),
         super::waiting::AWAITING => waits(answer, workflow),
         super::directive::PENDING => plain_text(answer),

@@ -10,6 +10,7 @@ use super::super::answer;
 use super::super::backend::Backend;
 use super::super::follow;
 use super::super::refusal::{Refusal, unknown_workflow_id};
+use super::super::steps;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::engine::event::Published;
@@ -32,6 +33,16 @@ impl Call<'_> {
         Ok(told(self.backend, &stands))
     }
 
+    /// The same for a run that somebody else has set going: cancelling this request leaves it alone.
+    pub(super) async fn watch(
+        &self,
+        run: &RunId,
+        events: UnboundedReceiver<Published>,
+    ) -> Result<Value, Refusal> {
+        let stands = follow::as_it_goes(self.backend, run, events, self.context).await?;
+        Ok(told(self.backend, &stands))
+    }
+
     pub(super) fn now(&self, run: &RunId) -> Result<Value, Refusal> {
         Ok(told(self.backend, &follow::summary(self.backend.handle(), run)?))
     }
@@ -50,5 +61,19 @@ pub(super) fn told(backend: &dyn Backend, run: &RunSummary) -> Value {
         RunStatus::Running => backend.interactions().open(&run.id),
         _ => Vec::new(),
     };
-    answer::directive(run, &open).unwrap_or_else(|| answer::of_run(run, &follow::offers(backend, run)))
+    if let Some(asked) = answer::directive(run, &open) {
+        return asked;
+    }
+    handed_out(backend, run).unwrap_or_else(|| answer::of_run(run, &follow::offers(backend, run)))
+}
+
+/// The tasks of a run for which somebody is to start sub-agents.
+fn handed_out(backend: &dyn Backend, run: &RunSummary) -> Option<Value> {
+    let handle = backend.handle();
+    let tasks = handle.desk().tasks(&run.id);
+    if run.progress.status != RunStatus::Running || tasks.is_empty() {
+        return None;
+    }
+    let program = handle.run(run.id.as_str()).ok()?.program;
+    Some(steps::fields(run, &tasks, &program, backend.serial()))
 }

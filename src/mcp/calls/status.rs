@@ -6,8 +6,15 @@ use super::super::arguments::Arguments;
 use super::super::refusal::Refusal;
 use super::call::{Call, run_of, told};
 
-pub(super) fn status(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let mut arguments = Arguments::read(call.arguments.take(), &["workflowId"], &[])?;
+pub(super) async fn status(mut call: Call<'_>) -> Result<Value, Refusal> {
+    let mut arguments = Arguments::read(call.arguments.take(), &["workflowId"], &["wait"])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
-    Ok(told(call.backend, &run_of(call.backend, &id)?))
+    let wait = arguments.flag("wait", false)?;
+    let run = run_of(call.backend, &id)?;
+    let handle = call.backend.handle();
+    let events = handle.subscribe(false);
+    if wait && handle.running().contains(&run.id) {
+        return call.watch(&run.id, events).await;
+    }
+    Ok(told(call.backend, &run))
 }
