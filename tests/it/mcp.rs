@@ -10,3 +10,4 @@ mod people;
 mod protocol;
 mod restarts;
 mod runs;
+mod sub_agents;

@@ -148,12 +148,14 @@ impl Bodies<'_> {
         let handed_out = what == LOOP && is_task(node);
         let ways = if handed_out { &ways[..2] } else { &ways[..] };
         let named: Vec<&Node> = ways.iter().filter_map(|key| given(node, key)).collect();
-        let hint = if handed_out {
-            "`@task` says who does the work; say what it is: `states` or a `sub_workflow`"
-        } else {
-            "give it `states`, a `sub_workflow` or an `agent`"
-        };
+        let hint = "give it `states`, a `sub_workflow` or an `agent`";
         match named.as_slice() {
+            [] if handed_out => {
+                let span = given(node, "agent").map_or(node.span.clone(), |agent| agent.span.clone());
+                let message = "`@task` says who does the work, not what it is".to_owned();
+                findings.error("E10", span, message, Some("add `states` or a `sub_workflow`".to_owned()));
+                return Vec::new();
+            }
             [] => {
                 missing(node, &format!("{what} has nothing to do"), hint, findings);
                 return Vec::new();
