@@ -17,6 +17,9 @@ use crate::runtime::interactions::Interaction;
 /// Where a run is found as a resource.
 pub(super) const RUNS: &str = "synthdev://runs/";
 
+/// The status of a run whose tasks are for sub-agents.
+pub(super) const SUB_AGENTS: &str = "awaiting_sub_agents";
+
 /// How a run stands. `offers` are what it waits for, with the tokens that were given out for it.
 pub(super) fn of_run(run: &RunSummary, offers: &[Offer]) -> Value {
     let mut fields = head(status_of(run, offers), run);

@@ -12,4 +12,4 @@ mod tasks;
 pub(super) use self::details::of_step;
 pub(super) use self::fault::Fault;
 pub(super) use self::results::{MOST_BYTES, as_input};
-pub(super) use self::tasks::{AWAITING, fields};
+pub(super) use self::tasks::fields;

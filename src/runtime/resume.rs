@@ -193,7 +193,7 @@ impl Handle {
             None => {}
         }
         let crashed = self.sort(&story, standing.pending, foreign).await;
-        self.shared.desk.read(self.ports().clock.now(), &story);
+        self.tell_desk(&story);
         let mut machine = standing.machine;
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();

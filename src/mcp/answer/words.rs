@@ -16,7 +16,7 @@ pub(super) fn readable(answer: &Value) -> String {
         // of a sub-agent's tools
         "pending_step" | "complete" | "waiting" | "accepted" => plain_text(answer),
         "error" if answer["code"].is_string() => plain_text(answer),
-        super::super::steps::AWAITING => plain_text(answer),
+        super::SUB_AGENTS => plain_text(answer),
         "failed" | "error" => trouble(answer),
         super::waiting::AWAITING => waits(answer, workflow),
         super::directive::PENDING => plain_text(answer),

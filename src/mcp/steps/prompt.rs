@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::domain::workflow::{Input, Program, State, Work, Workflow, plain_text};
+use crate::domain::workflow::{Input, PauseKind, Program, State, Work, Workflow, plain_text};
 use crate::engine::machine::Errand;
 use crate::runtime::errands::Task;
 
@@ -116,6 +116,7 @@ fn tools(scope: &Scope<'_>) -> String {
                     .map(|tool| format!("- {tool}, for delegate steps"))
                     .collect::<Vec<_>>()
                     .join("\n"),
+                None if pause.kind == PauseKind::Approval => continue,
                 None => "- your user, for prompt steps".to_owned(),
             },
             Work::None

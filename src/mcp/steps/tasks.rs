@@ -2,13 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::answer::head;
+use super::super::answer::{SUB_AGENTS, head};
 use super::prompt::prompt;
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::Program;
 use crate::runtime::errands::Task;
-
-pub(in crate::mcp) const AWAITING: &str = "awaiting_sub_agents";
 
 const MESSAGE: &str = "Start a sub-agent for each of subAgents that is not `started`, with its prompt. They work through \
     get_next_step and submit_step_result. get_workflow_status with \"wait\": true answers when the workflow has ended, \
@@ -16,7 +14,7 @@ const MESSAGE: &str = "Start a sub-agent for each of subAgents that is not `star
 
 /// `debug`: sub-agents are told how to look for what is wrong.
 pub(in crate::mcp) fn fields(run: &RunSummary, tasks: &[Task], program: &Program, debug: bool) -> Value {
-    let mut fields: Map<String, Value> = head(AWAITING, run);
+    let mut fields: Map<String, Value> = head(SUB_AGENTS, run);
     let all: Vec<Value> = tasks.iter().map(|task| one(task, program, debug)).collect();
     fields.insert("subAgents".to_owned(), Value::Array(all));
     fields.insert("message".to_owned(), json!(MESSAGE));

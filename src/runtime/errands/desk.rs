@@ -1,11 +1,10 @@
 //! Where sub-agents come for their steps: the errands of all runs of this process.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::super::reopen::Story;
 use super::book::{Book, Entry, Step};
 use super::{Ended, LEASE_SECONDS, step_id};
 use crate::domain::ids::{CallId, RunId, Timestamp};
@@ -13,6 +12,7 @@ use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
 use crate::engine::machine::{Errand, Machine, Output};
 use crate::engine::replay::Tape;
+use crate::engine::spec::RunSpec;
 
 /// A step that is handed out.
 #[derive(Clone, PartialEq, Debug)]
@@ -53,6 +53,14 @@ pub struct Task {
     pub errand: Errand,
     /// A sub-agent has come for it.
     pub met: bool,
+}
+
+/// An input of a journal.
+pub(in crate::runtime) struct Past<'j> {
+    pub(in crate::runtime) at: Timestamp,
+    pub(in crate::runtime) input: &'j Input,
+    /// What makes it the same as another result, if a sub-agent gave it.
+    pub(in crate::runtime) submitted: Option<&'j str>,
 }
 
 #[derive(Default)]
@@ -191,28 +199,27 @@ impl Desk {
     }
 
     /// Everything that a journal tells of the errands of its run. Leases begin anew.
-    pub(in crate::runtime) fn read(&self, now: Timestamp, story: &Story) {
+    pub(in crate::runtime) fn read<'j>(
+        &self,
+        (now, run): (Timestamp, &RunId),
+        spec: &Arc<RunSpec>,
+        journal: impl Iterator<Item = Past<'j>> + Clone,
+    ) {
         let lease_ms = self.table().lease_ms;
         if lease_ms == 0 {
             return;
         }
-        let run = &story.header.id;
         let mut book = Book::new(run.clone(), lease_ms);
-        let mut tape = Tape::sparing(story.spec.clone(), story.entries.iter().map(|entry| &entry.input));
-        let mut entries = story.entries.iter().peekable();
-        while let Some(entry) = entries.next() {
-            let answered = entry.input.answers().zip(entry.submitted.clone());
-            let whose = answered.as_ref().and_then(|(call, _)| tape.machine.errand_of(*call));
-            let next = entries.peek().map(|next| &next.input);
-            let events: Vec<RunEvent> = tape
-                .feed(entry.at, entry.input.clone(), next)
-                .iter()
-                .map(|(_, event)| event)
-                .filter(|event| tells(event))
-                .cloned()
-                .collect();
+        let mut tape = Tape::sparing(Arc::clone(spec), journal.clone().map(|past| past.input));
+        let mut journal = journal.peekable();
+        while let Some(Past { at, input, submitted }) = journal.next() {
+            let answered = input.answers().zip(submitted);
+            let whose = answered.and_then(|(call, _)| tape.machine.errand_of(call));
+            let next = journal.peek().map(|next| next.input);
+            let told = tape.feed(at, input.clone(), next).iter().map(|(_, event)| event);
+            let events: Vec<RunEvent> = told.filter(|event| tells(event)).cloned().collect();
             if let Some((call, mark)) = answered {
-                book.answered(call, whose, Some(mark));
+                book.answered(call, whose, Some(mark.to_owned()));
             }
             book.hear(events.iter());
             book.look(now, &tape.machine);

@@ -8,10 +8,10 @@ use tokio::sync::oneshot;
 
 use super::super::handle::Handle;
 use super::super::mail::{Mail, Submitted};
-use super::super::reopen;
+use super::super::reopen::{self, Story};
 use super::super::tokens::{hash, sorted};
 use super::book::{Step, unfit};
-use super::desk::Desk;
+use super::desk::{Desk, Past};
 use super::{Ended, call_of};
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Input;
@@ -158,8 +158,18 @@ impl Handle {
     /// Unknown or unreadable.
     pub fn read_errands(&self, run: &RunId) -> Result<(), StoreError> {
         let story = reopen::read(&*self.ports().store, run)?;
-        self.shared.desk.read(self.ports().clock.now(), &story);
+        self.tell_desk(&story);
         Ok(())
+    }
+
+    /// Tells the desk what a run has come to.
+    pub(in crate::runtime) fn tell_desk(&self, story: &Story) {
+        let journal = story.entries.iter().map(|entry| Past {
+            at: entry.at,
+            input: &entry.input,
+            submitted: entry.submitted.as_deref(),
+        });
+        self.shared.desk.read((self.ports().clock.now(), &story.header.id), &story.spec, journal);
     }
 
     /// Hands in the result of a step; `input` is what it means for the run.

@@ -102,6 +102,9 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
             "cancel_workflow",
             "list_runs",
             "agent_llm",
+            "get_next_step",
+            "submit_step_result",
+            "get_workflow_state",
             "list_runs_2",
             "quick",
             "ticket"

@@ -17,7 +17,7 @@ fn each(items: &Value) -> Value {
     let body = json!([
         {"name": "start", "type": "shell", "command": "check", "args": ["common_data.item.name"],
          "output": {"as": "ran"}, "transition": [{"target": "skip", "condition": "common_data.item.skip === true"}, {"target": "ask"}]},
-        {"name": "ask", "type": "pause", "message": {"template": "What of {{common_data.item.name}}?"},
+        {"name": "ask", "type": "pause", "kind": "text", "message": {"template": "What of {{common_data.item.name}}?"},
          "output": {"as": "said"}, "transition": [{"target": "mark"}]},
         {"name": "mark", "action": {"set_state": {"done": "common_data.item.name + ':' + common_data.ran.stdout + ':' + common_data.said"}},
          "transition": [{"target": "stop"}]},
@@ -101,7 +101,6 @@ fn s4_2_to_s4_6_a_task_is_worked_through_step_by_step() {
     let told = client.call("each", json!({}));
     let ids = tasks(&told);
     assert_eq!(ids.len(), 2, "{told}");
-    assert_eq!(told["completedSteps"], json!([]), "{told}");
     let id = &ids[0];
     // S4.3, S4.4
     let first = next(&mut client, id);
@@ -195,7 +194,7 @@ fn suba_19_one_at_a_time_gives_the_same() {
 fn d15_workers_of_one_task_get_different_steps() {
     let branch = |name: &str| {
         json!({"name": name, "states": [{"name": "start", "type": "shell", "command": "check",
-               "args": [format!("'{name}'")], "transition": [{"target": "stop"}]},
+               "args": [name], "transition": [{"target": "stop"}]},
                {"name": "stop", "input": "context.result.stdout"}]})
     };
     let mut both = flow("both", &json!([
