@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 pub(super) use self::directive::{asked, wanted};
 pub(super) use self::waiting::{Offer, action, may_answer};
+pub(super) use self::words::SUB_AGENTS;
 use super::refusal::Problem;
 use crate::domain::failure::Failure;
 use crate::domain::journal::{RunStatus, RunSummary};
@@ -16,9 +17,6 @@ use crate::runtime::interactions::Interaction;
 
 /// Where a run is found as a resource.
 pub(super) const RUNS: &str = "synthdev://runs/";
-
-/// The status of a run whose tasks are for sub-agents.
-pub(super) const SUB_AGENTS: &str = "awaiting_sub_agents";
 
 /// How a run stands. `offers` are what it waits for, with the tokens that were given out for it.
 pub(super) fn of_run(run: &RunSummary, offers: &[Offer]) -> Value {

@@ -75,7 +75,9 @@ impl System {
             Self::GetNextStep => {
                 "For sub-agents: the next step of your task. The same step until you have submitted its result"
             }
-            Self::SubmitStepResult => "For sub-agents: hand in the result of the step that get_next_step gave you",
+            Self::SubmitStepResult => {
+                "For sub-agents: hand in the result of the step that get_next_step gave you"
+            }
             Self::GetWorkflowState => {
                 "For sub-agents and their makers: how a task stands, to find out what is wrong"
             }
@@ -147,7 +149,8 @@ impl System {
     }
 
     fn of_sub_agents(self) -> (Value, &'static [&'static str]) {
-        let mut properties = json!({"workflow_id": {"type": "string", "description": "The workflow id of your task"}});
+        let mut properties =
+            json!({"workflow_id": {"type": "string", "description": "The workflow id of your task"}});
         if self == Self::GetWorkflowState {
             return (properties, &["workflow_id"]);
         }

@@ -198,6 +198,11 @@ impl Driver {
         let recorded =
             self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
         let mut effects = self.note(recorded);
+        if self.shared.desk.is_open() && tells_sub_agents(&self.machine, &output.events) {
+            // what needs no effect does not wait for the journal; whoever is told of it shall find it there again
+            let recorded = self.journal.flush();
+            effects.extend(self.note(recorded));
+        }
         self.shared.desk.after((now, &self.run), &self.machine, answered, &output);
         effects.extend(output.effects);
         if self.machine.is_over() {
@@ -390,6 +395,11 @@ fn unrecorded(run: &RunId, error: Option<StoreError>) -> Failure {
     let hint = hint.map_or_else(String::new, |hint| format!("{hint}; then "));
     Failure::new("unrecorded", "This run cannot be recorded, so it stands still", detail)
         .hint(format!("{hint}go on where the record ends: synthdev resume {run}"))
+}
+
+fn tells_sub_agents(machine: &Machine, events: &[RunEvent]) -> bool {
+    let ended = || events.iter().any(|event| matches!(event, RunEvent::BranchFinished { .. }));
+    machine.prompts_sub_agents() || machine.is_served() && ended()
 }
 
 /// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,

@@ -54,8 +54,7 @@ fn tag_of(run: &RunId) -> String {
 }
 
 fn hex(text: &str, digits: usize) -> String {
-    let mut all: String =
-        Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut all: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     all.truncate(digits);
     all
 }
@@ -104,7 +103,8 @@ mod tests {
         assert!(may_be_of(&id, &one) && !may_be_of(&id, &other));
         let others = [id_of(&one, 7, 4), id_of(&one, 8, 3), id_of(&other, 7, 3)];
         assert!(others.iter().all(|other| *other != id));
-        for forged in ["", "task-", "r1", "task-äääääääääääääääääääääääää", &id[..id.len() - 1]] {
+        for forged in ["", "task-", "r1", "task-äääääääääääääääääääääääää", &id[..id.len() - 1]]
+        {
             assert!(!may_be_of(forged, &one), "{forged}");
         }
     }

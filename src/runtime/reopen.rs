@@ -101,7 +101,13 @@ pub(super) fn understand(header: RunHeader, rows: Vec<Row>) -> Result<Story, Sto
                     story.intents.retain(|(call, _)| returned.open.contains(call));
                 }
                 let submitted = journal::mark_in(&row.body);
-                story.entries.push(Entry { at: row.at, input, digest: row.digest, intents: Vec::new(), submitted });
+                story.entries.push(Entry {
+                    at: row.at,
+                    input,
+                    digest: row.digest,
+                    intents: Vec::new(),
+                    submitted,
+                });
             }
             (RowKind::Begun, None) => story.restoring = restoring::read(parse("journal", &row.body)?),
             (RowKind::Intent, None) => {}

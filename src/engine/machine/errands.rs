@@ -127,6 +127,10 @@ impl Machine {
         asked.filter_map(|lane| Some((lane.errand?, self.pause_of(lane)?))).collect()
     }
 
+    pub fn prompts_sub_agents(&self) -> bool {
+        self.sub_agents && self.every_lane().any(|lane| self.is_prompt(lane))
+    }
+
     pub(super) fn is_errand(&self, lane: &Lane) -> bool {
         self.sub_agents && lane.errand.is_some()
     }
@@ -153,7 +157,8 @@ impl Machine {
         if !left {
             return;
         }
-        let handed: Vec<u64> = self.every_lane().filter(|lane| lane.errand.is_some()).map(|lane| lane.id).collect();
+        let handed: Vec<u64> =
+            self.every_lane().filter(|lane| lane.errand.is_some()).map(|lane| lane.id).collect();
         for id in handed {
             if !self.switch(id) || !self.is_step() || !matches!(self.lane.phase, Phase::Tool(_)) {
                 continue;
@@ -163,7 +168,8 @@ impl Machine {
             let rule = own.unwrap_or_else(|| self.approvals.of(&invocation.tool, risk));
             if rule != Permission::Allow {
                 let call = self.next_call();
-                (self.lane.phase, self.lane.since, self.lane.shown) = (Phase::Approval(call), self.now, false);
+                (self.lane.phase, self.lane.since, self.lane.shown) =
+                    (Phase::Approval(call), self.now, false);
             }
         }
     }

@@ -15,17 +15,8 @@ use crate::engine::input::{Answer, Resumed};
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: Resumed) {
-        let Resumed {
-            present,
-            approvals,
-            answers,
-            decisions,
-            again,
-            unclear,
-            program,
-            arrived,
-            sub_agents,
-        } = resumed;
+        let Resumed { present, approvals, answers, decisions, again, unclear, program, arrived, sub_agents } =
+            resumed;
         if self.lane.phase == Phase::Ending {
             // the work is done; only the last snapshot is made again
             let again = again.into_iter().map(|(call, _)| call).collect();

@@ -14,9 +14,7 @@ pub(in crate::mcp) fn of_step(handed: &Handed, id: &str, task: &str) -> Value {
         Work::Tool(invocation) => {
             (if invocation.tool == "mcp" { "mcp_call" } else { "shell" }, invocation.arguments.clone())
         }
-        Work::Model(request) => {
-            ("llm_call", asked(request, task, &format!("{id}/{}", request.agent)))
-        }
+        Work::Model(request) => ("llm_call", asked(request, task, &format!("{id}/{}", request.agent))),
         Work::Prompt(pause) if pause.action.is_some() || pause.kind.as_deref() == Some("outputs") => {
             ("delegate", action(pause))
         }

@@ -37,7 +37,9 @@ impl Fault {
             SubmitError::UnknownWorkflow => Self::new("unknown_workflow", text),
             SubmitError::UnknownStep => Self::new("unknown_step", text),
             SubmitError::Completed => Self::new("step_already_completed", text),
-            SubmitError::Over(Ended::Complete(_)) => Self::new("workflow_complete", "the workflow is complete"),
+            SubmitError::Over(Ended::Complete(_)) => {
+                Self::new("workflow_complete", "the workflow is complete")
+            }
             SubmitError::Over(Ended::Failed { code, text }) => Self::new(&code, text),
             SubmitError::LeaseLost => Self::new("lease_lost", text),
             SubmitError::Version(version) => {

@@ -139,10 +139,16 @@ fn state(errand: &Errand) -> String {
     let shown: Map<String, Value> = errand
         .data
         .iter()
-        .filter(|(key, value)| errand.index.is_some() && !FACTS.contains(&key.as_str()) && **value != errand.item)
+        .filter(|(key, value)| {
+            errand.index.is_some() && !FACTS.contains(&key.as_str()) && **value != errand.item
+        })
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    if shown.is_empty() { "Nothing but your input.".to_owned() } else { format!("{:#}", Value::Object(shown)) }
+    if shown.is_empty() {
+        "Nothing but your input.".to_owned()
+    } else {
+        format!("{:#}", Value::Object(shown))
+    }
 }
 
 fn success(errand: &Errand, workflow: Option<&Workflow>) -> String {
@@ -153,7 +159,8 @@ fn success(errand: &Errand, workflow: Option<&Workflow>) -> String {
     ];
     let output = workflow.filter(|_| errand.scope.is_empty()).and_then(|workflow| workflow.output.as_ref());
     if let Some(output) = output {
-        let about = if output.description.is_empty() { String::new() } else { format!(": {}", output.description) };
+        let about =
+            if output.description.is_empty() { String::new() } else { format!(": {}", output.description) };
         lines.push(format!("It is a {} ({}){about}", output.kind.as_str(), output.name));
     }
     lines.join("\n")

@@ -25,7 +25,9 @@ pub(in crate::mcp) fn as_input(step: &Step, result: &Value) -> Result<Input, Str
             mcp(invocation, result).map(|outcome| Input::ToolDone { call, outcome })
         }
         Work::Tool(_) => shell(result).map(|outcome| Input::ToolDone { call, outcome }),
-        Work::Prompt(pause) => prompt(pause, result).map(|value| Input::Answered { call, answer: Answer::Value { value } }),
+        Work::Prompt(pause) => {
+            prompt(pause, result).map(|value| Input::Answered { call, answer: Answer::Value { value } })
+        }
         Work::Model(request) => match result.get("error").filter(|error| !error.is_null()) {
             Some(Value::Object(details)) => {
                 let error = error(details);
@@ -181,7 +183,11 @@ mod tests {
             (tool("shell"), ran(0), Ok(json!([true, data(0)]))),
             (tool("shell"), ran(3), Ok(json!([false, data(3)]))),
             (tool("shell"), json!({"stdout": "o", "exit_code": 0}), Err("`stderr` is missing")),
-            (tool("shell"), json!({"stdout": 1, "stderr": "", "exit_code": 0}), Err("`stdout` must be a text")),
+            (
+                tool("shell"),
+                json!({"stdout": 1, "stderr": "", "exit_code": 0}),
+                Err("`stdout` must be a text"),
+            ),
             (tool("shell"), json!({"stdout": "", "stderr": "", "exit_code": "0"}), Err("a whole number")),
             (tool("shell"), json!({"stdout": "", "stderr": "", "exit_code": 1.5}), Err("a whole number")),
             (tool("shell"), json!("done"), Err("`exit_code` is missing")),

@@ -148,7 +148,8 @@ impl Book {
             }
         }
         let open: BTreeSet<u64> = lanes.into_iter().collect();
-        let gone = |(lane, entry): (&u64, &Entry)| (entry.ended.is_none() && !open.contains(lane)).then_some(*lane);
+        let gone =
+            |(lane, entry): (&u64, &Entry)| (entry.ended.is_none() && !open.contains(lane)).then_some(*lane);
         let gone: Vec<u64> = if machine.is_over() || !machine.is_served() {
             Vec::new()
         } else {

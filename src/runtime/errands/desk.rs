@@ -112,7 +112,8 @@ impl Desk {
         let table = self.table();
         let Some(book) = table.runs.get(run) else { return Vec::new() };
         let open = book.entries.values().filter(|entry| book.end_of(entry).is_none());
-        let task = |entry: &Entry| Task { id: entry.id.clone(), errand: entry.errand.clone(), met: entry.met };
+        let task =
+            |entry: &Entry| Task { id: entry.id.clone(), errand: entry.errand.clone(), met: entry.met };
         let mut tasks: Vec<Task> = open.map(task).collect();
         tasks.sort_by(|one, other| {
             let place = |task: &Task| (task.errand.owner.clone(), task.errand.index);
@@ -125,7 +126,9 @@ impl Desk {
     pub fn asks(&self, run: &RunId) -> bool {
         let table = self.table();
         let Some(book) = table.runs.get(run) else { return false };
-        book.entries.values().any(|entry| !entry.met && !entry.open.is_empty() && book.end_of(entry).is_none())
+        book.entries
+            .values()
+            .any(|entry| !entry.met && !entry.open.is_empty() && book.end_of(entry).is_none())
     }
 
     /// The next step of an errand for this worker (D1).

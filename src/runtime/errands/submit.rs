@@ -91,7 +91,11 @@ impl Desk {
         let entry = book.entry(id).ok_or(SubmitError::UnknownWorkflow)?;
         let call = call_of(step_id).ok_or(SubmitError::UnknownStep)?;
         if let Some((_, mark)) = entry.done.iter().find(|(done, _)| *done == call) {
-            return if *mark == mark_of(result) { Ok(Claimed::Duplicate) } else { Err(SubmitError::Completed) };
+            return if *mark == mark_of(result) {
+                Ok(Claimed::Duplicate)
+            } else {
+                Err(SubmitError::Completed)
+            };
         }
         if let Some(ended) = entry.ended.clone().or(over) {
             return Err(SubmitError::Over(ended));
@@ -213,7 +217,13 @@ impl Handle {
         left
     }
 
-    async fn deliver(&self, run: &RunId, call: CallId, mark: String, input: Input) -> Result<(), SubmitError> {
+    async fn deliver(
+        &self,
+        run: &RunId,
+        call: CallId,
+        mark: String,
+        input: Input,
+    ) -> Result<(), SubmitError> {
         let (answer, written) = oneshot::channel();
         let mail = Mail::Submitted(Box::new(Submitted { call, input, mark, answer }));
         if !self.shared.send(run, mail) {

@@ -67,7 +67,11 @@ fn a_lease_that_runs_out_is_given_to_whoever_comes_next_three_times() {
         let late = if spent { Standing::Lost } else { Standing::Theirs };
         assert_eq!(leases.standing(1, "b"), late, "nobody has it");
     }
-    assert_eq!(leases.lease("a", at(99_000)).map(|lease| lease.step), Some(2), "one that is spent is not given again");
+    assert_eq!(
+        leases.lease("a", at(99_000)).map(|lease| lease.step),
+        Some(2),
+        "one that is spent is not given again"
+    );
     assert_eq!(leases.standing(3, "a"), Standing::Unknown);
 }
 
@@ -108,7 +112,8 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
             match draw(4) {
                 0 => {
                     let step = added.len() as u64;
-                    let after: Vec<u64> = (0..draw(3)).filter_map(|_| step.checked_sub(draw(5) + 1)).collect();
+                    let after: Vec<u64> =
+                        (0..draw(3)).filter_map(|_| step.checked_sub(draw(5) + 1)).collect();
                     let priority = i32::try_from(draw(3)).unwrap();
                     if leases.enqueue(step, priority, &after, 50).is_ok() {
                         added.push((step, after));

@@ -56,13 +56,16 @@ fn next(client: &mut Client, id: &str) -> Value {
 }
 
 fn submit(client: &mut Client, id: &str, step: &Value, result: &Value) -> Value {
-    client.call("submit_step_result", json!({"workflow_id": id, "step_id": step["step_id"], "result": result}))
+    client
+        .call("submit_step_result", json!({"workflow_id": id, "step_id": step["step_id"], "result": result}))
 }
 
 /// What a good sub-agent answers.
 fn done(step: &Value) -> Value {
     match step["type"].as_str().unwrap() {
-        "shell" => json!({"stdout": format!("ok-{}", text(&step["parameters"]["args"][0])), "stderr": "", "exit_code": 0}),
+        "shell" => {
+            json!({"stdout": format!("ok-{}", text(&step["parameters"]["args"][0])), "stderr": "", "exit_code": 0})
+        }
         "prompt" => json!({"input": "fine"}),
         "delegate" => {
             let names = step["parameters"]["requiredOutputs"].as_array().unwrap();
@@ -197,9 +200,12 @@ fn d15_workers_of_one_task_get_different_steps() {
                "args": [name], "transition": [{"target": "stop"}]},
                {"name": "stop", "input": "context.result.stdout"}]})
     };
-    let mut both = flow("both", &json!([
+    let mut both = flow(
+        "both",
+        &json!([
         {"name": "start", "type": "parallel", "branches": [branch("x"), branch("y")], "output": {"as": "result"},
-         "transition": [{"target": "stop"}]}]));
+         "transition": [{"target": "stop"}]}]),
+    );
     both["output"] = json!({"name": "result", "type": "object"});
     let world = world(&[both]);
     let mut client = Client::open(&world);
@@ -212,10 +218,12 @@ fn d15_workers_of_one_task_get_different_steps() {
     assert_ne!(one["step_id"], other["step_id"]);
     assert_eq!(ask(&mut client, "one"), one);
     // somebody else's lease
-    let stolen = json!({"workflow_id": id, "step_id": one["step_id"], "worker_id": "other", "result": done(&one)});
+    let stolen =
+        json!({"workflow_id": id, "step_id": one["step_id"], "worker_id": "other", "result": done(&one)});
     assert_eq!(client.call("submit_step_result", stolen)["code"], "lease_lost");
     for (worker, step) in [("one", &one), ("other", &other)] {
-        let hand_in = json!({"workflow_id": id, "step_id": step["step_id"], "worker_id": worker, "result": done(step)});
+        let hand_in =
+            json!({"workflow_id": id, "step_id": step["step_id"], "worker_id": worker, "result": done(step)});
         assert_eq!(client.call("submit_step_result", hand_in)["status"], "accepted");
     }
     let told = ended(&mut client, &told["workflowId"]);

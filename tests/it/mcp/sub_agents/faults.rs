@@ -24,7 +24,8 @@ fn s4_22_errors_have_a_code_and_a_text() {
         assert_eq!(code(&said), "unknown_workflow");
     }
     let step = next(&mut client, &id)["step"].clone();
-    let hand_in = |step_id: &Value, result: Value| json!({"workflow_id": id, "step_id": step_id, "result": result});
+    let hand_in =
+        |step_id: &Value, result: Value| json!({"workflow_id": id, "step_id": step_id, "result": result});
     for wrong in [json!("step-999"), json!("x"), json!("step-01")] {
         let said = client.call("submit_step_result", hand_in(&wrong, done(&step)));
         assert_eq!(code(&said), "unknown_step");

@@ -31,7 +31,8 @@ fn s4_8_s4_9_the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
     }
     assert!(rest.ends_with("Begin by calling get_next_step with your workflow ID."), "{prompt}");
     // S4.1, S4.29: whatever the sub-agent is told from here on
-    let mut heard = vec![prompt.clone(), client.call("get_workflow_state", json!({"workflow_id": id})).to_string()];
+    let mut heard =
+        vec![prompt.clone(), client.call("get_workflow_state", json!({"workflow_id": id})).to_string()];
     loop {
         let said = next(&mut client, &id);
         heard.push(said.to_string());
@@ -49,6 +50,9 @@ fn s4_8_s4_9_the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
     client.close();
     let mut client = Client::open_with(&world, &["--serial"]);
     let told = client.call("each", json!({}));
-    assert!(text(&told["subAgents"][0]["prompt"]).contains("get_workflow_state(workflow_id) shows"), "{told}");
+    assert!(
+        text(&told["subAgents"][0]["prompt"]).contains("get_workflow_state(workflow_id) shows"),
+        "{told}"
+    );
     client.close();
 }
