@@ -58,7 +58,8 @@ enum Place {
     Blocked(usize),
     Ready,
     Leased {
-        worker: String,
+        /// By position.
+        worker: usize,
         expires: Timestamp,
     },
     Spent,
@@ -80,8 +81,10 @@ pub struct Leases<K> {
     steps: HashMap<K, Step<K>>,
     /// Larger priorities first; within one in the order of arrival. May name steps that are not ready any more.
     ready: BTreeMap<Reverse<i32>, VecDeque<K>>,
-    /// What each worker has: one step at a time.
-    held: HashMap<String, K>,
+    /// Whoever has had a step, by name.
+    workers: HashMap<String, usize>,
+    /// What each of them has: one step at a time.
+    held: Vec<Option<K>>,
     ends: BTreeSet<(Timestamp, K)>,
     completed: u64,
 }
@@ -98,7 +101,8 @@ impl<K> Leases<K> {
             limit,
             steps: HashMap::new(),
             ready: BTreeMap::new(),
-            held: HashMap::new(),
+            workers: HashMap::new(),
+            held: Vec::new(),
             ends: BTreeSet::new(),
             completed: 0,
         }
@@ -110,7 +114,7 @@ impl<K> Leases<K> {
     }
 
     pub fn in_progress(&self) -> usize {
-        self.held.len()
+        self.held.iter().flatten().count()
     }
 
     pub fn completed(&self) -> u64 {
@@ -147,7 +151,7 @@ impl<K: Copy + Ord + Hash> Leases<K> {
 
     /// The step that this worker has, as long as its lease lasts; else the next one that is ready, which is then theirs.
     pub fn lease(&mut self, worker: &str, now: Timestamp) -> Option<Lease<K>> {
-        if let Some(step) = self.held.get(worker).copied()
+        if let Some(step) = self.workers.get(worker).and_then(|worker| self.held[*worker])
             && let Some(Step { attempt, lasts_ms, place: Place::Leased { expires, .. }, .. }) =
                 self.steps.get(&step)
             && *expires > now
@@ -155,14 +159,14 @@ impl<K: Copy + Ord + Hash> Leases<K> {
             return Some(Lease { step, attempt: *attempt, expires: *expires, lasts_ms: *lasts_ms });
         }
         let step = self.first_ready()?;
+        let worker = self.number(worker);
         let found = self.steps.get_mut(&step)?;
         let expires = Timestamp(now.0.saturating_add(i64::try_from(found.lasts_ms).unwrap_or(i64::MAX)));
         found.attempt += 1;
-        found.place = Place::Leased { worker: worker.to_owned(), expires };
-        let (attempt, lasts_ms) = (found.attempt, found.lasts_ms);
-        self.held.insert(worker.to_owned(), step);
+        found.place = Place::Leased { worker, expires };
+        self.held[worker] = Some(step);
         self.ends.insert((expires, step));
-        Some(Lease { step, attempt, expires, lasts_ms })
+        Some(Lease { step, attempt: found.attempt, expires, lasts_ms: found.lasts_ms })
     }
 
     /// Whether this worker may hand in the result of a step.
@@ -170,7 +174,9 @@ impl<K: Copy + Ord + Hash> Leases<K> {
         match self.steps.get(&step).map(|step| &step.place) {
             None => Standing::Unknown,
             Some(Place::Blocked(_)) => Standing::Blocked,
-            Some(Place::Leased { worker: theirs, .. }) if theirs != worker => Standing::Lost,
+            Some(Place::Leased { worker: theirs, .. }) if self.workers.get(worker) != Some(theirs) => {
+                Standing::Lost
+            }
             Some(Place::Leased { .. } | Place::Ready) => Standing::Theirs,
             Some(Place::Spent) => Standing::Lost,
         }
@@ -209,9 +215,18 @@ impl<K: Copy + Ord + Hash> Leases<K> {
         self.ends.first().map(|(end, _)| *end)
     }
 
+    fn number(&mut self, worker: &str) -> usize {
+        if let Some(known) = self.workers.get(worker) {
+            return *known;
+        }
+        self.held.push(None);
+        self.workers.insert(worker.to_owned(), self.held.len() - 1);
+        self.held.len() - 1
+    }
+
     fn give_back(&mut self, step: K) -> Option<bool> {
         let found = self.steps.get_mut(&step)?;
-        let Place::Leased { worker, .. } = &found.place else { return None };
+        let Place::Leased { worker, .. } = found.place else { return None };
         forget(&mut self.held, worker, step);
         let spent = found.attempt >= ATTEMPTS;
         found.place = if spent { Place::Spent } else { Place::Ready };
@@ -237,9 +252,9 @@ impl<K: Copy + Ord + Hash> Leases<K> {
 
     fn remove(&mut self, step: K) -> bool {
         let Some(found) = self.steps.remove(&step) else { return false };
-        if let Place::Leased { worker, expires } = &found.place {
+        if let Place::Leased { worker, expires } = found.place {
             forget(&mut self.held, worker, step);
-            self.ends.remove(&(*expires, step));
+            self.ends.remove(&(expires, step));
         }
         for follower in found.followers {
             let Some(waiting) = self.steps.get_mut(&follower) else { continue };
@@ -255,9 +270,9 @@ impl<K: Copy + Ord + Hash> Leases<K> {
 }
 
 /// Whoever lost a step may have another one by now.
-fn forget<K: PartialEq>(held: &mut HashMap<String, K>, worker: &str, step: K) {
-    if held.get(worker) == Some(&step) {
-        held.remove(worker);
+fn forget<K: PartialEq>(held: &mut [Option<K>], worker: usize, step: K) {
+    if let Some(has) = held.get_mut(worker).filter(|has| **has == Some(step)) {
+        *has = None;
     }
 }
 
