@@ -10,6 +10,7 @@ mod arguments;
 pub mod backend;
 mod calls;
 mod follow;
+mod http;
 mod moment;
 mod progress;
 mod refusal;
@@ -19,4 +20,5 @@ mod server;
 mod tools;
 mod wire;
 
+pub use http::{Reachable, serve_http};
 pub use server::serve;

@@ -1,4 +1,6 @@
-//! `mcp`: the workflow server on standard input and output, over this project's configuration and history.
+//! `mcp`: the workflow server on standard input and output, or over HTTP, over this project's configuration and history.
+
+mod http;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,17 +39,25 @@ pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
     let notes = unread.chain(trust::notice(&gathered.verdict)).collect();
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
     let shop = Arc::new(Shop::open(world, args, Arc::new(catalog), Arc::new(wired), notes));
+    let token =
+        args.http.map(|_| http::Token::find(args.token_file.as_deref(), &world.dirs.data)).transpose()?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let mut interrupts = interrupts();
         let stop = async move {
             let _ = interrupts.recv().await;
         };
-        crate::mcp::serve(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await
+        match (args.http, &token) {
+            (Some(address), Some(token)) => http::serve(shop, address, token, stop).await,
+            _ => {
+                let served = crate::mcp::serve(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await;
+                served.map_err(|error| anyhow!("the client began in a way that is not understood: {error}"))
+            }
+        }
     });
     // standard input may still be waited for
     runtime.shutdown_background();
-    served.map_err(|error| anyhow!("the client began in a way that is not understood: {error}"))?;
+    served?;
     Ok(exit::COMPLETED)
 }
 

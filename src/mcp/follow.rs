@@ -10,6 +10,7 @@ use super::answer::{Offer, may_answer};
 use super::backend::Backend;
 use super::progress::Progress;
 use super::refusal::{Problem, Refusal};
+use super::wire::Presence;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{OpenPause, RunStatus, RunSummary};
 use crate::engine::event::{Published, RunEvent};
@@ -23,15 +24,22 @@ const TOGETHER: Duration = Duration::from_millis(20);
 /// After so much silence it is looked whether the run still works.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// Whose request it is.
+#[derive(Clone, Copy)]
+pub(super) struct Client<'c> {
+    pub(super) context: &'c RequestContext<RoleServer>,
+    pub(super) presence: &'c Presence,
+}
+
 /// Waits until the run has stopped, or asks its client for a model's answer. `events` were subscribed to before it was
-/// set going. A request that is cancelled cancels its run.
+/// set going. A request that is cancelled cancels its run; one whose client went away leaves it.
 pub(super) async fn until_it_stops(
     backend: &dyn Backend,
     run: &RunId,
     mut events: UnboundedReceiver<Published>,
-    context: &RequestContext<RoleServer>,
+    client: Client<'_>,
 ) -> Result<RunSummary, Refusal> {
-    let (handle, interactions) = (backend.handle(), backend.interactions());
+    let (handle, interactions, context) = (backend.handle(), backend.interactions(), client.context);
     let mut asked = interactions.watch();
     let mut progress = Progress::of(context);
     let mut cancelled = false;
@@ -45,6 +53,9 @@ pub(super) async fn until_it_stops(
         tokio::select! {
             biased;
             () = context.ct.cancelled(), if !cancelled => {
+                if client.presence.is_gone() {
+                    break;
+                }
                 cancelled = true;
                 handle.send(run, Command::Cancel);
             }
@@ -62,7 +73,7 @@ pub(super) async fn until_it_stops(
             _ = asked.changed() => {}
             // nothing that is told may be missed; if it is, the request shall not wait for ever
             () = tokio::time::sleep(LOOK_AGAIN) => {
-                if !handle.running().contains(run) {
+                if client.presence.is_gone() || !handle.running().contains(run) {
                     break;
                 }
             }

@@ -2,7 +2,6 @@
 
 use std::future::ready;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -17,9 +16,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::backend::Backend;
 use super::calls::{self, Call};
+use super::follow::Client;
 use super::refusal::{Refusal, short};
 use super::tools::{self, Meant};
-use super::wire::Wire;
+use super::wire::{Lines, Presence, Wire};
 use super::{answer, resources};
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
@@ -48,25 +48,35 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let handle = backend.handle().clone();
-    let open = Arc::new(AtomicBool::new(false));
-    let wire = Wire::new(input, output, Arc::clone(&open));
-    let served = async {
-        match (Server { backend, open }).serve(wire).await {
-            Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
-            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
-            Err(error) => Err(error.to_string()),
-        }
+    let presence = Arc::new(Presence::default());
+    let wire = Wire::Lines(Lines::new(input, output, Arc::clone(&presence)));
+    let stopped = async {
+        stop.await;
+        presence.leave();
     };
     let ended = tokio::select! {
-        ended = served => ended,
-        () = stop => Ok(()),
+        ended = converse(backend, wire, Arc::clone(&presence)) => ended,
+        () = stopped => Ok(()),
     };
     leave(&handle).await;
     ended
 }
 
+/// One client, until it goes away.
+pub(super) async fn converse(
+    backend: Arc<dyn Backend>,
+    wire: Wire,
+    presence: Arc<Presence>,
+) -> Result<(), String> {
+    match (Server { backend, presence }).serve(wire).await {
+        Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// Drivers stop between two inputs: nothing is half done but what runs outside.
-async fn leave(handle: &Handle) {
+pub(super) async fn leave(handle: &Handle) {
     for run in handle.running() {
         handle.send(&run, Command::Leave);
     }
@@ -80,13 +90,12 @@ async fn leave(handle: &Handle) {
 
 struct Server {
     backend: Arc<dyn Backend>,
-    /// There was a handshake, or a request that needs none.
-    open: Arc<AtomicBool>,
+    presence: Arc<Presence>,
 }
 
 impl Server {
     fn opened(&self) -> &dyn Backend {
-        self.open.store(true, Ordering::Release);
+        self.presence.open();
         &*self.backend
     }
 }
@@ -125,7 +134,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let backend = self.opened();
-        let call = Call { backend, arguments: request.arguments, context: &context };
+        let client = Client { context: &context, presence: &self.presence };
+        let call = Call { backend, arguments: request.arguments, client };
         let done = match tools::find(&request.name, backend.workflows()) {
             Some(Meant::System(tool)) => calls::system(tool, call).await,
             Some(Meant::Workflow(offered)) => calls::workflow(offered, call).await,

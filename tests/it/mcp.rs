@@ -3,6 +3,7 @@
 mod agents;
 mod client;
 mod flows;
+mod http;
 mod official;
 mod page;
 mod pausing;
@@ -10,3 +11,4 @@ mod people;
 mod protocol;
 mod restarts;
 mod runs;
+mod web;
