@@ -10,6 +10,7 @@ use super::answer::{Offer, may_answer};
 use super::backend::Backend;
 use super::progress::Progress;
 use super::refusal::{Problem, Refusal};
+use super::sampling::Sampling;
 use super::wire::Presence;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{OpenPause, RunStatus, RunSummary};
@@ -21,9 +22,6 @@ use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 /// How long is waited for further requests of the same moment.
 const TOGETHER: Duration = Duration::from_millis(20);
 
-/// After so much silence it is looked whether the run still works.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
 /// Whose request it is.
 #[derive(Clone, Copy)]
 pub(super) struct Client<'c> {
@@ -31,7 +29,7 @@ pub(super) struct Client<'c> {
     pub(super) presence: &'c Presence,
 }
 
-/// Waits until the run has stopped, or asks its client for a model's answer. `events` were subscribed to before it was
+/// Waits until the run has stopped, or asks its client for a model's answer that the client does not give right away. `events` were subscribed to before it was
 /// set going. A request that is cancelled cancels its run; one whose client went away leaves it.
 pub(super) async fn until_it_stops(
     backend: &dyn Backend,
@@ -42,20 +40,22 @@ pub(super) async fn until_it_stops(
     let (handle, interactions, context) = (backend.handle(), backend.interactions(), client.context);
     let mut asked = interactions.watch();
     let mut progress = Progress::of(context);
+    let mut sampling = Sampling::new(interactions, &context.peer);
     let mut cancelled = false;
     let mut last = None;
     loop {
         if !cancelled && interactions.asks(run) {
-            // branches ask at the same time
-            tokio::time::sleep(TOGETHER).await;
-            break;
+            sampling.see_to(run);
+            if sampling.is_idle() {
+                // branches ask at the same time
+                tokio::time::sleep(TOGETHER).await;
+                break;
+            }
         }
         tokio::select! {
             biased;
+            () = client.presence.gone() => break,
             () = context.ct.cancelled(), if !cancelled => {
-                if client.presence.is_gone() {
-                    break;
-                }
                 cancelled = true;
                 handle.send(run, Command::Cancel);
             }
@@ -71,12 +71,7 @@ pub(super) async fn until_it_stops(
                 progress.tell(&published.event).await;
             }
             _ = asked.changed() => {}
-            // nothing that is told may be missed; if it is, the request shall not wait for ever
-            () = tokio::time::sleep(LOOK_AGAIN) => {
-                if client.presence.is_gone() || !handle.running().contains(run) {
-                    break;
-                }
-            }
+            () = sampling.next(), if !sampling.is_idle() => {}
         }
     }
     let mut summary = summary(handle, run)?;

@@ -17,6 +17,7 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 pub(super) use self::exchange::{Desk, Event, Exchange, Waiting};
 pub(super) use self::lines::Lines;
@@ -31,7 +32,7 @@ pub(super) const INVALID_REQUEST: i32 = -32600;
 #[derive(Default)]
 pub(super) struct Presence {
     open: AtomicBool,
-    gone: AtomicBool,
+    gone: watch::Sender<bool>,
 }
 
 impl Presence {
@@ -46,11 +47,14 @@ impl Presence {
 
     /// The client went away, or the server ends: nobody cancelled anything.
     pub(super) fn leave(&self) {
-        self.gone.store(true, Ordering::Release);
+        self.gone.send_replace(true);
     }
 
-    pub(super) fn is_gone(&self) -> bool {
-        self.gone.load(Ordering::Acquire)
+    /// Waits until that happens.
+    pub(super) async fn gone(&self) {
+        let mut gone = self.gone.subscribe();
+        // who could still say so is this very value
+        let _ = gone.wait_for(|gone| *gone).await;
     }
 }
 

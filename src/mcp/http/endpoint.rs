@@ -149,6 +149,12 @@ impl Endpoint {
     /// A message that stands on its own. A client that goes away before the answer cancels its request.
     async fn alone(&self, message: ClientJsonRpcMessage) -> Response<Reply> {
         let JsonRpcMessage::Request(request) = message else { return reply::nothing(StatusCode::ACCEPTED) };
+        if let ClientRequest::PingRequest(_) = request.request {
+            // newer versions of the protocol have it no more
+            let id = request.id.into_json_value();
+            let answer = refused(id, ErrorCode::METHOD_NOT_FOUND.0, "ping");
+            return reply::refusal(StatusCode::NOT_FOUND, &answer);
+        }
         let needed = ProtocolVersion::V_2026_07_28;
         let incomplete = !request.request.get_meta().missing_required_keys(&needed).is_empty();
         let session = Session::begin(&self.backend, Arc::clone(&self.presence));

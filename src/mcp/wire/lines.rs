@@ -29,8 +29,20 @@ pub(in crate::mcp) struct Lines {
     /// The rest of a line that is too long is skipped.
     skipping: bool,
     presence: Arc<Presence>,
-    /// Requests without an answer so far.
-    unanswered: watch::Sender<HashSet<RequestId>>,
+    unanswered: watch::Sender<Unanswered>,
+}
+
+#[derive(Default)]
+struct Unanswered {
+    requests: HashSet<RequestId>,
+    /// Answers of our own on their way.
+    own: usize,
+}
+
+impl Unanswered {
+    fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.own == 0
+    }
 }
 
 struct TooLong;
@@ -60,7 +72,7 @@ impl Lines {
             };
             if let Some(id) = answers(&message) {
                 unanswered.send_modify(|open| {
-                    open.remove(id);
+                    open.requests.remove(id);
                 });
             }
             written
@@ -77,7 +89,7 @@ impl Lines {
             };
             if line.is_err() {
                 let text = format!("Invalid request: a message has at most {LONGEST} bytes");
-                self.say(&refused(Value::Null, INVALID_REQUEST, &text)).await;
+                self.say(&refused(Value::Null, INVALID_REQUEST, &text));
                 continue;
             }
             let line = std::mem::take(&mut self.line);
@@ -86,20 +98,21 @@ impl Lines {
             }
             match message_in(&line) {
                 Ok(JsonRpcMessage::Request(request)) => {
-                    let new = self.unanswered.send_if_modified(|open| open.insert(request.id.clone()));
+                    let new =
+                        self.unanswered.send_if_modified(|open| open.requests.insert(request.id.clone()));
                     if new {
                         return Some(JsonRpcMessage::Request(request));
                     }
-                    self.say(&id_in_use(&request.id)).await;
+                    self.say(&id_in_use(&request.id));
                 }
                 Ok(message) if self.presence.is_open() => {
                     if let Some(id) = cancels(&message) {
-                        self.unanswered.send_if_modified(|open| open.remove(id));
+                        self.unanswered.send_if_modified(|open| open.requests.remove(id));
                     }
                     return Some(message);
                 }
                 Ok(_) => tracing::debug!("a message before any handshake was dropped"),
-                Err(answer) => self.say(&answer).await,
+                Err(answer) => self.say(&answer),
             }
         }
     }
@@ -137,14 +150,22 @@ impl Lines {
         }
     }
 
-    async fn say(&mut self, value: &Value) {
-        let _ = write(&self.output, value.to_string()).await;
+    /// Answers what is no request, on a task of its own: whoever waits for the next message may stop waiting at any
+    /// point, and the answer must not be lost with that.
+    fn say(&self, value: &Value) {
+        let (output, unanswered, text) =
+            (Arc::clone(&self.output), self.unanswered.clone(), value.to_string());
+        unanswered.send_modify(|open| open.own += 1);
+        tokio::spawn(async move {
+            let _ = write(&output, text).await;
+            unanswered.send_modify(|open| open.own = open.own.saturating_sub(1));
+        });
     }
 
     /// Requests that came before the end of the input are answered, as far as that takes no time.
     async fn last_words(&mut self) {
         let mut left = self.unanswered.subscribe();
-        let _ = tokio::time::timeout(LAST_WORDS, left.wait_for(HashSet::is_empty)).await;
+        let _ = tokio::time::timeout(LAST_WORDS, left.wait_for(Unanswered::is_empty)).await;
     }
 }
 

@@ -106,7 +106,7 @@ fn s1_17_errors_follow_the_rules_for_errors() {
     let run = &told["run"];
     assert_eq!(
         (&run["status"], &run["error"]["type"], &run["failedStep"]),
-        (&json!("failed"), &json!("model.auth"), &json!("say")),
+        (&json!("failed"), &json!("delegate_error"), &json!("say")),
         "{told}"
     );
     // unless somebody says so
