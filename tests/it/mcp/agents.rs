@@ -157,7 +157,7 @@ fn wrong_answers_are_refused_and_change_nothing() {
 }
 
 /// A role that decides and does nothing else.
-fn judging() -> World {
+pub fn judging() -> World {
     let parameters = json!({"type": "object", "properties": {"translation": {"type": "string"}}, "required": ["translation"]});
     let function = json!({"name": "translate", "description": "Gives it", "parameters": parameters});
     let role = json!({"judge": {"level": "base", "systemMessage": "You judge.", "includedTools": [],
@@ -217,13 +217,14 @@ fn tools_run_here_and_their_results_come_with_the_next_request() {
     let mut client = open(&world);
     let told = client.call("talk", json!({"task": "What is the word?"}));
     let conversation = told["llmRequestForAgent"]["conversationId"].clone();
-    let calls = json!([{"id": "c1", "name": "read_files", "arguments": {"paths": ["notes.txt"]}}]);
+    let calls = json!([{"id": "c1", "name": "read_files", "arguments": {"file_paths": ["notes.txt"]}}]);
     let told = client.call("agent_llm", success(&id(&told), json!({"text": "", "toolCalls": calls})));
     let next = &told["run"];
     assert_eq!(next["llmRequestForAgent"]["conversationId"], conversation, "{told}");
     let messages = next["llmRequestForAgent"]["messages"].as_array().unwrap();
     let last = messages.last().unwrap();
     assert_eq!((&last["role"], &last["toolCallId"]), (&json!("tool"), &json!("c1")), "{last}");
+    assert!(last["content"].as_str().unwrap().contains("plum"), "{last}");
     let told = client.call("agent_llm", success(&id(next), json!({"text": "plum"})));
     assert_eq!(told["run"]["output"], "plum", "{told}");
     client.close();

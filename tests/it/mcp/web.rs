@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -51,6 +51,10 @@ impl Web {
 
     /// A request with the token and what the protocol wants, `more` after it.
     pub fn request(&self, method: &str, more: &[(&str, &str)], body: &str) -> Answer {
+        self.request_of(method, more, body.as_bytes())
+    }
+
+    pub fn request_of(&self, method: &str, more: &[(&str, &str)], body: &[u8]) -> Answer {
         let authorization = format!("Bearer {}", self.token);
         let usual = [
             ("Host", self.address.as_str()),
@@ -66,7 +70,7 @@ impl Web {
             .collect();
         let length = body.len();
         let head = format!("{method} /mcp HTTP/1.1\r\n{lines}Content-Length: {length}\r\n\r\n");
-        self.send(&[head.as_bytes(), body.as_bytes()].concat())
+        self.send(&[head.as_bytes(), body].concat())
     }
 
     pub fn post(&self, more: &[(&str, &str)], message: &Value) -> Answer {
@@ -152,14 +156,6 @@ impl Answer {
         self.text.push_str(std::str::from_utf8(&bytes).unwrap());
     }
 
-    /// The whole body.
-    pub fn body(mut self) -> String {
-        while !self.done {
-            self.more();
-        }
-        self.text
-    }
-
     pub fn is_stream(&self) -> bool {
         self.header("content-type") == Some("text/event-stream")
     }
@@ -219,8 +215,12 @@ impl<'w> Visitor<'w> {
     }
 
     pub fn post(&self, message: &Value) -> Answer {
+        self.post_bytes(message.to_string().as_bytes())
+    }
+
+    pub fn post_bytes(&self, message: &[u8]) -> Answer {
         let headers = [("Mcp-Session-Id", self.session.as_str()), ("Mcp-Protocol-Version", "2025-06-18")];
-        self.web.post(&headers, message)
+        self.web.request_of("POST", &headers, message)
     }
 
     /// The stream of what belongs to no request.
