@@ -7,7 +7,7 @@ pub(super) mod isolated;
 mod reload;
 mod screen;
 mod setup;
-mod shelf;
+pub(super) mod shelf;
 mod stored_files;
 mod told;
 mod travel;

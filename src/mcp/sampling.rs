@@ -14,7 +14,7 @@ use rmcp::service::Peer;
 use serde_json::{Map, Value, json};
 
 use super::answer::wanted;
-use super::heard;
+use super::replies;
 use crate::domain::ids::RunId;
 use crate::domain::message::{ChatMessage, ChatRole};
 use crate::domain::model::{ModelRequest, ToolChoice};
@@ -93,7 +93,7 @@ async fn ask(
         Err(_) => return Some(id),
     };
     let read = data(&answered, wanted(&claim.interaction.request));
-    match heard::reply(&claim.interaction, &read) {
+    match replies::reply(&id, &claim.interaction.request, &read) {
         Ok(reply) => {
             interactions.answer(&id, &answered.to_string(), Ok(reply));
             None

@@ -8,9 +8,9 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorCode,
     Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::service::{NotificationContext, RequestContext, ServerInitializeError, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -103,7 +103,12 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .build();
         let notes = self.backend.notes();
         let notes = if notes.is_empty() { String::new() } else { format!("\n\n{}", notes.join("\n")) };
         ServerConfig::new(capabilities)
@@ -121,12 +126,54 @@ impl ServerHandler for Server {
         ready(self.negotiate_initialize(&request))
     }
 
+    /// Tells the client whenever workflows were changed.
+    fn on_initialized(
+        &self,
+        context: NotificationContext<RoleServer>,
+    ) -> impl Future<Output = ()> + Send + '_ {
+        let (mut changes, presence, peer) =
+            (self.backend.changes(), Arc::clone(&self.presence), context.peer);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = presence.gone() => return,
+                    changed = changes.changed() => if changed.is_err() { return },
+                }
+                let told = peer.notify_tool_list_changed().await;
+                if told.is_err() || peer.notify_resource_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+        ready(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // cut down to what is offered
+        Some(requested.clone())
+    }
+
+    /// The same for newer clients, which ask for it.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.opened().changes();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = self.presence.gone() => return Ok(()),
+                changed = changes.changed() => if changed.is_err() { return Ok(()) },
+            }
+            // what was not asked for is not sent
+            let _ = context.sink().notify_tool_list_changed().await;
+            let _ = context.sink().notify_resource_list_changed().await;
+        }
+    }
+
     fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send + '_ {
-        ready(Ok(ListToolsResult::with_all_items(tools::all(self.opened().workflows()))))
+        ready(Ok(ListToolsResult::with_all_items(tools::all(&self.opened().workflows()))))
     }
 
     async fn call_tool(
@@ -137,7 +184,8 @@ impl ServerHandler for Server {
         let backend = self.opened();
         let client = Client { context: &context, presence: &self.presence };
         let call = Call { backend, arguments: request.arguments, client };
-        let done = match tools::find(&request.name, backend.workflows()) {
+        let offered = backend.workflows();
+        let done = match tools::find(&request.name, &offered) {
             Some(Meant::System(tool)) => calls::system(tool, call).await,
             Some(Meant::Workflow(offered)) => calls::workflow(offered, call).await,
             None => {

@@ -3,6 +3,8 @@
 mod agents;
 mod client;
 mod flows;
+mod foreign;
+mod fresh;
 mod http;
 mod noise;
 mod official;

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::super::arguments::Arguments;
-use super::super::heard;
 use super::super::refusal::{Problem, Refusal, invalid, short};
+use super::super::replies::{error, reply};
 use super::call::Call;
 use crate::domain::model::ModelError;
 use crate::runtime::interactions::Given;
@@ -34,10 +34,10 @@ pub(super) async fn respond(mut call: Call<'_>) -> Result<Value, Refusal> {
     let answer = match (interactions.find(&id), failed) {
         // only whether it is a repetition is of interest
         (None, _) => Err(ModelError::Drift { detail: String::new() }),
-        (Some(_), Some(details)) => Err(heard::error(details)),
+        (Some(_), Some(details)) => Err(error(details)),
         (Some(interaction), None) => {
             let data = response.get("data").unwrap_or(&Value::Null);
-            Ok(heard::reply(&interaction, data).map_err(|why| misfit(&call, &id, &why))?)
+            Ok(reply(&id, &interaction.request, data).map_err(|why| misfit(&call, &id, &why))?)
         }
     };
     let run = interactions.find(&id).map(|open| open.run).or_else(|| interactions.answered(&id));

@@ -19,8 +19,10 @@ pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
     let name = arguments.text("name")?.unwrap_or_default();
     let given = arguments.object("inputs")?;
     let wait = arguments.flag("wait", true)?;
-    let offered = call.backend.workflows().iter().find(|one| one.name == name);
-    let Some(offered) = offered else { return Err(not_offered(&name, &call)) };
+    let all = call.backend.workflows();
+    let Some(offered) = all.iter().find(|one| one.name == name) else {
+        return Err(not_offered(&name, &call));
+    };
     start(offered, &given, wait, &call).await
 }
 

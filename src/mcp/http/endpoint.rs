@@ -119,7 +119,7 @@ impl Endpoint {
 
     /// A handshake begins a session.
     async fn greet(&self, request: JsonRpcRequest<ClientRequest>) -> Response<Reply> {
-        let session = Session::begin(&self.backend, Arc::default());
+        let session = Session::begin(&self.backend);
         let Some(mut waiting) = session.desk.expect(&request) else {
             return reply::nothing(StatusCode::BAD_REQUEST);
         };
@@ -157,7 +157,7 @@ impl Endpoint {
         }
         let needed = ProtocolVersion::V_2026_07_28;
         let incomplete = !request.request.get_meta().missing_required_keys(&needed).is_empty();
-        let session = Session::begin(&self.backend, Arc::clone(&self.presence));
+        let session = Session::alone(&self.backend, &self.presence);
         let Some(mut waiting) = session.desk.expect(&request) else {
             return reply::nothing(StatusCode::BAD_REQUEST);
         };

@@ -29,9 +29,18 @@ pub(super) struct Session {
 
 impl Session {
     /// Begins to listen to a client.
-    pub(super) fn begin(backend: &Arc<dyn Backend>, presence: Arc<Presence>) -> Self {
+    pub(super) fn begin(backend: &Arc<dyn Backend>) -> Self {
+        Self::with(backend, Desk::default(), Arc::default())
+    }
+
+    /// The same for one request.
+    pub(super) fn alone(backend: &Arc<dyn Backend>, presence: &Arc<Presence>) -> Self {
+        Self::with(backend, Desk::alone(), Arc::clone(presence))
+    }
+
+    fn with(backend: &Arc<dyn Backend>, desk: Desk, presence: Arc<Presence>) -> Self {
         let (inbox, received) = mpsc::channel(INBOX);
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(desk);
         let wire = Wire::Exchange(Exchange { inbox: received, desk: Arc::clone(&desk) });
         let (backend, present, answers) = (Arc::clone(backend), Arc::clone(&presence), Arc::clone(&desk));
         tokio::spawn(async move {
@@ -65,7 +74,13 @@ impl Sessions {
     /// `None`: all that there may be are busy.
     pub(super) fn insert(&self, id: String, session: Arc<Session>) -> Option<()> {
         let mut all = self.all();
-        all.retain(|_, session| !session.is_over());
+        all.retain(|_, session| {
+            let over = session.is_over();
+            if over {
+                session.presence.leave();
+            }
+            !over
+        });
         if all.len() >= MOST {
             let idle = all.iter().filter(|(_, session)| !session.desk.is_busy());
             let silent = idle.max_by_key(|(_, session)| session.silent_for()).map(|(id, _)| id.clone());

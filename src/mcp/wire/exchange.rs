@@ -40,6 +40,8 @@ pub(in crate::mcp) struct Desk {
 
 #[derive(Default)]
 struct State {
+    /// There is one request only: everything belongs to it.
+    alone: bool,
     open: HashMap<RequestId, Open>,
     listening: Option<mpsc::Sender<Event>>,
     kept: VecDeque<Event>,
@@ -51,6 +53,11 @@ struct Open {
 }
 
 impl Desk {
+    /// For one request.
+    pub(in crate::mcp) fn alone() -> Self {
+        Self { state: Mutex::new(State { alone: true, ..State::default() }) }
+    }
+
     /// Before a request is handed on; `None` if another one with this id is open.
     pub(in crate::mcp) fn expect<R: GetMeta<Metadata = rmcp::model::RequestMetaObject>>(
         &self,
@@ -121,7 +128,8 @@ impl Desk {
             },
         };
         let listening = || state.listening.clone().filter(|listening| !listening.is_closed());
-        if let Some(to) = to.or_else(listening) {
+        let only = || state.open.values().next().filter(|_| state.alone).map(|open| open.to.clone());
+        if let Some(to) = to.or_else(listening).or_else(only) {
             return Some((to, event));
         }
         if state.kept.len() == KEPT {

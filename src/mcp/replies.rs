@@ -1,13 +1,12 @@
-//! What a client's model said, as our own providers would report it.
+//! What a client says that its own model answered, as our own providers would report it.
 
 use serde_json::{Map, Value};
 
 use super::answer::wanted;
 use crate::domain::cost::Usage;
 use crate::domain::message::ToolCall;
-use crate::domain::model::{FinishReason, ModelError, ModelReply};
+use crate::domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
 use crate::domain::tool::ParsingTool;
-use crate::runtime::interactions::Interaction;
 
 /// An error that the client's call ended in, under a name of its own, so that the rules of the state decide (C6).
 /// What does not fit the model's window is told as by any model: the conversation can be cut.
@@ -29,10 +28,13 @@ pub(super) fn error(details: &Map<String, Value>) -> ModelError {
 }
 
 /// What a success says (C5, C7).
-pub(super) fn reply(interaction: &Interaction, data: &Value) -> Result<ModelReply, String> {
-    let (text, tool_calls) = match wanted(&interaction.request) {
-        Some(tool) => (String::new(), vec![decision(&interaction.id, tool, data)?]),
-        None => spoken(&interaction.id, data)?,
+///
+/// # Errors
+/// It is none: what is missing, or does not fit.
+pub(super) fn reply(id: &str, request: &ModelRequest, data: &Value) -> Result<ModelReply, String> {
+    let (text, tool_calls) = match wanted(request) {
+        Some(tool) => (String::new(), vec![decision(id, tool, data)?]),
+        None => spoken(id, data)?,
     };
     let usage = match (data["usage"]["inputTokens"].as_u64(), data["usage"]["outputTokens"].as_u64()) {
         (None, None) => None,
@@ -40,7 +42,7 @@ pub(super) fn reply(interaction: &Interaction, data: &Value) -> Result<ModelRepl
     };
     let estimate = || {
         let said: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
-        let heard: usize = interaction.request.messages.iter().map(|message| message.content.len()).sum();
+        let heard: usize = request.messages.iter().map(|message| message.content.len()).sum();
         (tokens(heard), tokens(text.len() + said))
     };
     let (prompt, completion) = usage.unwrap_or_else(estimate);
