@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use self::stock::{Shelves, Stock};
+use self::stock::{Shelves, Stock, first_error};
 use super::driving::{interrupts, runtime};
 use super::loading::load_quietly;
 use super::runs::spec;
@@ -22,8 +22,6 @@ use super::{findings, foreign, isolation};
 use crate::cli::args::McpArgs;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
-use crate::config::render::compact;
-use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::{Program, Work};
@@ -44,7 +42,7 @@ pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
         args.http.map(|_| http::Token::find(args.token_file.as_deref(), &world.dirs.data)).transpose()?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
-        tokio::spawn(stock::keep_fresh(Arc::clone(&shop)));
+        tokio::spawn(stock::keep_fresh(Arc::clone(&shop.shelves)));
         let mut interrupts = interrupts();
         let stop = async move {
             let _ = interrupts.recv().await;
@@ -68,7 +66,7 @@ struct Shop {
     world: World,
     shown_project: String,
     wired: Arc<Wired>,
-    shelves: Shelves,
+    shelves: Arc<Shelves>,
     interactions: Arc<Interactions>,
     yes: bool,
     remote_approvals: bool,
@@ -79,7 +77,7 @@ impl Shop {
         Self {
             world: world.clone(),
             shown_project: world.project.display().to_string(),
-            shelves: Shelves::new(world, Stock::new(world, catalog, &wired, notes)),
+            shelves: Arc::new(Shelves::new(world, catalog, &wired, notes)),
             wired,
             interactions: Arc::default(),
             yes: args.yes,
@@ -192,11 +190,6 @@ fn answered_by_a_caller(mut program: Program) -> Program {
         }
     }
     program
-}
-
-fn first_error(found: &[Diagnostic]) -> String {
-    let first = found.iter().find(|finding| finding.severity == Severity::Error);
-    first.map(compact).unwrap_or_default()
 }
 
 fn of_store(error: StoreError) -> Reason {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{Shop, first_error};
 use crate::adapters::disk::Stamp;
 use crate::app::backend::isolated::Elsewhere;
 use crate::app::backend::shelf::stamps;
@@ -15,6 +14,8 @@ use crate::app::trust;
 use crate::app::wiring::{self, Wired};
 use crate::app::world::World;
 use crate::config::catalog::Catalog;
+use crate::config::render::compact;
+use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::mcp::backend::{Broken, Offered};
 
 /// How often it is looked whether a file was changed.
@@ -30,7 +31,7 @@ pub(super) struct Stock {
 }
 
 impl Stock {
-    pub(super) fn new(world: &World, catalog: Catalog, wired: &Arc<Wired>, notes: Vec<String>) -> Self {
+    fn new(world: &World, catalog: Catalog, wired: &Arc<Wired>, notes: Vec<String>) -> Self {
         let (mut offered, mut broken) = (Vec::new(), Vec::new());
         for entry in catalog.workflows() {
             let (name, file) = (entry.name.clone(), entry.place.file.clone());
@@ -55,14 +56,19 @@ impl Stock {
 
 /// What was read last, and from which states of the files.
 pub(super) struct Shelves {
+    world: World,
+    wired: Arc<Wired>,
     now: RwLock<Arc<Stock>>,
     read: Mutex<Vec<Stamp>>,
     changes: watch::Sender<u64>,
 }
 
 impl Shelves {
-    pub(super) fn new(world: &World, stock: Stock) -> Self {
+    pub(super) fn new(world: &World, catalog: Catalog, wired: &Arc<Wired>, notes: Vec<String>) -> Self {
+        let stock = Stock::new(world, catalog, wired, notes);
         Self {
+            world: world.clone(),
+            wired: Arc::clone(wired),
             now: RwLock::new(Arc::new(stock)),
             read: Mutex::new(stamps(world)),
             changes: watch::Sender::new(0),
@@ -78,7 +84,8 @@ impl Shelves {
     }
 
     /// Files that cannot be read leave everything as it was.
-    fn look(&self, world: &World, wired: &Arc<Wired>) {
+    fn look(&self) {
+        let world = &self.world;
         let now = stamps(world);
         {
             let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +101,7 @@ impl Shelves {
         };
         let notes = notes(&gathered);
         let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
-        let stock = Stock::new(world, catalog, wired, notes);
+        let stock = Stock::new(world, catalog, &self.wired, notes);
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stock);
         self.changes.send_modify(|count| *count += 1);
     }
@@ -107,13 +114,18 @@ pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
 }
 
 /// Looks after the files as long as the server is there.
-pub(super) async fn keep_fresh(shop: Arc<Shop>) {
+pub(super) async fn keep_fresh(shelves: Arc<Shelves>) {
     loop {
         tokio::time::sleep(LOOK).await;
-        let shop = Arc::clone(&shop);
-        let looked = tokio::task::spawn_blocking(move || shop.shelves.look(&shop.world, &shop.wired)).await;
-        if looked.is_err() {
+        let shelves = Arc::clone(&shelves);
+        if tokio::task::spawn_blocking(move || shelves.look()).await.is_err() {
             return;
         }
     }
+}
+
+/// Why something cannot be used.
+pub(super) fn first_error(found: &[Diagnostic]) -> String {
+    let first = found.iter().find(|finding| finding.severity == Severity::Error);
+    first.map(compact).unwrap_or_default()
 }

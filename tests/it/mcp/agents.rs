@@ -157,11 +157,14 @@ fn wrong_answers_are_refused_and_change_nothing() {
 }
 
 /// A role that decides and does nothing else.
-pub fn judging() -> World {
+fn judge() -> Value {
     let parameters = json!({"type": "object", "properties": {"translation": {"type": "string"}}, "required": ["translation"]});
     let function = json!({"name": "translate", "description": "Gives it", "parameters": parameters});
-    let role = json!({"judge": {"level": "base", "systemMessage": "You judge.", "includedTools": [],
-        "parsingTools": [{"type": "function", "function": function, "parsingOnly": true}]}});
+    json!({"judge": {"level": "base", "systemMessage": "You judge.", "includedTools": [],
+        "parsingTools": [{"type": "function", "function": function, "parsingOnly": true}]}})
+}
+
+pub fn judging() -> World {
     let mut flow = flow(
         "judged",
         &json!([
@@ -174,7 +177,7 @@ pub fn judging() -> World {
     flow["contexts"] = json!([{"name": "main", "starting_messages": []}]);
     flow["agents"] = json!([{"agent_role": "judge", "context": "main", "role": "assistant"}]);
     let world = world(&[flow]);
-    world.configure("roles/judge.json", &role.to_string());
+    world.configure("roles/judge.json", &judge().to_string());
     world
 }
 
@@ -207,6 +210,20 @@ fn s1_13_objects_fit_their_schema_bare_or_not() {
         (!runs.as_array().unwrap().is_empty()).then_some(runs)
     });
     assert_eq!(runs[0]["error"]["type"], "model.protocol", "{runs}");
+    client.close();
+}
+
+#[test]
+fn a_role_asks_the_client_whoever_serves_its_level() {
+    let world = judging();
+    let mut own = judge();
+    own["judge"]["provider"] = json!("agentllm");
+    world.configure("roles/judge.json", &own.to_string());
+    // no level is set here
+    let mut client = Client::open(&world);
+    let told = client.call("judged", json!({}));
+    let told = client.call("agent_llm", success(&id(&told), json!({"translation": "Bonjour"})));
+    assert_eq!(told["run"]["output"], "Bonjour", "{told}");
     client.close();
 }
 

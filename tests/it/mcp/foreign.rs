@@ -174,8 +174,9 @@ const SCENARIOS: [&str; 13] = [
     "input-required-result-unsupported-methods",
 ];
 
-/// Checks that need the suite's own tools.
-const NOT_OURS: [&str; 4] = [
+/// Checks that need the suite's own tools, or prompts: we have none, and say so.
+const NOT_OURS: [&str; 5] = [
+    "sep-2549-prompts-list-caching-hints",
     "sep-2575-server-rejects-undeclared-capability",
     "sep-2575-missing-capability-http-400",
     "sep-2575-http-server-no-independent-requests-on-stream",
