@@ -7,7 +7,7 @@ pub(super) mod isolated;
 mod reload;
 mod screen;
 mod setup;
-mod shelf;
+pub(super) mod shelf;
 mod stored_files;
 mod told;
 mod travel;
@@ -35,6 +35,7 @@ use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
 use crate::config::inputs;
+use crate::config::models::wish::Wish;
 use crate::config::roles::tools_for;
 use crate::config::settings::layers::Overrides;
 use crate::config::trust::Verdict;
@@ -262,7 +263,12 @@ impl Backend for Desk {
                 group: role.group.clone(),
                 name: role.name.clone(),
                 level: role.level.clone(),
-                model: models.get(role.level.as_str()).cloned().unwrap_or_default(),
+                model: match &role.provider {
+                    Some(_) => catalog
+                        .choice_for(&Wish::role(role))
+                        .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
+                    None => models.get(role.level.as_str()).cloned().unwrap_or_default(),
+                },
                 tools: tools_for(role, catalog.tools()).0.len(),
                 description: role.description.clone(),
                 layer: role.layer,
@@ -443,7 +449,7 @@ impl Backend for Desk {
         let catalog = self.catalog();
         let role = catalog.settings().default_role().to_owned();
         let found = catalog.roles().find(&role).ok();
-        let choice = found.map(|role| catalog.choice(&role.level));
+        let choice = found.map(|role| catalog.choice_for(&Wish::role(role)));
         let notice = match &choice {
             Some(Err(missing)) => Some(no_model(&missing.message)),
             _ => None,

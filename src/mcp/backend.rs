@@ -1,7 +1,10 @@
 //! What the server needs of the program around it: workflows, ways to start and to take up runs.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
@@ -35,13 +38,16 @@ pub struct Reason {
 }
 
 pub trait Backend: Send + Sync {
-    /// Sorted by name.
-    fn workflows(&self) -> &[Offered];
+    /// Sorted by name, as they are now.
+    fn workflows(&self) -> Arc<[Offered]>;
 
-    fn broken(&self) -> &[Broken];
+    fn broken(&self) -> Arc<[Broken]>;
 
     /// What was left out when the configuration was read, a line each.
-    fn notes(&self) -> &[String];
+    fn notes(&self) -> Arc<[String]>;
+
+    /// Tells when workflows were read again and are others.
+    fn changes(&self) -> watch::Receiver<u64>;
 
     /// The text of a workflow's file, fit to be shown.
     fn definition(&self, file: &str) -> Option<String>;

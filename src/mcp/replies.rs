@@ -8,7 +8,8 @@ use crate::domain::message::ToolCall;
 use crate::domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
 use crate::domain::tool::ParsingTool;
 
-/// An error as our own providers would report it, so that the rules of the state decide (C6).
+/// An error that the client's call ended in, under a name of its own, so that the rules of the state decide (C6).
+/// What does not fit the model's window is told as by any model: the conversation can be cut.
 pub(super) fn error(details: &Map<String, Value>) -> ModelError {
     let text = |name: &str| details.get(name).and_then(Value::as_str).unwrap_or_default();
     let detail = match (text("message"), text("type")) {
@@ -16,23 +17,14 @@ pub(super) fn error(details: &Map<String, Value>) -> ModelError {
         ("", kind) => kind.to_owned(),
         (message, _) => message.to_owned(),
     };
-    let kind = text("type").to_lowercase();
-    let is = |words: &[&str]| words.iter().any(|word| kind.contains(word));
-    if is(&["rate_limit"]) {
-        ModelError::RateLimited { retry_after_ms: None, detail }
-    } else if is(&["overloaded", "server_error", "api_error", "unavailable"]) {
-        ModelError::Overloaded { retry_after_ms: None, detail }
-    } else if is(&["timeout"]) {
-        ModelError::Timeout { detail }
-    } else if is(&["auth", "permission"]) {
-        ModelError::Auth { detail }
-    } else if is(&["context", "too_long"]) {
-        ModelError::TooLong { detail }
-    } else if is(&["refus", "content_filter"]) {
-        ModelError::Refused { detail }
-    } else {
-        ModelError::Protocol { detail }
+    let kind = text("type");
+    let is = |words: &[&str]| words.iter().any(|word| kind.to_lowercase().contains(word));
+    if is(&["context", "too_long"]) {
+        return ModelError::TooLong { detail };
     }
+    let transient = is(&["rate_limit", "overloaded", "server_error", "api_error", "unavailable", "timeout"]);
+    let detail = if kind.is_empty() || detail == kind { detail } else { format!("{kind}: {detail}") };
+    ModelError::Delegated { transient, detail }
 }
 
 /// What a success says (C5, C7).

@@ -1,14 +1,12 @@
 //! A call of a tool, with what it may use.
 
-use rmcp::RoleServer;
 use rmcp::model::JsonObject;
-use rmcp::service::RequestContext;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::super::answer;
 use super::super::backend::Backend;
-use super::super::follow;
+use super::super::follow::{self, Client};
 use super::super::refusal::{Refusal, unknown_workflow_id};
 use super::super::steps;
 use crate::domain::ids::RunId;
@@ -18,7 +16,7 @@ use crate::engine::event::Published;
 pub(in crate::mcp) struct Call<'c> {
     pub(in crate::mcp) backend: &'c dyn Backend,
     pub(in crate::mcp) arguments: Option<JsonObject>,
-    pub(in crate::mcp) context: &'c RequestContext<RoleServer>,
+    pub(in crate::mcp) client: Client<'c>,
 }
 
 impl Call<'_> {
@@ -29,7 +27,7 @@ impl Call<'_> {
         run: &RunId,
         events: UnboundedReceiver<Published>,
     ) -> Result<Value, Refusal> {
-        let stands = follow::until_it_stops(self.backend, run, events, self.context).await?;
+        let stands = follow::until_it_stops(self.backend, run, events, self.client).await?;
         Ok(told(self.backend, &stands))
     }
 
@@ -39,7 +37,7 @@ impl Call<'_> {
         run: &RunId,
         events: UnboundedReceiver<Published>,
     ) -> Result<Value, Refusal> {
-        let stands = follow::as_it_goes(self.backend, run, events, self.context).await?;
+        let stands = follow::as_it_goes(self.backend, run, events, self.client).await?;
         Ok(told(self.backend, &stands))
     }
 

@@ -27,8 +27,10 @@ pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
             return Err(invalid("`agent` must be @task, or left out", data));
         }
     };
-    let offered = call.backend.workflows().iter().find(|one| one.name == name);
-    let Some(offered) = offered else { return Err(not_offered(&name, &call)) };
+    let all = call.backend.workflows();
+    let Some(offered) = all.iter().find(|one| one.name == name) else {
+        return Err(not_offered(&name, &call));
+    };
     start(offered, &given, (wait, sub_agents), &call).await
 }
 
