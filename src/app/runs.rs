@@ -25,6 +25,7 @@ use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Parameter, Program};
+use crate::engine::steering::Stops;
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
 
 pub(super) use super::driving::{drive, runtime, runtime_of};
@@ -87,7 +88,7 @@ pub(super) fn spec(
     let approvals = catalog.settings().approvals();
     let approvals = if yes { approvals.approving_all() } else { approvals };
     let (machine_version, brief) = (MACHINE_VERSION, briefing::brief(catalog, directory));
-    RunSpec { machine_version, program, inputs, approvals, brief, interactive }
+    RunSpec { machine_version, program, inputs, approvals, brief, stops: Stops::default(), interactive }
 }
 
 pub(super) fn read_script(path: &Path) -> Result<ScriptedModel> {

@@ -26,6 +26,7 @@ mod snapshots;
 mod split;
 mod started;
 mod step;
+mod steered;
 mod stored;
 mod summary;
 mod timers;
@@ -49,6 +50,7 @@ use super::purse::{AgentPurse, Estimate, Kind, Purse};
 use super::spared::{Asks, Spared};
 use super::speaking::Speaking;
 use super::spec::RunSpec;
+use super::steering::Stops;
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::cost::{CostLedger, Price};
 use crate::domain::failure::Failure;
@@ -109,6 +111,10 @@ pub struct Machine {
     approvals: ApprovalPolicy,
     /// What the person said unasked.
     said: VecDeque<String>,
+    /// Where it stands still.
+    stops: Stops,
+    /// Every lane stands before its next state.
+    hold: bool,
     snapshot: snapshot_progress::Progress,
     /// The snapshot taken before the run.
     before: Option<SnapshotId>,
@@ -150,6 +156,7 @@ impl Deref for Here {
 impl Machine {
     pub fn new(spec: Arc<RunSpec>) -> Self {
         let (approvals, present) = (spec.approvals.clone(), spec.interactive);
+        let stops = spec.stops.clone();
         Self {
             spec,
             now: Timestamp(0),
@@ -177,6 +184,8 @@ impl Machine {
             substituted: BTreeSet::new(),
             approvals,
             said: VecDeque::new(),
+            stops,
+            hold: false,
             snapshot: snapshot_progress::Progress::None,
             before: None,
             status: RunStatus::Running,
@@ -240,6 +249,7 @@ impl Machine {
             Input::Answered { call, answer } => self.on_answered(call, answer),
             Input::Elapsed { call } => self.on_elapsed(call),
             Input::Said { text } => self.on_said(text),
+            Input::Steered(steering) => self.on_steered(*steering),
             Input::Resumed(resumed) => self.on_resumed(*resumed),
             Input::Returned(returned) => self.on_returned(*returned),
         }

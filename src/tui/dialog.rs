@@ -119,7 +119,7 @@ impl Dialog {
     pub fn question(run: RunId, call: CallId, question: &Question, chat: bool) -> Option<Self> {
         let go_on = |keys, parks| Kind::GoOn { run: run.clone(), call, keys, parks };
         match question {
-            Question::Message => None,
+            Question::Message | Question::Break { .. } => None,
             Question::Limit { limit, value, text } => {
                 let title = format!("Limit reached: {limit} ({value}). Go on?");
                 let keys = if chat {

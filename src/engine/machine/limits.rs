@@ -81,7 +81,8 @@ impl Machine {
             | Asked::NoSnapshot
             | Asked::Pause
             | Asked::Failed
-            | Asked::Uncertain => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
+            | Asked::Uncertain
+            | Asked::Break(_) => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
         };
         let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else {
             return false;
@@ -176,7 +177,8 @@ impl Machine {
             | Asked::NoSnapshot
             | Asked::Pause
             | Asked::Failed
-            | Asked::Uncertain => {}
+            | Asked::Uncertain
+            | Asked::Break(_) => {}
         }
     }
 
@@ -209,7 +211,8 @@ fn passing(asked: Asked, limit: &str, state: StateIx) -> String {
         | Asked::NoSnapshot
         | Asked::Pause
         | Asked::Failed
-        | Asked::Uncertain => format!("{limit} of {}", state.0),
+        | Asked::Uncertain
+        | Asked::Break(_) => format!("{limit} of {}", state.0),
     }
 }
 

@@ -24,6 +24,7 @@ impl Machine {
         if self.halted {
             // the questions of other lanes are shown first, and must not make it forget which state comes next
             self.ready.push_front(self.lane.id);
+            self.lane.passed = true;
         }
         (self.parked, self.stopping, self.halted) = (false, false, false);
         for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
@@ -46,6 +47,10 @@ impl Machine {
         }
         for (call, reason) in unclear {
             self.ask_uncertain(call, reason);
+        }
+        if !present {
+            // who takes it up without looking wants it to go on
+            self.let_go();
         }
         let decided = decisions.into_iter().map(|(call, decision)| Input::Approved { call, decision });
         let answered = answers.into_iter().map(|(call, answer)| Input::Answered { call, answer });

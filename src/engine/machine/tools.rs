@@ -16,6 +16,7 @@ impl Machine {
             let (agent_id, name) = (agent.id.clone(), call.name.clone());
             match admit(agent, &name, &call.arguments).map(|(spec, arguments)| (spec.risk, arguments)) {
                 Err(reason) => self.refuse(&agent_id, &name, &reason),
+                Ok(_) if self.stands_before_tool(&name) => return,
                 Ok((risk, arguments)) => {
                     let invocation =
                         ToolInvocation { agent: agent_id.clone(), tool: name.clone(), arguments };
