@@ -8,6 +8,7 @@ mod reload;
 mod screen;
 mod setup;
 mod shelf;
+mod steering;
 mod stored_files;
 mod told;
 mod travel;
@@ -23,6 +24,7 @@ use serde_json::Map;
 use self::facts::{first_error, missing_models, parameters, unread};
 use self::isolated::Elsewhere;
 use self::shelf::{Checker, stamps};
+use self::steering::NextStops;
 use self::told::{HOW_TO_SET, no_model};
 use super::findings::rendered;
 use super::logs;
@@ -45,11 +47,12 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::Program;
 use crate::engine::spec::RunSpec;
+use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 use crate::tui::backend::{
-    Backend, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps,
-    ToolLine, Travel, Travelled, WorkflowLine,
+    Backend, Beside, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts,
+    Steps, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -108,6 +111,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         wired: RwLock::new(Arc::new(wired)),
         asked: Mutex::new(asked),
         branch: Mutex::default(),
+        stops: NextStops::default(),
         saved: Arc::clone(&saved),
         read,
         checker: Arc::default(),
@@ -174,6 +178,7 @@ struct Desk {
     /// The project's files as the trust question showed them.
     asked: Mutex<ProjectFiles>,
     branch: Mutex<Option<Option<String>>>,
+    stops: NextStops,
     /// A model was set up in this session.
     saved: Arc<AtomicBool>,
     /// The files as they were when they were read last.
@@ -213,6 +218,39 @@ impl Desk {
             Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
             None => rendered(&catalog, &errors, false),
         }
+    }
+
+    /// Starts a workflow; what is wrong with its file or its input is told.
+    fn begin(&self, name: &str, input: &str, beside: Option<Beside>) -> Result<Start, String> {
+        let catalog = self.catalog();
+        if catalog.workflow(name).is_none()
+            && let Some(broken) = unread(&catalog).find(|line| line.name == name)
+        {
+            return Err(broken.broken.unwrap_or_default());
+        }
+        let program = catalog.program(name).map_err(|found| self.told(&found))?;
+        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
+        let values =
+            inputs::from_text(&parameters, input).map_err(|e| history::told(&e.message, Some(&e.hint)))?;
+        self.prepare_demo(name, &program)?;
+        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
+        let spec = spec((&catalog, &self.world.project), program, values, false, true);
+        let spec = RunSpec { stops: self.stops.get(), ..spec };
+        let started = match beside {
+            Some(Beside::Share) => {
+                let handle = self.wired().handle.sharing();
+                handle.start(spec).map_err(|error| told::here(&history::of_store(&error))).map(Start::Running)
+            }
+            beside if isolated || beside.is_some() => {
+                let elsewhere = self.elsewhere();
+                Ok(Start::Isolated(away(move || elsewhere.start(spec))))
+            }
+            _ => self.start(spec).map(Start::Running),
+        };
+        if started.is_ok() {
+            self.stops.set(Stops::default());
+        }
+        started
     }
 
     /// The demo's script plays one workflow, again and again.
@@ -296,24 +334,20 @@ impl Backend for Desk {
     }
 
     fn start_workflow(&self, name: &str, input: &str) -> Result<Start, String> {
-        let catalog = self.catalog();
-        if catalog.workflow(name).is_none()
-            && let Some(broken) = unread(&catalog).find(|line| line.name == name)
-        {
-            return Err(broken.broken.unwrap_or_default());
-        }
-        let program = catalog.program(name).map_err(|found| self.told(&found))?;
-        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
-        let values =
-            inputs::from_text(&parameters, input).map_err(|e| history::told(&e.message, Some(&e.hint)))?;
-        self.prepare_demo(name, &program)?;
-        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = spec((&catalog, &self.world.project), program, values, false, true);
-        if isolated {
-            let elsewhere = self.elsewhere();
-            return Ok(Start::Isolated(away(move || elsewhere.start(spec))));
-        }
-        self.start(spec).map(Start::Running)
+        self.begin(name, input, None)
+    }
+
+    fn start_beside(&self, name: &str, input: &str, beside: Beside) -> Result<Start, String> {
+        self.begin(name, input, Some(beside))
+    }
+
+    fn stop_at(&self, stops: Stops) {
+        self.stops.set(stops);
+    }
+
+    fn allow_always(&self, tool: String) -> BoxFuture<'static, Result<String, String>> {
+        let saved = self.save_allowed(&tool).map_err(|error| format!("{error:#}"));
+        Box::pin(std::future::ready(saved))
     }
 
     fn start_chat(&self, role: &str) -> Result<RunId, String> {

@@ -24,8 +24,8 @@ use crate::domain::ids::Timestamp;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::domain::scripted::ScriptedAnswer;
 use crate::domain::workflow::{Program, SnapshotPolicy, Workflow};
-use crate::engine::steering::Stops;
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
+use crate::engine::steering::Stops;
 use crate::ports::model::{DeltaSink, ModelPort};
 use crate::runtime::simulation::{Played, Props, play};
 

@@ -54,7 +54,11 @@ pub fn line(event: &RunEvent) -> Option<String> {
 fn breakpoints(step: bool, points: &[Breakpoint]) -> String {
     let every = step.then(|| "before every state".to_owned());
     let at: Vec<String> = every.into_iter().chain(points.iter().map(Breakpoint::to_string)).collect();
-    if at.is_empty() { "no breakpoints".to_owned() } else { one_line(&format!("breakpoints: {}", at.join(", ")), 160) }
+    if at.is_empty() {
+        "no breakpoints".to_owned()
+    } else {
+        one_line(&format!("breakpoints: {}", at.join(", ")), 160)
+    }
 }
 
 /// What was paid for a call without an answer: `; it used 120 tokens, estimated`.

@@ -52,6 +52,8 @@ pub enum Effect {
         state: String,
         invocation: ToolInvocation,
         risk: ToolRisk,
+        /// When it is denied by itself.
+        until: Option<Timestamp>,
     },
     RunTool {
         call: CallId,

@@ -342,6 +342,9 @@ pub enum RunEvent {
         risk: ToolRisk,
         arguments: Value,
         preview: Option<Box<ToolPreview>>,
+        /// When it is denied by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
     ApprovalAnswered {
         call: CallId,

@@ -86,10 +86,16 @@ pub enum Steering {
     Step,
     /// Goes on, and leaves step mode.
     Continue,
-    Break { point: Breakpoint },
-    Unbreak { point: Breakpoint },
+    Break {
+        point: Breakpoint,
+    },
+    Unbreak {
+        point: Breakpoint,
+    },
     /// Words that were said unasked and that nobody has read yet are taken back (A62).
-    TakeBack { text: String },
+    TakeBack {
+        text: String,
+    },
     /// Changes `common_data` by path, of the workflow whose state comes next where `call` waits; without one, where
     /// the run waits first. Taken only while something waits there.
     Set {

@@ -5,10 +5,11 @@ use serde_json::Value;
 use self::distance::distance;
 use crate::config::settings::rules::LEVELS;
 use crate::domain::journal::RunStatus;
-use crate::tui::backend::{SnapshotCommand, Travel};
+use crate::tui::backend::{Beside, SnapshotCommand, Travel};
 
 mod distance;
 mod places;
+pub mod steering;
 
 /// What completes an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +33,8 @@ pub enum Action {
     Workflow {
         name: String,
         input: String,
+        /// Although another one works on the same files.
+        beside: Option<Beside>,
     },
     Workflows,
     Role(String),
@@ -57,6 +60,8 @@ pub enum Action {
     Theme(Option<String>),
     /// On, off, or the other way.
     Mouse(Option<bool>),
+    /// Of the run in front.
+    Steer(steering::Steer),
     /// The run that the panes show, by its id or workflow.
     Watch(Option<String>),
     /// A workflow, role or file; without one: the list of files.
@@ -93,10 +98,11 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "workflow",
         aliases: &["wf"],
-        usage: "NAME [\"INPUT\"]",
+        usage: "NAME [--share|--isolate] [\"INPUT\"]",
         about: "start a workflow",
         more: "Everything after the name is the input; one pair of quotes around it is removed. Without an \
-               input the next text is taken, if the workflow wants one.\nExample: /workflow coder_reviewer \
+               input the next text is taken, if the workflow wants one. Beside another one that works in this project: \
+               --share works on the same files, --isolate in a git worktree.\nExample: /workflow coder_reviewer \
                \"add a --json flag\"",
         argument: Argument::Workflow,
         parse: parse_workflow,
@@ -191,6 +197,16 @@ pub const COMMANDS: &[SlashCommand] = &[
         argument: Argument::Run,
         parse: |rest| Ok(Action::Resume(named(rest))),
     },
+    steering::STATUS,
+    steering::PAUSE,
+    steering::STEP,
+    steering::CONTINUE,
+    steering::STOP,
+    steering::BREAK,
+    steering::BREAKS,
+    steering::SET,
+    steering::PENDING,
+    steering::APPROVALS,
     SlashCommand {
         name: "undo",
         aliases: &[],
@@ -413,7 +429,22 @@ fn parse_workflow(rest: &str) -> Result<Action, String> {
     if name.is_empty() {
         return Ok(Action::Workflows);
     }
-    Ok(Action::Workflow { name: name.to_owned(), input: unquote(input.trim()).to_owned() })
+    if input.trim().is_empty() {
+        match name {
+            "status" => return Ok(Action::Steer(steering::Steer::Status)),
+            "pause" => return Ok(Action::Steer(steering::Steer::Pause)),
+            "resume" => return Ok(Action::Steer(steering::Steer::Continue)),
+            "stop" => return Ok(Action::Steer(steering::Steer::Stop)),
+            _ => {}
+        }
+    }
+    let (word, after) = split_word(input.trim());
+    let (beside, input) = match word {
+        "--share" => (Some(Beside::Share), after),
+        "--isolate" => (Some(Beside::Isolate), after),
+        _ => (None, input),
+    };
+    Ok(Action::Workflow { beside, name: name.to_owned(), input: unquote(input.trim()).to_owned() })
 }
 
 fn parse_level(rest: &str) -> Result<Action, String> {
@@ -487,7 +518,7 @@ mod tests {
     use super::*;
 
     fn workflow(name: &str, input: &str) -> Result<Action, String> {
-        Ok(Action::Workflow { name: name.into(), input: input.into() })
+        Ok(Action::Workflow { name: name.into(), input: input.into(), beside: None })
     }
 
     #[test]

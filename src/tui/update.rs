@@ -6,6 +6,7 @@ use crate::tui::msg::{Cmd, Msg};
 use crate::tui::run_view::RunView;
 
 mod answers;
+mod approvals;
 mod busy;
 mod commands;
 mod editor;
@@ -17,6 +18,7 @@ pub mod past;
 mod replies;
 mod runs;
 mod setup;
+mod steering;
 mod submit;
 
 /// Applies one message.

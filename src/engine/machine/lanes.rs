@@ -72,7 +72,11 @@ impl Machine {
 
     /// Where the current lane goes, unless it stands before that.
     fn next_state(&mut self) -> Option<StateIx> {
-        if matches!(self.lane.phase, Phase::Person(_, Asked::Break(_))) { None } else { self.lane.jump.take() }
+        if matches!(self.lane.phase, Phase::Person(_, Asked::Break(_))) {
+            None
+        } else {
+            self.lane.jump.take()
+        }
     }
 
     /// Lets everything that waits for the snapshot try again.

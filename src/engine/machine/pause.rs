@@ -75,7 +75,7 @@ impl Machine {
         true
     }
 
-    fn later(&self, ms: u64) -> Timestamp {
+    pub(super) fn later(&self, ms: u64) -> Timestamp {
         Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
     }
 
@@ -115,6 +115,9 @@ impl Machine {
 
     /// Nobody has answered in time: the default, another state, or an error.
     pub(super) fn pause_ran_out(&mut self) {
+        if let Phase::Approval(call) = self.lane.phase {
+            return self.approval_ran_out(call);
+        }
         if !matches!(self.lane.phase, Phase::Person(_, Asked::Pause)) {
             return;
         }
@@ -144,7 +147,7 @@ impl Machine {
         }
     }
 
-    fn stop_ttl(&mut self) {
+    pub(super) fn stop_ttl(&mut self) {
         if let Some(call) = self.frame_mut().and_then(|frame| frame.stay.ttl.take()) {
             self.effect(Effect::Abort { call });
         }

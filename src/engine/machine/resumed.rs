@@ -144,7 +144,8 @@ impl Machine {
         let Some(top) = lane.frames.len().checked_sub(1) else { return };
         let state = self.name_in(lane, top);
         if let Some((invocation, risk)) = self.invocation_of(lane) {
-            self.effect(Effect::AskApproval { call, state, invocation, risk });
+            let until = self.deadline_of(lane);
+            self.effect(Effect::AskApproval { call, state, invocation, risk, until });
         }
     }
 

@@ -97,12 +97,15 @@ impl Machine {
         if std::mem::take(&mut self.lane.passed) || self.stops.is_none() && !self.hold {
             return false;
         }
-        let Some(workflow) = self.workflow().filter(|workflow| !workflow.conversational) else { return false };
+        let Some(workflow) = self.workflow().filter(|workflow| !workflow.conversational) else {
+            return false;
+        };
         let Some(state) = workflow.state(target) else { return false };
         let path = self.name_of(target);
         let named = |point: &&Breakpoint| {
             let Breakpoint::State { state: wanted } = point else { return false };
-            path.strip_suffix(wanted.as_str()).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            path.strip_suffix(wanted.as_str())
+                .is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };
         let mut point = self.stops.points.iter().find(named).cloned();
         if point.is_none() && !state.terminal {
@@ -135,7 +138,8 @@ impl Machine {
         if std::mem::take(&mut self.lane.passed) || self.stops.points.is_empty() {
             return false;
         }
-        let named = |point: &&Breakpoint| matches!(point, Breakpoint::Tool { tool: wanted } if wanted == tool);
+        let named =
+            |point: &&Breakpoint| matches!(point, Breakpoint::Tool { tool: wanted } if wanted == tool);
         let Some(point) = self.stops.points.iter().find(named).cloned() else { return false };
         self.stand(Place::Tool, self.state_name(), Some(point));
         true
@@ -191,7 +195,9 @@ pub(super) fn stand_failure(state: &str, point: Option<&Breakpoint>) -> Failure 
 pub(super) fn stand_words(state: &str, point: Option<&Breakpoint>) -> String {
     match point {
         None => format!("stands before state `{state}`"),
-        Some(point @ Breakpoint::State { .. }) => format!("stands before state `{state}` (breakpoint: {point})"),
+        Some(point @ Breakpoint::State { .. }) => {
+            format!("stands before state `{state}` (breakpoint: {point})")
+        }
         Some(point) => format!("stands at state `{state}` (breakpoint: {point})"),
     }
 }

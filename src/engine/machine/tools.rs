@@ -6,6 +6,7 @@ use super::{CallId, Effect, Lane, Machine, Phase, RunEvent};
 use crate::domain::agent::{AgentSpec, ToolLoop};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::failure::Failure;
+use crate::domain::ids::Timestamp;
 use crate::domain::message::ToolCall;
 use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
 
@@ -41,9 +42,38 @@ impl Machine {
         self.lane.since = self.now;
         self.lane.shown = self.present && !self.stopping;
         if self.lane.shown {
+            let until = self.begin_deadline();
             let state = self.state_name();
-            self.effect(Effect::AskApproval { call, state, invocation, risk });
+            self.effect(Effect::AskApproval { call, state, invocation, risk, until });
         }
+    }
+
+    /// An approval does not wait for ever, if the policy says so.
+    fn begin_deadline(&mut self) -> Option<Timestamp> {
+        let ms = self.approvals.deadline_s.saturating_mul(1_000);
+        if ms == 0 {
+            return None;
+        }
+        let timer = self.set_timer(ms, true);
+        self.frame_mut()?.stay.ttl = Some(timer);
+        Some(self.later(ms))
+    }
+
+    /// When the approval that a lane waits for is denied by itself.
+    pub(super) fn deadline_of(&self, lane: &Lane) -> Option<Timestamp> {
+        lane.frames.last()?.stay.ttl?;
+        let ms = i64::try_from(self.approvals.deadline_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        Some(Timestamp(lane.since.0.saturating_add(ms)))
+    }
+
+    /// Nobody has answered in time: that is a no.
+    pub(super) fn approval_ran_out(&mut self, call: CallId) {
+        if self.lane.shown {
+            self.effect(Effect::Abort { call });
+            self.lane.shown = false;
+        }
+        let reason = Some("nobody answered in time".to_owned());
+        self.on_approved(call, Decision::Deny { reason });
     }
 
     fn not_approved(&mut self, invocation: &ToolInvocation) {
@@ -139,6 +169,7 @@ impl Machine {
             return;
         }
         let Some((invocation, risk)) = self.current_invocation() else { return };
+        self.stop_ttl();
         let tool = invocation.tool.clone();
         self.emit(RunEvent::ApprovalAnswered { call, tool: tool.clone(), decision: decision.clone() });
         match decision {

@@ -40,10 +40,8 @@ fn resumed(present: bool) -> Input {
 
 #[test]
 fn a_run_stands_before_a_state_and_goes_on() {
-    let told = play(
-        Play::new(two(), true),
-        vec![at("review"), SAYS(), set("task.limit", json!(3)), GO(), SAYS()],
-    );
+    let told =
+        play(Play::new(two(), true), vec![at("review"), SAYS(), set("task.limit", json!(3)), GO(), SAYS()]);
     let expected = [
         "enter start",
         "model",
@@ -65,7 +63,15 @@ fn a_run_stands_before_a_state_and_goes_on() {
 #[test]
 fn a_pause_lets_what_runs_end() {
     let told = play(Play::new(two(), true), vec![PAUSE(), SAYS(), GO(), SAYS()]);
-    let expected = ["enter start", "model", "stands before review", "enter review", "model", "enter stop", "end completed"];
+    let expected = [
+        "enter start",
+        "model",
+        "stands before review",
+        "enter review",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
     assert_eq!(told, expected);
     // it is not too late to go on before it stands
     let told = play(Play::new(two(), true), vec![PAUSE(), GO(), SAYS(), SAYS()]);
@@ -109,14 +115,22 @@ fn where_nobody_is_there_it_is_parked_and_taken_up_by_whoever_comes() {
     play.act(set("x", json!(1)));
     play.act(GO());
     play.act(SAYS());
-    let expected =
-        ["stands before review", r#"set {"x":1}"#, "breaks ", "enter review", "model", "enter stop", "end completed"];
+    let expected = [
+        "stands before review",
+        r#"set {"x":1}"#,
+        "breaks ",
+        "enter review",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
     assert_eq!(play.finish()[5..], expected);
 }
 
 #[test]
 fn it_stands_before_a_tool() {
-    let step = |risk| Work::Step(Step { tool: "shell".to_owned(), risk, arguments: vec![], expect: Expect::Ok });
+    let step =
+        |risk| Work::Step(Step { tool: "shell".to_owned(), risk, arguments: vec![], expect: Expect::Ok });
     let work = |risk| vec![workflow(vec![state("start", step(risk), 1)])];
     let done = || Act::Tool(ToolOutcome { ok: true, ..ToolOutcome::default() });
     let point = || vec![Breakpoint::tool("shell"), Breakpoint::tool("other")];
@@ -134,7 +148,11 @@ fn it_stands_before_a_tool() {
 
 #[test]
 fn it_stands_once_when_so_much_was_spent() {
-    let point = vec![Breakpoint::spend(5.0).unwrap(), Breakpoint::spend(8.0).unwrap(), Breakpoint::spend(1e6).unwrap()];
+    let point = vec![
+        Breakpoint::spend(5.0).unwrap(),
+        Breakpoint::spend(8.0).unwrap(),
+        Breakpoint::spend(1e6).unwrap(),
+    ];
     let told = play(stops(false, point, two(), true), vec![SAYS(), GO(), SAYS()]);
     let expected = [
         "breaks spend $1000000.00",
