@@ -44,6 +44,7 @@ pub fn line(event: &RunEvent) -> Option<String> {
         }
         RunEvent::Waiting { .. } => "waiting".to_owned(),
         RunEvent::Breakpoints { step, points } => breakpoints(*step, points),
+        RunEvent::Heard { text } => format!("read by a script: {}", one_line(text, 120)),
         RunEvent::TakenBack { text } => format!("taken back: {}", one_line(text, 120)),
         RunEvent::Queued { text } => format!("queued: {}", one_line(text, 120)),
         _ => return None,

@@ -202,6 +202,10 @@ pub enum RunEvent {
         text: String,
     },
 
+    /// A script has read such words (`getUserInput`).
+    Heard {
+        text: String,
+    },
     /// The person took such words back before anybody had read them.
     TakenBack {
         text: String,

@@ -355,7 +355,8 @@ impl Machine {
         let call = self.next_call();
         let (seed, now, spared) = (self.seed, self.now, self.spared.has(call, Asks::Script));
         if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
-            let scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
+            let mut scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
+            scope.said.extend(self.said.iter().cloned());
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
             self.effect(Effect::Evaluate { call, job });
         }

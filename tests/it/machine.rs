@@ -256,6 +256,7 @@ fn line(event: &RunEvent) -> Option<String> {
             let points: Vec<String> = points.iter().map(ToString::to_string).collect();
             format!("breaks {}{}", if *step { "step " } else { "" }, points.join(", "))
         }
+        RunEvent::Heard { text } => format!("heard {text}"),
         RunEvent::TakenBack { text } => format!("taken back {text}"),
         RunEvent::DataChanged { set, .. } => format!("set {}", Value::Object(set.clone())),
         RunEvent::PersonAsked { question, .. } => match question {

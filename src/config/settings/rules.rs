@@ -244,9 +244,9 @@ pub const RULES: &[Rule] = &[
         "one tool, by name; wins over the three above",
     ),
     rule(
-        "approvals.deadline",
+        "approvals.deadline_seconds",
         Shape::Integer { min: 0, max: 86_400 },
-        &["SYNTHDEV_APPROVAL_DEADLINE"],
+        &["SYNTHDEV_APPROVAL_DEADLINE_SECONDS"],
         &[],
         "0",
         "seconds after which an approval that nobody answers is denied; 0: it waits",

@@ -66,7 +66,7 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
         RunEvent::Breakpoints { step, points } => {
             return steering::stops_changed(model, run, Stops { step, points });
         }
-        RunEvent::TakenBack { text } => submit::taken_back(model, run, &text),
+        RunEvent::TakenBack { text } | RunEvent::Heard { text } => submit::taken_back(model, run, &text),
         // A refusal is told by the event that follows it.
         RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
             submit::heard_by(model, run, call);

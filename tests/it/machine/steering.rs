@@ -237,3 +237,54 @@ fn words_are_taken_back_until_they_are_read() {
     let told = play(Play::new(two(), true), vec![Act::Said("by the way"), back(), back(), SAYS(), SAYS()]);
     assert_eq!(told[2..5], ["queued by the way", "taken back by the way", "enter review"]);
 }
+
+#[test]
+fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
+    let step =
+        Step { tool: "shell".to_owned(), risk: ToolRisk::Execute, arguments: vec![], expect: Expect::Ok };
+    let limited = |seconds| {
+        let spec = spec(vec![workflow(vec![state("start", Work::Step(step.clone()), 1)])], true);
+        let approvals = ApprovalPolicy { deadline_s: seconds, ..spec.approvals.clone() };
+        Play::of(RunSpec { approvals, ..spec })
+    };
+    let told = play(limited(60), vec![Act::Time]);
+    assert_eq!(told, ["enter start", "approve shell {}", "ask failed tool.denied"]);
+    let mut answered = limited(60);
+    let until = |play: &Play| match play.pending.last() {
+        Some(Effect::AskApproval { until, .. }) => *until,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(until(&answered), Some(Timestamp(61_000)));
+    // who comes back sees how long is left
+    let mut reopened = replay(Arc::clone(&answered.spec), answered.inputs.clone()).machine;
+    let output = reopened.handle(Timestamp(5_000), resumed(true));
+    let again = output.effects.iter().find_map(|effect| match effect {
+        Effect::AskApproval { until, .. } => *until,
+        _ => None,
+    });
+    assert_eq!(again, Some(Timestamp(61_000)));
+    answered.act(Act::Approves(Decision::Allow));
+    assert!(answered.timers.is_empty());
+    assert_eq!(until(&limited(0)), None);
+}
+
+#[test]
+fn what_a_script_reads_waits_no_longer() {
+    use synthdev::domain::script::ScopePatch;
+    let looking = State { script: Some(ACTION), ..state("start", Work::None, 1) };
+    let mut play = Play::new(vec![workflow(vec![state("first", speak(), 1), looking])], true);
+    for text in ["one", "two"] {
+        play.act(Act::Said(text));
+    }
+    play.act(SAYS());
+    let Effect::Evaluate { call, job } = play.take(|effect| matches!(effect, Effect::Evaluate { .. })) else {
+        unreachable!()
+    };
+    assert_eq!(job.scope.said, ["one", "two"]);
+    let patch = ScopePatch { heard: 1, ..ScopePatch::default() };
+    play.feed(Input::Evaluated { call, outcome: ScriptOutcome { patch, ..ScriptOutcome::default() } });
+    assert!(play.lines.contains(&"heard one".to_owned()), "{:?}", play.lines);
+    play.act(Act::Steers(Steering::TakeBack { text: "one".to_owned() }));
+    play.act(Act::Steers(Steering::TakeBack { text: "two".to_owned() }));
+    assert_eq!(play.lines.last().unwrap(), "taken back two");
+}
