@@ -4,6 +4,7 @@ mod editor;
 mod facts;
 mod history;
 pub(super) mod isolated;
+mod next_stops;
 mod reload;
 mod screen;
 mod setup;
@@ -23,8 +24,8 @@ use serde_json::Map;
 
 use self::facts::{first_error, missing_models, parameters, unread};
 use self::isolated::Elsewhere;
+use self::next_stops::NextStops;
 use self::shelf::{Checker, stamps};
-use self::steering::NextStops;
 use self::told::{HOW_TO_SET, no_model};
 use super::findings::rendered;
 use super::logs;
@@ -36,7 +37,6 @@ use crate::adapters::disk::Stamp;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
-use crate::config::inputs;
 use crate::config::roles::tools_for;
 use crate::config::settings::layers::Overrides;
 use crate::config::trust::Verdict;
@@ -218,39 +218,6 @@ impl Desk {
             Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
             None => rendered(&catalog, &errors, false),
         }
-    }
-
-    /// Starts a workflow; what is wrong with its file or its input is told.
-    fn begin(&self, name: &str, input: &str, beside: Option<Beside>) -> Result<Start, String> {
-        let catalog = self.catalog();
-        if catalog.workflow(name).is_none()
-            && let Some(broken) = unread(&catalog).find(|line| line.name == name)
-        {
-            return Err(broken.broken.unwrap_or_default());
-        }
-        let program = catalog.program(name).map_err(|found| self.told(&found))?;
-        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
-        let values =
-            inputs::from_text(&parameters, input).map_err(|e| history::told(&e.message, Some(&e.hint)))?;
-        self.prepare_demo(name, &program)?;
-        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = spec((&catalog, &self.world.project), program, values, false, true);
-        let spec = RunSpec { stops: self.stops.get(), ..spec };
-        let started = match beside {
-            Some(Beside::Share) => {
-                let handle = self.wired().handle.sharing();
-                handle.start(spec).map_err(|error| told::here(&history::of_store(&error))).map(Start::Running)
-            }
-            beside if isolated || beside.is_some() => {
-                let elsewhere = self.elsewhere();
-                Ok(Start::Isolated(away(move || elsewhere.start(spec))))
-            }
-            _ => self.start(spec).map(Start::Running),
-        };
-        if started.is_ok() {
-            self.stops.set(Stops::default());
-        }
-        started
     }
 
     /// The demo's script plays one workflow, again and again.

@@ -209,7 +209,7 @@ impl Dialog {
                 "y allow · a allow this step for the run · n, Esc deny · r deny, with reason"
             }
             (Kind::Approval { .. }, None) => {
-                "y once · a this run · 3 this session · 4 always · n, Esc deny · r with reason"
+                "y once · a this run · 3 session · 4 always · n, Esc deny · r with reason"
             }
             (Kind::GoOn { keys, .. }, None) => keys,
             (Kind::Decide { default: None, .. }, None) => "y yes · n no · Esc leaves it for later",

@@ -10,6 +10,7 @@ mod approvals;
 mod busy;
 mod commands;
 mod editor;
+mod front;
 pub mod history;
 mod keys;
 mod opening;

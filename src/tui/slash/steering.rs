@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Action, Argument, SlashCommand, split_word};
 use crate::engine::steering::Breakpoint;
+use crate::tui::slash::places::word;
 
 /// What is asked of the run in front.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,101 +51,127 @@ pub enum Verdict {
     Deny,
 }
 
-const fn command(
-    name: &'static str,
-    usage: &'static str,
-    about: &'static str,
-    more: &'static str,
-    parse: fn(&str) -> Result<Action, String>,
-) -> SlashCommand {
-    SlashCommand { name, aliases: &[], usage, about, more, argument: Argument::None, parse }
+/// A command, as help shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    pub usage: &'static str,
+    pub about: &'static str,
+    pub more: &'static str,
 }
 
-pub const PAUSE: SlashCommand = command(
-    "pause",
-    "",
-    "let the state end, then stand still",
-    "What is under way ends; the run stands before its next state. /step goes one state on, /continue goes on, /set \
-     changes common_data. Esc, or /stop, ends the run at once.",
-    |_| Ok(Action::Steer(Steer::Pause)),
-);
+const NONE: Row = Row { name: "", aliases: &[], usage: "", about: "", more: "" };
 
-pub const CONTINUE: SlashCommand = SlashCommand {
-    aliases: &["cont"],
-    ..command(
-        "continue",
-        "",
-        "go on with a run that stands still",
-        "It leaves step mode; breakpoints stay.",
-        |_| Ok(Action::Steer(Steer::Continue)),
-    )
+pub const PAUSE: Row = Row {
+    name: "pause",
+    about: "let the state end, then stand still",
+    more: "What is under way ends; the run stands before its next state. /step goes one state on, /continue goes on, /set \
+           changes common_data. Esc, or /stop, ends the run at once.",
+    ..NONE
 };
 
-pub const STEP: SlashCommand = command(
-    "step",
-    "",
-    "go on to the next state, and stand still there",
-    "While no workflow runs: the next one that is started stands before each of its states.",
-    |_| Ok(Action::Steer(Steer::Step)),
-);
+pub const CONTINUE: Row = Row {
+    name: "continue",
+    aliases: &["cont"],
+    about: "go on with a run that stands still",
+    more: "It leaves step mode; breakpoints stay.",
+    ..NONE
+};
 
-pub const STOP: SlashCommand = command(
-    "stop",
-    "",
-    "end the workflow that runs",
-    "What it did stays in its history, and /undo brings the files back.",
-    |_| Ok(Action::Steer(Steer::Stop)),
-);
+pub const STEP: Row = Row {
+    name: "step",
+    about: "go on to the next state, and stand still there",
+    more: "While no workflow runs: the next one that is started stands before each of its states.",
+    ..NONE
+};
 
-pub const STATUS: SlashCommand =
-    command("status", "", "where the run is, what it costs, what waits", "", |_| {
-        Ok(Action::Steer(Steer::Status))
-    });
+pub const STOP: Row = Row {
+    name: "stop",
+    about: "end the workflow that runs",
+    more: "What it did stays in its history, and /undo brings the files back.",
+    ..NONE
+};
 
-pub const BREAK: SlashCommand = command(
-    "break",
-    "STATE | tool NAME | spend DOLLARS",
-    "stand still before a state or tool, or when so much was spent",
-    "A state is named as in the graph; inside of a called workflow or a branch its own name is enough. An amount counts \
-     once. While no workflow runs: for the next one that is started. /breaks lists them.\n\
-     Examples: /break review · /break tool execute_terminal · /break spend 0.50",
-    parse_break,
-);
+pub const STATUS: Row = Row { name: "status", about: "where the run is, what it costs, what waits", ..NONE };
 
-pub const BREAKS: SlashCommand =
-    command("breaks", "[remove NUMBER|all]", "breakpoints; take one or all away", "", parse_breaks);
+pub const BREAK: Row = Row {
+    name: "break",
+    usage: "STATE | tool NAME | spend DOLLARS",
+    about: "stand still before a state or tool, or when so much was spent",
+    more: "A state is named as in the graph; inside of a called workflow or a branch its own name is enough. An amount \
+           counts once. While no workflow runs: for the next one that is started. /breaks lists them.\n\
+           Examples: /break review · /break tool execute_terminal · /break spend 0.50",
+    ..NONE
+};
 
-pub const SET: SlashCommand = command(
-    "set",
-    "common_data.NAME = JSON",
-    "change a variable while the run stands still",
-    "What is no JSON is a text. A value of another kind than before is refused; /set --anyway NAME = VALUE takes it. The \
-     change is recorded with the run.\nExamples: /set common_data.limit = 5 · /set task.title = \"a new title\"",
-    parse_set,
-);
+pub const BREAKS: Row =
+    Row { name: "breaks", usage: "[remove NUMBER|all]", about: "breakpoints; take one or all away", ..NONE };
 
-pub const PENDING: SlashCommand = command(
-    "pending",
-    "[edit [N] | drop N|all]",
-    "what you typed and the run has not read yet",
-    "Up on an empty line takes the last one back to change it.",
-    parse_pending,
-);
+pub const SET: Row = Row {
+    name: "set",
+    usage: "common_data.NAME = JSON",
+    about: "change a variable while the run stands still",
+    more: "What is no JSON is a text. A value of another kind than before is refused; /set --anyway NAME = VALUE takes \
+           it. The change is recorded with the run.\n\
+           Examples: /set common_data.limit = 5 · /set task.title = \"a new title\"",
+    ..NONE
+};
 
-pub const APPROVALS: SlashCommand = command(
-    "approvals",
-    "[N [allow|run|session|always|deny]]",
-    "everything that waits for your answer, in every run",
-    "With a number that question is asked now, or answered: allow (this call), run, session or always (also later calls \
-     of the tool: in this run, until you leave, or saved in your settings), deny. Alt+A goes through the questions.",
-    parse_approvals,
-);
+pub const PENDING: Row = Row {
+    name: "pending",
+    usage: "[edit [N] | drop N|all]",
+    about: "what you typed and the run has not read yet",
+    more: "Up on an empty line takes the last one back to change it.",
+    ..NONE
+};
 
-fn parse_break(rest: &str) -> Result<Action, String> {
-    let (word, after) = split_word(rest);
+pub const APPROVALS: Row = Row {
+    name: "approvals",
+    usage: "[N [allow|run|session|always|deny]]",
+    about: "everything that waits for your answer, in every run",
+    more: "With a number that question is asked now, or answered: allow (this call), run, session or always (also later \
+           calls of the tool: in this run, until you leave, or saved in your settings), deny. Alt+A goes through the \
+           questions.",
+    ..NONE
+};
+
+/// What a command of these asks for. `None`: it is none of them.
+///
+/// # Errors
+/// What is missing or wrong.
+pub fn parse(name: &str, rest: &str) -> Option<Result<Steer, String>> {
+    Some(match name {
+        "pause" => Ok(Steer::Pause),
+        "continue" => Ok(Steer::Continue),
+        "step" => Ok(Steer::Step),
+        "stop" => Ok(Steer::Stop),
+        "status" => Ok(Steer::Status),
+        "break" => parse_break(rest),
+        "breaks" => parse_breaks(rest),
+        "set" => parse_set(rest),
+        "pending" => parse_pending(rest),
+        "approvals" => parse_approvals(rest),
+        _ => return None,
+    })
+}
+
+/// `/workflow pause` and its like (WFM-9).
+pub fn of_workflow(word: &str) -> Option<Steer> {
+    Some(match word {
+        "status" => Steer::Status,
+        "pause" => Steer::Pause,
+        "resume" => Steer::Continue,
+        "stop" => Steer::Stop,
+        _ => return None,
+    })
+}
+
+fn parse_break(rest: &str) -> Result<Steer, String> {
+    let (first, after) = word(rest);
     let after = after.trim();
-    let point = match (word, after) {
-        ("", _) => return Ok(Action::Steer(Steer::Breaks)),
+    let point = match (first, after) {
+        ("", _) => return Ok(Steer::Breaks),
         ("tool", "") => return Err("/break tool needs the name of a tool: /tools lists them".to_owned()),
         ("tool", tool) => Breakpoint::tool(tool),
         ("spend", amount) => spend(amount)?,
@@ -153,7 +179,7 @@ fn parse_break(rest: &str) -> Result<Action, String> {
         (state, "") => Breakpoint::state(state),
         _ => return Err(format!("/break takes a state, `tool NAME` or `spend DOLLARS`, not `{rest}`")),
     };
-    Ok(Action::Steer(Steer::Break(point)))
+    Ok(Steer::Break(point))
 }
 
 /// `0.50`, `$0.50`
@@ -164,19 +190,19 @@ fn spend(amount: &str) -> Result<Breakpoint, String> {
         .ok_or_else(|| format!("/break spend needs an amount of dollars such as 0.50, not `{amount}`"))
 }
 
-fn parse_breaks(rest: &str) -> Result<Action, String> {
-    let (word, after) = split_word(rest);
-    match (word, after.trim()) {
-        ("" | "list", _) => Ok(Action::Steer(Steer::Breaks)),
-        ("remove" | "rm" | "clear", "all") | ("clear", "") => Ok(Action::Steer(Steer::Unbreak(None))),
-        ("remove" | "rm" | "clear", at) => Ok(Action::Steer(Steer::Unbreak(Some(number(at)?)))),
+fn parse_breaks(rest: &str) -> Result<Steer, String> {
+    let (first, after) = word(rest);
+    match (first, after.trim()) {
+        ("" | "list", _) => Ok(Steer::Breaks),
+        ("remove" | "rm" | "clear", "all") | ("clear", "") => Ok(Steer::Unbreak(None)),
+        ("remove" | "rm" | "clear", at) => Ok(Steer::Unbreak(Some(number(at)?))),
         _ => Err(format!(
-            "/breaks lists them, /breaks remove 2 and /breaks remove all take away, not `{word}`"
+            "/breaks lists them, /breaks remove 2 and /breaks remove all take away, not `{first}`"
         )),
     }
 }
 
-fn parse_set(rest: &str) -> Result<Action, String> {
+fn parse_set(rest: &str) -> Result<Steer, String> {
     let (rest, anyway) = match rest.strip_prefix("--anyway") {
         Some(rest) => (rest.trim_start(), true),
         None => (rest, false),
@@ -196,12 +222,12 @@ fn parse_set(rest: &str) -> Result<Action, String> {
         }
         Err(_) => Value::from(value),
     };
-    Ok(Action::Steer(Steer::Set { path, value, anyway }))
+    Ok(Steer::Set { path, value, anyway })
 }
 
-fn parse_pending(rest: &str) -> Result<Action, String> {
-    let (word, after) = split_word(rest);
-    let which = match (word, after.trim()) {
+fn parse_pending(rest: &str) -> Result<Steer, String> {
+    let (first, after) = word(rest);
+    let which = match (first, after.trim()) {
         ("" | "list", _) => Which::List,
         ("edit", "") => Which::Edit(None),
         ("edit", at) => Which::Edit(Some(number(at)?)),
@@ -209,17 +235,17 @@ fn parse_pending(rest: &str) -> Result<Action, String> {
         ("drop" | "remove", at) => Which::Drop(Some(number(at)?)),
         _ => {
             return Err(format!(
-                "/pending lists them, /pending edit 1 and /pending drop 1 change them, not `{word}`"
+                "/pending lists them, /pending edit 1 and /pending drop 1 change them, not `{first}`"
             ));
         }
     };
-    Ok(Action::Steer(Steer::Pending(which)))
+    Ok(Steer::Pending(which))
 }
 
-fn parse_approvals(rest: &str) -> Result<Action, String> {
-    let (word, after) = split_word(rest);
-    if word.is_empty() {
-        return Ok(Action::Steer(Steer::Approvals(None)));
+fn parse_approvals(rest: &str) -> Result<Steer, String> {
+    let (first, after) = word(rest);
+    if first.is_empty() {
+        return Ok(Steer::Approvals(None));
     }
     let verdict = match after.trim() {
         "" => Verdict::Show,
@@ -230,7 +256,7 @@ fn parse_approvals(rest: &str) -> Result<Action, String> {
         "deny" => Verdict::Deny,
         other => return Err(format!("an approval is allow, run, session, always or deny, not `{other}`")),
     };
-    Ok(Action::Steer(Steer::Approvals(Some((number(word)?, verdict)))))
+    Ok(Steer::Approvals(Some((number(first)?, verdict))))
 }
 
 /// Lists count from 1.
@@ -245,13 +271,14 @@ fn number(word: &str) -> Result<usize, String> {
 mod tests {
     use serde_json::json;
 
-    use super::super::parse;
     use super::*;
+    use crate::tui::slash::{self, Action};
 
     #[test]
     fn commands_that_steer_are_understood() {
-        let check =
-            |line: &str, expected: Steer| assert_eq!(parse(line), Ok(Action::Steer(expected)), "{line}");
+        let check = |line: &str, expected: Steer| {
+            assert_eq!(slash::parse(line), Ok(Action::Steer(expected)), "{line}")
+        };
         let set = |path: &[&str], value: Value, anyway| Steer::Set {
             path: path.iter().map(|key| (*key).to_owned()).collect(),
             value,
@@ -292,7 +319,7 @@ mod tests {
             ("/pending edit 0", "no number"),
             ("/approvals 1 perhaps", "perhaps"),
         ] {
-            let told = parse(line).unwrap_err();
+            let told = slash::parse(line).unwrap_err();
             assert!(told.contains(part), "{line}: {told}");
         }
     }

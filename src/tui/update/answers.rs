@@ -2,7 +2,6 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::approvals;
 use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
@@ -186,8 +185,6 @@ fn letter(model: &mut Model, c: char) -> Vec<Cmd> {
     match c {
         'y' => answer(model, true, Decision::Allow),
         'a' if approval => answer(model, true, Decision::AllowTool),
-        '3' if approval => approvals::session(model),
-        '4' if approval => approvals::always(model),
         'c' if !approval => answer(model, true, Decision::Allow),
         'n' => refuse(model),
         's' if !approval => refuse(model),

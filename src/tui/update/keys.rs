@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, editor, history, leave, panes, setup, steering, submit};
+use super::{answers, approvals, editor, history, leave, panes, setup, steering, submit};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
@@ -92,11 +92,21 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
         dialog.armed = true;
         let asked = !matches!(dialog.kind, Kind::Approval { .. } | Kind::Trust | Kind::Confirm(_));
         let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
-        let cmds = answers::press(model, key);
+        let cmds = match key.code {
+            KeyCode::Char('3') if grants(model) => approvals::session(model),
+            KeyCode::Char('4') if grants(model) => approvals::always(model),
+            _ => answers::press(model, key),
+        };
         model.tail = letter && !cmds.is_empty();
         return Some(cmds);
     }
     (key.code == KeyCode::Enter && answers::refuse_words(model)).then(Vec::new)
+}
+
+/// A tool waits for approval, which may be given for more than this run.
+fn grants(model: &Model) -> bool {
+    let front = model.dialogs.front();
+    front.is_some_and(|dialog| dialog.is_approval() && !dialog.is_step() && dialog.reason.is_none())
 }
 
 /// Nothing behind the dialog that sets up a model hears a key.
@@ -183,7 +193,7 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
         Some(Action::NewLine) => model.composer.newline(),
         Some(Action::Leave) => return leave(model),
         Some(Action::Stop) => return stop(model),
-        Some(Action::NextQuestion) => super::approvals::next(model),
+        Some(Action::NextQuestion) => approvals::next(model),
         Some(action) => return panes::act(model, action),
         None if key.code == KeyCode::Up && model.composer.is_empty() && model.has_unread() => {
             return steering::take_back_newest(model).unwrap_or_default();

@@ -29,7 +29,10 @@ pub fn wanted(model: &mut Model) -> Option<Cmd> {
         return None;
     }
     let id = run.id.clone();
-    if !model.on_screen().iter().any(|pane| matches!(pane, Pane::Graph | Pane::Data)) {
+    // what is set while it stands still is compared with what is there
+    let needed = !run.stands.is_empty()
+        || model.on_screen().iter().any(|pane| matches!(pane, Pane::Graph | Pane::Data));
+    if !needed {
         return None;
     }
     model.run_mut(&id)?.watch.drawing = Defined::Asked;

@@ -64,7 +64,7 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
             return approvals::asked(model, dialog.asked_by(&state, other));
         }
         RunEvent::Breakpoints { step, points } => {
-            return steering::stops_changed(model, run, Stops { step, points });
+            steering::stops_changed(model, run, Stops { step, points });
         }
         RunEvent::TakenBack { text } | RunEvent::Heard { text } => submit::taken_back(model, run, &text),
         // A refusal is told by the event that follows it.
@@ -108,7 +108,8 @@ fn started(
 fn asked(model: &mut Model, run: &RunId, call: CallId, question: &Question) -> Vec<Cmd> {
     if let Question::Break { state, point } = question {
         let stand = Stand { call, state: one_line(state), point: point.clone() };
-        return steering::stands(model, run, stand);
+        steering::stands(model, run, stand);
+        return Vec::new();
     }
     let chat = model.run(run).is_some_and(|view| view.chat);
     if let Some(dialog) = Dialog::question(run.clone(), call, question, chat) {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::front::{front, nothing_runs, send};
 use super::{approvals, busy};
 use crate::domain::ids::RunId;
 use crate::engine::steering::{Breakpoint, Steering, Stops};
@@ -47,21 +48,6 @@ pub fn act(model: &mut Model, steer: Steer) -> Vec<Cmd> {
         }
         Steer::Approvals(Some((at, verdict))) => approvals::decide(model, at, verdict),
     }
-}
-
-/// The workflow that commands are for: the one in front.
-fn front(model: &Model) -> Option<&RunView> {
-    let id = model.workflow.as_ref()?;
-    model.run(id).filter(|run| !run.over)
-}
-
-fn send(run: RunId, steering: Steering) -> Vec<Cmd> {
-    vec![Cmd::Send(run, Command::Steer(steering))]
-}
-
-fn nothing_runs(model: &mut Model) -> Vec<Cmd> {
-    model.say(Item::warning("no workflow runs: /workflow NAME starts one, /resume takes one up again"));
-    Vec::new()
 }
 
 fn pause(model: &mut Model) -> Vec<Cmd> {
@@ -189,7 +175,7 @@ fn points(stops: &Stops) -> String {
 }
 
 /// Where it stands still was changed.
-pub fn stops_changed(model: &mut Model, run: &RunId, stops: Stops) -> Vec<Cmd> {
+pub fn stops_changed(model: &mut Model, run: &RunId, stops: Stops) {
     let text = match points(&stops) {
         none if none.is_empty() => "no breakpoints".to_owned(),
         some => format!("stands still: {some}"),
@@ -198,28 +184,21 @@ pub fn stops_changed(model: &mut Model, run: &RunId, stops: Stops) -> Vec<Cmd> {
     if let Some(view) = model.run_mut(run) {
         view.stops = stops;
     }
-    Vec::new()
 }
 
 /// The run stands still. Says where and why, and what can be done.
-pub fn stands(model: &mut Model, run: &RunId, stand: Stand) -> Vec<Cmd> {
-    let mut cmds = Vec::new();
+pub fn stands(model: &mut Model, run: &RunId, stand: Stand) {
     let several = busy::several(model);
-    let Some(view) = model.run_mut(run) else { return cmds };
+    let Some(view) = model.run_mut(run) else { return };
     let why = match &stand.point {
         Some(point @ Breakpoint::State { .. }) => format!(" (breakpoint: {point})"),
         Some(_) | None => String::new(),
     };
     let who = if several { format!("{} {} ", view.workflow, view.id) } else { String::new() };
-    let text = format!("‖ {who}stands {}{why} · /step /continue /set /stop", stand.place());
+    let text = format!("{who}stands {}{why} · /step /continue /set /stop", stand.place());
+    view.stands.retain(|known| known.call != stand.call);
     view.stands.push(stand);
-    // what is set is compared with what is there
-    if matches!(view.watch.drawing, Defined::Unasked) {
-        view.watch.drawing = Defined::Asked;
-        cmds.push(Cmd::Definition(run.clone()));
-    }
     model.say(Item::warning(&one_line(&text)));
-    cmds
 }
 
 /// A stand was left.

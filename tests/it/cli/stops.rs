@@ -35,7 +35,7 @@ fn a_run_stands_at_a_breakpoint_and_is_taken_up() {
     let run = report["run_id"].as_str().unwrap();
     let shown = world.run(&["runs", "show", run]).code(0).out;
     assert!(
-        shown.contains("breakpoints: state second") && shown.contains("stands still at second"),
+        shown.contains("breakpoints: state second") && shown.contains("stands before state `second`"),
         "{shown}"
     );
     let done = world.run(&["resume", run, "--replies", "replies.json", "--json"]).code(0).json();

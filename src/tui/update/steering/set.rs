@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::{front, nothing_runs, send};
 use crate::engine::steering::Steering;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
@@ -11,6 +10,7 @@ use crate::tui::run_view::data::Data;
 use crate::tui::slash::closest;
 use crate::tui::text::{fit, one_line};
 use crate::tui::transcript::item::{Item, Tone};
+use crate::tui::update::front::{front, nothing_runs, send};
 
 /// What is shown of a value.
 const SHOWN: usize = 80;
