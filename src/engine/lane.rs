@@ -64,6 +64,8 @@ pub enum Asked {
     Pause,
     Failed,
     Uncertain,
+    /// An agent asks.
+    Request,
     /// It stands at a breakpoint.
     Break(Place),
 }

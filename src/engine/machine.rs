@@ -17,6 +17,7 @@ mod pause;
 mod person;
 mod recover;
 mod replied;
+mod request;
 mod resumed;
 mod returned;
 mod served;

@@ -82,6 +82,7 @@ impl Machine {
             | Asked::Pause
             | Asked::Failed
             | Asked::Uncertain
+            | Asked::Request
             | Asked::Break(_) => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
         };
         let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else {
@@ -178,6 +179,7 @@ impl Machine {
             | Asked::Pause
             | Asked::Failed
             | Asked::Uncertain
+            | Asked::Request
             | Asked::Break(_) => {}
         }
     }
@@ -212,6 +214,7 @@ fn passing(asked: Asked, limit: &str, state: StateIx) -> String {
         | Asked::Pause
         | Asked::Failed
         | Asked::Uncertain
+        | Asked::Request
         | Asked::Break(_) => format!("{limit} of {}", state.0),
     }
 }

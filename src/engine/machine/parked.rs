@@ -264,7 +264,7 @@ fn reason(asked: Asked) -> Option<PauseReason> {
         Asked::Message => return None,
         Asked::Steps | Asked::Visits(_) | Asked::ToolRounds | Asked::ModelCalls => PauseReason::Limit,
         Asked::Budget(..) => PauseReason::Budget,
-        Asked::NoSnapshot | Asked::Pause => PauseReason::Input,
+        Asked::NoSnapshot | Asked::Pause | Asked::Request => PauseReason::Input,
         Asked::Break(_) => PauseReason::User,
         Asked::Failed => PauseReason::Error,
         Asked::Uncertain => PauseReason::UncertainEffect,

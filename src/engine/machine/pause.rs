@@ -172,9 +172,9 @@ impl Machine {
         lanes.sort_by_key(|lane| lane.id);
         lanes.into_iter().find_map(|lane| {
             let Phase::Person(call, asked) = lane.phase else { return None };
-            let question = lane.frames.last().and_then(|frame| frame.stay.question.as_ref());
-            let words = matches!(question, Some(Question::Pause { kind: PauseKind::Text, .. }));
-            (asked == Asked::Message || asked == Asked::Pause && words).then_some((lane.id, call))
+            let words = matches!(lane.question, Some(Question::Pause { kind: PauseKind::Text, .. }));
+            let open = matches!(asked, Asked::Pause | Asked::Request);
+            (asked == Asked::Message || open && words).then_some((lane.id, call))
         })
     }
 

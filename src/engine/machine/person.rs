@@ -44,6 +44,7 @@ impl Machine {
             Asked::Pause => self.on_pause_answered(answer),
             Asked::Failed => self.try_again(),
             Asked::Uncertain => self.on_certain(answer),
+            Asked::Request => self.on_request_answered(call, answer),
             Asked::Break(_) => {
                 self.lane.phase = Phase::Person(call, asked);
                 self.leave_stand();
@@ -88,6 +89,7 @@ impl Machine {
             | Asked::Pause
             | Asked::Failed
             | Asked::Uncertain
+            | Asked::Request
             | Asked::Break(_) => self.leave_for_now(),
         }
     }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Asked, CallId, Effect, Input, Machine, Phase, RunEvent};
+use super::{Asked, CallId, Effect, Input, Machine, Phase, RunEvent, request};
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::RunStatus;
 use crate::domain::tool::ToolOutcome;
@@ -76,6 +76,10 @@ impl Machine {
         };
         match lane.phase {
             Phase::Person(_, Asked::Uncertain) => certainty(given).map(|_| ()),
+            Phase::Person(_, Asked::Request) => {
+                let question = lane.question.as_ref();
+                question.map_or(Ok(()), |question| request::fitting(question, given.clone()).map(|_| ()))
+            }
             Phase::Person(_, Asked::Pause) => {
                 let pause = lane.frames.last().and_then(|frame| {
                     let workflow = self.spec.program.workflows.get(frame.workflow.0)?;

@@ -8,7 +8,7 @@ use crate::domain::approval::{Decision, Permission};
 use crate::domain::failure::Failure;
 use crate::domain::ids::Timestamp;
 use crate::domain::message::ToolCall;
-use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
+use crate::domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
 
 impl Machine {
     /// Goes on with the next waiting call, or with the visit when none is left.
@@ -18,6 +18,7 @@ impl Machine {
             match admit(agent, &name, &call.arguments).map(|(spec, arguments)| (spec.risk, arguments)) {
                 Err(reason) => self.refuse(&agent_id, &name, &reason),
                 Ok(_) if self.stands_before_tool(&name) => return,
+                Ok((_, arguments)) if name == ASK_PERSON => return self.ask_for_agent(&agent_id, &arguments),
                 Ok((risk, arguments)) => {
                     let invocation =
                         ToolInvocation { agent: agent_id.clone(), tool: name.clone(), arguments };
@@ -113,7 +114,7 @@ impl Machine {
         Some((invocation, spec.risk))
     }
 
-    fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {
+    pub(super) fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {
         self.emit(RunEvent::ToolRefused {
             agent: agent.to_owned(),
             tool: tool.to_owned(),

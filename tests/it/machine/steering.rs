@@ -288,3 +288,51 @@ fn what_a_script_reads_waits_no_longer() {
     play.act(Act::Steers(Steering::TakeBack { text: "two".to_owned() }));
     assert_eq!(play.lines.last().unwrap(), "taken back two");
 }
+
+#[test]
+fn an_agent_asks_the_person_and_reads_the_answer() {
+    let ask = |choices: Value| {
+        let mut asking = workflow(vec![state("start", speak(), 1)]);
+        asking.agents[0].tools = vec![synthdev::domain::tool::ask_person()];
+        let mut play = Play::new(vec![asking], true);
+        let arguments = json!({"question": "Which one?", "choices": choices}).to_string();
+        let call = |id: &str, arguments: &str| ToolCall {
+            id: id.to_owned(),
+            name: "request_users_input".to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let tool_calls = vec![call("a", &arguments), call("b", "{}"), call("c", "{\"question\": \"Sure?\"}")];
+        let Effect::CallModel { call, .. } = play.take(|effect| matches!(effect, Effect::CallModel { .. }))
+        else {
+            unreachable!()
+        };
+        play.feed(Input::Replied { call, reply: ModelReply { tool_calls, ..reply("", 10) } });
+        play
+    };
+    let text = |text: &str| Act::Answers(Answer::Value { value: json!(text) });
+    let mut play = ask(json!([]));
+    // words that nobody asked for answer it as well; several questions come one after the other
+    play.act(Act::Said("the first"));
+    play.act(text("yes"));
+    let Effect::CallModel { request, .. } = play.pending.last().unwrap() else {
+        panic!("{:?}", play.pending)
+    };
+    let results: Vec<&str> = request
+        .messages
+        .iter()
+        .filter(|message| message.role == synthdev::domain::message::ChatRole::Tool)
+        .map(|message| message.content.as_str())
+        .collect();
+    assert_eq!(results.len(), 3);
+    assert_eq!((results[0], results[2]), ("the first", "yes"));
+    assert!(results[1].contains("`question` is missing"), "{results:?}");
+    play.act(SAYS());
+    let told = play.finish();
+    assert!(told.contains(&"ask writer asks: Which one?".to_owned()), "{told:?}");
+    // one of several; a wrong one is asked again
+    let mut play = ask(json!(["red", "blue"]));
+    play.act(text("green"));
+    assert!(play.lines.last().unwrap().starts_with("ask again: `green` is none of"), "{:?}", play.lines);
+    play.act(text("BLUE"));
+    assert_eq!(play.lines.last().unwrap(), "ask writer asks: Sure?");
+}
