@@ -4,10 +4,12 @@ mod editor;
 mod facts;
 mod history;
 pub(super) mod isolated;
+mod next_stops;
 mod reload;
 mod screen;
 mod setup;
 pub(super) mod shelf;
+mod steering;
 mod stored_files;
 mod told;
 mod travel;
@@ -22,6 +24,7 @@ use serde_json::Map;
 
 use self::facts::{first_error, missing_models, parameters, unread};
 use self::isolated::Elsewhere;
+use self::next_stops::NextStops;
 use self::shelf::{Checker, stamps};
 use self::told::{HOW_TO_SET, no_model};
 use super::findings::rendered;
@@ -34,7 +37,6 @@ use crate::adapters::disk::Stamp;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
-use crate::config::inputs;
 use crate::config::models::wish::Wish;
 use crate::config::roles::tools_for;
 use crate::config::settings::layers::Overrides;
@@ -46,11 +48,12 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::Program;
 use crate::engine::spec::RunSpec;
+use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 use crate::tui::backend::{
-    Backend, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps,
-    ToolLine, Travel, Travelled, WorkflowLine,
+    Backend, Beside, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts,
+    Steps, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -109,6 +112,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         wired: RwLock::new(Arc::new(wired)),
         asked: Mutex::new(asked),
         branch: Mutex::default(),
+        stops: NextStops::default(),
         saved: Arc::clone(&saved),
         read,
         checker: Arc::default(),
@@ -175,6 +179,7 @@ struct Desk {
     /// The project's files as the trust question showed them.
     asked: Mutex<ProjectFiles>,
     branch: Mutex<Option<Option<String>>>,
+    stops: NextStops,
     /// A model was set up in this session.
     saved: Arc<AtomicBool>,
     /// The files as they were when they were read last.
@@ -302,24 +307,20 @@ impl Backend for Desk {
     }
 
     fn start_workflow(&self, name: &str, input: &str) -> Result<Start, String> {
-        let catalog = self.catalog();
-        if catalog.workflow(name).is_none()
-            && let Some(broken) = unread(&catalog).find(|line| line.name == name)
-        {
-            return Err(broken.broken.unwrap_or_default());
-        }
-        let program = catalog.program(name).map_err(|found| self.told(&found))?;
-        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
-        let values =
-            inputs::from_text(&parameters, input).map_err(|e| history::told(&e.message, Some(&e.hint)))?;
-        self.prepare_demo(name, &program)?;
-        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = spec((&catalog, &self.world.project), program, values, false, true);
-        if isolated {
-            let elsewhere = self.elsewhere();
-            return Ok(Start::Isolated(away(move || elsewhere.start(spec))));
-        }
-        self.start(spec).map(Start::Running)
+        self.begin(name, input, None)
+    }
+
+    fn start_beside(&self, name: &str, input: &str, beside: Beside) -> Result<Start, String> {
+        self.begin(name, input, Some(beside))
+    }
+
+    fn stop_at(&self, stops: Stops) {
+        self.stops.set(stops);
+    }
+
+    fn allow_always(&self, tool: String) -> BoxFuture<'static, Result<String, String>> {
+        let saved = self.save_allowed(&tool).map_err(|error| format!("{error:#}"));
+        Box::pin(std::future::ready(saved))
     }
 
     fn start_chat(&self, role: &str) -> Result<RunId, String> {

@@ -18,6 +18,7 @@ mod pause;
 mod person;
 mod recover;
 mod replied;
+mod request;
 mod resumed;
 mod returned;
 mod served;
@@ -26,6 +27,7 @@ mod snapshot_progress;
 mod snapshots;
 mod split;
 mod started;
+mod steered;
 mod step;
 mod stored;
 mod summary;
@@ -52,6 +54,7 @@ use super::purse::{AgentPurse, Estimate, Kind, Purse};
 use super::spared::{Asks, Spared};
 use super::speaking::Speaking;
 use super::spec::RunSpec;
+use super::steering::Stops;
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::cost::{CostLedger, Price};
 use crate::domain::failure::Failure;
@@ -112,6 +115,10 @@ pub struct Machine {
     approvals: ApprovalPolicy,
     /// What the person said unasked.
     said: VecDeque<String>,
+    /// Where it stands still.
+    stops: Stops,
+    /// Every lane stands before its next state.
+    hold: bool,
     snapshot: snapshot_progress::Progress,
     /// The snapshot taken before the run.
     before: Option<SnapshotId>,
@@ -156,6 +163,7 @@ impl Machine {
     pub fn new(spec: Arc<RunSpec>) -> Self {
         let (approvals, present) = (spec.approvals.clone(), spec.interactive);
         let sub_agents = spec.program.workflows.first().map_or(SubAgents::None, |root| root.sub_agents);
+        let stops = spec.stops.clone();
         Self {
             spec,
             now: Timestamp(0),
@@ -183,6 +191,8 @@ impl Machine {
             substituted: BTreeSet::new(),
             approvals,
             said: VecDeque::new(),
+            stops,
+            hold: false,
             snapshot: snapshot_progress::Progress::None,
             before: None,
             status: RunStatus::Running,
@@ -247,6 +257,7 @@ impl Machine {
             Input::Answered { call, answer } => self.on_answered(call, answer),
             Input::Elapsed { call } => self.on_elapsed(call),
             Input::Said { text } => self.on_said(text),
+            Input::Steered(steering) => self.on_steered(*steering),
             Input::Resumed(resumed) => self.on_resumed(*resumed),
             Input::Returned(returned) => self.on_returned(*returned),
         }
@@ -352,7 +363,8 @@ impl Machine {
         let call = self.next_call();
         let (seed, now, spared) = (self.seed, self.now, self.spared.has(call, Asks::Script));
         if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
-            let scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
+            let mut scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
+            scope.said.extend(self.said.iter().cloned());
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
             self.effect(Effect::Evaluate { call, job });
         }

@@ -470,6 +470,7 @@ fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Option<Input>
         Mail::Command(Command::End) => cancelled(partial, redactor, true),
         Mail::Command(Command::Approve { call, decision }) => Input::Approved { call, decision },
         Mail::Command(Command::Answer { call, answer }) => Input::Answered { call, answer },
+        Mail::Command(Command::Steer(steering)) => Input::Steered(Box::new(steering)),
         Mail::Command(Command::Say { text }) => Input::Said { text },
     })
 }

@@ -10,6 +10,7 @@ use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::place::Layer;
 use crate::domain::tool::ToolRisk;
+use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -169,6 +170,15 @@ pub enum Start {
     Isolated(BoxFuture<'static, Result<(RunId, String), String>>),
 }
 
+/// How a workflow works beside others in one project.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beside {
+    /// On the same files, knowingly.
+    Share,
+    /// In a worktree of its own.
+    Isolate,
+}
+
 /// Texts of errors are ready for people: what happened, where, what to do next; several lines are fine.
 pub trait Backend: Send + Sync {
     /// Everything the loader found, broken ones included.
@@ -187,6 +197,21 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// Rendered diagnostics: unknown or broken workflow, input that does not fit.
     fn start_workflow(&self, name: &str, input: &str) -> Result<Start, String>;
+
+    /// The same, although another run works in this project.
+    /// # Errors
+    /// As `start_workflow`.
+    fn start_beside(&self, name: &str, input: &str, _beside: Beside) -> Result<Start, String> {
+        self.start_workflow(name, input)
+    }
+
+    /// Where the next workflow that is started stands still.
+    fn stop_at(&self, _stops: Stops) {}
+
+    /// A tool is allowed from now on, and that is saved in the person's settings; says where.
+    fn allow_always(&self, _tool: String) -> BoxFuture<'static, Result<String, String>> {
+        Box::pin(std::future::ready(Err("settings cannot be saved here".to_owned())))
+    }
 
     /// Starts single-agent mode; the run asks `Question::Message` when it is ready for text.
     /// # Errors

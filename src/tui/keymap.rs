@@ -37,6 +37,8 @@ pub enum Action {
     Zoom,
     NextRun,
     PreviousRun,
+    /// What else waits for an answer.
+    NextQuestion,
     /// The rest is for the pane that has the keys.
     RowUp,
     RowDown,

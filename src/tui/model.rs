@@ -1,11 +1,12 @@
 //! All state of the screen. Changed by `update` only, read by `view`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use ratatui::layout::Rect;
 
 use crate::domain::cost::{CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};
+use crate::engine::steering::Stops;
 use crate::tui::backend::StatusFacts;
 use crate::tui::complete::{Names, Popup};
 use crate::tui::composer::Composer;
@@ -53,6 +54,10 @@ pub struct Model {
     pub wanted_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.
     pub queued: Vec<String>,
+    /// Where the next workflow that is started stands still.
+    pub stops: Stops,
+    /// Tools that are not asked about until the person leaves.
+    pub allowed: BTreeSet<String>,
     /// The run that was left or brought back last: what `/resume` means without an id.
     pub standing: Option<RunId>,
     /// A run that is being read, to be taken up then.
@@ -191,8 +196,27 @@ impl Model {
         CostLedger { entries: self.runs.iter().flat_map(|run| run.paid_here.entries.clone()).collect() }
     }
 
+    /// Texts for the workflow in front that it has not read.
+    pub fn has_unread(&self) -> bool {
+        let front = self.workflow.as_ref().and_then(|id| self.run(id));
+        front.is_some_and(|run| !run.over && !run.outbox.is_empty())
+    }
+
+    /// The workflow in front stands still, so that going on needs nothing to be read.
+    pub fn goes_on_here(&self) -> bool {
+        self.workflow
+            .as_ref()
+            .and_then(|id| self.run(id))
+            .is_some_and(|run| !run.over && !run.stands.is_empty())
+    }
+
+    /// The question on screen answers itself at some time.
+    fn counts_down(&self) -> bool {
+        self.dialogs.front().is_some_and(|dialog| dialog.until.is_some())
+    }
+
     /// Something is in flight, so that the elapsed time on screen goes on.
     pub fn ticking(&self) -> bool {
-        !self.calm && self.busy_run().is_some()
+        !self.calm && self.busy_run().is_some_and(|run| !run.stands_still() || self.counts_down())
     }
 }

@@ -8,10 +8,11 @@ use crate::domain::cost::Price;
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RunSummary;
 use crate::engine::event::Published;
+use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::tui::backend::{
-    FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel,
-    Travelled, WorkflowLine,
+    Beside, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine,
+    Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -120,6 +121,8 @@ pub enum Reply {
         result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
+    /// The setting was saved: where.
+    AllowedAlways(Result<String, String>),
     /// What a run's definition says, for the panes.
     Defined {
         run: RunId,
@@ -173,6 +176,16 @@ pub enum Cmd {
         role: String,
     },
     Send(RunId, Command),
+    /// A workflow beside those that run: sharing the project's files, or with files of its own.
+    StartBeside {
+        name: String,
+        input: String,
+        beside: Beside,
+    },
+    /// Where the next workflow that is started stands still.
+    Stops(Stops),
+    /// A tool is never asked about again: into the settings.
+    AllowAlways(String),
     Names,
     Workflows,
     ChooseWorkflow(String),
@@ -226,6 +239,7 @@ impl Cmd {
         matches!(
             self,
             Self::StartWorkflow { .. }
+                | Self::StartBeside { .. }
                 | Self::StartChat { .. }
                 | Self::ChooseWorkflow(_)
                 | Self::Workflows

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::domain::ids::RunId;
 use crate::engine::event::Published;
-use crate::tui::backend::{Backend, Start, StatusFacts};
+use crate::tui::backend::{Backend, Beside, Start, StatusFacts};
 use crate::tui::dialog::Dialog;
 use crate::tui::editor::Asked as EditAsked;
 use crate::tui::model::Model;
@@ -290,7 +290,12 @@ impl Program {
             Err(cmd) => cmd,
         };
         Some(match cmd {
-            Cmd::StartWorkflow { name, input } => self.start(name, input),
+            Cmd::StartWorkflow { name, input } => self.start(name, input, None),
+            Cmd::StartBeside { name, input, beside } => self.start(name, input, Some(beside)),
+            Cmd::Stops(stops) => {
+                backend.stop_at(stops);
+                return None;
+            }
             Cmd::StartChat { role } => {
                 let run = backend.start_chat(&role);
                 Reply::ChatStarted { role, run }
@@ -315,6 +320,7 @@ impl Program {
             Cmd::Quit
             | Cmd::Copy(_)
             | Cmd::Mouse(_)
+            | Cmd::AllowAlways(_)
             | Cmd::Definition(_)
             | Cmd::Runs(..)
             | Cmd::Search(_)
@@ -333,8 +339,12 @@ impl Program {
         })
     }
 
-    fn start(&self, name: String, input: String) -> Reply {
-        let run = match self.backend.start_workflow(&name, &input) {
+    fn start(&self, name: String, input: String, beside: Option<Beside>) -> Reply {
+        let started = match beside {
+            None => self.backend.start_workflow(&name, &input),
+            Some(beside) => self.backend.start_beside(&name, &input, beside),
+        };
+        let run = match started {
             Ok(Start::Running(run)) => Ok(run),
             Ok(Start::Isolated(begun)) => {
                 self.replies.push(isolated(name.clone(), input, begun));
@@ -397,6 +407,7 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
             let found = backend.definition(run.clone());
             Box::pin(async move { Reply::Defined { run, found: found.await.map(Box::new) } })
         }
+        Cmd::AllowAlways(tool) => allow_always(backend, tool),
         Cmd::Steps(run) => {
             let steps = backend.steps(run);
             Box::pin(async move { Reply::Steps(steps.await) })
@@ -420,6 +431,11 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
         Cmd::Edit(number, asked) => edit(backend, number, *asked),
         other => return Err(other),
     })
+}
+
+fn allow_always(backend: &dyn Backend, tool: String) -> BoxFuture<'static, Reply> {
+    let saved = backend.allow_always(tool);
+    Box::pin(async move { Reply::AllowedAlways(saved.await) })
 }
 
 fn edit(backend: &dyn Backend, number: u64, asked: EditAsked) -> BoxFuture<'static, Reply> {

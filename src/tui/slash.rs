@@ -2,13 +2,17 @@
 
 use serde_json::Value;
 
-use self::distance::distance;
+pub use self::distance::closest;
+use self::places::{unquote, word};
+pub use self::snapshots::SNAPSHOT_WORDS;
 use crate::config::settings::rules::LEVELS;
 use crate::domain::journal::RunStatus;
-use crate::tui::backend::{SnapshotCommand, Travel};
+use crate::tui::backend::{Beside, SnapshotCommand, Travel};
 
 mod distance;
 mod places;
+mod snapshots;
+pub mod steering;
 
 /// What completes an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +36,8 @@ pub enum Action {
     Workflow {
         name: String,
         input: String,
+        /// Although another one works on the same files.
+        beside: Option<Beside>,
     },
     Workflows,
     Role(String),
@@ -57,6 +63,8 @@ pub enum Action {
     Theme(Option<String>),
     /// On, off, or the other way.
     Mouse(Option<bool>),
+    /// Of the run in front.
+    Steer(steering::Steer),
     /// The run that the panes show, by its id or workflow.
     Watch(Option<String>),
     /// A workflow, role or file; without one: the list of files.
@@ -80,6 +88,20 @@ pub struct SlashCommand {
     parse: fn(&str) -> Result<Action, String>,
 }
 
+/// A command that `steering` understands.
+const fn steers(row: steering::Row) -> SlashCommand {
+    let steering::Row { name, aliases, usage, about, more } = row;
+    SlashCommand {
+        name,
+        aliases,
+        usage,
+        about,
+        more,
+        argument: Argument::None,
+        parse: |_| Err(String::new()),
+    }
+}
+
 pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "help",
@@ -96,7 +118,8 @@ pub const COMMANDS: &[SlashCommand] = &[
         usage: "NAME [\"INPUT\"]",
         about: "start a workflow",
         more: "Everything after the name is the input; one pair of quotes around it is removed. Without an \
-               input the next text is taken, if the workflow wants one.\nExample: /workflow coder_reviewer \
+               input the next text is taken, if the workflow wants one. Beside another one that works in this project: \
+               --share works on the same files, --isolate in a git worktree.\nExample: /workflow coder_reviewer \
                \"add a --json flag\"",
         argument: Argument::Workflow,
         parse: parse_workflow,
@@ -191,6 +214,16 @@ pub const COMMANDS: &[SlashCommand] = &[
         argument: Argument::Run,
         parse: |rest| Ok(Action::Resume(named(rest))),
     },
+    steers(steering::STATUS),
+    steers(steering::PAUSE),
+    steers(steering::STEP),
+    steers(steering::CONTINUE),
+    steers(steering::STOP),
+    steers(steering::BREAK),
+    steers(steering::BREAKS),
+    steers(steering::SET),
+    steers(steering::PENDING),
+    steers(steering::APPROVALS),
     SlashCommand {
         name: "undo",
         aliases: &[],
@@ -331,8 +364,6 @@ pub const COMMANDS: &[SlashCommand] = &[
     },
 ];
 
-pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
-
 /// A line that is a command: it starts with a slash and its first word is no path.
 pub fn is_command(text: &str) -> bool {
     let word = text.split_whitespace().next().unwrap_or_default();
@@ -345,9 +376,12 @@ pub fn is_command(text: &str) -> bool {
 pub fn parse(line: &str) -> Result<Action, String> {
     let line = line.trim();
     let line = line.strip_prefix('/').unwrap_or(line);
-    let (word, rest) = split_word(line);
+    let (word, rest) = word(line);
     match find(word) {
-        Some(command) => (command.parse)(rest.trim()),
+        Some(command) => match steering::parse(command.name, rest.trim()) {
+            Some(steer) => steer.map(Action::Steer),
+            None => (command.parse)(rest.trim()),
+        },
         None => Err(unknown(word)),
     }
 }
@@ -363,16 +397,6 @@ pub fn unknown(word: &str) -> String {
         Some(name) => format!("unknown command /{word} — did you mean /{name}?"),
         None => format!("unknown command /{word} — /help lists all"),
     }
-}
-
-/// The most similar name, if one is similar at all.
-pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    names
-        .map(|name| (distance(&word, &name.to_lowercase()), name))
-        .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
 }
 
 /// The text of `/help` and `/help NAME`; `keys` are those of the table.
@@ -409,11 +433,20 @@ fn overview(keys: &str) -> String {
 }
 
 fn parse_workflow(rest: &str) -> Result<Action, String> {
-    let (name, input) = split_word(rest);
+    let (name, input) = word(rest);
     if name.is_empty() {
         return Ok(Action::Workflows);
     }
-    Ok(Action::Workflow { name: name.to_owned(), input: unquote(input.trim()).to_owned() })
+    if let Some(steer) = steering::of_workflow(name).filter(|_| input.trim().is_empty()) {
+        return Ok(Action::Steer(steer));
+    }
+    let (word, after) = word(input.trim());
+    let (beside, input) = match word {
+        "--share" => (Some(Beside::Share), after),
+        "--isolate" => (Some(Beside::Isolate), after),
+        _ => (None, input),
+    };
+    Ok(Action::Workflow { beside, name: name.to_owned(), input: unquote(input.trim()).to_owned() })
 }
 
 fn parse_level(rest: &str) -> Result<Action, String> {
@@ -428,7 +461,7 @@ fn parse_level(rest: &str) -> Result<Action, String> {
 fn parse_runs(rest: &str) -> Action {
     let (mut statuses, mut left) = (Vec::new(), rest.trim());
     loop {
-        let (word, after) = split_word(left);
+        let (word, after) = word(left);
         let Some(status) = RunStatus::ALL.into_iter().find(|status| status.as_str() == word) else { break };
         statuses.push(status);
         left = after.trim();
@@ -441,45 +474,8 @@ fn named(rest: &str) -> Option<String> {
 }
 
 fn parse_snapshot(rest: &str) -> Result<Action, String> {
-    let (word, rest) = split_word(rest);
-    let rest = rest.trim();
-    let id = || match rest {
-        "" => Err(format!("/snapshot {word} needs an id — /snapshot list shows them")),
-        id => Ok(id.to_owned()),
-    };
-    let command = match word {
-        "" | "list" | "ls" => SnapshotCommand::List,
-        "create" => SnapshotCommand::Create { label: unquote(rest).to_owned() },
-        "show" => SnapshotCommand::Show { id: id()? },
-        "diff" => SnapshotCommand::Diff { id: id()? },
-        "restore" => SnapshotCommand::Restore { id: id()? },
-        "delete" => SnapshotCommand::Delete { id: id()? },
-        "help" => return Ok(Action::Help(Some("snapshot".to_owned()))),
-        _ => {
-            let known = closest(word, SNAPSHOT_WORDS.iter().copied());
-            let tail = known.map_or_else(
-                || format!("it is one of {}", SNAPSHOT_WORDS.join(", ")),
-                |known| format!("did you mean {known}?"),
-            );
-            return Err(format!("unknown: /snapshot {word} — {tail}"));
-        }
-    };
-    Ok(Action::Snapshot(command))
-}
-
-fn split_word(text: &str) -> (&str, &str) {
-    let text = text.trim_start();
-    text.split_once(char::is_whitespace).unwrap_or((text, ""))
-}
-
-/// Removes one matching outer pair of quotes (A46).
-fn unquote(text: &str) -> &str {
-    for quote in ['"', '\''] {
-        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
-            return inner;
-        }
-    }
-    text
+    let help = || Action::Help(Some("snapshot".to_owned()));
+    snapshots::parse(rest).map(|command| command.map_or_else(help, Action::Snapshot))
 }
 
 #[cfg(test)]
@@ -487,7 +483,7 @@ mod tests {
     use super::*;
 
     fn workflow(name: &str, input: &str) -> Result<Action, String> {
-        Ok(Action::Workflow { name: name.into(), input: input.into() })
+        Ok(Action::Workflow { name: name.into(), input: input.into(), beside: None })
     }
 
     #[test]

@@ -6,9 +6,11 @@ use crate::tui::msg::{Cmd, Msg};
 use crate::tui::run_view::RunView;
 
 mod answers;
+mod approvals;
 mod busy;
 mod commands;
 mod editor;
+mod front;
 pub mod history;
 mod keys;
 mod opening;
@@ -17,6 +19,7 @@ pub mod past;
 mod replies;
 mod runs;
 mod setup;
+mod steering;
 mod submit;
 
 /// Applies one message.

@@ -4,6 +4,7 @@
 mod editor;
 mod resuming;
 mod setup;
+mod steering;
 mod terminal;
 
 use std::time::Duration;

@@ -110,7 +110,7 @@ fn spec(workflow: &Arc<Workflow>, interactive: bool) -> RunSpec {
     let program = Program { workflows: vec![Arc::clone(workflow)], hash: "test".into() };
     let (inputs, approvals) = (Map::new(), ApprovalPolicy::default());
     let (machine_version, brief) = (MACHINE_VERSION, Brief::default());
-    RunSpec { machine_version, program, inputs, approvals, brief, interactive }
+    RunSpec { machine_version, program, inputs, approvals, brief, stops: Default::default(), interactive }
 }
 
 fn agent(at: usize, base_url: &str) -> AgentSpec {

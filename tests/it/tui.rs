@@ -8,6 +8,7 @@ mod panes;
 mod questions;
 mod review;
 mod setup;
+mod steering;
 
 use std::collections::BTreeMap;
 
@@ -128,6 +129,12 @@ impl Desk {
             text.push('\n');
         }
         text
+    }
+
+    /// What was typed for the workflow and nobody has read.
+    fn unread(&self) -> Vec<String> {
+        let run = self.model.run(&RunId::from("r1"));
+        run.into_iter().flat_map(|run| run.outbox.iter().cloned()).collect()
     }
 
     /// Both sizes that every situation must look good at.
@@ -270,6 +277,7 @@ fn approval(call: u64, tool: &str, preview: ToolPreview) -> RunEvent {
         risk: if tool == "edit_file" { ToolRisk::Write } else { ToolRisk::Execute },
         arguments: json!({}),
         preview: Some(Box::new(preview)),
+        until: None,
     }
 }
 
@@ -521,7 +529,7 @@ fn the_beginning_of_a_sentence_answers_no_question() {
     let mut desk = Desk::new();
     desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
     desk.typed("tty").key(KeyCode::Enter);
-    assert_eq!((desk.take(), desk.model.queued.clone()), (vec![say("tty")], vec!["tty".to_owned()]));
+    assert_eq!((desk.take(), desk.unread()), (vec![say("tty")], vec!["tty".to_owned()]));
     desk.control('o');
     assert!(desk.model.details && desk.model.dialogs.len() == 1);
     desk.pause(1_000).typed("n");
@@ -693,7 +701,7 @@ fn commands_work_during_a_run() {
             &Cmd::Roles("all".into())
         ]
     );
-    assert!(desk.screen(80, 56).contains("Commands"));
+    assert!(desk.screen(80, 90).contains("Commands"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::join::branch_failure;
 use super::limits::limit_failure;
 use super::snapshot_progress::Progress;
 use super::split::branch_name;
+use super::steered::{stand_failure, stand_words};
 use super::{Asked, Effect, Input, Lane, Machine, Phase, RunEvent};
 use crate::domain::delegation::Delegated;
 use crate::domain::failure::Failure;
@@ -152,6 +153,10 @@ impl Machine {
                 pause.default = default.as_deref().cloned();
                 pause.action = self.delegated(lane, message).map(Box::new);
             }
+            (Some(Question::Break { state, point }), _) => {
+                pause.state.clone_from(state);
+                pause.message = stand_words(state, point.as_ref());
+            }
             (Some(_) | None, _) => {
                 if let Phase::Person(_, Asked::Budget(_, kind)) = lane.phase {
                     pause.kind = Some(kind.name().to_owned());
@@ -175,6 +180,7 @@ impl Machine {
                 return Some(self.seen_outside(lane, Failure::clone(failure)));
             }
             (_, Some(Question::Limit { limit, text, .. })) => limit_failure(limit, text),
+            (_, Some(Question::Break { state, point })) => stand_failure(state, point.as_ref()),
             (_, Some(Question::Pause { message, .. })) => {
                 let detail = format!("state `{state}` waits for a person's answer: {message}");
                 Failure::new("input_required", "An answer is needed", detail)
@@ -258,7 +264,8 @@ fn reason(asked: Asked) -> Option<PauseReason> {
         Asked::Message => return None,
         Asked::Steps | Asked::Visits(_) | Asked::ToolRounds | Asked::ModelCalls => PauseReason::Limit,
         Asked::Budget(..) => PauseReason::Budget,
-        Asked::NoSnapshot | Asked::Pause => PauseReason::Input,
+        Asked::NoSnapshot | Asked::Pause | Asked::Request => PauseReason::Input,
+        Asked::Break(_) => PauseReason::User,
         Asked::Failed => PauseReason::Error,
         Asked::Uncertain => PauseReason::UncertainEffect,
     })

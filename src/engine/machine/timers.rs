@@ -56,6 +56,8 @@ impl Machine {
     fn stop_pending(&mut self) {
         self.withdraw_own();
         self.lane.phase = Phase::New;
+        // it may have stood before a state that is not entered now
+        self.lane.jump = None;
     }
 
     pub(super) fn withdraw_own(&mut self) {

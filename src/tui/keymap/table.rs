@@ -50,6 +50,7 @@ pub const ACTIONS: &[Row] = &[
     row(Action::Zoom, "zoom", "one pane, whole screen", Place::Anywhere, &["Alt+Z", "F10"]),
     row(Action::NextRun, "next_run", "panes: the next run", Place::Anywhere, &["Alt+N"]),
     row(Action::PreviousRun, "previous_run", "panes: the run before", Place::Anywhere, &["Alt+P"]),
+    row(Action::NextQuestion, "next_question", "the next question", Place::Anywhere, &["Alt+A"]),
     row(Action::RowUp, "row_up", "row up", Place::Pane, &["Up", "k"]),
     row(Action::RowDown, "row_down", "row down", Place::Pane, &["Down", "j"]),
     row(Action::PaneUp, "pane_up", "page up", Place::Pane, &["PgUp"]),

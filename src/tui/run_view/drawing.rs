@@ -57,6 +57,11 @@ impl Drawing {
         self.sheets.iter().map(|(graph, sheet)| sheet.look(graph, columns)).collect()
     }
 
+    /// Names of all states, as events call them.
+    pub fn states(&self) -> impl Iterator<Item = &str> {
+        self.sheets.iter().flat_map(|(graph, _)| graph.nodes.iter().map(|node| node.name.as_str()))
+    }
+
     /// Lines of all sheets, an empty one between two.
     pub fn len(&self) -> usize {
         self.sheets.iter().map(|(_, sheet)| sheet.len() + 1).sum::<usize>().saturating_sub(1)

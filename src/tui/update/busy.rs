@@ -3,6 +3,7 @@
 use crate::runtime::command::Command;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
+use crate::tui::run_view::RunView;
 use crate::tui::transcript::item::Item;
 
 /// Says what is in the way, if something is.
@@ -17,6 +18,12 @@ pub fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
         return true;
     }
     let Some(run) = model.busy_run() else { return false };
+    if let Some(stand) = run.stands.first() {
+        let text =
+            format!("cannot {what} while {} stands {} — /continue or /stop", run.workflow, stand.place());
+        model.say(Item::warning(&text));
+        return true;
+    }
     let name =
         if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
     model.say(Item::warning(&format!("cannot {what} while {name} — Esc stops it")));
@@ -26,6 +33,16 @@ pub fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
 /// Something is in the way of taking up a run.
 pub fn is_busy(model: &Model) -> bool {
     model.isolating.is_some() || model.opening.is_some() || model.busy_run().is_some()
+}
+
+/// Workflows that go on.
+pub fn live(model: &Model) -> impl Iterator<Item = &RunView> {
+    model.runs.iter().filter(|run| !run.over && !run.chat)
+}
+
+/// More than one does: what is said is said with the run.
+pub fn several(model: &Model) -> bool {
+    live(model).nth(1).is_some()
 }
 
 /// Leaves the conversation; the next text starts one.

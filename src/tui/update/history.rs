@@ -234,6 +234,8 @@ pub fn resumed(model: &mut Model, run: &RunId, at: Timestamp, again: usize, note
     }
     (view.over, view.left_open, view.waiting) = (false, false, None);
     view.busy_since = Some(at);
+    // where it still stands is told again
+    view.stands.clear();
     let chat = view.chat;
     *(if chat { &mut model.chat } else { &mut model.workflow }) = Some(run.clone());
     model.say(Item::rule("taken up again"));

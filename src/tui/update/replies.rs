@@ -55,6 +55,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             }
         }
         Reply::Themed(found) => themed(model, found),
+        Reply::AllowedAlways(saved) => allowed_always(model, saved),
         Reply::Status(facts) => status(model, facts),
         Reply::Setup(number, told) => return setup::told(model, number, told),
         Reply::Edit(number, told) => return editor::told(model, number, told),
@@ -251,6 +252,13 @@ fn themed(model: &mut Model, found: Result<Theme, String>) {
         Err(reason) => Item::line(Tone::Bad, &reason),
     };
     model.say(item);
+}
+
+fn allowed_always(model: &mut Model, saved: Result<String, String>) {
+    match saved {
+        Ok(text) => drop(model.say(Item::note(&text))),
+        Err(reason) => say_error(model, "The tool is allowed until you leave only", &reason),
+    }
 }
 
 /// New facts keep the role that the person chose meanwhile.
