@@ -1,5 +1,6 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
+mod archive;
 mod editor;
 mod facts;
 mod history;
@@ -47,6 +48,7 @@ use crate::domain::workflow::Program;
 use crate::engine::spec::RunSpec;
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
+use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
     Backend, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts, Steps,
     ToolLine, Travel, Travelled, WorkflowLine,
@@ -359,7 +361,18 @@ impl Backend for Desk {
 
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
-        away(move || history::resume(&elsewhere, &run))
+        away(move || history::resume(&elsewhere, &run, false))
+    }
+
+    fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
+        let elsewhere = self.elsewhere();
+        away(move || history::resume(&elsewhere, &run, true))
+    }
+
+    fn archive(&self, asked: PastAsked) -> BoxFuture<'static, PastTold> {
+        let reader = archive::Reader { handle: self.wired().handle.clone(), project: self.project() };
+        let work = away(move || Ok(reader.answer(asked)));
+        Box::pin(async move { work.await.unwrap_or_else(|error| PastTold::Text(Err(error))) })
     }
 
     fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>> {

@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::domain::cost::{CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};
+use crate::tui::archive::Archive;
 use crate::tui::backend::StatusFacts;
 use crate::tui::complete::{Names, Popup};
 use crate::tui::composer::Composer;
@@ -40,6 +41,12 @@ pub struct Model {
     pub edit: Option<Edit>,
     /// How often that was asked for.
     pub edits: u64,
+    /// The history is looked at: in front of everything but the two before.
+    pub archive: Option<Box<Archive>>,
+    /// What it has asked so far.
+    pub archives: u64,
+    /// A run whose failed state is tried again when it is taken up.
+    pub retrying: Option<RunId>,
     /// A last line for the terminal.
     pub parting: Option<String>,
     pub runs: Vec<RunView>,
@@ -121,7 +128,8 @@ impl Model {
     /// What decides which keys mean what.
     pub fn now_valid(&self) -> Now {
         let asked = self.setup.is_some() || self.dialogs.front().is_some_and(|dialog| !dialog.is_written());
-        Now { asked, pane: self.keyed_pane().is_some(), empty: self.composer.is_empty() }
+        let history = self.archive.is_some();
+        Now { asked, pane: self.keyed_pane().is_some(), empty: self.composer.is_empty(), history }
     }
 
     /// The pane that has the keys: none while an answer is written.
@@ -191,8 +199,8 @@ impl Model {
         CostLedger { entries: self.runs.iter().flat_map(|run| run.paid_here.entries.clone()).collect() }
     }
 
-    /// Something is in flight, so that the elapsed time on screen goes on.
+    /// Something is in flight, so that the elapsed time on screen goes on; or the history looks whether it has changed.
     pub fn ticking(&self) -> bool {
-        !self.calm && self.busy_run().is_some()
+        self.archive.is_some() || !self.calm && self.busy_run().is_some()
     }
 }

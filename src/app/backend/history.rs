@@ -5,8 +5,9 @@ use super::told::here;
 pub(super) use super::told::{of_store, told};
 use crate::app::wiring::Wired;
 use crate::app::{foreign, going};
-use crate::domain::ids::RunId;
-use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
+use crate::domain::ids::{CallId, RunId};
+use crate::domain::journal::{OpenPause, PauseReason, RunQuery, RunStatus, RunSummary, SearchQuery};
+use crate::engine::input::Answer;
 use crate::runtime::handle::Handle;
 use crate::runtime::resume::{Going, ResumeError};
 use crate::runtime::review::Which;
@@ -72,8 +73,8 @@ fn to_take_up(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Resul
     Ok(summary)
 }
 
-/// Takes a run up with the person at the screen.
-pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
+/// Takes a run up with the person at the screen. `retry`: what failed is tried again without a question.
+pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId, retry: bool) -> Result<(), String> {
     let summary = elsewhere.wired().handle.summary(run.as_str()).map_err(|error| of_store(&error))?;
     let wired = &*elsewhere.of(&summary)?;
     if let Some(script) = wired.providers.scripted() {
@@ -81,7 +82,8 @@ pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
         going::catch_up(wired, run).map_err(|error| format!("{error:#}"))?;
     }
     let stored = || Ok(wired.handle.run(run.as_str())?.program);
-    let going = Going { present: true, ..Going::default() };
+    let answers = if retry { tried_again(&wired.handle, run)? } else { Vec::new() };
+    let going = Going { present: true, answers, ..Going::default() };
     let going =
         foreign::here(elsewhere.catalog(), &summary, stored, going).map_err(|error| format!("{error:#}"))?;
     let done = tokio::runtime::Handle::current().block_on(wired.handle.resume(run, going));
@@ -89,6 +91,13 @@ pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
         ResumeError::Over { why, .. } => over(run, why),
         _ => here(&told(&error.to_string(), error.hint().as_deref())),
     })
+}
+
+/// What failed, or ran into a limit, goes on.
+fn tried_again(handle: &Handle, run: &RunId) -> Result<Vec<(CallId, Answer)>, String> {
+    let open = handle.open_pauses(run, None).map_err(|error| error.to_string())?;
+    let again = |pause: &OpenPause| matches!(pause.reason, PauseReason::Error | PauseReason::Limit);
+    Ok(open.into_iter().filter(again).map(|pause| (pause.call, Answer::Continue)).collect())
 }
 
 /// A run of another project, or one with files of its own, is not for this screen: says what to type instead.

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, editor, history, leave, panes, setup, submit};
+use super::{answers, archive, editor, history, leave, panes, setup, submit};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
@@ -29,11 +29,8 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     if model.setup.as_ref().is_some_and(|dialog| setup::gives_way(dialog, key)) {
         model.setup = None;
     }
-    if model.setup.is_some() {
-        return in_setup(model, key, at);
-    }
-    if model.edit.is_some() {
-        return editor::press(model, key);
+    if let Some(cmds) = in_front(model, key, at, typing) {
+        return cmds;
     }
     if control && key.code == KeyCode::Char('c') {
         return interrupt(model, at);
@@ -69,6 +66,9 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     {
         return cmds;
     }
+    if meant == Some(Action::History) {
+        return archive::open(model);
+    }
     if model.keyed_pane().is_some() {
         if let Some(cmds) = panes::press(model, key, meant) {
             return cmds;
@@ -80,6 +80,17 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     let now = Now { asked: false, ..model.now_valid() };
     let meant = model.keymap.action(Chord::of(key), now);
     outside(model, key, meant)
+}
+
+/// What lies in front of everything has all keys. `None`: nothing does.
+fn in_front(model: &mut Model, key: KeyEvent, at: Timestamp, typing: bool) -> Option<Vec<Cmd>> {
+    if model.setup.is_some() {
+        return Some(in_setup(model, key, at));
+    }
+    if model.edit.is_some() {
+        return Some(editor::press(model, key));
+    }
+    model.archive.is_some().then(|| archive::press(model, key, at, typing))
 }
 
 /// Nothing behind the dialog that sets up a model hears a key.
@@ -104,6 +115,9 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
     }
     if model.edit.is_some() {
         return editor::paste(model, text);
+    }
+    if model.archive.is_some() {
+        return archive::paste(model, text);
     }
     if let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !dialog.is_written()) {
         if let Some(reason) = &mut dialog.reason {

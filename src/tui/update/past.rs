@@ -1,5 +1,7 @@
 //! The past of a run through the same eyes as its present: events become entries and facts.
 
+pub mod step;
+
 use super::runs;
 use crate::domain::cost::{CostEntry, CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};

@@ -1,0 +1,262 @@
+//! The history: what keys, time and answers do to it (HIST-2).
+//!
+//! Refuses: reading anything itself, and changing a run without the same checks as the slash commands.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::domain::ids::{RunId, Timestamp};
+use crate::tui::archive::{
+    Archive, Asked, Look, Opened, Page, Question, Runs, Text, Told, Wait, Waiting,
+};
+use crate::tui::backend::{Plan, Travelled};
+use crate::tui::model::Model;
+use crate::tui::msg::{Cmd, Reply};
+use crate::tui::transcript::item::{Block, Item, Tone};
+
+mod deeds;
+mod keys;
+mod question;
+
+/// `/history`, and its key.
+pub fn open(model: &mut Model) -> Vec<Cmd> {
+    model.popup = None;
+    model.archive = Some(Box::default());
+    model.panes.leave();
+    let mut cmds = feed(model);
+    cmds.extend(count(model));
+    cmds
+}
+
+/// A key while the history is in front.
+pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp, typing: bool) -> Vec<Cmd> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('l') if control => model.repaint = true,
+        KeyCode::Char('c') if control => {
+            (model.archive, model.last_interrupt) = (None, Some(at));
+            model.hint = Some("left the history · Ctrl+C again leaves".to_owned());
+        }
+        _ => {
+            let mut cmds = keys::press(model, key, typing);
+            cmds.extend(feed(model));
+            return cmds;
+        }
+    }
+    Vec::new()
+}
+
+/// A text that was pasted: into what is being typed.
+pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
+    let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    if let Some(archive) = &mut model.archive {
+        keys::insert(archive, &line);
+    }
+    feed(model)
+}
+
+/// The wheel scrolls what is in front.
+pub fn wheel(model: &mut Model, down: bool) -> Vec<Cmd> {
+    /// Rows that one step of the wheel moves.
+    const WHEEL: usize = 3;
+    if let Some(archive) = &mut model.archive {
+        keys::scroll(archive, WHEEL, down);
+    }
+    feed(model)
+}
+
+/// Once a second while it is open: did anybody write?
+pub fn tick(model: &mut Model) -> Vec<Cmd> {
+    count(model).into_iter().collect()
+}
+
+/// An answer; one that nobody waits for any more is nobody's.
+pub fn told(model: &mut Model, number: u64, told: Told) -> Vec<Cmd> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    let awaited = archive.waits_for(&Waiting::Answer(number));
+    match told {
+        Told::Page(result) => {
+            let now = page(archive, number, result);
+            model.now = model.now.max(now);
+        }
+        Told::Changes(count) => return changed(model, count),
+        Told::Opened(result) => opened(archive, number, result),
+        Told::Text(result) if awaited => {
+            archive.wait = None;
+            match result {
+                Ok(text) => archive.page = Some(Box::new(Page::new(text))),
+                Err(why) => archive.refuse(&why),
+            }
+        }
+        Told::Exported(result) if awaited => {
+            archive.wait = None;
+            match result {
+                Ok(text) => archive.note = Some((Tone::Good, text)),
+                Err(why) => archive.refuse(&why),
+            }
+        }
+        // the answer to whatever was asked was broken off
+        Told::Text(Err(why)) => {
+            archive.counting = false;
+            page(archive, number, Err(why.clone()));
+            opened(archive, number, Err(why));
+        }
+        Told::Text(Ok(_)) | Told::Exported(_) => {}
+    }
+    feed(model)
+}
+
+/// An answer about a journey or a run that is taken up, if the history waits for it; else it is given back.
+pub fn journey(model: &mut Model, reply: Reply) -> Option<Reply> {
+    let Some(archive) = &mut model.archive else { return Some(reply) };
+    let wait = archive.wait.as_ref().map(|wait| &wait.what);
+    match (reply, wait) {
+        (Reply::Planned(plan), Some(Waiting::Plan)) => planned(archive, plan),
+        (Reply::Travelled(Err(why)), Some(Waiting::Travel)) => {
+            archive.wait = None;
+            archive.refuse(&why);
+        }
+        // the conversation tells it, too
+        (Reply::Travelled(Ok(done)), Some(Waiting::Travel)) => {
+            travelled(model, &done);
+            return Some(Reply::Travelled(Ok(done)));
+        }
+        (Reply::Past { run, past: Err(why) }, Some(Waiting::TakeUp(wanted))) if wanted.as_str() == run => {
+            archive.wait = None;
+            archive.refuse(&why);
+            model.retrying = None;
+        }
+        (reply @ (Reply::Past { past: Ok(_), .. } | Reply::Glance(_)), Some(Waiting::TakeUp(_))) => {
+            model.archive = None;
+            return Some(reply);
+        }
+        (reply, _) => return Some(reply),
+    }
+    None
+}
+
+fn planned(archive: &mut Archive, plan: Result<Plan, String>) {
+    archive.wait = None;
+    match plan {
+        Ok(Plan { travel, title, body }) => {
+            let items = vec![Item::Block(Block::new(Tone::Plain, "", &body))];
+            archive.page = Some(Box::new(Page::new(Text { title, items, step: None })));
+            archive.question = Some(Question::Agree { travel, armed: false });
+        }
+        Err(why) => archive.refuse(&why),
+    }
+}
+
+fn travelled(model: &mut Model, done: &Travelled) {
+    let Some(archive) = &mut model.archive else { return };
+    archive.wait = None;
+    let mut block = Block::new(Tone::Good, "Done", &done.text);
+    if let Some(run) = &done.stands {
+        block = block.foot(format!("/resume, or its line in the list, goes on with {run}"));
+    }
+    let text = Text { title: "done".to_owned(), items: vec![Item::Block(block)], step: None };
+    archive.page = Some(Box::new(Page::new(text)));
+    archive.list.stale = true;
+    reread(model);
+}
+
+/// A number for the next question.
+fn number(model: &mut Model) -> u64 {
+    model.archives += 1;
+    model.archives
+}
+
+fn ask(number: u64, asked: Asked) -> Cmd {
+    Cmd::Archive(number, Box::new(asked))
+}
+
+/// Asks something that other keys wait for.
+fn wait_for(model: &mut Model, asked: Asked, about: &str) -> Vec<Cmd> {
+    let number = number(model);
+    if let Some(archive) = &mut model.archive {
+        archive.wait = Some(Wait { what: Waiting::Answer(number), about: about.to_owned() });
+    }
+    vec![ask(number, asked)]
+}
+
+/// The next page of the list, if one is wanted: one at a time.
+fn feed(model: &mut Model) -> Vec<Cmd> {
+    let Some(after) = model.archive.as_mut().and_then(|archive| archive.list.wanted()) else {
+        return Vec::new();
+    };
+    let number = number(model);
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    let filter = archive.list.filter.clone();
+    archive.list.asked = Some((number, filter.clone(), after.is_none()));
+    vec![ask(number, Asked::Page { filter, after })]
+}
+
+fn count(model: &mut Model) -> Option<Cmd> {
+    model.archive.as_ref().filter(|archive| !archive.counting)?;
+    let number = number(model);
+    model.archive.as_mut()?.counting = true;
+    Some(ask(number, Asked::Changes))
+}
+
+fn changed(model: &mut Model, count: Option<u64>) -> Vec<Cmd> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    archive.counting = false;
+    let before = std::mem::replace(&mut archive.seen, count);
+    if count.is_none() || before == count || before.is_none() {
+        return Vec::new();
+    }
+    archive.list.stale = true;
+    let mut cmds = feed(model);
+    cmds.extend(reread(model));
+    cmds
+}
+
+/// The open run once more, if nobody asks for it already; it stays on screen meanwhile.
+fn reread(model: &mut Model) -> Option<Cmd> {
+    let run = model.archive.as_ref()?.run.as_ref().filter(|run| run.asked.is_none())?.row.id.clone();
+    let number = number(model);
+    model.archive.as_mut()?.run.as_mut()?.asked = Some(number);
+    Some(ask(number, Asked::Open(run)))
+}
+
+fn page(archive: &mut Archive, number: u64, result: Result<Runs, String>) -> Timestamp {
+    if archive.list.asked.as_ref().is_none_or(|(asked, ..)| *asked != number) {
+        return Timestamp(0);
+    }
+    match result {
+        Ok(Runs { rows, more, at }) => {
+            archive.list.fed(rows, more);
+            at
+        }
+        Err(why) => {
+            archive.list.failed(why);
+            Timestamp(0)
+        }
+    }
+}
+
+fn opened(archive: &mut Archive, number: u64, result: Result<Box<Look>, String>) {
+    let Some(run) = archive.run.as_mut().filter(|run| run.asked == Some(number)) else { return };
+    match result {
+        Ok(look) => run.read(*look),
+        Err(why) => {
+            run.asked = None;
+            if run.look.is_none() {
+                archive.run = None;
+            }
+            archive.refuse(&why);
+        }
+    }
+}
+
+/// Opens the run under the cursor of the list.
+fn enter(model: &mut Model) -> Vec<Cmd> {
+    let Some(row) = model.archive.as_ref().and_then(|archive| archive.list.chosen()).cloned() else {
+        return Vec::new();
+    };
+    let number = number(model);
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    let run: RunId = row.id.clone();
+    archive.run = Some(Box::new(Opened::new(row, number)));
+    vec![ask(number, Asked::Open(run))]
+}
+
