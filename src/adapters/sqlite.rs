@@ -233,7 +233,8 @@ impl RunStore for SqliteStore {
     }
 
     fn changes(&self) -> Result<u64, StoreError> {
-        let count = |reader: &Connection| reader.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0));
+        let count =
+            |reader: &Connection| reader.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0));
         Ok(self.with_reader("read", count)?.map_or(0, i64::unsigned_abs))
     }
 

@@ -1,6 +1,7 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
 mod archive;
+mod earlier;
 mod editor;
 mod facts;
 mod history;
@@ -113,6 +114,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         saved: Arc::clone(&saved),
         read,
         checker: Arc::default(),
+        entries: Arc::default(),
     };
     let session = Session {
         backend: Arc::new(desk),
@@ -182,6 +184,8 @@ struct Desk {
     read: Mutex<Vec<Stamp>>,
     /// What texts are checked with, until files change.
     checker: Arc<Mutex<Option<Arc<Checker>>>>,
+    /// Entries of the long run that was scrolled back in last.
+    entries: Arc<Mutex<Option<earlier::Entries>>>,
 }
 
 impl Desk {
@@ -344,6 +348,8 @@ impl Backend for Desk {
     }
 
     fn past(&self, run: String) -> BoxFuture<'static, Result<Past, String>> {
+        // it may have gone back since
+        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
         away(move || history::past(&wired, &here, &run, demo.as_deref()))
     }
@@ -355,8 +361,12 @@ impl Backend for Desk {
     }
 
     fn earlier(&self, run: RunId, before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
-        let handle = self.wired().handle.clone();
-        away(move || history::earlier(&handle, &run, before))
+        let (handle, data) = (self.wired().handle.clone(), self.world.dirs.data.clone());
+        let entries = Arc::clone(&self.entries);
+        away(move || {
+            let known = &mut entries.lock().unwrap_or_else(PoisonError::into_inner);
+            earlier::earlier(&handle, &data, known, &run, before)
+        })
     }
 
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {

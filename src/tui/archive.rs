@@ -67,6 +67,8 @@ pub struct Page {
     pub text: Transcript,
     /// The step that it shows: its neighbours are a key away.
     pub step: Option<u32>,
+    /// All of it is on screen: a smaller one begins at its start.
+    pub fits: bool,
 }
 
 /// What the last line asks.
@@ -103,7 +105,10 @@ pub enum Waiting {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Asked {
     /// Runs behind those that are known; the newest first.
-    Page { filter: Filter, after: Option<After> },
+    Page {
+        filter: Filter,
+        after: Option<After>,
+    },
     /// The store's change counter.
     Changes,
     Open(RunId),
@@ -183,7 +188,7 @@ impl Opened {
 
 impl Page {
     pub fn new(text: Text) -> Self {
-        let mut page = Self { title: text.title, text: Transcript::default(), step: text.step };
+        let mut page = Self { title: text.title, text: Transcript::default(), step: text.step, fits: true };
         for item in text.items {
             page.text.push(item);
         }

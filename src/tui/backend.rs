@@ -178,7 +178,8 @@ pub trait Backend: Send + Sync {
     /// The end of that, if it was stored when the run stood still last and is still true: at once, however long the run is.
     fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>>;
 
-    /// The last entries of a run before the first that is shown, which has so many before it. Reads all of it again.
+    /// The last entries of a run before the first that is shown, which has so many before it. The first page reads all
+    /// of the run once; the others cost the same, wherever they are.
     fn earlier(&self, _run: RunId, _before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }

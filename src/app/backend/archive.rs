@@ -61,7 +61,8 @@ impl Reader {
             ..RunQuery::default()
         };
         if !words.is_empty() {
-            let rows = self.found(words, RunQuery { words: Some(words.to_owned()), limit: FOUND, ..query })?;
+            let rows =
+                self.found(words, RunQuery { words: Some(words.to_owned()), limit: FOUND, ..query })?;
             return Ok(Runs { rows, more: false, at });
         }
         let query = RunQuery {
@@ -79,12 +80,8 @@ impl Reader {
     fn found(&self, words: &str, query: RunQuery) -> Result<Vec<RunRow>, String> {
         let store = &self.handle.ports().store;
         let mut runs = store.list(&query).map_err(|error| of_store(&error))?;
-        let said = SearchQuery {
-            text: words.to_owned(),
-            limit: HITS,
-            run: None,
-            workflow: query.workflow.clone(),
-        };
+        let said =
+            SearchQuery { text: words.to_owned(), limit: HITS, run: None, workflow: query.workflow.clone() };
         let mut texts = std::collections::HashMap::new();
         for hit in self.handle.search(&said, WIDTH).map_err(|error| of_store(&error))? {
             texts.entry(hit.run).or_insert(hit.snippet.text);
@@ -116,7 +113,8 @@ impl Reader {
     fn step(&self, run: &RunId, step: u32) -> Result<Text, String> {
         let told = self.handle.retell(run.as_str(), || StepFold::new(run, step), StepFold::event);
         let (record, fold) = told.map_err(|error| of_store(&error))?;
-        let variables = record.program.workflows.first().map(|root| root.variables.clone()).unwrap_or_default();
+        let variables =
+            record.program.workflows.first().map(|root| root.variables.clone()).unwrap_or_default();
         let files = self.files(run, step);
         let found = fold.end(&variables, &files);
         let (title, items) = found.ok_or_else(|| format!("run {run} has no step {step} any more"))?;
@@ -137,10 +135,12 @@ impl Reader {
         let Some(before) = &place.files else {
             return "none were stored by then: what it changed is not known".to_owned();
         };
-        let later = steps.iter().skip(at + 1).find(|other| other.within.is_none() && other.files != place.files);
+        let later =
+            steps.iter().skip(at + 1).find(|other| other.within.is_none() && other.files != place.files);
         let after = later.and_then(|place| place.files.clone()).or_else(|| self.last_stored(run, before));
         let Some(after) = after else {
-            return "nothing is known to be changed: no other state of the files was stored after it".to_owned();
+            return "nothing is known to be changed: no other state of the files was stored after it"
+                .to_owned();
         };
         match self.handle.ports().snapshots.changes(before, Some(&after)) {
             Ok(changes) if changes.is_empty() => "none was changed".to_owned(),
@@ -152,7 +152,10 @@ impl Reader {
     /// The newest stored state of the run, if it is another one.
     fn last_stored(&self, run: &RunId, before: &SnapshotId) -> Option<SnapshotId> {
         let list = self.handle.ports().snapshots.list().ok()?;
-        list.into_iter().find(|info| info.run.as_ref() == Some(run)).map(|info| info.id).filter(|id| id != before)
+        list.into_iter()
+            .find(|info| info.run.as_ref() == Some(run))
+            .map(|info| info.id)
+            .filter(|id| id != before)
     }
 
     fn why(&self, run: &RunId, step: u32) -> Result<Text, String> {

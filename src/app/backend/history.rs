@@ -14,7 +14,6 @@ use crate::runtime::review::Which;
 use crate::runtime::search::{Found, WordsKind};
 use crate::tui::backend::{FoundLine, RunFilter};
 use crate::tui::past::Past;
-use crate::tui::transcript::item::Item;
 use crate::tui::update::past::{Folding, at_a_glance};
 
 pub(super) fn list(handle: &Handle, here: &str, filter: RunFilter) -> Result<Vec<RunSummary>, String> {
@@ -38,13 +37,6 @@ pub(super) fn glance(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -
     let summary = to_take_up(wired, here, run, demo).ok()?;
     let glance = wired.handle.glance(&summary.id)?;
     Some(placed(at_a_glance(&summary, glance), &summary))
-}
-
-/// The entries before the first that is on screen, a page of them.
-pub(super) fn earlier(handle: &Handle, run: &RunId, before: usize) -> Result<Vec<Item>, String> {
-    let told = handle.retell(run.as_str(), || Folding::before(run, before), Folding::event);
-    let (_, folding) = told.map_err(|error| of_store(&error))?;
-    Ok(folding.items())
 }
 
 fn placed(mut past: Past, summary: &RunSummary) -> Past {

@@ -140,8 +140,9 @@ impl List {
             self.renewed(rows, more);
         } else {
             let known: HashSet<RunId> = self.rows.iter().map(|row| row.id.clone()).collect();
-            self.more = more && !rows.is_empty();
+            let before = self.rows.len();
             self.rows.extend(rows.into_iter().filter(|row| !known.contains(&row.id)));
+            self.more = more && self.rows.len() > before;
         }
         self.read = Some(filter);
         self.arrange(kept.as_ref());

@@ -136,11 +136,13 @@ impl Walk {
             RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. } => line.left(at),
             // a run that was taken back stands before the state
             RunEvent::DataChanged { set, removed, .. } => {
-                line.changed = line.changed.saturating_add(u32::try_from(set.len() + removed.len()).unwrap_or(0));
+                line.changed =
+                    line.changed.saturating_add(u32::try_from(set.len() + removed.len()).unwrap_or(0));
             }
             RunEvent::Stored { .. } => line.changed += 1,
             RunEvent::MessageAdded { .. } => line.messages += 1,
-            RunEvent::Replied { usage, cost_usd, .. } | RunEvent::ContextSummarized { usage, cost_usd, .. } => {
+            RunEvent::Replied { usage, cost_usd, .. }
+            | RunEvent::ContextSummarized { usage, cost_usd, .. } => {
                 line.paid(usage, *cost_usd);
             }
             RunEvent::ModelFailed { spent, reason, .. } => {

@@ -5,9 +5,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::domain::ids::{RunId, Timestamp};
-use crate::tui::archive::{
-    Archive, Asked, Look, Opened, Page, Question, Runs, Text, Told, Wait, Waiting,
-};
+use crate::tui::archive::{Archive, Asked, Look, Opened, Page, Question, Runs, Text, Told, Wait, Waiting};
 use crate::tui::backend::{Plan, Travelled};
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Reply};
@@ -259,4 +257,3 @@ fn enter(model: &mut Model) -> Vec<Cmd> {
     archive.run = Some(Box::new(Opened::new(row, number)));
     vec![ask(number, Asked::Open(run))]
 }
-

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::marks::put;
-use crate::tui::archive::{Archive, Deed, Question};
+use crate::tui::archive::{Archive, Deed, Question, Waiting};
 use crate::tui::keymap::Action;
 use crate::tui::model::Model;
 use crate::tui::text::{fit, width, wrap};
@@ -36,7 +36,11 @@ pub fn arrange(model: &mut Model, area: Rect) {
     let Some(archive) = &mut model.archive else { return };
     if let Some(page) = &mut archive.page {
         let look = Look { columns: usize::from(areas.body.width.saturating_sub(1)), details, theme };
+        if page.fits {
+            page.text.to_start();
+        }
         page.text.arrange(look, usize::from(areas.body.height));
+        page.fits = page.text.visible().count() < usize::from(areas.body.height);
     }
     if let Some(run) = &mut archive.run {
         run.height = usize::from(areas.body.height.saturating_sub(facts));
@@ -79,17 +83,26 @@ pub fn draw(model: &Model, archive: &Archive, area: Rect, frame: &mut Frame<'_>)
         let y = areas.note.bottom().saturating_sub(1);
         frame.set_cursor_position(Position { x: area.x + x, y });
     }
-    if areas.keys.height > 0 {
-        let keys = fit(&keys(model, archive), usize::from(area.width)).into_owned();
-        put(frame, areas.keys.x, areas.keys.y, &Line::styled(keys, model.theme.dim()), area.width);
+    let keys = keys(model, Some(archive), usize::from(area.width));
+    // one row has the most urgent ones, and the way out
+    let rows = if areas.keys.height == 1 { &keys[keys.len() - 1..] } else { &keys[..keys.len().min(2)] };
+    for (y, line) in (areas.keys.y..areas.keys.bottom()).zip(rows) {
+        let line = fit(line, usize::from(area.width)).into_owned();
+        put(frame, areas.keys.x, y, &Line::styled(line, model.theme.dim()), area.width);
     }
 }
 
 fn areas(model: &Model, area: Rect) -> Areas {
     let row = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: area.width, height };
-    let (title, keys) = (u16::from(area.height > 2), u16::from(area.height > 3));
+    let title = u16::from(area.height > 2);
+    let keys = match (area.height, keys(model, model.archive.as_deref(), usize::from(area.width)).len()) {
+        (..4, _) => 0,
+        (4..16, _) | (_, 1) => 1,
+        _ => 2,
+    };
     let rest = area.height.saturating_sub(title + keys);
-    let wanted = model.archive.as_ref().map_or(0, |archive| note(model, archive, usize::from(area.width)).0.len());
+    let wanted =
+        model.archive.as_ref().map_or(0, |archive| note(model, archive, usize::from(area.width)).0.len());
     let note = u16::try_from(wanted).unwrap_or(1).max(1).min(rest / 2);
     let body = rest - note;
     Areas {
@@ -188,7 +201,9 @@ fn toned(theme: Theme, tone: Tone) -> Style {
 
 fn folded(text: &str, columns: usize) -> Vec<String> {
     let text = crate::tui::text::clean(text);
-    let rows = text.lines().flat_map(|line| wrap(line, columns).into_iter().map(|row| line[row].trim_end().to_owned()));
+    let rows = text
+        .lines()
+        .flat_map(|line| wrap(line, columns).into_iter().map(|row| line[row].trim_end().to_owned()));
     rows.take(NOTE).collect()
 }
 
@@ -202,39 +217,39 @@ fn tail(line: &str, columns: usize) -> String {
     line[from..].to_owned()
 }
 
-/// What is possible now.
-fn keys(model: &Model, archive: &Archive) -> String {
+/// What is possible now: in one row, or in two and behind those what fits one.
+fn keys(model: &Model, archive: Option<&Archive>, columns: usize) -> Vec<String> {
+    let Some(archive) = archive else { return vec![String::new()] };
     let key = |action: Action, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
     if let Some(wait) = &archive.wait {
-        return match wait.what {
-            crate::tui::archive::Waiting::Answer(_) => "Esc waits no longer".to_owned(),
-            _ => String::new(),
-        };
+        let line = if matches!(wait.what, Waiting::Answer(_)) { "Esc waits no longer" } else { "" };
+        return vec![line.to_owned()];
     }
     match &archive.question {
-        Some(Question::Agree { .. }) => return "y do it · n, Esc leave it · ↑↓ scroll".to_owned(),
-        Some(_) => return "Enter does it · Esc leaves it".to_owned(),
+        Some(Question::Agree { .. }) => return vec!["y do it · n, Esc leave it · ↑↓ scroll".to_owned()],
+        Some(_) => return vec!["Enter does it · Esc leaves it".to_owned()],
         None => {}
     }
     if archive.list.typing {
-        return "Enter keeps the words · Esc all runs · ↑↓ choose".to_owned();
+        return vec!["Enter keeps the words · Esc all runs · ↑↓ choose".to_owned()];
     }
     if archive.search.is_some() {
-        let parts = [key(Action::NextHit, "next"), key(Action::PreviousHit, "before"), key(Action::Back, "ends")];
-        return parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+        let parts =
+            [key(Action::NextHit, "next"), key(Action::PreviousHit, "before"), key(Action::Back, "ends")];
+        return vec![parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")];
     }
     let (page, run) = (archive.page.as_ref(), archive.run.as_ref());
     let mut parts = Vec::new();
     if page.is_none() {
         parts.extend(key(Action::Open, "opens"));
     }
-    if page.is_some_and(|page| page.step.is_some()) {
-        parts.extend(key(Action::PreviousItem, "before").zip(key(Action::NextItem, "next")).map(|(a, b)| format!("{a} · {b}")));
+    let is_step = page.is_some_and(|page| page.step.is_some());
+    if is_step {
+        parts.extend(key(Action::NextItem, "next step"));
+        parts.extend(key(Action::PreviousItem, "step before"));
     }
-    let row = archive.meant();
-    let step = archive.step();
-    let shows_deeds = page.is_none_or(|page| page.step.is_some());
-    for deed in Deed::ALL.into_iter().filter(|_| shows_deeds) {
+    let (row, step) = (archive.meant(), archive.step());
+    for deed in Deed::ALL.into_iter().filter(|_| page.is_none() || is_step) {
         if row.is_some_and(|row| deed.why_not(row, step).is_none()) {
             parts.extend(key(Action::Deed(deed), deed.word()));
         }
@@ -246,17 +261,27 @@ fn keys(model: &Model, archive: &Archive) -> String {
         parts.extend(key(Action::ByProject, "project"));
     }
     let last = key(Action::Back, if page.is_some() || run.is_some() { "back" } else { "leaves" });
-    fitting(parts, last.unwrap_or_default(), usize::from(model.size.0))
+    fitting(&parts, &last.unwrap_or_default(), columns)
 }
 
-/// As many as fit; the way out always does.
-fn fitting(parts: Vec<String>, last: String, columns: usize) -> String {
-    let mut text = String::new();
-    for part in parts {
-        if width(&text) + width(&part) + width(&last) + 6 > columns {
-            break;
+/// All in one row; or two rows, and a third for who has room for one only. The way out is always there.
+fn fitting(parts: &[String], last: &str, columns: usize) -> Vec<String> {
+    let row = |from: usize, last: &str| {
+        let (mut text, mut at) = (String::new(), from);
+        while let Some(part) = parts.get(at) {
+            if width(&text) + width(part) + 3 + width(last) > columns {
+                break;
+            }
+            text += &format!("{part} · ");
+            at += 1;
         }
-        text += &format!("{part} · ");
+        (text + last, at)
+    };
+    let (one, fits) = row(0, last);
+    if fits == parts.len() {
+        return vec![one];
     }
-    text + &last
+    let (first, next) = row(0, "");
+    let (second, _) = row(next, last);
+    vec![first.trim_end_matches(" · ").to_owned(), second, one]
 }

@@ -1,12 +1,12 @@
 //! Actions on a run of the history: what is in the way is told in place, what changes files is shown first.
 
 use super::wait_for;
-use crate::tui::update::busy::in_the_way;
 use crate::domain::ids::RunId;
 use crate::tui::archive::{Asked, Deed, Question, Wait, Waiting};
 use crate::tui::backend::Travel;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
+use crate::tui::update::busy::in_the_way;
 
 pub(super) fn act(model: &mut Model, deed: Deed) -> Vec<Cmd> {
     let Some(archive) = &mut model.archive else { return Vec::new() };

@@ -115,7 +115,8 @@ fn edge(archive: &mut Archive, last: bool) {
 /// Esc, one level after the other; the list keeps its place.
 fn back(model: &mut Model) {
     let Some(archive) = &mut model.archive else { return };
-    let first = archive.search.take().is_some() || archive.page.take().is_some() || archive.run.take().is_some();
+    let first =
+        archive.search.take().is_some() || archive.page.take().is_some() || archive.run.take().is_some();
     if first {
         return;
     }
@@ -243,9 +244,7 @@ fn copy(archive: &mut Archive, whole: bool) -> Vec<Cmd> {
             run.steps().get(run.cursor).map(|line| one_line(&line.state)).unwrap_or_default()
         }
         (None, Some(run), true) => {
-            let line = |line: &StepLine| {
-                format!("{} {} #{}", line.step, one_line(&line.state), line.visit)
-            };
+            let line = |line: &StepLine| format!("{} {} #{}", line.step, one_line(&line.state), line.visit);
             run.steps().iter().map(line).collect::<Vec<_>>().join("\n")
         }
         (None, None, _) => archive.list.chosen().map(|row| row.id.to_string()).unwrap_or_default(),
@@ -258,7 +257,11 @@ fn copy(archive: &mut Archive, whole: bool) -> Vec<Cmd> {
     let all = text.len();
     text.truncate(text.floor_char_boundary(CLIPBOARD));
     let what = counted(text.lines().count() as u64, "line");
-    let cut = if text.len() < all { format!("; {} bytes more are left out", all - text.len()) } else { String::new() };
+    let cut = if text.len() < all {
+        format!("; {} bytes more are left out", all - text.len())
+    } else {
+        String::new()
+    };
     archive.tell(&format!("{what} sent to the terminal's clipboard{cut}"));
     vec![Cmd::Copy(text)]
 }

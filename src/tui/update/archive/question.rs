@@ -35,7 +35,7 @@ fn agree(model: &mut Model, wanted: Travel, key: KeyEvent, surprised: bool) -> V
             let rows = archive.page.as_ref().map_or(1, |page| page.text.page());
             keys::scroll(archive, rows, key.code == KeyCode::PageDown);
         }
-        _ if surprised => {}
+        KeyCode::Char('y') if surprised => {}
         KeyCode::Char('y') => {
             (archive.question, archive.page) = (None, None);
             return travel(model, wanted);

@@ -71,7 +71,8 @@ impl StepFold {
             (self.state, self.visit, self.agent, self.at) = (state.clone(), *visit, agent.clone(), at);
             self.before = Some(self.data.clone());
         }
-        let leaves = own && matches!(event, RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. });
+        let leaves =
+            own && matches!(event, RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. });
         let ends = matches!(event, RunEvent::Finished { .. }) && self.before.is_some();
         if (leaves || ends) && !self.left {
             self.took = u64::try_from(at.0.saturating_sub(self.at.0)).ok();
@@ -166,11 +167,16 @@ impl StepFold {
     }
 
     fn cost(&self) -> String {
-        let line = |((agent, model), (usage, cost, calls)): (&(String, String), &(Usage, Option<f64>, u32))| {
-            let (agent, model) = (one_line(agent), one_line(model));
-            let calls = counted(u64::from(*calls), "call");
-            format!("{agent} · {model} · {calls} · {} tokens · {}", thousands(usage.total()), dollars(*cost))
-        };
+        let line =
+            |((agent, model), (usage, cost, calls)): (&(String, String), &(Usage, Option<f64>, u32))| {
+                let (agent, model) = (one_line(agent), one_line(model));
+                let calls = counted(u64::from(*calls), "call");
+                format!(
+                    "{agent} · {model} · {calls} · {} tokens · {}",
+                    thousands(usage.total()),
+                    dollars(*cost)
+                )
+            };
         let lines: Vec<String> = self.spent.iter().map(line).collect();
         if lines.is_empty() { "no model was asked".to_owned() } else { lines.join("\n") }
     }

@@ -60,7 +60,13 @@ pub(super) fn draw(model: &Model, archive: &Archive, area: Rect, frame: &mut Fra
     let columns = Columns::of(usize::from(area.width));
     let head = head_height(area);
     if head > 0 && !list.is_empty() {
-        put(frame, area.x, area.y, &Line::styled(header(&columns, &list.filter.words), theme.dim()), area.width);
+        put(
+            frame,
+            area.x,
+            area.y,
+            &Line::styled(header(&columns, &list.filter.words), theme.dim()),
+            area.width,
+        );
     }
     if list.is_empty() {
         let text = match (&list.problem, &list.read) {
@@ -133,7 +139,13 @@ fn line(
     let took = u64::try_from(end.0.saturating_sub(row.started.0)).unwrap_or(0);
     let cost = row.cost_usd.map_or_else(|| "?".to_owned(), |usd| dollars(Some(usd)));
     add(columns.id, row.id.to_string(), ID, false, theme.text());
-    add(columns.age, ago(row.started, now).trim_end_matches(" ago").replace("just ", ""), AGE, true, theme.dim());
+    add(
+        columns.age,
+        ago(row.started, now).trim_end_matches(" ago").replace("just ", ""),
+        AGE,
+        true,
+        theme.dim(),
+    );
     add(true, row.status.as_str().to_owned(), STATUS, false, style(row.status, theme));
     add(columns.took, span(took), TOOK, true, theme.dim());
     add(columns.cost, cost, COST, true, theme.text());

@@ -67,20 +67,26 @@ fn counted(steps: usize) -> String {
 }
 
 /// `  2  0:04.2  code #2 (coder)            3 said  2 tools  1.2k  $0.01    4.2 s  ● 2 changed`
-fn line(step: &StepLine, (numbers, begun): (usize, Timestamp), columns: usize, theme: Theme) -> Line<'static> {
+fn line(
+    step: &StepLine,
+    (numbers, begun): (usize, Timestamp),
+    columns: usize,
+    theme: Theme,
+) -> Line<'static> {
     let since = u64::try_from(step.at.0.saturating_sub(begun.0)).unwrap_or(0);
     let head = format!("  {:>numbers$}  ", step.step);
     let time = if columns >= 50 { format!("{:>8}  ", clock(since)) } else { String::new() };
     let agent = step.agent.as_ref().map(|agent| format!(" ({})", one_line(agent))).unwrap_or_default();
     let title = format!("{} #{}{agent}", one_line(&step.state), step.visit);
     let some = |count: u32, what: &str| if count == 0 { String::new() } else { format!("{count} {what}") };
+    let tools = if step.tools == 1 { "tool" } else { "tools" };
     let cost = step.cost_usd.map_or_else(|| "?".to_owned(), |usd| dollars(Some(usd)));
     let paid = step.tokens > 0;
     // the narrower the screen, the fewer
     let cells: [(usize, String, usize); 6] = [
         (30, step.took.map_or_else(|| "…".to_owned(), span), 8),
         (58, some(step.messages, "said"), 8),
-        (68, some(step.tools, "tools"), 8),
+        (68, some(step.tools, tools), 8),
         (78, some(step.changed, "set"), 6),
         (90, if paid { short_number(step.tokens) } else { String::new() }, 7),
         (100, if paid { cost } else { String::new() }, 8),
