@@ -20,9 +20,6 @@ use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 /// How long is waited for further requests of the same moment.
 const TOGETHER: Duration = Duration::from_millis(20);
 
-/// After so much silence it is looked whether the run still works.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
 /// Waits until the run has stopped, or asks its client for a model's answer. `events` were subscribed to before it was
 /// set going. A request that is cancelled cancels its run.
 pub(super) async fn until_it_stops(
@@ -60,12 +57,6 @@ pub(super) async fn until_it_stops(
                 progress.tell(&published.event).await;
             }
             _ = asked.changed() => {}
-            // nothing that is told may be missed; if it is, the request shall not wait for ever
-            () = tokio::time::sleep(LOOK_AGAIN) => {
-                if !handle.running().contains(run) {
-                    break;
-                }
-            }
         }
     }
     let mut summary = summary(handle, run)?;

@@ -36,7 +36,7 @@ pub(super) struct Wire<R, W> {
     unanswered: watch::Sender<usize>,
 }
 
-impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Wire<R, W> {
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Wire<R, W> {
     pub(super) fn new(input: R, output: W, open: Arc<AtomicBool>) -> Self {
         Self {
             input: BufReader::new(input),
@@ -95,8 +95,16 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Wire<R, W> {
             .map_err(|_| refused(id, INVALID_REQUEST, "Invalid request: this is no message of JSON-RPC 2.0"))
     }
 
-    async fn say(&mut self, value: &Value) {
-        let _ = write(&self.output, value.to_string()).await;
+    /// Answers what is no request, on a task of its own: whoever waits for the next message may stop waiting at any
+    /// point, and the answer must not be lost with that.
+    fn say(&self, value: &Value) {
+        let (output, unanswered, text) =
+            (Arc::clone(&self.output), self.unanswered.clone(), value.to_string());
+        unanswered.send_modify(|left| *left += 1);
+        tokio::spawn(async move {
+            let _ = write(&output, text).await;
+            unanswered.send_modify(|left| *left = left.saturating_sub(1));
+        });
     }
 
     /// Requests that came before the end of the input are answered, as far as that takes no time.
@@ -141,7 +149,7 @@ where
             };
             if line.is_err() {
                 let text = format!("Invalid request: a message has at most {LONGEST} bytes");
-                self.say(&refused(Value::Null, INVALID_REQUEST, &text)).await;
+                self.say(&refused(Value::Null, INVALID_REQUEST, &text));
                 continue;
             }
             match self.parsed() {
@@ -152,7 +160,7 @@ where
                 }
                 Ok(Some(message)) if self.open.load(Ordering::Acquire) => return Some(message),
                 Ok(Some(_)) => tracing::debug!("a message before any handshake was dropped"),
-                Err(answer) => self.say(&answer).await,
+                Err(answer) => self.say(&answer),
             }
         }
     }

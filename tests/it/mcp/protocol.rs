@@ -216,3 +216,24 @@ fn damaged_messages_never_end_the_conversation() {
     assert!(client.kept.len() > 200, "{}", client.kept.len());
     client.close();
 }
+
+/// The answer to a damaged line is written while answers to requests leave, too.
+#[test]
+fn no_answer_is_lost_between_others() {
+    const ROUNDS: usize = 300;
+    let world = world(&[quick()]);
+    let mut client = Client::open(&world);
+    let asked: Vec<u64> = (0..ROUNDS)
+        .map(|_| {
+            let id = client.begin("tools/list", json!({}));
+            client.send("{oops");
+            id
+        })
+        .collect();
+    let mut answers: Vec<Value> = (0..2 * ROUNDS).map(|_| client.read()).collect();
+    answers.retain(|answer| answer["error"]["code"] != -32700);
+    let mut answered: Vec<u64> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, asked);
+    client.close();
+}
