@@ -5,6 +5,7 @@
 //! backend).
 
 use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::RunStatus;
 use crate::tui::pane::Search;
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::item::{Item, Tone};
@@ -111,7 +112,11 @@ pub enum Asked {
     },
     /// The store's change counter.
     Changes,
-    Open(RunId),
+    /// `known`: how it was when it was read last; nothing is read again if it still is.
+    Open {
+        run: RunId,
+        known: Option<(Timestamp, RunStatus)>,
+    },
     Step {
         run: RunId,
         step: u32,
@@ -132,7 +137,8 @@ pub enum Asked {
 pub enum Told {
     Page(Result<Runs, String>),
     Changes(Option<u64>),
-    Opened(Result<Box<Look>, String>),
+    /// `None`: it is as it was.
+    Opened(Result<Option<Box<Look>>, String>),
     /// A page of text.
     Text(Result<Text, String>),
     Exported(Result<String, String>),

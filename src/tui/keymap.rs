@@ -104,11 +104,19 @@ impl Place {
         }
     }
 
+    /// Nothing is typed there: a letter can be a key.
+    fn takes_letters(self) -> bool {
+        matches!(self, Self::Pane | Self::History)
+    }
+
     /// One press could mean an action of either.
     fn meets(self, other: Self) -> bool {
         let typing = |place| matches!(place, Self::Input | Self::Empty);
-        let keyed = |place| matches!(place, Self::Pane | Self::History);
-        !(typing(self) && keyed(other) || typing(other) && keyed(self))
+        let apart = |one: Self, other: Self| {
+            typing(one) && other.takes_letters() || one == Self::Pane && other == Self::History
+        };
+        // what both a pane and the history understand means the history's in it
+        !(apart(self, other) || apart(other, self))
     }
 
     fn holds(self, now: Now) -> bool {
@@ -197,8 +205,7 @@ impl Keymap {
     /// For help: two actions a line, and in one paragraph what a pane understands.
     pub fn help(&self) -> String {
         let bound = || self.rows().filter(|(_, keys, _)| !keys.is_empty());
-        let apart = |row: &Row| matches!(row.place, Place::Pane | Place::History);
-        let cells = bound().filter(|(row, ..)| !apart(row)).map(|(row, keys, _)| {
+        let cells = bound().filter(|(row, ..)| !row.place.takes_letters()).map(|(row, keys, _)| {
             let cell = format!("{:<16} {}", listed(&keys[..keys.len().min(2)]), row.about);
             format!("{:<39}", fit(&cell, 38))
         });
@@ -257,7 +264,7 @@ mod tests {
                 let clash = both.filter(|_| row.place.meets(other.place));
                 assert_eq!(clash, None, "{} and {}", row.name, other.name);
             }
-            let typed = keys.iter().any(|key| key.is_text()) && row.place != Place::Pane;
+            let typed = keys.iter().any(|key| key.is_text()) && !row.place.takes_letters();
             assert!(!typed, "{}: its key would be typed", row.name);
         }
     }

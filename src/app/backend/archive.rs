@@ -11,8 +11,8 @@ use crate::cli::archive::list::came_from;
 use crate::cli::args::ExportFormat;
 use crate::cli::snapshots;
 use crate::cli::words::{cost, time, tokens};
-use crate::domain::ids::{RunId, SnapshotId};
-use crate::domain::journal::{RunQuery, RunSummary, SearchQuery};
+use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
 use crate::domain::workflow::plain_text;
 use crate::engine::why;
 use crate::runtime::handle::Handle;
@@ -43,7 +43,7 @@ impl Reader {
         match asked {
             Asked::Page { filter, after } => Told::Page(self.page(&filter, after)),
             Asked::Changes => Told::Changes(self.handle.ports().store.changes().ok()),
-            Asked::Open(run) => Told::Opened(self.open(&run).map(Box::new)),
+            Asked::Open { run, known } => Told::Opened(self.open(&run, known).map(|look| look.map(Box::new))),
             Asked::Step { run, step } => Told::Text(self.step(&run, step)),
             Asked::Why { run, step } => Told::Text(self.why(&run, step)),
             Asked::Compare(first, second) => Told::Text(self.compare(&first, &second)),
@@ -101,13 +101,17 @@ impl Reader {
         Ok(runs.into_iter().map(&mut shown).collect())
     }
 
-    fn open(&self, run: &RunId) -> Result<Look, String> {
+    fn open(&self, run: &RunId, known: Option<(Timestamp, RunStatus)>) -> Result<Option<Look>, String> {
+        let now = self.handle.summary(run.as_str()).map_err(|error| of_store(&error))?.progress;
+        if known == Some((now.updated, now.status)) {
+            return Ok(None);
+        }
         let told = self.handle.retell(run.as_str(), Walk::default, |walk, at, event| walk.event(at, &event));
         let (record, walk) = told.map_err(|error| of_store(&error))?;
         // what was written while it was read
         let summary = self.handle.summary(run.as_str()).unwrap_or(record.summary);
         let facts = facts(&summary, &record.open);
-        Ok(Look { row: row(summary, &self.project, None), facts, steps: walk.end() })
+        Ok(Some(Look { row: row(summary, &self.project, None), facts, steps: walk.end() }))
     }
 
     fn step(&self, run: &RunId, step: u32) -> Result<Text, String> {

@@ -4,16 +4,20 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::domain::ids::{RunId, Timestamp};
-use crate::tui::archive::{Archive, Asked, Look, Opened, Page, Question, Runs, Text, Told, Wait, Waiting};
+use crate::domain::ids::Timestamp;
+use crate::tui::archive::{Archive, Asked, Look, Page, Question, Runs, Text, Told, Waiting};
 use crate::tui::backend::{Plan, Travelled};
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Reply};
 use crate::tui::transcript::item::{Block, Item, Tone};
 
+mod asking;
 mod deeds;
 mod keys;
+mod moving;
 mod question;
+
+use asking::{ask, number};
 
 /// `/history`, and its key.
 pub fn open(model: &mut Model) -> Vec<Cmd> {
@@ -57,7 +61,7 @@ pub fn wheel(model: &mut Model, down: bool) -> Vec<Cmd> {
     /// Rows that one step of the wheel moves.
     const WHEEL: usize = 3;
     if let Some(archive) = &mut model.archive {
-        keys::scroll(archive, WHEEL, down);
+        moving::scroll(archive, WHEEL, down);
     }
     feed(model)
 }
@@ -154,26 +158,6 @@ fn travelled(model: &mut Model, done: &Travelled) {
     let text = Text { title: "done".to_owned(), items: vec![Item::Block(block)], step: None };
     archive.page = Some(Box::new(Page::new(text)));
     archive.list.stale = true;
-    reread(model);
-}
-
-/// A number for the next question.
-fn number(model: &mut Model) -> u64 {
-    model.archives += 1;
-    model.archives
-}
-
-fn ask(number: u64, asked: Asked) -> Cmd {
-    Cmd::Archive(number, Box::new(asked))
-}
-
-/// Asks something that other keys wait for.
-fn wait_for(model: &mut Model, asked: Asked, about: &str) -> Vec<Cmd> {
-    let number = number(model);
-    if let Some(archive) = &mut model.archive {
-        archive.wait = Some(Wait { what: Waiting::Answer(number), about: about.to_owned() });
-    }
-    vec![ask(number, asked)]
 }
 
 /// The next page of the list, if one is wanted: one at a time.
@@ -210,10 +194,16 @@ fn changed(model: &mut Model, count: Option<u64>) -> Vec<Cmd> {
 
 /// The open run once more, if nobody asks for it already; it stays on screen meanwhile.
 fn reread(model: &mut Model) -> Option<Cmd> {
-    let run = model.archive.as_ref()?.run.as_ref().filter(|run| run.asked.is_none())?.row.id.clone();
+    /// A longer one is read when it is opened.
+    const LONGEST: usize = 2_000;
+    let open = model.archive.as_ref()?.run.as_ref()?;
+    if open.asked.is_some() || open.steps().len() > LONGEST {
+        return None;
+    }
+    let (run, known) = (open.row.id.clone(), Some((open.row.updated, open.row.status)));
     let number = number(model);
     model.archive.as_mut()?.run.as_mut()?.asked = Some(number);
-    Some(ask(number, Asked::Open(run)))
+    Some(ask(number, Asked::Open { run, known }))
 }
 
 fn page(archive: &mut Archive, number: u64, result: Result<Runs, String>) -> Timestamp {
@@ -232,10 +222,11 @@ fn page(archive: &mut Archive, number: u64, result: Result<Runs, String>) -> Tim
     }
 }
 
-fn opened(archive: &mut Archive, number: u64, result: Result<Box<Look>, String>) {
+fn opened(archive: &mut Archive, number: u64, result: Result<Option<Box<Look>>, String>) {
     let Some(run) = archive.run.as_mut().filter(|run| run.asked == Some(number)) else { return };
     match result {
-        Ok(look) => run.read(*look),
+        Ok(Some(look)) => run.read(*look),
+        Ok(None) => run.asked = None,
         Err(why) => {
             run.asked = None;
             if run.look.is_none() {
@@ -244,16 +235,4 @@ fn opened(archive: &mut Archive, number: u64, result: Result<Box<Look>, String>)
             archive.refuse(&why);
         }
     }
-}
-
-/// Opens the run under the cursor of the list.
-fn enter(model: &mut Model) -> Vec<Cmd> {
-    let Some(row) = model.archive.as_ref().and_then(|archive| archive.list.chosen()).cloned() else {
-        return Vec::new();
-    };
-    let number = number(model);
-    let Some(archive) = &mut model.archive else { return Vec::new() };
-    let run: RunId = row.id.clone();
-    archive.run = Some(Box::new(Opened::new(row, number)));
-    vec![ask(number, Asked::Open(run))]
 }

@@ -60,6 +60,14 @@ fn a_failed_run_is_looked_at_and_retried() {
     terminal.wait_for("to execute: shell?");
     terminal.press("y");
     terminal.wait_for("✓ picky completed");
+    looks_back(&mut terminal);
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+    terminal.assert_restored();
+}
+
+/// At the completed run: what is refused, what is shown before it is done, and a fork beside it.
+fn looks_back(terminal: &mut Terminal) {
     terminal.press("/history\r");
     terminal.wait_for("history · 1 run");
     terminal.press("r");
@@ -87,7 +95,4 @@ fn a_failed_run_is_looked_at_and_retried() {
     terminal.wait_for("history · 2 runs");
     terminal.press(ESC);
     terminal.wait_for("✓ picky completed");
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
-    terminal.assert_restored();
 }

@@ -130,9 +130,9 @@ fn in_run() -> Desk {
     let mut desk = opened(many(0, 2), false);
     desk.key(KeyCode::Down).key(KeyCode::Enter);
     let all = asked(&mut desk);
-    let [(number, Asked::Open(run))] = all.as_slice() else { panic!("{all:?}") };
+    let [(number, Asked::Open { run, known: None })] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(run.as_str(), "run000000001");
-    tell(&mut desk, *number, Told::Opened(Ok(Box::new(look()))));
+    tell(&mut desk, *number, Told::Opened(Ok(Some(Box::new(look())))));
     desk
 }
 
@@ -284,7 +284,7 @@ fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
     }
     desk.key(KeyCode::Enter);
     let (number, _) = asked(&mut desk)[0].clone();
-    tell(&mut desk, number, Told::Opened(Ok(Box::new(look()))));
+    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(look())))));
     desk.key(KeyCode::Char('w'));
     let all = asked(&mut desk);
     let [(number, Asked::Why { step: 2, .. })] = all.as_slice() else { panic!("{all:?}") };
@@ -298,11 +298,11 @@ fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
     // what waits can be left; its answer is nobody's then
     desk.key(KeyCode::Enter).key(KeyCode::Esc);
     let (number, _) = asked(&mut desk)[0].clone();
-    tell(&mut desk, number, Told::Opened(Ok(Box::new(look()))));
+    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(look())))));
     assert!(desk.model.archive.as_ref().unwrap().run.is_none());
     desk.key(KeyCode::Esc);
     assert!(desk.model.archive.is_none());
-    tell(&mut desk, number, Told::Opened(Ok(Box::new(look()))));
+    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(look())))));
     assert!(desk.model.archive.is_none() && desk.take().is_empty());
 }
 
@@ -458,4 +458,34 @@ fn what_starts_elsewhere_appears() {
     desk.key(KeyCode::Esc);
     assert!(!desk.model.ticking());
     assert_eq!(tick(&mut desk), []);
+}
+
+#[test]
+fn an_open_run_is_read_again_when_it_went_on() {
+    let mut desk = in_run();
+    let tick = |desk: &mut Desk, count: u64| {
+        desk.msg(Msg::Tick(Timestamp(2_000_000)));
+        let changes = asked(desk);
+        let [(number, Asked::Changes)] = changes.as_slice() else { panic!("{changes:?}") };
+        tell(desk, *number, Told::Changes(Some(count)));
+        asked(desk)
+    };
+    let all = tick(&mut desk, 2);
+    let again = all.iter().find_map(|(number, asked)| match asked {
+        Asked::Open { known: Some((updated, RunStatus::Failed)), .. } => Some((*number, *updated)),
+        _ => None,
+    });
+    let (number, updated) = again.unwrap_or_else(|| panic!("{all:?}"));
+    assert_eq!(updated, look().row.updated);
+    tell(&mut desk, number, Told::Opened(Ok(None)));
+    assert!(desk.screen(80, 24).contains("2 steps"));
+    let all = tick(&mut desk, 3);
+    let number = all.iter().find(|(_, asked)| matches!(asked, Asked::Open { .. })).unwrap().0;
+    let mut more = look();
+    more.steps.push(more.steps[1].clone());
+    more.row.status = RunStatus::Running;
+    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(more)))));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("3 steps") && screen.contains("· running"), "{screen}");
+    assert_eq!(desk.model.archive.as_ref().unwrap().step(), Some(2), "the cursor stays");
 }

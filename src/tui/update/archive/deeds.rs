@@ -1,6 +1,6 @@
 //! Actions on a run of the history: what is in the way is told in place, what changes files is shown first.
 
-use super::wait_for;
+use super::asking::wait_for;
 use crate::domain::ids::RunId;
 use crate::tui::archive::{Asked, Deed, Question, Wait, Waiting};
 use crate::tui::backend::Travel;

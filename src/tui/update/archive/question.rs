@@ -2,7 +2,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{keys, wait_for};
+use super::asking::wait_for;
+use super::moving::scroll;
 use crate::tui::archive::{Archive, Asked, Question, Wait, Waiting};
 use crate::tui::backend::Travel;
 use crate::tui::model::Model;
@@ -29,11 +30,11 @@ fn agree(model: &mut Model, wanted: Travel, key: KeyEvent, surprised: bool) -> V
         *armed |= !surprised;
     }
     match key.code {
-        KeyCode::Up => keys::scroll(archive, 1, false),
-        KeyCode::Down => keys::scroll(archive, 1, true),
+        KeyCode::Up => scroll(archive, 1, false),
+        KeyCode::Down => scroll(archive, 1, true),
         KeyCode::PageUp | KeyCode::PageDown => {
             let rows = archive.page.as_ref().map_or(1, |page| page.text.page());
-            keys::scroll(archive, rows, key.code == KeyCode::PageDown);
+            scroll(archive, rows, key.code == KeyCode::PageDown);
         }
         KeyCode::Char('y') if surprised => {}
         KeyCode::Char('y') => {
