@@ -84,6 +84,7 @@ fn looks_back(terminal: &mut Terminal) {
     terminal.press("tries=7\r");
     terminal.wait_for("tries = 7");
     terminal.press(ESC);
+    terminal.wait_for("3 steps");
     terminal.press(ESC);
     terminal.wait_for("history · 2 runs");
     terminal.wait_for("└ picky");
