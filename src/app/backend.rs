@@ -1,5 +1,7 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
+mod archive;
+mod earlier;
 mod editor;
 mod facts;
 mod history;
@@ -51,6 +53,7 @@ use crate::engine::spec::RunSpec;
 use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
+use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
     Backend, Beside, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts,
     Steps, ToolLine, Travel, Travelled, WorkflowLine,
@@ -116,6 +119,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         saved: Arc::clone(&saved),
         read,
         checker: Arc::default(),
+        entries: Arc::default(),
     };
     let session = Session {
         backend: Arc::new(desk),
@@ -186,6 +190,8 @@ struct Desk {
     read: Mutex<Vec<Stamp>>,
     /// What texts are checked with, until files change.
     checker: Arc<Mutex<Option<Arc<Checker>>>>,
+    /// Entries of the long run that was scrolled back in last.
+    entries: Arc<Mutex<Option<earlier::Entries>>>,
 }
 
 impl Desk {
@@ -349,6 +355,8 @@ impl Backend for Desk {
     }
 
     fn past(&self, run: String) -> BoxFuture<'static, Result<Past, String>> {
+        // it may have gone back since
+        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
         away(move || history::past(&wired, &here, &run, demo.as_deref()))
     }
@@ -360,13 +368,28 @@ impl Backend for Desk {
     }
 
     fn earlier(&self, run: RunId, before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
-        let handle = self.wired().handle.clone();
-        away(move || history::earlier(&handle, &run, before))
+        let (handle, data) = (self.wired().handle.clone(), self.world.dirs.data.clone());
+        let entries = Arc::clone(&self.entries);
+        away(move || {
+            let known = &mut entries.lock().unwrap_or_else(PoisonError::into_inner);
+            earlier::earlier(&handle, &data, known, &run, before)
+        })
     }
 
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
-        away(move || history::resume(&elsewhere, &run))
+        away(move || history::resume(&elsewhere, &run, false))
+    }
+
+    fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
+        let elsewhere = self.elsewhere();
+        away(move || history::resume(&elsewhere, &run, true))
+    }
+
+    fn archive(&self, asked: PastAsked) -> BoxFuture<'static, PastTold> {
+        let reader = archive::Reader { handle: self.wired().handle.clone(), project: self.project() };
+        let work = away(move || Ok(reader.answer(asked)));
+        Box::pin(async move { work.await.unwrap_or_else(|error| PastTold::Text(Err(error))) })
     }
 
     fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>> {

@@ -2,7 +2,6 @@
 //! tests over nothing. Object safe, cheap to call: synchronous functions answer from memory.
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 
 use crate::domain::approval::Permission;
 use crate::domain::cost::Price;
@@ -12,12 +11,14 @@ use crate::domain::place::Layer;
 use crate::domain::tool::ToolRisk;
 use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
+use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::{self, Theme};
 use crate::tui::transcript::item::Item;
+pub use crate::tui::travel::{Plan, Travel, Travelled};
 
 /// A line of `/workflows` (REPL-5).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -107,34 +108,6 @@ pub struct FoundLine {
     /// `message`, `result of a tool`.
     pub what: String,
     pub text: String,
-}
-
-/// Going back (SNAP-4, HIST-5). Ids may be unique prefixes; without one the newest run of this project is meant.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Travel {
-    /// The files as before the run.
-    Undo { run: Option<String> },
-    /// Conversation, data and files as before a step.
-    Rewind { run: Option<String>, step: u32 },
-    /// A new run from there, with something changed in `common_data`; the other one stays, and so do the files.
-    Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
-}
-
-/// What a journey would do, for the person to agree to.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
-    /// With the run's whole id.
-    pub travel: Travel,
-    pub title: String,
-    pub body: String,
-}
-
-/// What came of a journey.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Travelled {
-    pub text: String,
-    /// The run that `/resume` takes up from there.
-    pub stands: Option<RunId>,
 }
 
 /// The steps of a run, to go back to.
@@ -230,13 +203,25 @@ pub trait Backend: Send + Sync {
     /// The end of that, if it was stored when the run stood still last and is still true: at once, however long the run is.
     fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>>;
 
-    /// The last entries of a run before the first that is shown, which has so many before it. Reads all of it again.
+    /// The last entries of a run before the first that is shown, which has so many before it. The first page reads all
+    /// of the run once; the others cost the same, wherever they are.
     fn earlier(&self, _run: RunId, _before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     /// Takes a run up; what it does from then on comes as events.
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>>;
+
+    /// The same for a run that has failed: what failed is tried again without a question.
+    fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
+        self.resume(run)
+    }
+
+    /// What the history asks (HIST-2).
+    fn archive(&self, _asked: PastAsked) -> BoxFuture<'static, PastTold> {
+        let told = PastTold::Text(Err("the history cannot be read here".to_owned()));
+        Box::pin(std::future::ready(told))
+    }
 
     /// What a model was asked last in a run, by this agent or by any, and its answer.
     fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>>;

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use crate::domain::cost::{CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::engine::steering::Stops;
+use crate::tui::archive::Archive;
 use crate::tui::backend::StatusFacts;
 use crate::tui::complete::{Names, Popup};
 use crate::tui::composer::Composer;
@@ -41,6 +42,12 @@ pub struct Model {
     pub edit: Option<Edit>,
     /// How often that was asked for.
     pub edits: u64,
+    /// The history is looked at: in front of everything but the two before.
+    pub archive: Option<Box<Archive>>,
+    /// What it has asked so far.
+    pub archives: u64,
+    /// A run whose failed state is tried again when it is taken up.
+    pub retrying: Option<RunId>,
     /// A last line for the terminal.
     pub parting: Option<String>,
     pub runs: Vec<RunView>,
@@ -126,7 +133,8 @@ impl Model {
     /// What decides which keys mean what.
     pub fn now_valid(&self) -> Now {
         let asked = self.setup.is_some() || self.dialogs.front().is_some_and(|dialog| !dialog.is_written());
-        Now { asked, pane: self.keyed_pane().is_some(), empty: self.composer.is_empty() }
+        let history = self.archive.is_some();
+        Now { asked, pane: self.keyed_pane().is_some(), empty: self.composer.is_empty(), history }
     }
 
     /// The pane that has the keys: none while an answer is written.
@@ -215,8 +223,9 @@ impl Model {
         self.dialogs.front().is_some_and(|dialog| dialog.until.is_some())
     }
 
-    /// Something is in flight, so that the elapsed time on screen goes on.
+    /// Something is in flight, so that the elapsed time on screen goes on; or the history looks whether it has changed.
     pub fn ticking(&self) -> bool {
-        !self.calm && self.busy_run().is_some_and(|run| !run.stands_still() || self.counts_down())
+        let moves = |run: &RunView| !run.stands_still() || self.counts_down();
+        self.archive.is_some() || !self.calm && self.busy_run().is_some_and(moves)
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::journal::RunSummary;
 use crate::engine::event::Published;
 use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
+use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
     Beside, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine,
     Travel, Travelled, WorkflowLine,
@@ -132,6 +133,8 @@ pub enum Reply {
     Themed(Result<Theme, String>),
     /// With the number of the dialog that asked.
     Setup(u64, Told),
+    /// With the number under which the history asked.
+    Archive(u64, Box<PastTold>),
     /// With the number of the editor that asked.
     Edit(u64, EditTold),
     /// The text as the person's own editor left it.
@@ -202,6 +205,8 @@ pub enum Cmd {
     /// The entries before those on screen, of which so many more are left out.
     Earlier(RunId, usize),
     Resume(RunId),
+    /// The same, and what failed is tried again.
+    Retry(RunId),
     /// The last request of a run, or of one of its agents.
     Review {
         run: RunId,
@@ -221,6 +226,8 @@ pub enum Cmd {
     Theme(String),
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<Asked>),
+    /// With a number for the answer.
+    Archive(u64, Box<PastAsked>),
     /// With the number of the editor.
     Edit(u64, Box<EditAsked>),
     /// The person's own editor gets the terminal, and this text.

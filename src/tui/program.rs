@@ -328,6 +328,8 @@ impl Program {
             | Cmd::Whole(_)
             | Cmd::Earlier(..)
             | Cmd::Resume(_)
+            | Cmd::Retry(_)
+            | Cmd::Archive(..)
             | Cmd::Review { .. }
             | Cmd::Steps(_)
             | Cmd::Plan(_)
@@ -395,9 +397,11 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
             let items = backend.earlier(run.clone(), before);
             Box::pin(async move { Reply::Earlier { run, before, items: items.await } })
         }
-        Cmd::Resume(run) => {
-            let result = backend.resume(run.clone());
-            Box::pin(async move { Reply::Resumed { run, result: result.await } })
+        Cmd::Resume(run) => resumed(backend.resume(run.clone()), run),
+        Cmd::Retry(run) => resumed(backend.retry(run.clone()), run),
+        Cmd::Archive(number, asked) => {
+            let told = backend.archive(*asked);
+            Box::pin(async move { Reply::Archive(number, Box::new(told.await)) })
         }
         Cmd::Review { run, agent } => {
             let text = backend.review(run, agent);
@@ -436,6 +440,10 @@ fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, C
 fn allow_always(backend: &dyn Backend, tool: String) -> BoxFuture<'static, Reply> {
     let saved = backend.allow_always(tool);
     Box::pin(async move { Reply::AllowedAlways(saved.await) })
+}
+
+fn resumed(result: BoxFuture<'static, Result<(), String>>, run: RunId) -> BoxFuture<'static, Reply> {
+    Box::pin(async move { Reply::Resumed { run, result: result.await } })
 }
 
 fn edit(backend: &dyn Backend, number: u64, asked: EditAsked) -> BoxFuture<'static, Reply> {

@@ -14,6 +14,8 @@ mod places;
 mod snapshots;
 pub mod steering;
 
+pub use places::changes;
+
 /// What completes an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Argument {
@@ -72,6 +74,8 @@ pub enum Action {
         name: Option<String>,
         external: bool,
     },
+    /// The runs, to look into and to go back to.
+    History,
     Clear,
     Quit,
 }
@@ -190,6 +194,16 @@ pub const COMMANDS: &[SlashCommand] = &[
                the workflow's name or the input.\nExample: /runs failed paused parser",
         argument: Argument::Status,
         parse: |rest| Ok(parse_runs(rest)),
+    },
+    SlashCommand {
+        name: "history",
+        aliases: &["hist"],
+        usage: "",
+        about: "the runs in full: steps, why, compare, undo, fork",
+        more: "Opens the list of all runs; / finds words in them, Enter opens a run and then a step of it. The last line \
+               names the keys of what can be done with a run; what cannot says why. Esc goes back one level.",
+        argument: Argument::None,
+        parse: |_| Ok(Action::History),
     },
     SlashCommand {
         name: "search",

@@ -1,5 +1,7 @@
 //! The only place that changes the model: one message in, wishes out. Reads no clock, waits for nothing.
 
+use ratatui::crossterm::event::MouseEventKind;
+
 use crate::runtime::command::Command;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg};
@@ -7,6 +9,7 @@ use crate::tui::run_view::RunView;
 
 mod answers;
 mod approvals;
+mod archive;
 mod busy;
 mod commands;
 mod editor;
@@ -41,6 +44,11 @@ fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             editor::wheel(model, event.kind);
             Vec::new()
         }
+        Msg::Mouse(event) if model.archive.is_some() => match event.kind {
+            MouseEventKind::ScrollUp => archive::wheel(model, false),
+            MouseEventKind::ScrollDown => archive::wheel(model, true),
+            _ => Vec::new(),
+        },
         Msg::Mouse(event) => panes::mouse(model, event),
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);
@@ -54,7 +62,7 @@ fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         }
         Msg::Tick(at) => {
             model.now = model.now.max(at);
-            Vec::new()
+            archive::tick(model)
         }
         Msg::Reply(reply) => replies::reply(model, reply),
     }

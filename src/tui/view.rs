@@ -12,6 +12,7 @@ use crate::tui::model::Model;
 use crate::tui::text::{dollars, duration, fit, one_line, short_number, width};
 use crate::tui::transcript::layout::Look;
 
+mod archive;
 mod dialog;
 mod editor;
 mod marks;
@@ -39,6 +40,10 @@ pub fn arrange(model: &mut Model) {
         let (columns, rows) = model.size;
         return editor::arrange(edit, Rect { x: 0, y: 0, width: columns, height: rows });
     }
+    if model.archive.is_some() {
+        let (columns, rows) = model.size;
+        return archive::arrange(model, Rect { x: 0, y: 0, width: columns, height: rows });
+    }
     let areas = areas(model);
     let look =
         Look { columns: usize::from(areas.transcript.width), details: model.details, theme: model.theme };
@@ -63,6 +68,11 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     if let Some(edit) = &model.edit {
         let (columns, rows) = model.size;
         editor::draw(model, edit, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
+        return draw_setup(model, &areas, frame);
+    }
+    if let Some(archive) = &model.archive {
+        let (columns, rows) = model.size;
+        archive::draw(model, archive, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
         return draw_setup(model, &areas, frame);
     }
     draw_transcript(model, areas.transcript, frame);

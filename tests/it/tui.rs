@@ -1,5 +1,6 @@
 //! The screen: rows of keys and events → commands, and frames as text at 80×24 and 120×40.
 
+mod archive;
 mod branches;
 mod editor;
 mod history;

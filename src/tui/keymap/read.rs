@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{ACTIONS, Chord, Keymap, Origin, Place};
+use super::{ACTIONS, Chord, Keymap, Origin};
 use crate::config::json::Node;
 use crate::config::source::{Findings, SourceFile};
 use crate::config::suggest::or_list;
@@ -67,7 +67,7 @@ fn chords(action: usize, value: &Node, findings: &mut Findings<'_>) -> Option<Ve
     for item in items {
         let read = item.as_str().ok_or_else(|| format!("a key must be a text, found {}", item.kind_name()));
         let read = read.and_then(Chord::parse).and_then(|chord| match chord {
-            chord if chord.is_text() && row.place != Place::Pane => {
+            chord if chord.is_text() && !row.place.takes_letters() => {
                 Err(format!("`{chord}` would be typed: use it with Ctrl or Alt"))
             }
             chord if reserved(chord) => Err(format!("`{chord}` has a meaning that cannot be changed")),

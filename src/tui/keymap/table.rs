@@ -1,6 +1,7 @@
 //! The table of actions with their built-in keys.
 
 use super::{Action, Place, Row};
+use crate::tui::archive::Deed;
 use crate::tui::layout::Pane;
 
 const fn row(
@@ -45,6 +46,7 @@ pub const ACTIONS: &[Row] = &[
     row(Action::Show(Pane::Tools), "tools", "tools and approvals", Place::Anywhere, &["Alt+5", "F7"]),
     row(Action::Show(Pane::Timeline), "timeline", "timeline", Place::Anywhere, &["Alt+6", "F8"]),
     row(Action::Show(Pane::Costs), "costs", "costs and budget", Place::Anywhere, &["Alt+7", "F9"]),
+    row(Action::History, "history", "history of runs", Place::Screen, &["Alt+8"]),
     row(Action::NextPane, "next_pane", "next pane", Place::Free, &["Tab", "F6"]),
     row(Action::PreviousPane, "previous_pane", "previous pane", Place::Free, &["Shift+Tab", "Shift+F6"]),
     row(Action::Zoom, "zoom", "one pane, whole screen", Place::Anywhere, &["Alt+Z", "F10"]),
@@ -67,4 +69,15 @@ pub const ACTIONS: &[Row] = &[
     row(Action::Copy, "copy", "copy", Place::Pane, &["y"]),
     row(Action::CopyAll, "copy_all", "copy all", Place::Pane, &["Y"]),
     fixed(Action::Back, "back", "back to the input", Place::Pane, &["Esc"]),
+    row(Action::ByStatus, "by_status", "of one status", Place::History, &["s"]),
+    row(Action::ByWorkflow, "by_workflow", "of one workflow", Place::History, &["o"]),
+    row(Action::ByProject, "by_project", "of this project", Place::History, &["p"]),
+    row(Action::Deed(Deed::Why), "why", "why a step was taken", Place::History, &["w"]),
+    row(Action::Deed(Deed::Compare), "compare", "compare two runs", Place::History, &["c"]),
+    row(Action::Deed(Deed::Resume), "resume", "resume", Place::History, &["r"]),
+    row(Action::Deed(Deed::Retry), "retry", "retry", Place::History, &["t"]),
+    row(Action::Deed(Deed::Fork), "fork", "fork at a step", Place::History, &["f"]),
+    row(Action::Deed(Deed::Rewind), "rewind", "rewind to a step", Place::History, &["b"]),
+    row(Action::Deed(Deed::Undo), "undo", "undo its files", Place::History, &["u"]),
+    row(Action::Deed(Deed::Export), "export", "export", Place::History, &["e"]),
 ];

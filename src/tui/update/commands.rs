@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::busy::{end_chat, refuse_while_busy};
-use super::{editor, history, panes, setup, steering};
+use super::{archive, editor, history, panes, setup, steering};
 use crate::tui::backend::{Beside, SnapshotCommand};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
@@ -78,6 +78,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
             Vec::new()
         }
         Action::Edit { name, external } => editor::open(model, name, external),
+        Action::History => archive::open(model),
         Action::Clear => clear(model),
         Action::Quit => super::leave(model),
     }

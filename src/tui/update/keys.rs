@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, approvals, editor, history, leave, panes, setup, steering, submit};
+use super::{answers, approvals, archive, editor, history, leave, panes, setup, steering, submit};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
@@ -29,11 +29,8 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     if model.setup.as_ref().is_some_and(|dialog| setup::gives_way(dialog, key)) {
         model.setup = None;
     }
-    if model.setup.is_some() {
-        return in_setup(model, key, at);
-    }
-    if model.edit.is_some() {
-        return editor::press(model, key);
+    if let Some(cmds) = in_front(model, key, at, typing) {
+        return cmds;
     }
     if control && key.code == KeyCode::Char('c') {
         return interrupt(model, at);
@@ -52,6 +49,9 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
         && let Some(cmds) = in_popup(model, key)
     {
         return cmds;
+    }
+    if meant == Some(Action::History) {
+        return archive::open(model);
     }
     if model.keyed_pane().is_some() {
         if let Some(cmds) = panes::press(model, key, meant) {
@@ -109,6 +109,17 @@ fn grants(model: &Model) -> bool {
     front.is_some_and(|dialog| dialog.is_approval() && !dialog.is_step() && dialog.reason.is_none())
 }
 
+/// What lies in front of everything has all keys. `None`: nothing does.
+fn in_front(model: &mut Model, key: KeyEvent, at: Timestamp, typing: bool) -> Option<Vec<Cmd>> {
+    if model.setup.is_some() {
+        return Some(in_setup(model, key, at));
+    }
+    if model.edit.is_some() {
+        return Some(editor::press(model, key));
+    }
+    model.archive.is_some().then(|| archive::press(model, key, at, typing))
+}
+
 /// Nothing behind the dialog that sets up a model hears a key.
 fn in_setup(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -131,6 +142,9 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
     }
     if model.edit.is_some() {
         return editor::paste(model, text);
+    }
+    if model.archive.is_some() {
+        return archive::paste(model, text);
     }
     if let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !dialog.is_written()) {
         if let Some(reason) = &mut dialog.reason {

@@ -1,6 +1,6 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{busy, editor, history, keys, setup, submit};
+use super::{archive, busy, editor, history, keys, setup, submit};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -58,6 +58,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::AllowedAlways(saved) => allowed_always(model, saved),
         Reply::Status(facts) => status(model, facts),
         Reply::Setup(number, told) => return setup::told(model, number, told),
+        Reply::Archive(number, told) => return archive::told(model, number, *told),
         Reply::Edit(number, told) => return editor::told(model, number, told),
         Reply::Edited(number, result) => return editor::edited(model, number, result),
         Reply::Reloaded { found, then } => reloaded(model, found, then),
