@@ -84,6 +84,7 @@ impl Sketch {
             name: name.to_owned(),
             description: "Everything that a state can be".to_owned(),
             inputs: Vec::new(),
+            sub_agents: SubAgents::None,
             output: None,
             variables: Map::new(),
             contexts: Vec::new(),

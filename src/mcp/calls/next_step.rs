@@ -49,7 +49,7 @@ async fn next(call: &Call<'_>, id: &str, worker: &str) -> Result<Value, Fault> {
         tokio::select! {
             changed = news.changed() => if changed.is_err() { break },
             () = tokio::time::sleep_until(soon) => break,
-            () = call.context.ct.cancelled() => break,
+            () = call.client.context.ct.cancelled() => break,
         }
     }
     Ok(json!({"status": "waiting", "retry_after_ms": RETRY_AFTER_MS}))

@@ -85,7 +85,10 @@ impl Belongs {
                     Question::Failed { failure } => {
                         failure.state.as_ref().map_or(self.steps, |state| self.of_state(state))
                     }
-                    Question::Message | Question::Limit { .. } | Question::NoSnapshot { .. } => self.steps,
+                    Question::Message
+                    | Question::Limit { .. }
+                    | Question::NoSnapshot { .. }
+                    | Question::Break { .. } => self.steps,
                 };
                 self.begun(*call, step)
             }

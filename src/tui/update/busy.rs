@@ -23,7 +23,11 @@ pub fn in_the_way(model: &Model, what: &str) -> Option<String> {
     }
     let run = model.busy_run()?;
     if let Some(stand) = run.stands.first() {
-        return Some(format!("cannot {what} while {} stands {} — /continue or /stop", run.workflow, stand.place()));
+        return Some(format!(
+            "cannot {what} while {} stands {} — /continue or /stop",
+            run.workflow,
+            stand.place()
+        ));
     }
     let name =
         if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };

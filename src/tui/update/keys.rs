@@ -68,7 +68,7 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
 
 /// Whoever wants to leave is not kept by a question; it stays open.
 fn leaves(model: &Model, key: KeyEvent) -> bool {
-    let free = Now { asked: false, pane: false, empty: model.composer.is_empty() };
+    let free = Now { asked: false, pane: false, empty: model.composer.is_empty(), history: false };
     let writes = model.dialogs.front().is_none_or(|dialog| dialog.reason.is_some());
     !writes && model.keymap.action(Chord::of(key), free) == Some(Action::Leave)
 }

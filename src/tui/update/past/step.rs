@@ -137,6 +137,7 @@ impl StepFold {
                 Question::Limit { text, .. } => text.clone(),
                 Question::NoSnapshot { reason } => format!("no snapshot: {reason}: go on without?"),
                 Question::Pause { message, .. } => message.clone(),
+                Question::Break { state, .. } => format!("it stood at {state}: go on?"),
                 Question::Failed { failure } => format!("{}: {}", failure.title, failure.detail),
                 Question::Uncertain { tool, reason, .. } => format!("did {tool} take effect? {reason}"),
             },
