@@ -297,10 +297,10 @@ fn history(runs: usize) -> (Model, u64) {
         cmds.iter().find_map(page).unwrap()
     };
     let mut number = asked(&cmds);
-    key(&mut model, KeyCode::End);
     for from in (0..runs).step_by(PAGE) {
-        let cmds = update(&mut model, page_of(number, from));
-        key(&mut model, KeyCode::End);
+        let mut cmds = update(&mut model, page_of(number, from));
+        let end = KeyEvent::new(KeyCode::End, KeyModifiers::NONE);
+        cmds.extend(update(&mut model, Msg::Key(end, Timestamp(0))));
         number = asked(&cmds);
     }
     (model, number)
