@@ -3,6 +3,7 @@
 use super::{Asked, CallId, Effect, Lane, Machine, Phase, RunEvent};
 use crate::domain::context::{Author, Entry};
 use crate::domain::failure::Failure;
+use crate::domain::ids::StateIx;
 use crate::domain::journal::RunStatus;
 use crate::domain::workflow::Work;
 use crate::engine::answer;
@@ -97,7 +98,7 @@ impl Machine {
     /// A budget is asked about before a model call, or before a state is entered.
     fn go_on_spending(&mut self) {
         match self.frame() {
-            Some(frame) if frame.turn.is_none() => self.lane.jump = Some(frame.state),
+            Some(frame) if frame.turn.is_none() => self.enter_after_all(frame.state),
             _ => self.call_model(),
         }
     }
@@ -112,16 +113,23 @@ impl Machine {
     fn grant_steps(&mut self) {
         let more = self.spec.program.workflows.first().map_or(0, |root| root.limits.max_steps);
         self.lane.granted_steps = self.lane.granted_steps.saturating_add(more);
-        self.lane.jump = self.frame().map(|frame| frame.state);
+        if let Some(state) = self.frame().map(|frame| frame.state) {
+            self.enter_after_all(state);
+        }
     }
 
-    fn grant_visits(&mut self, target: crate::domain::ids::StateIx) {
+    /// The limit at its door is moved; whoever stood before it does not stand there again.
+    fn enter_after_all(&mut self, state: StateIx) {
+        (self.lane.jump, self.lane.passed) = (Some(state), true);
+    }
+
+    fn grant_visits(&mut self, target: StateIx) {
         let own = self.workflow().and_then(|workflow| workflow.state(target)?.max_visits);
         let more = own.or_else(|| Some(self.workflow()?.limits.max_visits)).unwrap_or(0).max(1);
         if let Some(granted) = self.frame_mut().and_then(|frame| frame.granted.get_mut(target.0)) {
             *granted = granted.saturating_add(more);
         }
-        self.lane.jump = Some(target);
+        self.enter_after_all(target);
     }
 
     fn grant_calls(&mut self) {

@@ -336,3 +336,15 @@ fn an_agent_asks_the_person_and_reads_the_answer() {
     play.act(text("BLUE"));
     assert_eq!(play.lines.last().unwrap(), "ask writer asks: Sure?");
 }
+
+#[test]
+fn a_limit_at_the_door_does_not_make_it_stand_twice() {
+    let mut limited = two().remove(0);
+    limited.limits.max_steps = 1;
+    let point = vec![Breakpoint::state("review")];
+    let told = play(
+        stops(false, point, vec![limited], true),
+        vec![SAYS(), GO(), Act::Answers(Answer::Continue), SAYS()],
+    );
+    assert_eq!(told[3..7], ["stands at review: state review", "ask max_steps", "enter review", "model"]);
+}
