@@ -162,6 +162,7 @@ fn forked() -> Arc<RunSpec> {
         max_concurrency: None,
         tolerated_failures: 0,
         tolerated_percent: 0.0,
+        handed_out: None,
     };
     let states = vec![
         State { work: Work::ForEach(body), transitions: vec![to(3)], ..state("start") },

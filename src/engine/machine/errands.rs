@@ -176,16 +176,8 @@ impl Machine {
 
     /// The workflow that the only state of a body calls.
     fn called_by(&self, workflow: WorkflowIx, start: usize) -> Option<WorkflowIx> {
-        match self.spec.program.workflows.get(workflow.0)?.states.get(start)?.work {
-            Work::Child { workflow, .. } => Some(workflow),
-            Work::None
-            | Work::Agent { .. }
-            | Work::Parallel(_)
-            | Work::ForEach(_)
-            | Work::Step(_)
-            | Work::Pause(_)
-            | Work::Wait(_)
-            | Work::Fail { .. } => None,
-        }
+        let states = &self.spec.program.workflows.get(workflow.0)?.states;
+        let Work::Child { workflow, .. } = states.get(start)?.work else { return None };
+        Some(workflow)
     }
 }

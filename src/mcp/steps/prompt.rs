@@ -119,13 +119,7 @@ fn tools(scope: &Scope<'_>) -> String {
                 None if pause.kind == PauseKind::Approval => continue,
                 None => "- your user, for prompt steps".to_owned(),
             },
-            Work::None
-            | Work::Child { .. }
-            | Work::Parallel(_)
-            | Work::ForEach(_)
-            | Work::Step(_)
-            | Work::Wait(_)
-            | Work::Fail { .. } => continue,
+            _ => continue,
         };
         if !line.is_empty() && seen.insert(line.clone()) {
             lines.push(line);

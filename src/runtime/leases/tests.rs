@@ -6,7 +6,10 @@ fn at(ms: i64) -> Timestamp {
     Timestamp(ms)
 }
 
-fn queue(steps: &[(u64, i32, &[u64])]) -> Leases<u64> {
+/// A step, its priority, and what it waits for.
+type Added = (u64, i32, &'static [u64]);
+
+fn queue(steps: &[Added]) -> Leases<u64> {
     let mut leases = Leases::default();
     for (step, priority, after) in steps {
         leases.enqueue(*step, *priority, after, LONG).unwrap();
@@ -26,7 +29,7 @@ fn order(leases: &mut Leases<u64>) -> Vec<u64> {
 
 #[test]
 fn larger_priorities_come_first_and_equal_ones_in_the_order_of_arrival() {
-    let rows: [(&[(u64, i32, &[u64])], &[u64]); 5] = [
+    let rows: [(&[Added], &[u64]); 5] = [
         (&[], &[]),
         (&[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])], &[1, 2, 3]),
         (&[(1, 0, &[]), (2, 5, &[]), (3, -1, &[]), (4, 5, &[])], &[2, 4, 1, 3]),

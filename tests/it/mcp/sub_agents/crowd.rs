@@ -17,10 +17,8 @@ enum Doing {
     Submits { stdout: String },
 }
 
-/// Every result is handed in twice, and another one at the same time: whichever comes first counts.
-#[test]
-fn fifty_sub_agents_at_once_lose_and_double_nothing() {
-    let count = items();
+/// So many items, each with one command.
+fn crowd(count: usize) -> World {
     let list: Vec<Value> = (0..count).map(|at| json!({"name": format!("n{at}")})).collect();
     let body = json!([
         {"name": "start", "type": "shell", "command": "check", "args": ["common_data.item.name"],
@@ -29,11 +27,17 @@ fn fifty_sub_agents_at_once_lose_and_double_nothing() {
     ]);
     let mut flow = each(&json!(list));
     flow["states"][0]["states"] = body;
-    let world = world(&[flow]);
+    world(&[flow])
+}
+
+/// Every result is handed in twice, and another one at the same time: whichever comes first counts.
+#[test]
+fn fifty_sub_agents_at_once_lose_and_double_nothing() {
+    let count = items();
+    let world = crowd(count);
     let mut client = Client::open(&world);
-    let told = client.call("each", json!({}));
-    let run = told["workflowId"].clone();
-    let mut waiting: VecDeque<String> = tasks(&told).into();
+    let first = client.call("each", json!({}));
+    let mut waiting: VecDeque<String> = tasks(&first).into();
     assert_eq!(waiting.len(), AGENTS.min(count));
     let mut known: BTreeSet<String> = waiting.iter().cloned().collect();
     let mut open: BTreeMap<u64, (String, Doing)> = BTreeMap::new();
@@ -46,7 +50,7 @@ fn fifty_sub_agents_at_once_lose_and_double_nothing() {
             open.insert(call, (id, Doing::Asks));
         }
         let Some((call, (id, doing))) = open.pop_first() else {
-            let told = ended(&mut client, &run);
+            let told = ended(&mut client, &first["workflowId"]);
             if told["status"] == "completed" {
                 break told;
             }
@@ -63,10 +67,9 @@ fn fifty_sub_agents_at_once_lose_and_double_nothing() {
             (Doing::Asks, "pending_step") => {
                 let step = &told["step"];
                 let name = text(&step["parameters"]["args"][0]);
-                for stdout in [format!("ok-{name}"), format!("ok-{name}"), format!("other-{name}")] {
-                    let result = json!({"stdout": stdout, "stderr": "", "exit_code": 0});
-                    let hand_in = json!({"workflow_id": id, "step_id": step["step_id"], "result": result});
-                    let call = client.begin_call("submit_step_result", hand_in);
+                for said in ["ok", "ok", "other"] {
+                    let stdout = format!("{said}-{name}");
+                    let call = hand_in(&mut client, &id, &step["step_id"], &stdout);
                     open.insert(call, (id.clone(), Doing::Submits { stdout }));
                 }
                 left.insert(id, 3);
@@ -87,7 +90,18 @@ fn fifty_sub_agents_at_once_lose_and_double_nothing() {
             (_, status) => panic!("{status}: {told}"),
         }
     };
-    let output = finished["output"].as_array().unwrap();
+    judge(finished["output"].as_array().unwrap(), won, count);
+    assert_eq!(told_so.values().sum::<usize>(), 2 * count, "{told_so:?}");
+    client.close();
+}
+
+fn hand_in(client: &mut Client, id: &str, step: &Value, stdout: &str) -> u64 {
+    let result = json!({"stdout": stdout, "stderr": "", "exit_code": 0});
+    client.begin_call("submit_step_result", json!({"workflow_id": id, "step_id": step, "result": result}))
+}
+
+/// Every item has its own result in its own place, and it is the one that was taken.
+fn judge(output: &[Value], won: BTreeMap<String, String>, count: usize) {
     for (at, got) in output.iter().enumerate() {
         assert!(*got == json!(format!("ok-n{at}")) || *got == json!(format!("other-n{at}")), "{at}: {got}");
     }
@@ -96,6 +110,4 @@ fn fifty_sub_agents_at_once_lose_and_double_nothing() {
     got.sort();
     taken.sort();
     assert_eq!((got.len(), got), (count, taken));
-    assert_eq!(told_so.values().sum::<usize>(), 2 * count, "{told_so:?}");
-    client.close();
 }
