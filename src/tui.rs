@@ -12,6 +12,7 @@ pub mod dialog;
 pub mod editor;
 pub mod keymap;
 pub mod layout;
+pub mod linear;
 pub mod model;
 pub mod msg;
 pub mod pane;

@@ -4,6 +4,8 @@
 //! and questions have keys of their own, shown with them.
 
 use self::chord::Chord;
+use crate::tui::composer::Edit;
+use crate::tui::editor::act::Act;
 use crate::tui::layout::Pane;
 use crate::tui::text::fit;
 
@@ -55,6 +57,12 @@ pub enum Action {
     Copy,
     CopyAll,
     Back,
+    /// Of the text in the input box.
+    Edit(Edit),
+    /// The text goes into the person's own editor.
+    EditElsewhere,
+    /// In the editor of workflows and roles.
+    Editor(Act),
 }
 
 impl Action {
@@ -79,6 +87,8 @@ pub enum Place {
     Free,
     /// A pane has the keys.
     Pane,
+    /// The editor of workflows and roles is open: nothing else has keys.
+    Editor,
 }
 
 impl Place {
@@ -90,17 +100,21 @@ impl Place {
             Self::Empty => "empty input",
             Self::Free => "empty input, pane",
             Self::Pane => "pane",
+            Self::Editor => "editor",
         }
     }
 
     /// One press could mean an action of either.
     fn meets(self, other: Self) -> bool {
         let typing = |place| matches!(place, Self::Input | Self::Empty);
-        !(typing(self) && other == Self::Pane || typing(other) && self == Self::Pane)
+        (self == Self::Editor) == (other == Self::Editor)
+            && !(typing(self) && other == Self::Pane || typing(other) && self == Self::Pane)
     }
 
     fn holds(self, now: Now) -> bool {
         match self {
+            Self::Editor => now.editor,
+            _ if now.editor => false,
             Self::Anywhere => true,
             _ if now.asked => false,
             Self::Screen => true,
@@ -121,6 +135,8 @@ pub struct Now {
     pub pane: bool,
     /// Nothing is typed.
     pub empty: bool,
+    /// The editor of workflows and roles is open.
+    pub editor: bool,
 }
 
 /// A line of the table.
@@ -164,6 +180,11 @@ impl Keymap {
         meant.min_by_key(|(row, ..)| u8::from(row.place != Place::Pane)).map(|(row, ..)| row.action)
     }
 
+    /// Whether it is a key of an action, wherever that is valid.
+    pub fn has(&self, action: Action, chord: Chord) -> bool {
+        self.rows().any(|(row, keys, _)| row.action == action && keys.contains(&chord))
+    }
+
     /// The first key of an action, for hints; `None`: it has none.
     pub fn key(&self, action: Action) -> Option<Chord> {
         self.rows().find(|(row, ..)| row.action == action).and_then(|(_, keys, _)| keys.first().copied())
@@ -176,7 +197,7 @@ impl Keymap {
 
     /// For help: two actions a line, and in one paragraph what a pane understands.
     pub fn help(&self) -> String {
-        let bound = || self.rows().filter(|(_, keys, _)| !keys.is_empty());
+        let bound = || self.rows().filter(|(row, keys, _)| !keys.is_empty() && row.place != Place::Editor);
         let cells = bound().filter(|(row, ..)| row.place != Place::Pane).map(|(row, keys, _)| {
             let cell = format!("{:<16} {}", listed(&keys[..keys.len().min(2)]), row.about);
             format!("{:<39}", fit(&cell, 38))
@@ -187,6 +208,18 @@ impl Keymap {
         let pane = pane.map(|(row, keys, _)| format!("{} {}", keys[0], row.about));
         let pane = format!("In a pane: {}", pane.collect::<Vec<_>>().join(" · "));
         lines.chain([pane]).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The keys of the editor of workflows and roles, a few in a line.
+    pub fn editor_help(&self) -> String {
+        let rows = self.rows().filter(|(row, keys, _)| row.place == Place::Editor && !keys.is_empty());
+        let cells = rows.map(|(row, keys, _)| {
+            let cell = format!("{:<18} {}", listed(&keys[..keys.len().min(2)]), row.about);
+            format!("{:<39}", fit(&cell, 38))
+        });
+        let cells: Vec<String> = cells.collect();
+        let lines: Vec<String> = cells.chunks(2).map(|two| two.concat().trim_end().to_owned()).collect();
+        lines.join("\n")
     }
 
     /// `/keys`: what it does, its keys, its name in the file, where the keys are from.

@@ -10,8 +10,8 @@ use crate::domain::journal::RunSummary;
 use crate::engine::event::Published;
 use crate::runtime::command::Command;
 use crate::tui::backend::{
-    FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine, Travel,
-    Travelled, WorkflowLine,
+    Changed, FoundLine, Page, Plan, Reload, RoleLine, RunFilter, ShellTold, SnapshotCommand, StatusFacts,
+    Steps, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -27,6 +27,8 @@ pub enum Msg {
     Key(KeyEvent, Timestamp),
     Paste(String),
     Resize(u16, u16),
+    /// The terminal said what stands behind its text: is it light?
+    Background(bool),
     Mouse(MouseEvent),
     Run(Published),
     /// Once a second while something runs, for the elapsed time.
@@ -57,6 +59,8 @@ pub enum Reply {
         workflows: Vec<WorkflowLine>,
         roles: Vec<RoleLine>,
     },
+    /// Files of the project, for `@`.
+    Files(Result<Vec<String>, String>),
     Workflows(Vec<WorkflowLine>),
     Roles {
         group: String,
@@ -125,6 +129,14 @@ pub enum Reply {
         run: RunId,
         found: Result<Box<Definition>, String>,
     },
+    /// A title and a text.
+    Page(Result<(String, String), String>),
+    Shell {
+        command: String,
+        told: Result<ShellTold, String>,
+    },
+    /// What to ask about the project's own definitions, or what to say.
+    Trusts(Result<Changed, String>),
     /// A theme by this name, or why there is none.
     Themed(Result<Theme, String>),
     /// With the number of the dialog that asked.
@@ -174,6 +186,8 @@ pub enum Cmd {
     },
     Send(RunId, Command),
     Names,
+    /// Of the project, for `@`.
+    Files,
     Workflows,
     ChooseWorkflow(String),
     Roles(String),
@@ -205,6 +219,11 @@ pub enum Cmd {
     /// Into the terminal's clipboard.
     Copy(String),
     Mouse(bool),
+    Page(Page),
+    /// A command of the person; `true`: also one that looks dangerous.
+    Shell(String, bool),
+    /// Whether the project's own definitions count.
+    Trusts,
     Theme(String),
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<Asked>),

@@ -6,22 +6,27 @@ use crate::tui::msg::{Cmd, Msg};
 use crate::tui::run_view::RunView;
 
 mod answers;
+mod asides;
 mod busy;
 mod commands;
 mod editor;
 pub mod history;
 mod keys;
+mod mention;
 mod opening;
+mod palette;
 mod panes;
 pub mod past;
 mod replies;
 mod runs;
 mod setup;
 mod submit;
+mod typing;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut cmds = apply(model, msg);
+    palette::explain(model);
     cmds.extend(panes::wanted(model));
     cmds
 }
@@ -41,6 +46,11 @@ fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Mouse(event) => panes::mouse(model, event),
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);
+            Vec::new()
+        }
+        Msg::Background(light) => {
+            model.background.light = Some(light);
+            model.use_background();
             Vec::new()
         }
         Msg::Run(published) => {

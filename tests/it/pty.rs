@@ -2,6 +2,7 @@
 //! was at the end. Every wait is for something on screen; its bound only ends a failing test.
 
 mod editor;
+mod linear;
 mod resuming;
 mod setup;
 mod terminal;
@@ -160,7 +161,7 @@ async fn unicode_over_several_lines_arrives_whole() {
     assert_eq!(last_text(&server), "Grüße, é\u{301}\n世界 👩‍👩‍👧");
     let lines: String = (0..10_000).map(|line| format!("{}é\n", line % 10)).collect();
     terminal.press(&format!("\x1b[200~{lines}\x1b[201~"));
-    terminal.wait_for("[pasted 10,000 lines]");
+    terminal.wait_for("[pasted 10,000 lines #1]");
     terminal.press(ENTER);
     terminal.wait_for("Gelesen.");
     terminal.wait_for("… 9,990 more lines (Ctrl+O)");

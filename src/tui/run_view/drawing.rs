@@ -36,6 +36,11 @@ impl Drawing {
         Self { sheets: graphs.into_iter().map(sheet).collect(), marked: 0, current: None }
     }
 
+    /// Names of the states of all of them.
+    pub fn states(&self) -> impl Iterator<Item = &str> {
+        self.sheets.iter().flat_map(|(graph, _)| &graph.nodes).map(|node| node.name.as_str())
+    }
+
     /// Counts changes.
     pub fn version(&self) -> u64 {
         self.marked

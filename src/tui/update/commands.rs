@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::busy::{end_chat, refuse_while_busy};
-use super::{editor, history, panes, setup};
+use super::{asides, editor, history, panes, setup};
 use crate::tui::backend::SnapshotCommand;
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
@@ -55,10 +55,12 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
             model.say(Item::report("Keys", &table));
             Vec::new()
         }
-        Action::Theme(Some(name)) => vec![Cmd::Theme(name)],
+        Action::Theme(Some(name)) => {
+            model.background.wanted = name == "auto";
+            vec![Cmd::Theme(name)]
+        }
         Action::Theme(None) => {
-            let text = format!("{} is used; there are {}", model.theme.name(), theme::NAMES.join(", "));
-            model.say(Item::note(&text));
+            model.say(Item::note(&theme::list(model.theme)));
             Vec::new()
         }
         Action::Mouse(wanted) => {
@@ -75,6 +77,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Edit { name, external } => editor::open(model, name, external),
         Action::Clear => clear(model),
         Action::Quit => super::leave(model),
+        aside => asides::act(model, aside),
     }
 }
 
@@ -87,7 +90,7 @@ fn review(model: &mut Model, agent: Option<String>) -> Vec<Cmd> {
 }
 
 fn help(model: &mut Model, name: Option<&str>) -> Vec<Cmd> {
-    let item = match slash::help(name, &model.keymap.help()) {
+    let item = match slash::help::help(name, &model.keymap.help()) {
         Ok((title, text)) => Item::report(&title, &text),
         Err(reason) => Item::line(Tone::Bad, &reason),
     };

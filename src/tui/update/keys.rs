@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, editor, history, leave, panes, setup, submit};
+use super::{answers, editor, history, leave, mention, panes, setup, submit, typing};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
@@ -135,6 +135,9 @@ fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
     let page = usize::from(model.size.1 / 2).max(1);
     let dialog = model.dialogs.front_mut()?;
     dialog.problem = None;
+    if model.composer.searching() || model.composer.takes_as_vim(key) {
+        return None;
+    }
     match key.code {
         KeyCode::PageUp => dialog.scroll = dialog.scroll.saturating_sub(page),
         KeyCode::PageDown => dialog.scroll += page,
@@ -152,6 +155,9 @@ fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
 }
 
 fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> {
+    if typing::takes(model, key) {
+        return Vec::new();
+    }
     match meant {
         Some(Action::Send) => {
             model.popup = None;
@@ -166,6 +172,11 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
         Some(Action::NewLine) => model.composer.newline(),
         Some(Action::Leave) => return leave(model),
         Some(Action::Stop) => return stop(model),
+        Some(Action::Edit(edit)) => {
+            typing::edit(model, edit);
+            return refresh_popup(model);
+        }
+        Some(Action::EditElsewhere) => return typing::elsewhere(model),
         Some(action) => return panes::act(model, action),
         None => {
             model.composer.key(key);
@@ -207,15 +218,26 @@ fn accept(model: &mut Model) -> Vec<Cmd> {
     }) else {
         return Vec::new();
     };
-    let text = model.composer.text();
-    let typed = model.composer.before_cursor().map_or(0, str::len);
-    let rest = text[typed..].trim_start_matches(' ');
-    model.composer.set(&format!("{}{rest}", candidate.line));
+    if candidate.word {
+        model.composer.complete_word(&candidate.line);
+        return Vec::new();
+    }
+    let typed = model.composer.before_cursor().map_or(0, |typed| typed.chars().count());
+    model.composer.complete(typed, &candidate.line);
     refresh_popup(model)
 }
 
 /// Opens, narrows or closes the completion after the text changed.
 fn refresh_popup(model: &mut Model) -> Vec<Cmd> {
+    let agents =
+        model.watched_run().map(|run| run.agents.iter().map(|a| (a.name.clone(), a.model.clone())).collect());
+    model.names.agents = agents.unwrap_or_default();
+    if let Some(mut cmds) = mention::refresh(model) {
+        if !cmds.is_empty() {
+            cmds.push(history::names());
+        }
+        return cmds;
+    }
     let before = model.composer.before_cursor().filter(|before| slash::is_command(before)).map(str::to_owned);
     let Some(before) = before else {
         model.popup = None;
@@ -250,6 +272,9 @@ fn names_for(before: &str) -> Vec<Cmd> {
 fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
     if model.last_interrupt.is_some_and(|last| at.0 - last.0 <= TWICE_MS) {
         return leave(model);
+    }
+    if model.composer.leave_search() {
+        return Vec::new();
     }
     model.last_interrupt = Some(at);
     let writing = model.dialogs.front().is_some_and(Dialog::is_written) && !model.composer.is_empty();
@@ -300,6 +325,9 @@ fn stop(model: &mut Model) -> Vec<Cmd> {
 
 /// The list of names arrived: show it if it is still wanted.
 pub fn names_arrived(model: &mut Model) {
+    if mention::refresh(model).is_some() {
+        return;
+    }
     if let Some(before) = model.composer.before_cursor() {
         model.popup = complete(before, &model.names);
     }

@@ -1,6 +1,6 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{busy, editor, history, keys, setup, submit};
+use super::{asides, busy, editor, history, keys, mention, setup, submit, typing};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -49,6 +49,8 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Reviewed(text) => reviewed(model, text),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
+        aside @ (Reply::Page(_) | Reply::Shell { .. } | Reply::Trusts(_)) => asides::reply(model, aside),
+        Reply::Files(files) => mention::files(model, files),
         Reply::Defined { run, found } => {
             if let Some(view) = model.run_mut(&run) {
                 view.watch.define(found.map(|found| *found));
@@ -58,6 +60,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Status(facts) => status(model, facts),
         Reply::Setup(number, told) => return setup::told(model, number, told),
         Reply::Edit(number, told) => return editor::told(model, number, told),
+        Reply::Edited(typing::ELSEWHERE, result) => typing::written_elsewhere(model, result),
         Reply::Edited(number, result) => return editor::edited(model, number, result),
         Reply::Reloaded { found, then } => reloaded(model, found, then),
         past @ (Reply::Runs { .. }
@@ -154,7 +157,7 @@ fn names(model: &mut Model, workflows: Vec<WorkflowLine>, roles: &[RoleLine]) {
             .collect(),
         roles: roles.iter().map(|role| (report::role_name(role), role.description.clone())).collect(),
         groups,
-        runs: std::mem::take(&mut model.names.runs),
+        ..std::mem::take(&mut model.names)
     };
     keys::names_arrived(model);
 }
@@ -246,6 +249,8 @@ fn themed(model: &mut Model, found: Result<Theme, String>) {
     let item = match found {
         Ok(theme) => {
             model.theme = theme;
+            model.use_background();
+            let theme = model.theme;
             Item::note(&format!("theme {}", theme.name()))
         }
         Err(reason) => Item::line(Tone::Bad, &reason),
