@@ -168,7 +168,7 @@ mod tests {
         check("/resume c", &["/resume cd34"]);
         check("/runs pau", &["/runs paused"]);
         check("/snapshot de", &["/snapshot delete "]);
-        check("/theme l", &["/theme light", "/theme light16"]);
+        check("/theme lig", &["/theme light", "/theme light16"]);
         check("/mouse o", &["/mouse on", "/mouse off"]);
         check("/agent c", &["/agent coder"]);
         check("/pane gr", &["/pane graph"]);

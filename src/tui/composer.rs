@@ -216,6 +216,8 @@ impl Composer {
             | (KeyCode::Char('h'), KeyModifiers::CONTROL) => self.delete_back(),
             (KeyCode::Delete, KeyModifiers::NONE) => self.draft.delete_forward(),
             (KeyCode::Char(c), KeyModifiers::NONE | KeyModifiers::SHIFT) => {
+                // a command of ours that was begun in another mode goes on as text
+                self.to_insert();
                 // in vi everything that was inserted is one change
                 if c.is_whitespace() && self.vim.is_none() {
                     self.draft.pause();

@@ -96,6 +96,20 @@ fn a_theme_that_is_none_is_told_and_another_is_used() {
 }
 
 #[test]
+fn the_terminal_says_what_its_background_is() {
+    let mut terminal = Terminal::start(&["demo"], &[]);
+    terminal.wait_for("write_file?");
+    terminal.press("\x1b]11;rgb:ffff/ffff/e0e0\x1b\\");
+    terminal.press(ESC);
+    terminal.wait_for("the user denied this call");
+    terminal.press("/theme\r");
+    terminal.wait_for("light is used");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+    terminal.assert_restored();
+}
+
+#[test]
 fn the_demo_asks_runs_and_gives_the_terminal_back() {
     let mut terminal = Terminal::start(&["demo"], &[]);
     terminal.wait_for("coder to change files: write_file?");

@@ -160,6 +160,19 @@ impl Draft {
         self.snap();
     }
 
+    /// A place, or the nearest one behind it (before it) that is not inside of a letter.
+    pub fn boundary(&self, place: usize, behind: bool) -> usize {
+        let text = self.text();
+        let byte = byte_at(&text, place);
+        let ends = text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]);
+        let found = if behind {
+            ends.skip_while(|at| *at < byte).next()
+        } else {
+            ends.take_while(|at| *at <= byte).last()
+        };
+        found.map_or(place, |at| text[..at].chars().count())
+    }
+
     /// One letter back; whether there was one.
     pub fn back(&mut self) -> bool {
         self.undo.pause();

@@ -72,12 +72,14 @@ impl History {
         self.search = Some(Search { words: String::new(), at: None, draft: draft.to_owned() });
     }
 
-    /// Other words: the newest entry that holds them, all in any case; `None`: there is none.
+    /// Other words: the newest entry that holds them, in any case, else what was typed before the search.
     pub fn search(&mut self, change: impl FnOnce(&mut String)) -> Option<&str> {
         let search = self.search.as_mut()?;
         change(&mut search.words);
         search.at = None;
-        self.search_on(true)
+        self.search_on(true);
+        let search = self.search.as_ref()?;
+        Some(search.at.map_or(&search.draft, |at| &self.sent[at]))
     }
 
     /// The next hit, among the older ones or the newer ones; `None`: there is none, the shown one stays.

@@ -2,11 +2,11 @@
 //!
 //! A command is read as a whole (`2d3w`); until it is one, its letters wait.
 
+mod command;
+
+use self::command::{Read, Verb, read};
 use super::draft::Draft;
 use super::motion::{Motion, Reach, first_letter, line_end, line_start, word_at};
-
-/// No count is larger: it would only keep the screen waiting.
-const MOST: usize = 10_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
@@ -42,25 +42,6 @@ pub struct Vim {
     found: Option<Motion>,
     /// The command that changed the text last, and the one that is being read.
     last: String,
-}
-
-/// What was read of a command.
-enum Read {
-    More,
-    Nonsense,
-    Command { count: Option<usize>, verb: Verb },
-}
-
-enum Verb {
-    Move(Motion),
-    /// An operator on what a motion passes.
-    Over(char, Motion),
-    /// On whole lines.
-    Lines(char),
-    /// On a word; with the blanks behind it.
-    Word(char, bool),
-    Replace(char),
-    Single(char),
 }
 
 impl Vim {
@@ -269,6 +250,10 @@ impl Vim {
     fn step(&mut self, motion: Motion, count: Option<usize>, draft: &mut Draft) -> Wish {
         let (text, at) = (draft.chars(), draft.place());
         draft.pause();
+        if matches!(motion.key, 'h' | 'l') {
+            letters(motion.key == 'l', count.unwrap_or(1), draft);
+            return Wish::Nothing;
+        }
         match self.found(motion).end(&text, at, count) {
             Some(to) => {
                 draft.go(to);
@@ -327,7 +312,7 @@ impl Vim {
 
     fn operate(&mut self, operator: char, (from, to): (usize, usize), lines: bool, draft: &mut Draft) {
         let text = draft.chars();
-        let to = to.min(text.len());
+        let (from, to) = (draft.boundary(from, false), draft.boundary(to.min(text.len()), true));
         self.register = text[from..to].iter().collect();
         if lines {
             self.register.push('\n');
@@ -392,6 +377,21 @@ impl Vim {
     }
 }
 
+/// So many letters on or back, in the line.
+fn letters(on: bool, times: usize, draft: &mut Draft) {
+    let (text, at) = (draft.chars(), draft.place());
+    let (start, end) = (line_start(&text, at), line_end(&text, at));
+    for _ in 0..times {
+        match (draft.place(), on) {
+            (at, true) if at < end => draft.forward(),
+            (at, false) if at > start => {
+                draft.back();
+            }
+            _ => break,
+        }
+    }
+}
+
 /// What is marked between two places, both with their letter.
 fn marked(text: &[char], anchor: usize, at: usize, lines: bool) -> (usize, usize) {
     let (from, to) = (anchor.min(at).min(text.len()), anchor.max(at).min(text.len()));
@@ -419,65 +419,4 @@ fn join(draft: &mut Draft, text: &[char], at: usize) {
         draft.insert(" ");
         draft.go(end);
     }
-}
-
-/// Reads a command as far as it is typed.
-fn read(typed: &str, visual: bool) -> Read {
-    let (first, rest) = number(typed);
-    let mut letters = rest.chars();
-    let Some(verb) = letters.next() else { return Read::More };
-    let rest = letters.as_str();
-    let command = |count, verb| Read::Command { count, verb };
-    match verb {
-        'd' | 'c' | 'y' if visual => command(first, Verb::Lines(verb)),
-        'd' | 'c' | 'y' => {
-            let (second, rest) = number(rest);
-            let count = match (first, second) {
-                (None, None) => None,
-                (a, b) => Some((a.unwrap_or(1) * b.unwrap_or(1)).min(MOST)),
-            };
-            let mut letters = rest.chars();
-            match (letters.next(), letters.next()) {
-                (None, _) | (Some('i' | 'a'), None) => Read::More,
-                (Some(again), _) if again == verb => command(count, Verb::Lines(verb)),
-                (Some(which @ ('i' | 'a')), Some('w')) => command(count, Verb::Word(verb, which == 'a')),
-                _ => motion(rest, count, |motion| Verb::Over(verb, motion)),
-            }
-        }
-        'r' if visual => Read::Nonsense,
-        'r' => rest.chars().next().map_or(Read::More, |c| command(first, Verb::Replace(c))),
-        'x' | 's' | 'X' | 'D' | 'C' | 'S' | 'Y' | 'p' | 'P' | 'i' | 'I' | 'a' | 'A' | 'o' | 'O' | 'v'
-        | 'V' | '~' | 'J' | 'u' | '.' => command(first, Verb::Single(verb)),
-        _ => motion(&typed[typed.len() - rest.len() - verb.len_utf8()..], first, Verb::Move),
-    }
-}
-
-fn motion(text: &str, count: Option<usize>, verb: impl FnOnce(Motion) -> Verb) -> Read {
-    let mut letters = text.chars();
-    match (letters.next(), letters.next()) {
-        (Some('f' | 't' | 'F' | 'T' | 'g') | None, None) => Read::More,
-        (Some(key @ ('f' | 't' | 'F' | 'T')), Some(wanted)) => {
-            Read::Command { count, verb: verb(Motion { key, wanted }) }
-        }
-        (Some('g'), Some('g')) => Read::Command { count, verb: verb(Motion::plain('g')) },
-        (
-            Some(
-                key @ ('h' | 'l' | 'j' | 'k' | '0' | '^' | '$' | 'w' | 'W' | 'b' | 'B' | 'e' | 'E' | 'G'
-                | ';' | ','),
-            ),
-            _,
-        ) => Read::Command { count, verb: verb(Motion::plain(key)) },
-        (Some(' '), _) => Read::Command { count, verb: verb(Motion::plain('l')) },
-        _ => Read::Nonsense,
-    }
-}
-
-/// A count does not begin with 0: that is a motion.
-fn number(text: &str) -> (Option<usize>, &str) {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    if digits == 0 || text.starts_with('0') {
-        return (None, text);
-    }
-    let (number, rest) = text.split_at(digits);
-    (Some(number.parse().unwrap_or(MOST).clamp(1, MOST)), rest)
 }

@@ -161,7 +161,7 @@ mod tests {
             }
         };
         check("{}", &[]);
-        check("{\"graph\": [\"Alt+G\", \"F3\"], \"costs\": \"Ctrl+G\", \"zoom\": []}", &[]);
+        check("{\"graph\": [\"Alt+G\", \"F3\"], \"costs\": \"Alt+C\", \"zoom\": []}", &[]);
         check("{\"grph\": [\"Alt+G\"]}", &["K01 there is no action `grph`"]);
         check("[]", &["K01 must be an object"]);
         check("{", &["C01"]);

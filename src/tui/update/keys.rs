@@ -167,23 +167,25 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
                 model.hint = Some("taken as the rest of your answer; Up brings it back".to_owned());
                 return Vec::new();
             }
-            return submit::submit(model);
+            submit::submit(model)
         }
-        Some(Action::NewLine) => model.composer.newline(),
-        Some(Action::Leave) => return leave(model),
-        Some(Action::Stop) => return stop(model),
+        Some(Action::NewLine) => {
+            model.composer.newline();
+            refresh_popup(model)
+        }
+        Some(Action::Leave) => leave(model),
+        Some(Action::Stop) => stop(model),
         Some(Action::Edit(edit)) => {
             typing::edit(model, edit);
-            return refresh_popup(model);
+            refresh_popup(model)
         }
-        Some(Action::EditElsewhere) => return typing::elsewhere(model),
-        Some(action) => return panes::act(model, action),
+        Some(Action::EditElsewhere) => typing::elsewhere(model),
+        Some(action) => panes::act(model, action),
         None => {
             model.composer.key(key);
-            return refresh_popup(model);
+            refresh_popup(model)
         }
     }
-    Vec::new()
 }
 
 /// `None`: the key is not the popup's.

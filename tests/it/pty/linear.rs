@@ -109,7 +109,7 @@ async fn a_conversation_in_a_terminal_is_lines_and_a_prompt() {
     terminal.press("again\r");
     terminal.wait_for("you: again");
     terminal.press(CTRL_C);
-    terminal.wait_for("interrupted");
+    terminal.wait_for("stopping");
     terminal.press("/exit\r");
     let end = terminal.end();
     assert!(end.contains("exit=0"), "{end}");
@@ -121,4 +121,37 @@ fn it_is_for_the_screen_only() {
     let (text, code) = piped(&["--linear", "workflows"], &[], "");
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("--linear is about the screen"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_beside_the_conversation_answer_from_the_real_thing() {
+    let (_server, variables) = model(vec![Behaviour::text("An answer.")]).await;
+    let variables = borrowed(&variables);
+    let lines = "one\n/export out.md\n/export out.md\n/config theme\n/cmd echo $((6*7))\n/cmd git reset --hard\n2\n\
+        /graph coder_reviewer\n/graph nothing\n/trust\n/budget\n/models nobody\n/agent coder\n";
+    let (text, code) =
+        tokio::task::spawn_blocking(move || piped(&["--linear"], &variables, lines)).await.unwrap();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains("sk-test"), "{text}");
+    assert_in_order(
+        &text,
+        &[
+            "coder: An answer.",
+            "written to out.md",
+            "out.md exists: it was left as it is",
+            "theme",
+            "$ echo $((6*7)) · ",
+            "\n42\n",
+            "question: Run this command?",
+            "  2. leave it",
+            "nothing was changed",
+            "Graph of coder_reviewer",
+            "review",
+            "no workflow nothing",
+            "this project has no definitions of its own",
+            "no end set",
+            "there is no provider nobody",
+            "An answer.",
+        ],
+    );
 }
