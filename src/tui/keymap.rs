@@ -151,6 +151,9 @@ pub struct Row {
     pub fixed: bool,
 }
 
+/// Keys of the editor that no table has: they are the text field's.
+const WIDGET: &str = "Ctrl+Left, Ctrl+Right a word · Ctrl+W delete a word · Ctrl+Home, Ctrl+End the ends · Shift and arrows select";
+
 /// Where an action's keys are from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Origin {
@@ -210,16 +213,11 @@ impl Keymap {
         lines.chain([pane]).collect::<Vec<_>>().join("\n")
     }
 
-    /// The keys of the editor of workflows and roles, a few in a line.
+    /// The keys of the editor of workflows and roles, as one paragraph.
     pub fn editor_help(&self) -> String {
         let rows = self.rows().filter(|(row, keys, _)| row.place == Place::Editor && !keys.is_empty());
-        let cells = rows.map(|(row, keys, _)| {
-            let cell = format!("{:<18} {}", listed(&keys[..keys.len().min(2)]), row.about);
-            format!("{:<39}", fit(&cell, 38))
-        });
-        let cells: Vec<String> = cells.collect();
-        let lines: Vec<String> = cells.chunks(2).map(|two| two.concat().trim_end().to_owned()).collect();
-        lines.join("\n")
+        let rows = rows.map(|(row, keys, _)| format!("{} {}", listed(&keys[..keys.len().min(2)]), row.about));
+        rows.chain([WIDGET.to_owned()]).collect::<Vec<String>>().join(" · ")
     }
 
     /// `/keys`: what it does, its keys, its name in the file, where the keys are from.

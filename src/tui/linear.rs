@@ -142,6 +142,7 @@ impl Linear {
 
     fn apply(&mut self, msg: Msg) {
         let cmds = terminal::guarded(|| update(&mut self.model, msg));
+        self.printer.collect(&mut self.model);
         self.perform(cmds);
         // forms and editors need the screen; nothing here opens them knowingly
         if self.model.setup.take().is_some() || self.model.edit.take().is_some() {

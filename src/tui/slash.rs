@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use self::words::{split_word, unquote};
+pub use self::distance::closest;
+use self::places::{unquote, word};
+pub use self::snapshots::SNAPSHOT_WORDS;
 use crate::config::settings::rules::LEVELS;
 use crate::domain::journal::RunStatus;
 use crate::tui::backend::{Page, Travel};
@@ -12,12 +14,9 @@ mod distance;
 pub mod help;
 pub mod needs;
 mod places;
-mod snapshot;
-mod words;
+mod snapshots;
 
 pub use command::{Action, Argument, SlashCommand};
-pub use distance::closest;
-pub use snapshot::WORDS as SNAPSHOT_WORDS;
 
 pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
@@ -183,10 +182,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         more: "show lists the files that a restore would change, diff shows how. restore asks first, and \
                snapshots the present before it changes anything. An id may be shortened.",
         argument: Argument::Snapshot,
-        parse: |rest| {
-            Ok(snapshot::parse(rest)?
-                .map_or_else(|| Action::Help(Some("snapshot".to_owned())), Action::Snapshot))
-        },
+        parse: parse_snapshot,
     },
     SlashCommand {
         name: "configure",
@@ -374,7 +370,7 @@ pub fn is_command(text: &str) -> bool {
 pub fn parse(line: &str) -> Result<Action, String> {
     let line = line.trim();
     let line = line.strip_prefix('/').unwrap_or(line);
-    let (word, rest) = split_word(line);
+    let (word, rest) = word(line);
     match find(word) {
         Some(command) => (command.parse)(rest.trim()),
         None => Err(unknown(word)),
@@ -395,7 +391,7 @@ pub fn unknown(word: &str) -> String {
 }
 
 fn parse_workflow(rest: &str) -> Result<Action, String> {
-    let (name, input) = split_word(rest);
+    let (name, input) = word(rest);
     if name.is_empty() {
         return Ok(Action::Workflows);
     }
@@ -414,7 +410,7 @@ fn parse_level(rest: &str) -> Result<Action, String> {
 fn parse_runs(rest: &str) -> Action {
     let (mut statuses, mut left) = (Vec::new(), rest.trim());
     loop {
-        let (word, after) = split_word(left);
+        let (word, after) = word(left);
         let Some(status) = RunStatus::ALL.into_iter().find(|status| status.as_str() == word) else { break };
         statuses.push(status);
         left = after.trim();
@@ -433,6 +429,11 @@ fn switch(name: &str, rest: &str) -> Result<Option<bool>, String> {
 
 fn named(rest: &str) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_owned())
+}
+
+fn parse_snapshot(rest: &str) -> Result<Action, String> {
+    let help = || Action::Help(Some("snapshot".to_owned()));
+    snapshots::parse(rest).map(|command| command.map_or_else(help, Action::Snapshot))
 }
 
 #[cfg(test)]

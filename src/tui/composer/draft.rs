@@ -164,12 +164,9 @@ impl Draft {
     pub fn boundary(&self, place: usize, behind: bool) -> usize {
         let text = self.text();
         let byte = byte_at(&text, place);
-        let ends = text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]);
-        let found = if behind {
-            ends.skip_while(|at| *at < byte).next()
-        } else {
-            ends.take_while(|at| *at <= byte).last()
-        };
+        let mut ends = text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]);
+        let found =
+            if behind { ends.find(|at| *at >= byte) } else { ends.take_while(|at| *at <= byte).last() };
         found.map_or(place, |at| text[..at].chars().count())
     }
 

@@ -20,6 +20,8 @@ pub(super) struct Printer {
     watched: bool,
     /// The prompt stands at the beginning of the line.
     prompted: bool,
+    /// Lines that are to be printed.
+    out: Vec<String>,
 }
 
 impl Printer {
@@ -32,14 +34,20 @@ impl Printer {
         self.prompted = false;
     }
 
+    /// Takes what is new and finished; after every event, so that it is told where the run was then.
+    pub(super) fn collect(&mut self, model: &mut Model) {
+        let mut out = std::mem::take(&mut self.out);
+        self.entries(model, &mut out);
+        // the next event may take it away
+        out.extend(model.hint.take().map(|hint| format!("note: {hint}")));
+        self.out = out;
+    }
+
     /// # Errors
     /// It cannot be written.
     pub(super) fn print(&mut self, model: &mut Model) -> io::Result<()> {
-        let mut out = Vec::new();
-        self.entries(model, &mut out);
-        if let Some(hint) = model.hint.take() {
-            out.push(format!("note: {hint}"));
-        }
+        self.collect(model);
+        let mut out = std::mem::take(&mut self.out);
         if model.queued.len() > self.queued {
             out.push("note: this waits until it is wanted".to_owned());
         }

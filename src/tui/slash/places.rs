@@ -98,9 +98,20 @@ fn number(word: &str) -> Result<Option<u32>, String> {
     }
 }
 
-fn word(text: &str) -> (&str, &str) {
+/// The first word, and what follows it.
+pub fn word(text: &str) -> (&str, &str) {
     let text = text.trim_start();
     text.split_once(char::is_whitespace).unwrap_or((text, ""))
+}
+
+/// Removes one matching outer pair of quotes (A46).
+pub fn unquote(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    text
 }
 
 #[cfg(test)]

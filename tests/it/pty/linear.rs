@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use super::ENTER;
 use super::terminal::Terminal;
-use super::{CTRL_C, ENTER};
 use crate::support::model_server::{Behaviour, ModelServer};
 
 /// The product between two pipes, in an empty project with an empty home directory: what it printed, and how it ended.
@@ -65,9 +65,10 @@ fn the_demo_through_pipes() {
             "question: Allow coder to change files: write_file?",
             "  1. allow\n",
             "  4. deny, with a reason",
-            "state: code",
             "question: Allow coder to execute: execute_terminal?",
             "type the reason",
+            "coder (code): Done: slug.sh now",
+            "state: code → review",
             "`perhaps` is no answer: type a number from 1 to 4",
             "coder_reviewer completed",
         ],
@@ -108,7 +109,8 @@ async fn a_conversation_in_a_terminal_is_lines_and_a_prompt() {
     terminal.wait_for("coder: An answer.");
     terminal.press("again\r");
     terminal.wait_for("you: again");
-    terminal.press(CTRL_C);
+    // only for the program: the shell around it would end as well
+    terminal.signal("INT");
     terminal.wait_for("stopping");
     terminal.press("/exit\r");
     let end = terminal.end();
@@ -141,7 +143,7 @@ async fn commands_beside_the_conversation_answer_from_the_real_thing() {
             "out.md exists: it was left as it is",
             "theme",
             "$ echo $((6*7)) · ",
-            "\n42\n",
+            "exit 0: 42\n",
             "question: Run this command?",
             "  2. leave it",
             "nothing was changed",

@@ -1,22 +1,23 @@
-//! What follows `/snapshot`.
+//! What `/snapshot` is asked for.
 
 use super::distance::closest;
-use super::words::{split_word, unquote};
+use super::places::{unquote, word};
 use crate::tui::backend::SnapshotCommand;
 
-pub const WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
+pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
 
-/// What follows `/snapshot`; `None`: its help is wanted.
+/// `None`: help with it.
+///
 /// # Errors
-/// An unknown word, or an id that is missing.
+/// What is missing, or the word that was meant.
 pub fn parse(rest: &str) -> Result<Option<SnapshotCommand>, String> {
-    let (word, rest) = split_word(rest);
+    let (first, rest) = word(rest);
     let rest = rest.trim();
     let id = || match rest {
-        "" => Err(format!("/snapshot {word} needs an id — /snapshot list shows them")),
+        "" => Err(format!("/snapshot {first} needs an id — /snapshot list shows them")),
         id => Ok(id.to_owned()),
     };
-    let command = match word {
+    let command = match first {
         "" | "list" | "ls" => SnapshotCommand::List,
         "create" => SnapshotCommand::Create { label: unquote(rest).to_owned() },
         "show" => SnapshotCommand::Show { id: id()? },
@@ -25,12 +26,12 @@ pub fn parse(rest: &str) -> Result<Option<SnapshotCommand>, String> {
         "delete" => SnapshotCommand::Delete { id: id()? },
         "help" => return Ok(None),
         _ => {
-            let known = closest(word, WORDS.iter().copied());
+            let known = closest(first, SNAPSHOT_WORDS.iter().copied());
             let tail = known.map_or_else(
-                || format!("it is one of {}", WORDS.join(", ")),
+                || format!("it is one of {}", SNAPSHOT_WORDS.join(", ")),
                 |known| format!("did you mean {known}?"),
             );
-            return Err(format!("unknown: /snapshot {word} — {tail}"));
+            return Err(format!("unknown: /snapshot {first} — {tail}"));
         }
     };
     Ok(Some(command))
