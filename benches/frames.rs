@@ -8,18 +8,22 @@
 
 use std::time::{Duration, Instant};
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use synthdev::config::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
 use synthdev::domain::context::Side;
 use synthdev::domain::ids::{CallId, RunId, Timestamp};
+use synthdev::domain::journal::{RunProgress, RunSummary};
 use synthdev::domain::model::DeltaKind;
 use synthdev::engine::event::{Published, RunEvent};
+use synthdev::tui::archive::list::PAGE;
+use synthdev::tui::archive::{Asked, Runs, Told};
 use synthdev::tui::backend::StatusFacts;
 use synthdev::tui::model::Model;
-use synthdev::tui::msg::{Msg, Reply};
+use synthdev::tui::msg::{Cmd, Msg, Reply};
+use synthdev::tui::report::history::row;
 use synthdev::tui::run_view::drawing::Definition;
 use synthdev::tui::theme::Theme;
 use synthdev::tui::transcript::item::{Block, Body, Item, Tone};
@@ -280,5 +284,63 @@ fn panes(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, frames, panes, tokens);
+/// The history with so many runs, and the number under which its next page was asked for.
+fn history(runs: usize) -> (Model, u64) {
+    let mut model = long_model(0);
+    let cmds =
+        update(&mut model, Msg::Key(KeyEvent::new(KeyCode::Char('8'), KeyModifiers::ALT), Timestamp(0)));
+    let asked = |cmds: &[Cmd]| {
+        let page = |cmd: &Cmd| match cmd {
+            Cmd::Archive(number, asked) if matches!(**asked, Asked::Page { .. }) => Some(*number),
+            _ => None,
+        };
+        cmds.iter().find_map(page).unwrap()
+    };
+    let mut number = asked(&cmds);
+    key(&mut model, KeyCode::End);
+    for from in (0..runs).step_by(PAGE) {
+        let cmds = update(&mut model, page_of(number, from));
+        key(&mut model, KeyCode::End);
+        number = asked(&cmds);
+    }
+    (model, number)
+}
+
+fn page_of(number: u64, from: usize) -> Msg {
+    let row = |at: usize| {
+        let started = Timestamp(1_000_000_000 - i64::try_from(at).unwrap());
+        let run = RunSummary {
+            id: RunId(format!("{at:012}")),
+            workflow: "coder_reviewer".into(),
+            definition_hash: String::new(),
+            input: "add a --json flag to the list command".into(),
+            project: "/project".into(),
+            started,
+            origin: None,
+            worktree: None,
+            progress: RunProgress::begun(started),
+        };
+        row(run, "/project", None)
+    };
+    let rows = (from..from + PAGE).map(row).collect();
+    let told = Told::Page(Ok(Runs { rows, more: true, at: Timestamp(0) }));
+    Msg::Reply(Reply::Archive(number, Box::new(told)))
+}
+
+fn histories(c: &mut Criterion) {
+    let mut terminal = Terminal::new(TestBackend::new(200, 50)).unwrap();
+    let (mut model, number) = history(10_000);
+    c.bench_function("history of 10,000 runs, a key and its frame", |b| {
+        b.iter(|| {
+            key(&mut model, KeyCode::Up);
+            draw(&mut model, &mut terminal);
+        });
+    });
+    c.bench_function("a page comes to 10,000 runs", |b| {
+        let begin = || (model.clone(), page_of(number, 10_000));
+        b.iter_batched(begin, |(mut model, page)| update(&mut model, page), BatchSize::LargeInput);
+    });
+}
+
+criterion_group!(benches, frames, panes, histories, tokens);
 criterion_main!(benches);

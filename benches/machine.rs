@@ -65,6 +65,7 @@ fn spec() -> Arc<RunSpec> {
         inputs: Map::new(),
         approvals: ApprovalPolicy::default(),
         brief: Default::default(),
+        stops: Default::default(),
         interactive: false,
     })
 }
@@ -181,6 +182,7 @@ fn forked() -> Arc<RunSpec> {
         inputs: Map::new(),
         approvals: ApprovalPolicy::default(),
         brief: Default::default(),
+        stops: Default::default(),
         interactive: false,
     })
 }

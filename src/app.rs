@@ -39,6 +39,7 @@ mod schema;
 mod setup;
 mod simulate;
 mod sources;
+mod stops;
 mod survey;
 mod taped;
 mod testing;

@@ -22,6 +22,7 @@ pub mod spared;
 pub mod speaking;
 pub mod spec;
 pub mod stay;
+pub mod steering;
 pub mod thread;
 pub mod trail;
 pub mod turn;

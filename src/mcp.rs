@@ -10,13 +10,18 @@ mod arguments;
 pub mod backend;
 mod calls;
 mod follow;
+mod http;
 mod moment;
 mod progress;
 mod refusal;
+mod replies;
 mod resources;
+mod sampling;
 mod schema;
 mod server;
+mod steps;
 mod tools;
 mod wire;
 
+pub use http::{Reachable, serve_http};
 pub use server::serve;

@@ -5,6 +5,7 @@
 //! terminal. Everything the screen wants from the outside goes through `backend`.
 //! Refuses: files, clocks, networks, any knowledge of other front-ends.
 
+pub mod archive;
 pub mod backend;
 pub mod complete;
 pub mod composer;
@@ -27,6 +28,7 @@ pub mod terminal;
 pub mod text;
 pub mod theme;
 pub mod transcript;
+pub mod travel;
 pub mod update;
 pub mod values;
 pub mod view;

@@ -43,6 +43,7 @@ impl Shape {
             inputs: Map::new(),
             approvals: ApprovalPolicy::default(),
             brief: Default::default(),
+            stops: Default::default(),
             interactive: self != Self::Workflow,
         })
     }

@@ -3,6 +3,7 @@
 //! Refuses what is no regular file (a pipe would wait for ever) and what is too large to be configuration.
 
 mod large;
+mod scratch;
 mod stamps;
 mod write;
 
@@ -13,8 +14,9 @@ use std::path::{Path, PathBuf};
 use directories::ProjectDirs;
 
 pub use large::{create_large, open_large};
+pub use scratch::Scratch;
 pub use stamps::{Stamp, stamps};
-pub use write::{create_private, make_private, write_private, write_whole};
+pub use write::{create_private, make_private, others_can_read, write_private, write_whole};
 
 /// Configuration files above this size are not read: they are somebody's mistake.
 const LARGEST: u64 = 4 * 1024 * 1024;

@@ -232,6 +232,12 @@ impl RunStore for SqliteStore {
         Ok(())
     }
 
+    fn changes(&self) -> Result<u64, StoreError> {
+        let count =
+            |reader: &Connection| reader.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0));
+        Ok(self.with_reader("read", count)?.map_or(0, i64::unsigned_abs))
+    }
+
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError> {
         let found = self.with_reader("read", |reader| list::list(reader, query))?;
         Ok(found.unwrap_or_default())

@@ -116,34 +116,48 @@ pub(super) fn diff(world: &World, first: &str, second: &str, json: bool) -> Resu
 
 pub(super) fn export(world: &World, run: &str, to: Option<&Path>, format: ExportFormat) -> Result<u8> {
     let handle = reader(world)?.handle;
-    if format == ExportFormat::Markdown {
-        return export_text(&handle, run, to);
-    }
-    let version = env!("CARGO_PKG_VERSION");
-    let done = match to {
-        Some(path) => disk::create_large(path, |out| handle.export(run, version, out)),
-        None => handle.export(run, version, &mut std::io::BufWriter::new(std::io::stdout().lock())),
+    let lines = match (to, format) {
+        (Some(path), _) => export_to(&handle, run, path, format)?,
+        (None, ExportFormat::Markdown) => {
+            let text = as_text(&handle, run)?;
+            Clean(&mut std::io::stdout().lock()).write_all(text.as_bytes())?;
+            Vec::new()
+        }
+        (None, ExportFormat::Bundle) => {
+            let out = &mut std::io::BufWriter::new(std::io::stdout().lock());
+            let done = handle.export(run, env!("CARGO_PKG_VERSION"), out);
+            moved::exported(&done.map_err(|error| not_written(error, None))?, None)
+        }
     };
-    let done = done.map_err(|error| not_written(error, to))?;
-    for line in moved::exported(&done, to.map(|path| path.display().to_string()).as_deref()) {
-        tell(line);
-    }
+    lines.iter().for_each(tell);
     Ok(exit::COMPLETED)
 }
 
-fn export_text(handle: &Handle, run: &str, to: Option<&Path>) -> Result<u8> {
+/// Writes a run into a new file; what is to be said of it, a line each.
+///
+/// # Errors
+/// There is no such run, the file exists or cannot be written.
+pub(super) fn export_to(
+    handle: &Handle,
+    run: &str,
+    path: &Path,
+    format: ExportFormat,
+) -> Result<Vec<String>> {
+    let place = path.display().to_string();
+    if format == ExportFormat::Markdown {
+        let text = as_text(handle, run)?;
+        let written = disk::create_large(path, |out| out.write_all(text.as_bytes()));
+        written.map_err(|error| not_written(error.into(), Some(path)))?;
+        return Ok(vec![format!("written to {}", name(&place))]);
+    }
+    let done = disk::create_large(path, |out| handle.export(run, env!("CARGO_PKG_VERSION"), out));
+    Ok(moved::exported(&done.map_err(|error| not_written(error, Some(path)))?, Some(&place)))
+}
+
+fn as_text(handle: &Handle, run: &str) -> Result<String> {
     let mut text = Vec::new();
     markdown::run(&handle.run(run).map_err(of_store)?, &mut text)?;
-    let text = handle.without_keys(String::from_utf8_lossy(&text).into_owned());
-    match to {
-        Some(path) => {
-            disk::create_large(path, |out| out.write_all(text.as_bytes()))
-                .map_err(|error| not_written(error.into(), to))?;
-            tell(format_args!("written to {}", name(&path.display().to_string())));
-        }
-        None => Clean(&mut std::io::stdout().lock()).write_all(text.as_bytes())?,
-    }
-    Ok(exit::COMPLETED)
+    Ok(handle.without_keys(String::from_utf8_lossy(&text).into_owned()))
 }
 
 fn not_written(error: BundleError, to: Option<&Path>) -> anyhow::Error {

@@ -1,15 +1,19 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
+mod archive;
+mod earlier;
 mod editor;
 mod facts;
 mod history;
 pub(super) mod isolated;
+mod next_stops;
 mod pages;
 mod playing;
 mod reload;
 mod screen;
 mod setup;
-mod shelf;
+pub(super) mod shelf;
+mod steering;
 mod stored_files;
 mod told;
 mod travel;
@@ -24,7 +28,8 @@ use serde_json::Map;
 
 use self::facts::{first_error, missing_models, parameters, unread};
 use self::isolated::Elsewhere;
-use self::playing::{first_lines, played};
+use self::next_stops::NextStops;
+use self::playing::{first_lines, played, question};
 use self::shelf::{Checker, stamps};
 use self::told::{HOW_TO_SET, no_model};
 use super::briefing;
@@ -38,7 +43,7 @@ use crate::adapters::disk::Stamp;
 use crate::adapters::providers::scripted::ScriptedModel;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
-use crate::config::inputs;
+use crate::config::models::wish::Wish;
 use crate::config::roles::tools_for;
 use crate::config::settings::layers::Overrides;
 use crate::config::trust::Verdict;
@@ -49,10 +54,12 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::Program;
 use crate::engine::spec::RunSpec;
+use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
+use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Backend, Changed, FoundLine, Page, Plan, Reload, RoleLine, RunFilter, ShellTold, SnapshotCommand, Start,
-    StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
+    Backend, Beside, Changed, FoundLine, Page, Plan, Reload, RoleLine, RunFilter, ShellTold, SnapshotCommand,
+    Start, StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -60,7 +67,7 @@ use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item::Item;
-use crate::tui::{FirstAction, Session, TrustQuestion};
+use crate::tui::{FirstAction, Session};
 
 /// Files that can be mentioned with `@`: more nobody looks for by a few letters.
 const FILES: usize = 20_000;
@@ -109,9 +116,11 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         wired: RwLock::new(Arc::new(wired)),
         asked: Mutex::new(asked),
         branch: Mutex::default(),
+        stops: NextStops::default(),
         saved: Arc::clone(&saved),
         read,
         checker: Arc::default(),
+        entries: Arc::default(),
     };
     let session = Session {
         backend: Arc::new(desk),
@@ -136,17 +145,6 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
     Ok(if left { exit::CANCELLED } else { exit::COMPLETED })
 }
 
-fn question(world: &World, verdict: &Verdict, files: &ProjectFiles) -> Option<TrustQuestion> {
-    match verdict {
-        Verdict::Trusted => None,
-        Verdict::New { files } => Some(TrustQuestion { files: files.clone(), changes: String::new() }),
-        Verdict::Changed { added, changed, .. } => Some(TrustQuestion {
-            files: added.iter().chain(changed).cloned().collect(),
-            changes: trust::changes(world, files),
-        }),
-    }
-}
-
 /// What is wrong with settings, roles and workflow files, a line each: nothing is hidden, nothing stops.
 fn problems(catalog: &Catalog) -> Vec<String> {
     let errors = catalog.diagnostics().iter().filter(|finding| finding.severity == Severity::Error);
@@ -165,12 +163,15 @@ struct Desk {
     /// The project's files as the trust question showed them.
     asked: Mutex<ProjectFiles>,
     branch: Mutex<Option<Option<String>>>,
+    stops: NextStops,
     /// A model was set up in this session.
     saved: Arc<AtomicBool>,
     /// The files as they were when they were read last.
     read: Mutex<Vec<Stamp>>,
     /// What texts are checked with, until files change.
     checker: Arc<Mutex<Option<Arc<Checker>>>>,
+    /// Entries of the long run that was scrolled back in last.
+    entries: Arc<Mutex<Option<earlier::Entries>>>,
 }
 
 impl Desk {
@@ -253,7 +254,12 @@ impl Backend for Desk {
                 group: role.group.clone(),
                 name: role.name.clone(),
                 level: role.level.clone(),
-                model: models.get(role.level.as_str()).cloned().unwrap_or_default(),
+                model: match &role.provider {
+                    Some(_) => catalog
+                        .choice_for(&Wish::role(role))
+                        .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
+                    None => models.get(role.level.as_str()).cloned().unwrap_or_default(),
+                },
                 tools: tools_for(role, catalog.tools()).0.len(),
                 description: role.description.clone(),
                 layer: role.layer,
@@ -287,24 +293,20 @@ impl Backend for Desk {
     }
 
     fn start_workflow(&self, name: &str, input: &str) -> Result<Start, String> {
-        let catalog = self.catalog();
-        if catalog.workflow(name).is_none()
-            && let Some(broken) = unread(&catalog).find(|line| line.name == name)
-        {
-            return Err(broken.broken.unwrap_or_default());
-        }
-        let program = catalog.program(name).map_err(|found| self.told(&found))?;
-        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
-        let values =
-            inputs::from_text(&parameters, input).map_err(|e| history::told(&e.message, Some(&e.hint)))?;
-        self.prepare_demo(name, &program)?;
-        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = spec((&catalog, &self.world.project), program, values, false, true);
-        if isolated {
-            let elsewhere = self.elsewhere();
-            return Ok(Start::Isolated(away(move || elsewhere.start(spec))));
-        }
-        self.start(spec).map(Start::Running)
+        self.begin(name, input, None)
+    }
+
+    fn start_beside(&self, name: &str, input: &str, beside: Beside) -> Result<Start, String> {
+        self.begin(name, input, Some(beside))
+    }
+
+    fn stop_at(&self, stops: Stops) {
+        self.stops.set(stops);
+    }
+
+    fn allow_always(&self, tool: String) -> BoxFuture<'static, Result<String, String>> {
+        let saved = self.save_allowed(&tool).map_err(|error| format!("{error:#}"));
+        Box::pin(std::future::ready(saved))
     }
 
     fn start_chat(&self, role: &str) -> Result<RunId, String> {
@@ -333,6 +335,8 @@ impl Backend for Desk {
     }
 
     fn past(&self, run: String) -> BoxFuture<'static, Result<Past, String>> {
+        // it may have gone back since
+        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
         away(move || history::past(&wired, &here, &run, demo.as_deref()))
     }
@@ -344,13 +348,28 @@ impl Backend for Desk {
     }
 
     fn earlier(&self, run: RunId, before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
-        let handle = self.wired().handle.clone();
-        away(move || history::earlier(&handle, &run, before))
+        let (handle, data) = (self.wired().handle.clone(), self.world.dirs.data.clone());
+        let entries = Arc::clone(&self.entries);
+        away(move || {
+            let known = &mut entries.lock().unwrap_or_else(PoisonError::into_inner);
+            earlier::earlier(&handle, &data, known, &run, before)
+        })
     }
 
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
         let elsewhere = self.elsewhere();
-        away(move || history::resume(&elsewhere, &run))
+        away(move || history::resume(&elsewhere, &run, false))
+    }
+
+    fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
+        let elsewhere = self.elsewhere();
+        away(move || history::resume(&elsewhere, &run, true))
+    }
+
+    fn archive(&self, asked: PastAsked) -> BoxFuture<'static, PastTold> {
+        let reader = archive::Reader { handle: self.wired().handle.clone(), project: self.project() };
+        let work = away(move || Ok(reader.answer(asked)));
+        Box::pin(async move { work.await.unwrap_or_else(|error| PastTold::Text(Err(error))) })
     }
 
     fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>> {
@@ -451,7 +470,7 @@ impl Backend for Desk {
         let catalog = self.catalog();
         let role = catalog.settings().default_role().to_owned();
         let found = catalog.roles().find(&role).ok();
-        let choice = found.map(|role| catalog.choice(&role.level));
+        let choice = found.map(|role| catalog.choice_for(&Wish::role(role)));
         let notice = match &choice {
             Some(Err(missing)) => Some(no_model(&missing.message)),
             _ => None,

@@ -1,28 +1,30 @@
-//! `mcp`: the workflow server on standard input and output, over this project's configuration and history.
+//! `mcp`: the workflow server on standard input and output, or over HTTP, over this project's configuration and history.
 
-use std::path::{Path, PathBuf};
+mod http;
+mod stock;
+
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
-use super::backend::isolated::Elsewhere;
+use self::stock::{Shelves, Stock, first_error};
 use super::driving::{interrupts, runtime};
 use super::loading::load_quietly;
 use super::runs::spec;
 use super::wiring::{self, Wired};
 use super::world::World;
-use super::{findings, foreign, isolation, trust};
+use super::{findings, foreign, isolation};
 use crate::cli::args::McpArgs;
 use crate::cli::exit;
 use crate::config::catalog::Catalog;
-use crate::config::render::compact;
-use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::workflow::{Program, Work};
+use crate::domain::workflow::{Program, SubAgents, Work};
 use crate::mcp::backend::{Backend, Broken, Offered, Reason};
 use crate::ports::run_store::StoreError;
 use crate::runtime::handle::Handle;
@@ -33,89 +35,84 @@ pub(super) fn mcp(world: &World, args: &McpArgs) -> Result<u8> {
     let (catalog, gathered) = load_quietly(world, world.overrides.clone())?;
     findings::sound(&catalog)?;
     super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let unread = gathered.unreadable.iter().map(|line| format!("not read: {line}"));
-    let notes = unread.chain(trust::notice(&gathered.verdict)).collect();
+    let notes = stock::notes(&gathered);
     let wired = wiring::wire(&world.project, &world.dirs.data, &catalog, None);
-    let shop = Arc::new(Shop::open(world, args, Arc::new(catalog), Arc::new(wired), notes));
+    let shop = Arc::new(Shop::open(world, args, catalog, Arc::new(wired), notes));
+    let token =
+        args.http.map(|_| http::Token::find(args.token_file.as_deref(), &world.dirs.data)).transpose()?;
     let runtime = runtime()?;
+    let lease_seconds = args.lease_seconds;
     let served = runtime.block_on(async {
+        shop.handle().serve_sub_agents(lease_seconds);
+        tokio::spawn(stock::keep_fresh(Arc::clone(&shop.shelves)));
         let mut interrupts = interrupts();
         let stop = async move {
             let _ = interrupts.recv().await;
         };
-        crate::mcp::serve(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await
+        match (args.http, &token) {
+            (Some(address), Some(token)) => http::serve(shop, address, token, stop).await,
+            _ => {
+                let served = crate::mcp::serve(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await;
+                served.map_err(|error| anyhow!("the client began in a way that is not understood: {error}"))
+            }
+        }
     });
     // standard input may still be waited for
     runtime.shutdown_background();
-    served.map_err(|error| anyhow!("the client began in a way that is not understood: {error}"))?;
+    served?;
     Ok(exit::COMPLETED)
 }
 
 /// Everything behind the server.
 struct Shop {
-    project: PathBuf,
+    world: World,
     shown_project: String,
-    catalog: Arc<Catalog>,
     wired: Arc<Wired>,
-    elsewhere: Elsewhere,
-    offered: Vec<Offered>,
-    broken: Vec<Broken>,
-    notes: Vec<String>,
+    shelves: Arc<Shelves>,
     interactions: Arc<Interactions>,
     yes: bool,
     remote_approvals: bool,
+    serial: bool,
 }
 
 impl Shop {
-    fn open(
-        world: &World,
-        args: &McpArgs,
-        catalog: Arc<Catalog>,
-        wired: Arc<Wired>,
-        notes: Vec<String>,
-    ) -> Self {
-        let (mut offered, mut broken) = (Vec::new(), Vec::new());
-        for entry in catalog.workflows() {
-            let (name, file) = (entry.name.clone(), entry.place.file.clone());
-            match catalog.program(&name) {
-                Ok(_) => {
-                    let (description, inputs) = (entry.description.clone(), entry.inputs.clone());
-                    offered.push(Offered { name, description, inputs, file });
-                }
-                Err(found) => broken.push(Broken { name, why: first_error(&found) }),
-            }
-        }
+    fn open(world: &World, args: &McpArgs, catalog: Catalog, wired: Arc<Wired>, notes: Vec<String>) -> Self {
         Self {
-            project: world.project.clone(),
+            world: world.clone(),
             shown_project: world.project.display().to_string(),
-            elsewhere: Elsewhere::new(world, Arc::clone(&catalog), Arc::clone(&wired)),
-            catalog,
+            shelves: Arc::new(Shelves::new(world, catalog, &wired, notes)),
             wired,
-            offered,
-            broken,
-            notes,
             interactions: Arc::default(),
             yes: args.yes,
             remote_approvals: args.remote_approvals,
+            serial: args.serial,
         }
+    }
+
+    fn stock(&self) -> Arc<Stock> {
+        self.shelves.stock()
     }
 }
 
 impl Backend for Shop {
-    fn workflows(&self) -> &[Offered] {
-        &self.offered
+    fn workflows(&self) -> Arc<[Offered]> {
+        Arc::clone(&self.stock().offered)
     }
 
-    fn broken(&self) -> &[Broken] {
-        &self.broken
+    fn broken(&self) -> Arc<[Broken]> {
+        Arc::clone(&self.stock().broken)
     }
 
-    fn notes(&self) -> &[String] {
-        &self.notes
+    fn notes(&self) -> Arc<[String]> {
+        Arc::clone(&self.stock().notes)
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.shelves.changes()
     }
 
     fn definition(&self, file: &str) -> Option<String> {
-        self.catalog.printable(file)
+        self.stock().catalog.printable(file)
     }
 
     fn project(&self) -> &str {
@@ -134,20 +131,30 @@ impl Backend for Shop {
         &self.interactions
     }
 
-    fn start(&self, name: &str, inputs: Map<String, Value>) -> BoxFuture<'static, Result<RunId, Reason>> {
-        let program = match self.catalog.program(name) {
-            Ok(program) => answered_by_a_caller(program),
+    fn serial(&self) -> bool {
+        self.serial
+    }
+
+    fn start(
+        &self,
+        name: &str,
+        inputs: Map<String, Value>,
+        sub_agents: SubAgents,
+    ) -> BoxFuture<'static, Result<RunId, Reason>> {
+        let stock = self.stock();
+        let program = match stock.catalog.program(name) {
+            Ok(program) => with_sub_agents(answered_by_a_caller(program), sub_agents, self.serial),
             Err(found) => return std::future::ready(Err(reason(first_error(&found), None))).boxed(),
         };
         let isolated = program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = spec((&self.catalog, &self.project), program, inputs, self.yes, false);
+        let spec = spec((&stock.catalog, &self.world.project), program, inputs, self.yes, false);
         let interactions = Arc::clone(&self.interactions);
         if !isolated {
             let run = self.wired.handle.draw_run_id();
             let handle = delegating(interactions, &run, &self.wired.handle);
             return std::future::ready(handle.start_as(run, spec, None).map_err(of_store)).boxed();
         }
-        let elsewhere = self.elsewhere.clone();
+        let elsewhere = stock.elsewhere.clone();
         let around = move |run: &RunId, handle: &Handle| delegating(interactions, run, handle);
         let begun = tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around));
         async move {
@@ -160,16 +167,17 @@ impl Backend for Shop {
     }
 
     fn taking_up(&self, run: &RunSummary) -> Result<(Handle, Going), Reason> {
+        let stock = self.stock();
         let handle = match &run.worktree {
             Some(tree) if !Path::new(&tree.path).is_dir() => {
                 let (message, hint) = isolation::why_gone(run, tree);
                 return Err(reason(message, Some(hint)));
             }
-            _ => self.elsewhere.of(run).map_err(|why| reason(why, None))?.handle.clone(),
+            _ => stock.elsewhere.of(run).map_err(|why| reason(why, None))?.handle.clone(),
         };
         let handle = delegating(Arc::clone(&self.interactions), &run.id, &handle);
         let stored = || Ok(handle.run(run.id.as_str())?.program);
-        let going = foreign::here(&self.catalog, run, stored, Going::default());
+        let going = foreign::here(&stock.catalog, run, stored, Going::default());
         let going = going.map_err(|error| reason(format!("{error:#}"), None))?;
         Ok((handle, going))
     }
@@ -197,9 +205,15 @@ fn answered_by_a_caller(mut program: Program) -> Program {
     program
 }
 
-fn first_error(found: &[Diagnostic]) -> String {
-    let first = found.iter().find(|finding| finding.severity == Severity::Error);
-    first.map(compact).unwrap_or_default()
+/// `serial`: nothing is handed out beside anything else.
+fn with_sub_agents(mut program: Program, sub_agents: SubAgents, serial: bool) -> Program {
+    if let Some(root) = program.workflows.first_mut().map(Arc::make_mut) {
+        root.sub_agents = sub_agents;
+        if serial {
+            root.limits.max_concurrency = 1;
+        }
+    }
+    program
 }
 
 fn of_store(error: StoreError) -> Reason {

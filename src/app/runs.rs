@@ -26,6 +26,7 @@ use crate::domain::journal::RunStatus;
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Parameter, Program};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
+use crate::engine::steering::Stops;
 
 pub(super) use super::driving::{drive, runtime, runtime_of};
 pub(super) use super::loading::{load, load_quietly};
@@ -51,13 +52,14 @@ pub(super) fn run(world: &World, args: RunArgs) -> Result<u8> {
         Ok((program, _)) => program,
         Err(found) => return Err(findings::refused(&catalog, &found)),
     };
+    let stops = super::stops::of(&args.stops, &program)?;
     let values = match inputs_of(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())? {
         Ok(values) => values,
         Err(error) if error.missing => return Ok(headless::conclude(&input_required(&name, error), show)?),
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     };
     let (program, tape) = cassettes::prepare(world, (&args, file.as_ref()), played, program)?;
-    let spec = spec((&catalog, &world.project), program, values, args.yes, false);
+    let spec = RunSpec { stops, ..spec((&catalog, &world.project), program, values, args.yes, false) };
     let spec = match tape {
         Tape::None => spec,
         // a recording is the same in every directory and on every day
@@ -87,7 +89,7 @@ pub(super) fn spec(
     let approvals = catalog.settings().approvals();
     let approvals = if yes { approvals.approving_all() } else { approvals };
     let (machine_version, brief) = (MACHINE_VERSION, briefing::brief(catalog, directory));
-    RunSpec { machine_version, program, inputs, approvals, brief, interactive }
+    RunSpec { machine_version, program, inputs, approvals, brief, stops: Stops::default(), interactive }
 }
 
 pub(super) fn read_script(path: &Path) -> Result<ScriptedModel> {

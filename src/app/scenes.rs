@@ -25,6 +25,7 @@ use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::domain::scripted::ScriptedAnswer;
 use crate::domain::workflow::{Program, SnapshotPolicy, Workflow};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
+use crate::engine::steering::Stops;
 use crate::ports::model::{DeltaSink, ModelPort};
 use crate::runtime::simulation::{Played, Props, play};
 
@@ -120,6 +121,7 @@ impl Scene {
                 approvals: ApprovalPolicy::default().approving_all(),
                 // a test is the same in every directory and on every day
                 brief: Brief::default(),
+                stops: Stops::default(),
                 interactive: true,
             },
             words: Arc::new(words),

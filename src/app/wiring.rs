@@ -20,7 +20,7 @@ use crate::config::catalog::Catalog;
 use crate::config::models::catalogue::Provider;
 use crate::config::settings::rules::environment_names;
 use crate::config::settings::shape::Shape;
-use crate::domain::tool::ToolSpec;
+use crate::domain::tool::{ToolSpec, ask_person};
 use crate::ports::tool::ToolPort;
 use crate::runtime::handle::{Handle, Options, Ports, RetryPolicy};
 
@@ -70,7 +70,9 @@ fn secret_names(catalog: &Catalog, variables: impl Iterator<Item = (String, Stri
 
 /// Every tool of the product, for the catalogue; the same in every project.
 pub fn specs(project: &Path) -> Vec<ToolSpec> {
-    ProjectTools::new(ToolSettings::new(project)).specs().to_vec()
+    let mut specs = ProjectTools::new(ToolSettings::new(project)).specs().to_vec();
+    specs.push(ask_person());
+    specs
 }
 
 /// For runs started from now on: the configuration changed, the watchers stay.

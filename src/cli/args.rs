@@ -3,6 +3,7 @@
 mod mcp;
 mod runs;
 mod snapshot;
+mod stops;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use mcp::McpArgs;
 pub use runs::{CostArgs, CostBy, ExportFormat, Filters, ListArgs, RequestOf, ResumeArgs, RunsCommand};
 pub use snapshot::SnapshotCommand;
+pub use stops::StopArgs;
 
 /// Declared multi-agent workflows for your terminal.
 #[derive(Parser, Debug)]
@@ -260,6 +262,8 @@ pub struct RunArgs {
     /// Run beside another run that works in this project
     #[arg(long, conflicts_with = "isolate")]
     pub share: bool,
+    #[command(flatten)]
+    pub stops: StopArgs,
 }
 
 #[derive(Args, Debug, Default)]

@@ -5,6 +5,7 @@ use super::words::{name, one_line};
 use crate::domain::cost::CostEntry;
 use crate::domain::spending::total;
 use crate::engine::event::RunEvent;
+use crate::engine::steering::Breakpoint;
 
 /// `None`: it is no such moment.
 pub fn line(event: &RunEvent) -> Option<String> {
@@ -42,9 +43,23 @@ pub fn line(event: &RunEvent) -> Option<String> {
             format!("call of {} stopped{}", name(agent), paid(spent))
         }
         RunEvent::Waiting { .. } => "waiting".to_owned(),
+        RunEvent::Breakpoints { step, points } => breakpoints(*step, points),
+        RunEvent::Heard { text } => format!("read by a script: {}", one_line(text, 120)),
+        RunEvent::TakenBack { text } => format!("taken back: {}", one_line(text, 120)),
         RunEvent::Queued { text } => format!("queued: {}", one_line(text, 120)),
         _ => return None,
     })
+}
+
+/// `stands still before every state, at state review`
+fn breakpoints(step: bool, points: &[Breakpoint]) -> String {
+    let every = step.then(|| "before every state".to_owned());
+    let at: Vec<String> = every.into_iter().chain(points.iter().map(Breakpoint::to_string)).collect();
+    if at.is_empty() {
+        "no breakpoints".to_owned()
+    } else {
+        one_line(&format!("breakpoints: {}", at.join(", ")), 160)
+    }
 }
 
 /// What was paid for a call without an answer: `; it used 120 tokens, estimated`.

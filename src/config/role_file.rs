@@ -23,6 +23,7 @@ pub struct RolePart {
     pub name: String,
     pub group: String,
     pub level: Option<String>,
+    pub provider: Option<String>,
     pub system_message: Option<String>,
     pub description: Option<String>,
     pub reminder: Option<String>,
@@ -44,6 +45,7 @@ pub struct RolePart {
 
 pub(super) const KEYS: &[&str] = &[
     "level",
+    "provider",
     "systemMessage",
     "system_message",
     "description",
@@ -103,6 +105,7 @@ fn read_role(member: &Member, group: &str, findings: &mut Findings<'_>) -> RoleP
     let Some(fields) = Fields::of(&member.value, "a role", findings) else { return part };
     fields.allow(KEYS, findings);
     part.level = fields.text(&["level"], findings).and_then(|level| check_level(level, findings));
+    part.provider = fields.text(&["provider"], findings).and_then(|name| check_provider(name, findings));
     part.system_message = fields.text(&["systemMessage", "system_message"], findings).map(|text| text.value);
     part.description = fields
         .text(&["description", "agent_description", "agentDescription"], findings)
@@ -124,6 +127,7 @@ fn silent(member: &Member, group: &str, file: &SourceFile) -> RolePart {
         name: member.key.clone(),
         group: group.to_owned(),
         level: None,
+        provider: None,
         system_message: None,
         description: None,
         reminder: None,
@@ -167,6 +171,15 @@ fn check_level(level: At<String>, findings: &mut Findings<'_>) -> Option<String>
     }
     let hint = suggest::or_list(&level.value, "levels", &LEVELS);
     findings.error("C06", level.span, format!("there is no level `{}`", level.value), hint);
+    None
+}
+
+fn check_provider(name: At<String>, findings: &mut Findings<'_>) -> Option<String> {
+    if !name.value.trim().is_empty() {
+        return Some(name.value);
+    }
+    let hint = "name a provider, or leave `provider` out: the level's counts then".to_owned();
+    findings.error("C06", name.span, "`provider` is empty".to_owned(), Some(hint));
     None
 }
 

@@ -11,7 +11,7 @@ use super::suggest;
 use super::tool_patterns::{Pattern, unknown_tool};
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::role::Role;
-use crate::domain::tool::ToolSpec;
+use crate::domain::tool::{ASK_PERSON, ToolSpec};
 
 /// Roles by (group, name).
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -171,8 +171,11 @@ pub fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>
     if !include && patterns.len() < texts.len() {
         return (Vec::new(), warnings);
     }
+    // whoever may stop the run for an answer is named: neither a star nor an exclusion of others gives it
+    let named = include && texts.iter().any(|text| text == ASK_PERSON);
+    let allowed = |tool: &&ToolSpec| named || tool.name != ASK_PERSON;
     let matched = |tool: &&ToolSpec| patterns.iter().any(|pattern| pattern.matches(&tool.name)) == include;
-    (tools.iter().filter(matched).cloned().collect(), warnings)
+    (tools.iter().filter(allowed).filter(matched).cloned().collect(), warnings)
 }
 
 /// The tool patterns of a role that fit no tool, as written (W09).

@@ -195,6 +195,7 @@ impl Settings {
             write: rule("approvals.write").unwrap_or(fallback.write),
             execute: rule("approvals.execute").unwrap_or(fallback.execute),
             tools: tools.collect(),
+            deadline_s: self.number("approvals.deadline_seconds"),
         }
     }
 

@@ -22,6 +22,14 @@ pub struct ApprovalPolicy {
     pub execute: Permission,
     #[serde(default)]
     pub tools: BTreeMap<String, Permission>,
+    /// Seconds after which a question that nobody answers is a no; 0: it waits.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub deadline_s: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Default for ApprovalPolicy {
@@ -31,6 +39,7 @@ impl Default for ApprovalPolicy {
             write: Permission::Ask,
             execute: Permission::Ask,
             tools: BTreeMap::new(),
+            deadline_s: 0,
         }
     }
 }

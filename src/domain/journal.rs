@@ -1,5 +1,6 @@
 //! Rows of a run's journal, the summary that lists are made of, and what can be asked of the history.
 
+pub mod family;
 mod origin;
 mod query;
 mod room;

@@ -186,6 +186,9 @@ pub enum ModelError {
     /// An answer that is not the protocol: HTML, broken JSON, an error object in a stream, any other 4xx.
     #[error("{detail}")]
     Protocol { detail: String },
+    /// The client that makes the call for us told an error (C6). `transient`: it may be gone a little later.
+    #[error("{detail}")]
+    Delegated { transient: bool, detail: String },
     /// The scripted model was asked something its script does not hold.
     #[error("{detail}")]
     Drift { detail: String },
@@ -203,6 +206,7 @@ impl ModelError {
             Self::TooLong { .. } => "context_overflow",
             Self::Refused { .. } => "model.refusal",
             Self::Protocol { .. } => "model.protocol",
+            Self::Delegated { .. } => "delegate_error",
             Self::Drift { .. } => "model.drift",
         }
     }
@@ -215,6 +219,7 @@ impl ModelError {
                 | Self::Overloaded { .. }
                 | Self::Transport { .. }
                 | Self::Timeout { .. }
+                | Self::Delegated { transient: true, .. }
         )
     }
 
@@ -229,6 +234,7 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Refused { .. }
             | Self::Protocol { .. }
+            | Self::Delegated { .. }
             | Self::Drift { .. } => None,
         }
     }
@@ -258,6 +264,7 @@ impl ModelError {
                 "check the provider, its base URL and the model: `synthdev config show --origin`; the URL of an \
                  OpenAI-compatible server usually ends in /v1"
             }
+            Self::Delegated { .. } => "the client's own model failed: see there, then take the run up again",
             Self::Drift { .. } => {
                 "the replies file or recording does not match the run: correct it or the workflow"
             }

@@ -15,6 +15,9 @@ pub struct Role {
     pub group: String,
     /// base, smart or fast.
     pub level: String,
+    /// Who serves its model, where that is not whoever the level says (CFG-19).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
     pub system_message: String,
     pub description: String,
     pub reminder: Option<String>,

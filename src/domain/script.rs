@@ -90,7 +90,7 @@ pub struct ContextView {
 
 /// Members of the host that scripts may name with or without `this.` (A5; FSM-8): what a checker knows and what
 /// the host binds are one list.
-pub const HOST_NAMES: [&str; 22] = [
+pub const HOST_NAMES: [&str; 23] = [
     "common_data",
     "variables",
     "state",
@@ -109,6 +109,7 @@ pub const HOST_NAMES: [&str; 22] = [
     "getAgent",
     "getContext",
     "getToolCalls",
+    "getUserInput",
     "evaluateExpression",
     "__call",
     "__next",
@@ -148,6 +149,9 @@ pub struct ScopeView {
     pub last_parsing_tool_calls: Vec<ToolCall>,
     /// `context` in conditions: {success, result, agent, toolCalls} (A54).
     pub result: Option<Value>,
+    /// What the person said unasked and nobody has read, oldest first (A62).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<String>,
     /// Milliseconds for `Date`, from the journal (A56).
     pub now_ms: i64,
     /// Seed for `Math.random`, from the journal (A56).
@@ -192,11 +196,19 @@ pub struct ScopePatch {
     /// New whole message lists of the contexts that were changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<(String, Vec<ScriptMessage>)>,
+    /// How many of `said` were read: they wait no longer.
+    #[serde(default, skip_serializing_if = "nothing")]
+    pub heard: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn nothing(count: &usize) -> bool {
+    *count == 0
 }
 
 impl ScopePatch {
     pub fn is_empty(&self) -> bool {
-        self.set.is_empty() && self.removed.is_empty() && self.contexts.is_empty()
+        self.set.is_empty() && self.removed.is_empty() && self.contexts.is_empty() && self.heard == 0
     }
 }
 

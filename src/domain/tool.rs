@@ -1,7 +1,7 @@
 //! Tools: what a model may call, how risky it is, what came of it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What running a tool can do to the world; decides approval and what a crash means (§1.7 crash rule).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -69,6 +69,30 @@ pub struct ParsingTool {
     /// The agent may call nothing else: its tool choice is forced from the start (A34).
     #[serde(default)]
     pub parsing_only: bool,
+}
+
+/// An agent asks the person with it. The run itself answers: no tool runs.
+pub const ASK_PERSON: &str = "request_users_input";
+
+/// The tool by that name. Only roles that list it by its name have it.
+pub fn ask_person() -> ToolSpec {
+    ToolSpec {
+        name: ASK_PERSON.to_owned(),
+        description: "Ask the person a question and wait for the answer. Use it only when you cannot go on without it. \
+            With choices, the answer is one of them."
+            .to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "question": {"type": "string", "description": "What you want to know"},
+                "choices": {"type": "array", "items": {"type": "string"}, "description": "Possible answers"}
+            },
+            "required": ["question"],
+            "additionalProperties": false
+        }),
+        risk: ToolRisk::Read,
+        repeat: None,
+    }
 }
 
 /// Who asks where no agent does: a step of the workflow itself.

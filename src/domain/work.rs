@@ -135,6 +135,10 @@ pub struct ForEach {
     pub tolerated_failures: u32,
     /// Of all items, 0 to 100; the larger of both counts.
     pub tolerated_percent: f64,
+    /// `agent: "@task"`: where sub-agents can be reached, each item is handed to one (S4.2). These paths of
+    /// `common_data` are what it may see besides its item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_out: Option<Vec<String>>,
 }
 
 /// One permitted action outside, run as a tool: `shell`, `http_request`, `mcp`, or a tool of the project.

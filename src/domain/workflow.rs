@@ -92,10 +92,32 @@ pub struct Workflow {
     /// Runs work in a git worktree of their own (SNAP-13).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub isolated: bool,
+    /// Whether sub-agents do work of the run, and how much. Only of the root, set by who can reach them.
+    #[serde(default, skip_serializing_if = "SubAgents::is_none")]
+    pub sub_agents: SubAgents,
     /// The built-in single-agent chat: waits for the person, outlives failed turns.
     pub conversational: bool,
     pub layer: Layer,
     pub place: Place,
+}
+
+/// What is handed to sub-agents when a run starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubAgents {
+    /// Nobody can be reached: the run does everything itself.
+    #[default]
+    None,
+    /// Items of loops that say so.
+    Items,
+    /// The whole run is one task.
+    Run,
+}
+
+impl SubAgents {
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ use crate::domain::model::ModelRequest;
 use crate::domain::script::ScriptJob;
 use crate::domain::tool::{ToolInvocation, ToolRisk};
 use crate::domain::workflow::PauseKind;
+use crate::engine::steering::Breakpoint;
 
 impl Effect {
     /// Which answer is waited for.
@@ -51,6 +52,8 @@ pub enum Effect {
         state: String,
         invocation: ToolInvocation,
         risk: ToolRisk,
+        /// When it is denied by itself.
+        until: Option<Timestamp>,
     },
     RunTool {
         call: CallId,
@@ -102,6 +105,13 @@ pub enum Question {
         /// Why the last answer was not taken.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
+    },
+    /// The run stands still before this state, or in it; `point`: the breakpoint, absent in step mode. Any answer
+    /// goes on.
+    Break {
+        state: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        point: Option<Breakpoint>,
     },
     /// A state failed and nothing catches it: try it again, or let the run end as failed (§1.7)?
     Failed { failure: Box<Failure> },

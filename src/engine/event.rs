@@ -16,6 +16,7 @@ use crate::domain::script::TriedGuard;
 use crate::domain::snapshot::Skipped;
 use crate::domain::tool::{ToolPreview, ToolRisk};
 use crate::domain::workflow::Budget;
+use crate::engine::steering::Breakpoint;
 
 /// An event with its run and time; one line of `--events`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -191,8 +192,22 @@ pub enum RunEvent {
         state: String,
         until: Timestamp,
     },
+    /// Where the run stands still from now on: before every state (`step`), and at these.
+    Breakpoints {
+        step: bool,
+        points: Vec<Breakpoint>,
+    },
     /// The person's words wait for the next pause or the state `resume` (A62).
     Queued {
+        text: String,
+    },
+
+    /// A script has read such words (`getUserInput`).
+    Heard {
+        text: String,
+    },
+    /// The person took such words back before anybody had read them.
+    TakenBack {
         text: String,
     },
 
@@ -331,6 +346,9 @@ pub enum RunEvent {
         risk: ToolRisk,
         arguments: Value,
         preview: Option<Box<ToolPreview>>,
+        /// When it is denied by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
     ApprovalAnswered {
         call: CallId,

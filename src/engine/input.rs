@@ -13,6 +13,7 @@ use crate::domain::script::{ScriptError, ScriptOutcome};
 use crate::domain::snapshot::SnapshotInfo;
 use crate::domain::tool::ToolOutcome;
 use crate::domain::workflow::Program;
+use crate::engine::steering::Steering;
 
 /// One input. Each answer names the call it answers; an answer to a call that is no longer pending is dropped.
 ///
@@ -38,6 +39,8 @@ pub enum Input {
     Said {
         text: String,
     },
+    /// A person steers it: where it stands still, what it goes on with.
+    Steered(Box<Steering>),
     /// Somebody takes the run up again after it paused or failed, or after its process died (§1.7).
     Resumed(Box<Resumed>),
     /// The run goes back to the moment before a step; what came later no longer counts.
@@ -106,6 +109,7 @@ impl Input {
             Self::Started { .. }
             | Self::Cancelled { .. }
             | Self::Said { .. }
+            | Self::Steered(_)
             | Self::Resumed(_)
             | Self::Returned(_)
             | Self::Stopped { .. } => None,
@@ -149,6 +153,9 @@ pub struct Resumed {
     /// It came from a file, and no snapshot of the files here was taken for it yet: it is undone to what they are now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub arrived: bool,
+    /// Sub-agents can be reached from now on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sub_agents: bool,
 }
 
 /// Where a run goes back to, and what is different from then on.

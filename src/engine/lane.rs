@@ -64,6 +64,19 @@ pub enum Asked {
     Pause,
     Failed,
     Uncertain,
+    /// An agent asks.
+    Request,
+    /// It stands at a breakpoint.
+    Break(Place),
+}
+
+/// What a lane that stands does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// It enters the state of its `jump`.
+    State,
+    Model,
+    Tool,
 }
 
 /// Whose budget it is: the whole run's, that of the state in which a frame of a lane is, or an agent's.
@@ -100,6 +113,8 @@ pub struct Lane {
     pub id: u64,
     /// The lane that forked, and the position among its branches or items. `None` is the root.
     pub parent: Option<(u64, usize)>,
+    /// The lane of the task that a sub-agent is to do, this one or one around it.
+    pub errand: Option<u64>,
     pub frames: Vec<Frame>,
     pub phase: Phase,
     pub then: Then,
@@ -109,6 +124,8 @@ pub struct Lane {
     pub need: Option<Need>,
     /// Set to enter a state; consumed by the dispatch loop, so that long chains of states need no stack.
     pub jump: Option<StateIx>,
+    /// It has stood at the breakpoint that comes next.
+    pub passed: bool,
     pub fork: Option<Fork>,
     /// Frames below this lane's own, over all its ancestors.
     pub depth: usize,
@@ -133,12 +150,14 @@ impl Lane {
         Self {
             id,
             parent,
+            errand: None,
             frames: Vec::new(),
             phase: Phase::New,
             then: Then::Work,
             reserved: Estimate::default(),
             need: None,
             jump: None,
+            passed: false,
             fork: None,
             depth,
             steps: 0,

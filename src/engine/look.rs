@@ -53,6 +53,7 @@ impl Look {
             Input::Started { .. }
             | Input::Cancelled { .. }
             | Input::Said { .. }
+            | Input::Steered(_)
             | Input::SnapshotTaken { .. }
             | Input::SnapshotFailed { .. }
             | Input::Evaluated { .. }

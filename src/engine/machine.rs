@@ -6,6 +6,7 @@ mod budgets;
 mod charges;
 mod child;
 mod enter;
+mod errands;
 mod evaluated;
 mod failed;
 mod finish;
@@ -17,6 +18,7 @@ mod pause;
 mod person;
 mod recover;
 mod replied;
+mod request;
 mod resumed;
 mod returned;
 mod served;
@@ -25,6 +27,7 @@ mod snapshot_progress;
 mod snapshots;
 mod split;
 mod started;
+mod steered;
 mod step;
 mod stored;
 mod summary;
@@ -33,6 +36,8 @@ mod tools;
 mod upgrade;
 mod visit;
 mod wait;
+
+pub use errands::Errand;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Deref;
@@ -49,13 +54,14 @@ use super::purse::{AgentPurse, Estimate, Kind, Purse};
 use super::spared::{Asks, Spared};
 use super::speaking::Speaking;
 use super::spec::RunSpec;
+use super::steering::Stops;
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::cost::{CostLedger, Price};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
 use crate::domain::journal::{RunProgress, RunStatus};
 use crate::domain::script::{ScriptJob, ScriptTask};
-use crate::domain::workflow::{State, Workflow};
+use crate::domain::workflow::{State, SubAgents, Workflow};
 
 /// What one input led to.
 #[derive(Clone, Debug, Default)]
@@ -109,6 +115,10 @@ pub struct Machine {
     approvals: ApprovalPolicy,
     /// What the person said unasked.
     said: VecDeque<String>,
+    /// Where it stands still.
+    stops: Stops,
+    /// Every lane stands before its next state.
+    hold: bool,
     snapshot: snapshot_progress::Progress,
     /// The snapshot taken before the run.
     before: Option<SnapshotId>,
@@ -117,6 +127,8 @@ pub struct Machine {
     error: Option<Failure>,
     /// A person can be asked.
     present: bool,
+    /// Sub-agents can be reached.
+    sub_agents: bool,
     /// The person wants to leave it for now: what has begun ends, nothing new begins.
     stopping: bool,
     /// The run waits and nobody drives it; everything stays where it is.
@@ -150,6 +162,8 @@ impl Deref for Here {
 impl Machine {
     pub fn new(spec: Arc<RunSpec>) -> Self {
         let (approvals, present) = (spec.approvals.clone(), spec.interactive);
+        let sub_agents = spec.program.workflows.first().map_or(SubAgents::None, |root| root.sub_agents);
+        let stops = spec.stops.clone();
         Self {
             spec,
             now: Timestamp(0),
@@ -157,7 +171,7 @@ impl Machine {
             calls: 0,
             frame_ids: 0,
             stays: 0,
-            lane: Lane::root(),
+            lane: Lane { errand: (sub_agents == SubAgents::Run).then_some(0), ..Lane::root() },
             lanes: BTreeMap::new(),
             lane_ids: 0,
             ready: VecDeque::new(),
@@ -177,12 +191,15 @@ impl Machine {
             substituted: BTreeSet::new(),
             approvals,
             said: VecDeque::new(),
+            stops,
+            hold: false,
             snapshot: snapshot_progress::Progress::None,
             before: None,
             status: RunStatus::Running,
             result: None,
             error: None,
             present,
+            sub_agents: sub_agents != SubAgents::None,
             stopping: false,
             parked: false,
             entered: 0,
@@ -240,6 +257,7 @@ impl Machine {
             Input::Answered { call, answer } => self.on_answered(call, answer),
             Input::Elapsed { call } => self.on_elapsed(call),
             Input::Said { text } => self.on_said(text),
+            Input::Steered(steering) => self.on_steered(*steering),
             Input::Resumed(resumed) => self.on_resumed(*resumed),
             Input::Returned(returned) => self.on_returned(*returned),
         }
@@ -345,7 +363,8 @@ impl Machine {
         let call = self.next_call();
         let (seed, now, spared) = (self.seed, self.now, self.spared.has(call, Asks::Script));
         if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
-            let scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
+            let mut scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
+            scope.said.extend(self.said.iter().cloned());
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
             self.effect(Effect::Evaluate { call, job });
         }

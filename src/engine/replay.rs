@@ -95,6 +95,7 @@ fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> 
             | Input::ModelFailed { .. }
             | Input::Started { .. }
             | Input::Said { .. }
+            | Input::Steered(_)
             | Input::SnapshotTaken { .. }
             | Input::SnapshotFailed { .. }
             | Input::Approved { .. }

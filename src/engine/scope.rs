@@ -28,6 +28,8 @@ pub fn view(frame: &mut Frame, workflow: &Workflow, seed: u64, call: CallId, now
         last_tool_calls: frame.last_calls.clone(),
         last_parsing_tool_calls: frame.last_parsing.clone(),
         result: frame.result.as_ref().map(WorkResult::value),
+        // the machine knows it
+        said: Vec::new(),
         now_ms: now.0,
         seed: seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15),
     }

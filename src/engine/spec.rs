@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::brief::Brief;
 use crate::domain::workflow::Program;
+use crate::engine::steering::Stops;
 
 /// Grows when the machine would answer an old journal differently.
 pub const MACHINE_VERSION: u32 = 5;
@@ -36,6 +37,9 @@ pub struct RunSpec {
     /// What agents are told beside their roles, as it was when the run started (CFG-15).
     #[serde(default, skip_serializing_if = "Brief::is_empty")]
     pub brief: Brief,
+    /// Where it stands still from its start.
+    #[serde(default, skip_serializing_if = "Stops::is_none")]
+    pub stops: Stops,
     /// A person can be asked (REPL). Otherwise a limit ends the run and a question fails it.
     pub interactive: bool,
 }

@@ -7,8 +7,9 @@ mod words;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-pub(super) use self::directive::wanted;
-pub(super) use self::waiting::{Offer, may_answer};
+pub(super) use self::directive::{asked, wanted};
+pub(super) use self::waiting::{Offer, action, may_answer};
+pub(super) use self::words::SUB_AGENTS;
 use super::refusal::Problem;
 use crate::domain::failure::Failure;
 use crate::domain::journal::{RunStatus, RunSummary};
@@ -77,7 +78,7 @@ pub(super) fn result(answer: Value) -> CallToolResult {
     result
 }
 
-fn head(status: &str, run: &RunSummary) -> Map<String, Value> {
+pub(super) fn head(status: &str, run: &RunSummary) -> Map<String, Value> {
     let head = json!({
         "status": status,
         "workflowId": run.id,

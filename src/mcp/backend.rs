@@ -1,11 +1,14 @@
 //! What the server needs of the program around it: workflows, ways to start and to take up runs.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::workflow::Parameter;
+use crate::domain::workflow::{Parameter, SubAgents};
 use crate::runtime::handle::Handle;
 use crate::runtime::interactions::Interactions;
 use crate::runtime::resume::Going;
@@ -35,13 +38,16 @@ pub struct Reason {
 }
 
 pub trait Backend: Send + Sync {
-    /// Sorted by name.
-    fn workflows(&self) -> &[Offered];
+    /// Sorted by name, as they are now.
+    fn workflows(&self) -> Arc<[Offered]>;
 
-    fn broken(&self) -> &[Broken];
+    fn broken(&self) -> Arc<[Broken]>;
 
     /// What was left out when the configuration was read, a line each.
-    fn notes(&self) -> &[String];
+    fn notes(&self) -> Arc<[String]>;
+
+    /// Tells when workflows were read again and are others.
+    fn changes(&self) -> watch::Receiver<u64>;
 
     /// The text of a workflow's file, fit to be shown.
     fn definition(&self, file: &str) -> Option<String>;
@@ -58,8 +64,16 @@ pub trait Backend: Send + Sync {
     /// Model calls that clients make.
     fn interactions(&self) -> &Interactions;
 
+    /// Items are handed out one at a time, to look for what is wrong.
+    fn serial(&self) -> bool;
+
     /// Records a run and sets it going. The values are checked.
-    fn start(&self, name: &str, inputs: Map<String, Value>) -> BoxFuture<'static, Result<RunId, Reason>>;
+    fn start(
+        &self,
+        name: &str,
+        inputs: Map<String, Value>,
+        sub_agents: SubAgents,
+    ) -> BoxFuture<'static, Result<RunId, Reason>>;
 
     /// Where a run goes on, and under what.
     ///

@@ -5,9 +5,13 @@ mod call;
 mod cancel;
 mod carry_on;
 mod list;
+mod next_step;
+mod reach;
 mod resume;
 mod start;
 mod status;
+mod submit_step;
+mod workflow_state;
 
 use serde_json::Value;
 
@@ -23,9 +27,12 @@ pub(super) async fn system(tool: System, call: Call<'_>) -> Result<Value, Refusa
         System::StartWorkflow => start::by_name(call).await,
         System::ResumeWorkflow => resume::resume(call).await,
         System::ContinueWorkflow => carry_on::carry_on(call).await,
-        System::GetWorkflowStatus => status::status(call),
+        System::GetWorkflowStatus => status::status(call).await,
         System::CancelWorkflow => cancel::cancel(call).await,
         System::ListRuns => list::runs(call),
+        System::GetNextStep => next_step::next_step(call).await,
+        System::SubmitStepResult => submit_step::submit_step(call).await,
+        System::GetWorkflowState => workflow_state::workflow_state(call).await,
         System::AgentLlm => agent::respond(call).await,
     }
 }

@@ -10,6 +10,8 @@ use super::answer::{Offer, may_answer};
 use super::backend::Backend;
 use super::progress::Progress;
 use super::refusal::{Problem, Refusal};
+use super::sampling::Sampling;
+use super::wire::Presence;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{OpenPause, RunStatus, RunSummary};
 use crate::engine::event::{Published, RunEvent};
@@ -20,31 +22,64 @@ use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 /// How long is waited for further requests of the same moment.
 const TOGETHER: Duration = Duration::from_millis(20);
 
-/// After so much silence it is looked whether the run still works.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Whose request it is.
+#[derive(Clone, Copy)]
+pub(super) struct Client<'c> {
+    pub(super) context: &'c RequestContext<RoleServer>,
+    pub(super) presence: &'c Presence,
+}
 
-/// Waits until the run has stopped, or asks its client for a model's answer. `events` were subscribed to before it was
-/// set going. A request that is cancelled cancels its run.
+/// Waits until the run has stopped, or asks its client for a model's answer that the client does not give right away. `events` were subscribed to before it was
+/// set going. A request that is cancelled cancels its run; one whose client went away leaves it.
 pub(super) async fn until_it_stops(
     backend: &dyn Backend,
     run: &RunId,
-    mut events: UnboundedReceiver<Published>,
-    context: &RequestContext<RoleServer>,
+    events: UnboundedReceiver<Published>,
+    client: Client<'_>,
 ) -> Result<RunSummary, Refusal> {
-    let (handle, interactions) = (backend.handle(), backend.interactions());
-    let mut asked = interactions.watch();
+    follow(backend, run, events, client, true).await
+}
+
+/// The same for who only looks: what a request gives up goes on.
+pub(super) async fn as_it_goes(
+    backend: &dyn Backend,
+    run: &RunId,
+    events: UnboundedReceiver<Published>,
+    client: Client<'_>,
+) -> Result<RunSummary, Refusal> {
+    follow(backend, run, events, client, false).await
+}
+
+async fn follow(
+    backend: &dyn Backend,
+    run: &RunId,
+    mut events: UnboundedReceiver<Published>,
+    client: Client<'_>,
+    cancels: bool,
+) -> Result<RunSummary, Refusal> {
+    let (handle, interactions, context) = (backend.handle(), backend.interactions(), client.context);
+    let (mut asked, mut tasks) = (interactions.watch(), handle.desk().watch());
     let mut progress = Progress::of(context);
+    let mut sampling = Sampling::new(interactions, &context.peer);
     let mut cancelled = false;
     let mut last = None;
     loop {
         if !cancelled && interactions.asks(run) {
+            sampling.see_to(run);
+        }
+        let asks = interactions.asks(run) || handle.desk().asks(run);
+        if !cancelled && asks && sampling.is_idle() {
             // branches ask at the same time
             tokio::time::sleep(TOGETHER).await;
             break;
         }
         tokio::select! {
             biased;
+            () = client.presence.gone() => break,
             () = context.ct.cancelled(), if !cancelled => {
+                if !cancels {
+                    break;
+                }
                 cancelled = true;
                 handle.send(run, Command::Cancel);
             }
@@ -60,12 +95,8 @@ pub(super) async fn until_it_stops(
                 progress.tell(&published.event).await;
             }
             _ = asked.changed() => {}
-            // nothing that is told may be missed; if it is, the request shall not wait for ever
-            () = tokio::time::sleep(LOOK_AGAIN) => {
-                if !handle.running().contains(run) {
-                    break;
-                }
-            }
+            _ = tasks.changed() => {}
+            () = sampling.next(), if !sampling.is_idle() => {}
         }
     }
     let mut summary = summary(handle, run)?;

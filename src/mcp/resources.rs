@@ -28,7 +28,8 @@ pub(super) fn list(backend: &dyn Backend, cursor: Option<&str>) -> Result<ListRe
     let mut runs = found.map_err(|error| ErrorData::internal_error(error.message, None))?;
     let more = runs.len() > PAGE;
     runs.truncate(PAGE);
-    let definitions = backend.workflows().iter().filter(|_| offset == 0).map(|one| {
+    let workflows = backend.workflows();
+    let definitions = workflows.iter().filter(|_| offset == 0).map(|one| {
         Resource::new(format!("{WORKFLOWS}{}", escaped(&one.name)), one.name.clone())
             .with_title(format!("Workflow {}", one.name))
             .with_description(one.description.clone())
@@ -73,7 +74,8 @@ pub(super) fn read(backend: &dyn Backend, uri: &str) -> Result<ReadResourceResul
 }
 
 fn definition(backend: &dyn Backend, name: &str) -> Option<String> {
-    let one = backend.workflows().iter().find(|one| escaped(&one.name) == name || one.name == name)?;
+    let workflows = backend.workflows();
+    let one = workflows.iter().find(|one| escaped(&one.name) == name || one.name == name)?;
     backend.definition(&one.file)
 }
 

@@ -2,24 +2,25 @@
 
 use std::future::ready;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorCode,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::service::{NotificationContext, RequestContext, ServerInitializeError, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::backend::Backend;
 use super::calls::{self, Call};
+use super::follow::Client;
 use super::refusal::{Refusal, short};
 use super::tools::{self, Meant};
-use super::wire::Wire;
+use super::wire::{Lines, Presence, Wire};
 use super::{answer, resources};
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
@@ -29,9 +30,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 const INSTRUCTIONS: &str = "Each tool that is named after a workflow runs it until it completes, fails or waits for you. \
     The answer says which: `status` is completed, failed, cancelled, paused (a person must decide) or \
-    awaiting_llm_action. In that case do what `action.prompt` says and call resume_workflow with `resumeToken` and \
+    awaiting_llm_action. In the last case do what `action.prompt` says and call resume_workflow with `resumeToken` and \
     `results`, an object with everything that `action.requiredOutputs` names. A run that waits survives a restart of \
-    this server; get_workflow_status gives a new token for it.";
+    this server; get_workflow_status gives a new token for it. awaiting_sub_agents means: start a sub-agent for each of \
+    `subAgents`, with its prompt; they work with get_next_step and submit_step_result.";
 
 /// Serves one client until it goes away or `stop` is ready. Its runs are left as they are, to be taken up again.
 ///
@@ -48,25 +50,35 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let handle = backend.handle().clone();
-    let open = Arc::new(AtomicBool::new(false));
-    let wire = Wire::new(input, output, Arc::clone(&open));
-    let served = async {
-        match (Server { backend, open }).serve(wire).await {
-            Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
-            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
-            Err(error) => Err(error.to_string()),
-        }
+    let presence = Arc::new(Presence::default());
+    let wire = Wire::Lines(Lines::new(input, output, Arc::clone(&presence)));
+    let stopped = async {
+        stop.await;
+        presence.leave();
     };
     let ended = tokio::select! {
-        ended = served => ended,
-        () = stop => Ok(()),
+        ended = converse(backend, wire, Arc::clone(&presence)) => ended,
+        () = stopped => Ok(()),
     };
     leave(&handle).await;
     ended
 }
 
+/// One client, until it goes away.
+pub(super) async fn converse(
+    backend: Arc<dyn Backend>,
+    wire: Wire,
+    presence: Arc<Presence>,
+) -> Result<(), String> {
+    match (Server { backend, presence }).serve(wire).await {
+        Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// Drivers stop between two inputs: nothing is half done but what runs outside.
-async fn leave(handle: &Handle) {
+pub(super) async fn leave(handle: &Handle) {
     for run in handle.running() {
         handle.send(&run, Command::Leave);
     }
@@ -80,20 +92,24 @@ async fn leave(handle: &Handle) {
 
 struct Server {
     backend: Arc<dyn Backend>,
-    /// There was a handshake, or a request that needs none.
-    open: Arc<AtomicBool>,
+    presence: Arc<Presence>,
 }
 
 impl Server {
     fn opened(&self) -> &dyn Backend {
-        self.open.store(true, Ordering::Release);
+        self.presence.open();
         &*self.backend
     }
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .build();
         let notes = self.backend.notes();
         let notes = if notes.is_empty() { String::new() } else { format!("\n\n{}", notes.join("\n")) };
         ServerConfig::new(capabilities)
@@ -111,12 +127,54 @@ impl ServerHandler for Server {
         ready(self.negotiate_initialize(&request))
     }
 
+    /// Tells the client whenever workflows were changed.
+    fn on_initialized(
+        &self,
+        context: NotificationContext<RoleServer>,
+    ) -> impl Future<Output = ()> + Send + '_ {
+        let (mut changes, presence, peer) =
+            (self.backend.changes(), Arc::clone(&self.presence), context.peer);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = presence.gone() => return,
+                    changed = changes.changed() => if changed.is_err() { return },
+                }
+                let told = peer.notify_tool_list_changed().await;
+                if told.is_err() || peer.notify_resource_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+        ready(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // cut down to what is offered
+        Some(requested.clone())
+    }
+
+    /// The same for newer clients, which ask for it.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.opened().changes();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = self.presence.gone() => return Ok(()),
+                changed = changes.changed() => if changed.is_err() { return Ok(()) },
+            }
+            // what was not asked for is not sent
+            let _ = context.sink().notify_tool_list_changed().await;
+            let _ = context.sink().notify_resource_list_changed().await;
+        }
+    }
+
     fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send + '_ {
-        ready(Ok(ListToolsResult::with_all_items(tools::all(self.opened().workflows()))))
+        ready(Ok(ListToolsResult::with_all_items(tools::all(&self.opened().workflows()))))
     }
 
     async fn call_tool(
@@ -125,8 +183,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let backend = self.opened();
-        let call = Call { backend, arguments: request.arguments, context: &context };
-        let done = match tools::find(&request.name, backend.workflows()) {
+        let client = Client { context: &context, presence: &self.presence };
+        let call = Call { backend, arguments: request.arguments, client };
+        let offered = backend.workflows();
+        let done = match tools::find(&request.name, &offered) {
             Some(Meant::System(tool)) => calls::system(tool, call).await,
             Some(Meant::Workflow(offered)) => calls::workflow(offered, call).await,
             None => {
@@ -139,6 +199,23 @@ impl ServerHandler for Server {
             Err(Refusal::Answer(problem)) => Ok(answer::result(answer::of_problem(*problem)).into()),
             Err(Refusal::Request(error)) => Err(error),
         }
+    }
+
+    /// There are none; that is not the same as an empty list.
+    fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListPromptsResult, ErrorData>> + Send + '_ {
+        ready(Err(not_found("prompts/list")))
+    }
+
+    fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<CompleteResult, ErrorData>> + Send + '_ {
+        ready(Err(not_found("completion/complete")))
     }
 
     fn list_resources(
@@ -166,4 +243,8 @@ impl ServerHandler for Server {
     ) -> impl Future<Output = Result<ReadResourceResponse, ErrorData>> + Send + '_ {
         ready(resources::read(self.opened(), &request.uri).map(Into::into))
     }
+}
+
+fn not_found(method: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None)
 }

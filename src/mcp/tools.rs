@@ -16,10 +16,13 @@ pub(super) enum System {
     CancelWorkflow,
     ListRuns,
     AgentLlm,
+    GetNextStep,
+    SubmitStepResult,
+    GetWorkflowState,
 }
 
 impl System {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::ListWorkflows,
         Self::StartWorkflow,
         Self::ResumeWorkflow,
@@ -28,6 +31,9 @@ impl System {
         Self::CancelWorkflow,
         Self::ListRuns,
         Self::AgentLlm,
+        Self::GetNextStep,
+        Self::SubmitStepResult,
+        Self::GetWorkflowState,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -39,6 +45,9 @@ impl System {
             Self::CancelWorkflow => "cancel_workflow",
             Self::ContinueWorkflow => "continue_workflow",
             Self::AgentLlm => "agent_llm",
+            Self::GetNextStep => "get_next_step",
+            Self::SubmitStepResult => "submit_step_result",
+            Self::GetWorkflowState => "get_workflow_state",
             Self::ListRuns => "list_runs",
         }
     }
@@ -63,6 +72,15 @@ impl System {
                 "Hand in the answer of the LLM call that a workflow asked for (pending_agent_llm_action), or the error \
                  that it ended in"
             }
+            Self::GetNextStep => {
+                "For sub-agents: the next step of your task. The same step until you have submitted its result"
+            }
+            Self::SubmitStepResult => {
+                "For sub-agents: hand in the result of the step that get_next_step gave you"
+            }
+            Self::GetWorkflowState => {
+                "For sub-agents and their makers: how a task stands, to find out what is wrong"
+            }
             Self::CancelWorkflow => "End a workflow that runs or waits, for good",
             Self::ListRuns => "List the workflows that ran in this project, newest first",
         }
@@ -79,6 +97,8 @@ impl System {
                     "inputs": {"type": "object", "description": "Its inputs by name"},
                     "wait": {"type": "boolean", "default": true,
                              "description": "Answer when it has completed, failed or paused; false: at once"},
+                    "agent": {"type": "string", "enum": ["@task"],
+                              "description": "@task: a sub-agent does the whole workflow, step by step"},
                 }),
                 &["name"],
             ),
@@ -90,7 +110,14 @@ impl System {
                 }),
                 &["resumeToken", "results"],
             ),
-            Self::GetWorkflowStatus | Self::CancelWorkflow | Self::ContinueWorkflow => (id, &["workflowId"]),
+            Self::GetWorkflowStatus => {
+                let mut properties = id;
+                properties["wait"] = json!({"type": "boolean", "default": false,
+                    "description": "Answer when it has ended, waits for you, or has new tasks for sub-agents"});
+                (properties, &["workflowId"])
+            }
+            Self::CancelWorkflow | Self::ContinueWorkflow => (id, &["workflowId"]),
+            Self::GetNextStep | Self::SubmitStepResult | Self::GetWorkflowState => self.of_sub_agents(),
             Self::AgentLlm => (
                 json!({
                     "interactionId": {"type": "string", "description": "The id of the pending interaction"},
@@ -121,13 +148,32 @@ impl System {
         }
     }
 
+    fn of_sub_agents(self) -> (Value, &'static [&'static str]) {
+        let mut properties =
+            json!({"workflow_id": {"type": "string", "description": "The workflow id of your task"}});
+        if self == Self::GetWorkflowState {
+            return (properties, &["workflow_id"]);
+        }
+        properties["worker_id"] = json!({"type": "string",
+            "description": "If several of you share a task: who you are, the same in every call"});
+        if self == Self::GetNextStep {
+            return (properties, &["workflow_id"]);
+        }
+        properties["step_id"] = json!({"type": "string", "description": "The step_id of that step"});
+        properties["result"] = json!({"description": "What its type asks for: shell {stdout, stderr, exit_code}; mcp_call {data} or {error}; prompt {confirmed}, {input} or {choice}; llm_call {text}, {object} or {toolCalls}; delegate the required outputs"});
+        properties["expected_version"] = json!({"type": "integer", "minimum": 0,
+            "description": "The state_version that came with the step, to be refused if something was done meanwhile"});
+        (properties, &["workflow_id", "step_id", "result"])
+    }
+
     fn annotations(self) -> ToolAnnotations {
         let hints = ToolAnnotations::new();
         match self {
-            Self::ListWorkflows | Self::ListRuns | Self::GetWorkflowStatus => {
+            Self::ListWorkflows | Self::ListRuns | Self::GetWorkflowStatus | Self::GetWorkflowState => {
                 hints.read_only(true).open_world(false)
             }
             Self::CancelWorkflow => hints.read_only(false).destructive(true).open_world(false),
+            Self::GetNextStep | Self::SubmitStepResult => hints.read_only(false).idempotent(true),
             Self::StartWorkflow | Self::ResumeWorkflow | Self::ContinueWorkflow | Self::AgentLlm => {
                 hints.read_only(false)
             }

@@ -1,174 +1,136 @@
-//! Lines of JSON in, lines of JSON out.
+//! How messages reach the protocol library and leave it: lines of JSON, or exchanges over HTTP.
 //!
-//! Owns what the protocol library leaves open: a line that is no JSON is answered (-32700), what is no message, too
-//! (-32600), and a notification that comes before any handshake ends nothing. Only whole lines are written, one at a
-//! time.
+//! Owns what the library leaves open: what is no JSON is answered (-32700), what is no message, too (-32600), and an id
+//! of a request that is still open is not taken twice. One type for every way, so that the library is compiled once.
+
+mod exchange;
+mod lines;
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 
-/// A longer line is refused and skipped: 16 MiB.
-const LONGEST: usize = 16 << 20;
-/// How long requests that came before the end of the input may take to be answered.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+pub(super) use self::exchange::{Desk, Event, Exchange, Waiting};
+pub(super) use self::lines::Lines;
+
+/// A longer message is refused: 16 MiB.
+pub(super) const LONGEST: usize = 16 << 20;
 
 const PARSE_ERROR: i32 = -32700;
-const INVALID_REQUEST: i32 = -32600;
+pub(super) const INVALID_REQUEST: i32 = -32600;
 
-pub(super) struct Wire<R, W> {
-    input: BufReader<R>,
-    output: Arc<Mutex<W>>,
-    line: Vec<u8>,
-    /// The rest of a line that is too long is skipped.
-    skipping: bool,
+/// Whether a client is there.
+#[derive(Default)]
+pub(super) struct Presence {
+    open: AtomicBool,
+    gone: watch::Sender<bool>,
+}
+
+impl Presence {
     /// There was a handshake, or a request that needs none.
-    open: Arc<AtomicBool>,
-    /// Requests without an answer so far.
-    unanswered: watch::Sender<usize>,
-}
-
-impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Wire<R, W> {
-    pub(super) fn new(input: R, output: W, open: Arc<AtomicBool>) -> Self {
-        Self {
-            input: BufReader::new(input),
-            output: Arc::new(Mutex::new(output)),
-            line: Vec::new(),
-            skipping: false,
-            open,
-            unanswered: watch::Sender::new(0),
-        }
+    pub(super) fn open(&self) {
+        self.open.store(true, Ordering::Release);
     }
 
-    /// The next line; `None` at the end. May be dropped and called again at any point: what was read is kept.
-    async fn line(&mut self) -> Option<Result<(), TooLong>> {
-        loop {
-            let read = match self.input.fill_buf().await {
-                Ok([]) | Err(_) => return None,
-                Ok(read) => read,
-            };
-            let end = read.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(read.len(), |at| at + 1);
-            let room = self.line.len() + taken <= LONGEST;
-            if room && !self.skipping {
-                self.line.extend_from_slice(&read[..taken]);
-            }
-            self.input.consume(taken);
-            if !room {
-                self.line.clear();
-                self.skipping = true;
-            }
-            match (end, self.skipping) {
-                (None, _) => {}
-                (Some(_), false) => return Some(Ok(())),
-                (Some(_), true) => {
-                    self.skipping = false;
-                    return Some(Err(TooLong));
-                }
-            }
-        }
+    fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
     }
 
-    /// What a line says; an error is what it is answered.
-    fn parsed(&mut self) -> Result<Option<ClientJsonRpcMessage>, Value> {
-        let line = std::mem::take(&mut self.line);
-        if line.iter().all(u8::is_ascii_whitespace) {
-            return Ok(None);
-        }
-        let value: Value = serde_json::from_slice(&line)
-            .map_err(|error| refused(Value::Null, PARSE_ERROR, &format!("Parse error: {error}")))?;
-        let id = match &value["id"] {
-            id @ (Value::String(_) | Value::Number(_)) => id.clone(),
-            _ => Value::Null,
-        };
-        let message = serde_json::from_value::<ClientJsonRpcMessage>(value);
-        message
-            .map(Some)
-            .map_err(|_| refused(id, INVALID_REQUEST, "Invalid request: this is no message of JSON-RPC 2.0"))
+    /// The client went away, or the server ends: nobody cancelled anything.
+    pub(super) fn leave(&self) {
+        self.gone.send_replace(true);
     }
 
-    async fn say(&mut self, value: &Value) {
-        let _ = write(&self.output, value.to_string()).await;
-    }
-
-    /// Requests that came before the end of the input are answered, as far as that takes no time.
-    async fn last_words(&mut self) {
-        let mut left = self.unanswered.subscribe();
-        let _ = tokio::time::timeout(LAST_WORDS, left.wait_for(|left| *left == 0)).await;
+    /// Waits until that happens.
+    pub(super) async fn gone(&self) {
+        let mut gone = self.gone.subscribe();
+        // who could still say so is this very value
+        let _ = gone.wait_for(|gone| *gone).await;
     }
 }
 
-struct TooLong;
+pub(super) enum Wire {
+    Lines(Lines),
+    Exchange(Exchange),
+}
 
-impl<R, W> Transport<RoleServer> for Wire<R, W>
-where
-    R: AsyncRead + Unpin + Send + 'static,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
+impl Transport<RoleServer> for Wire {
     type Error = io::Error;
 
     fn send(
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let answers = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
-        let (output, unanswered) = (Arc::clone(&self.output), self.unanswered.clone());
-        async move {
-            let written = match serde_json::to_string(&message) {
-                Ok(text) => write(&output, text).await,
-                Err(error) => Err(io::Error::other(error)),
-            };
-            if answers {
-                unanswered.send_modify(|left| *left = left.saturating_sub(1));
-            }
-            written
+        match self {
+            Self::Lines(lines) => lines.send(message),
+            Self::Exchange(exchange) => exchange.send(message),
         }
     }
 
-    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        loop {
-            let Some(line) = self.line().await else {
-                self.last_words().await;
-                return None;
-            };
-            if line.is_err() {
-                let text = format!("Invalid request: a message has at most {LONGEST} bytes");
-                self.say(&refused(Value::Null, INVALID_REQUEST, &text)).await;
-                continue;
-            }
-            match self.parsed() {
-                Ok(None) => {}
-                Ok(Some(message @ JsonRpcMessage::Request(_))) => {
-                    self.unanswered.send_modify(|left| *left += 1);
-                    return Some(message);
-                }
-                Ok(Some(message)) if self.open.load(Ordering::Acquire) => return Some(message),
-                Ok(Some(_)) => tracing::debug!("a message before any handshake was dropped"),
-                Err(answer) => self.say(&answer).await,
-            }
-        }
+    fn receive(&mut self) -> impl Future<Output = Option<ClientJsonRpcMessage>> + Send {
+        let received: BoxFuture<'_, _> = match self {
+            Self::Lines(lines) => lines.receive().boxed(),
+            Self::Exchange(exchange) => exchange.receive().boxed(),
+        };
+        received
     }
 
-    async fn close(&mut self) -> Result<(), io::Error> {
-        self.output.lock().await.flush().await
+    fn close(&mut self) -> impl Future<Output = Result<(), io::Error>> + Send {
+        let closed: BoxFuture<'_, _> = match self {
+            Self::Lines(lines) => lines.close().boxed(),
+            Self::Exchange(_) => std::future::ready(Ok(())).boxed(),
+        };
+        closed
     }
 }
 
-async fn write<W: AsyncWrite + Unpin>(output: &Mutex<W>, mut text: String) -> io::Result<()> {
-    text.push('\n');
-    let mut output = output.lock().await;
-    output.write_all(text.as_bytes()).await?;
-    output.flush().await
+/// What some bytes say; an error is what they are answered.
+pub(super) fn message_in(bytes: &[u8]) -> Result<ClientJsonRpcMessage, Value> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| refused(Value::Null, PARSE_ERROR, &format!("Parse error: {error}")))?;
+    let id = match &value["id"] {
+        id @ (Value::String(_) | Value::Number(_)) => id.clone(),
+        _ => Value::Null,
+    };
+    serde_json::from_value(value)
+        .map_err(|_| refused(id, INVALID_REQUEST, "Invalid request: this is no message of JSON-RPC 2.0"))
 }
 
-fn refused(id: Value, code: i32, message: &str) -> Value {
+pub(super) fn refused(id: Value, code: i32, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+/// The answer to a request whose id another one has that is still open.
+pub(super) fn id_in_use(id: &RequestId) -> Value {
+    let id = id.clone().into_json_value();
+    refused(id, INVALID_REQUEST, "Invalid request: a request with this id is still open")
+}
+
+/// The request that a message cancels. It gets no answer any more.
+pub(super) fn cancels(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Notification(told) => match &told.notification {
+            ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_ref(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The request that a message answers.
+pub(super) fn answers(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Response(response) => Some(&response.id),
+        JsonRpcMessage::Error(error) => error.id.as_ref(),
+        JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+    }
 }

@@ -116,6 +116,12 @@ pub trait RunStore: Send + Sync {
     /// The disk refused.
     fn sync(&self) -> Result<(), StoreError>;
 
+    /// A number that is another one when something was written since, by this process or another. It says no more.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn changes(&self) -> Result<u64, StoreError>;
+
     /// Newest first.
     ///
     /// # Errors

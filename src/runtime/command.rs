@@ -3,6 +3,7 @@
 use crate::domain::approval::Decision;
 use crate::domain::ids::CallId;
 use crate::engine::input::Answer;
+use crate::engine::steering::Steering;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command {
@@ -20,6 +21,8 @@ pub enum Command {
         call: CallId,
         answer: Answer,
     },
+    /// Where it stands still, that it goes on, or what it goes on with.
+    Steer(Steering),
     /// The person said something that nobody had asked for (A62).
     Say {
         text: String,

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::command::Command;
+use super::errands;
 use super::glance::Ring;
 use super::journal::{Journal, Recorded, needs_intent};
-use super::mail::{Mail, Partial, Streamed};
+use super::mail::{Mail, Partial, Streamed, Submitted};
 use super::perform::Performer;
 use super::redact::Redactor;
 use super::shared::Shared;
@@ -122,6 +123,7 @@ impl Driver {
                         self.refused(error);
                     }
                 }
+                Some(Mail::Submitted(submitted)) => self.take_submitted(*submitted, tasks, partial),
                 Some(Mail::Repeats { call, answer }) => {
                     let allowed = self.pay_failed(call, tasks, partial);
                     let _ = answer.send(allowed);
@@ -139,6 +141,17 @@ impl Driver {
         let effects = self.step(input);
         let paid = self.pay_stopped(&effects, partial);
         self.begin(effects.into_iter().chain(paid), tasks);
+    }
+
+    /// A sub-agent is told that its result was taken when it stands in the journal.
+    fn take_submitted(&mut self, submitted: Submitted, tasks: &mut Tasks, partial: &Partial) {
+        let Submitted { call, input, mark, answer } = submitted;
+        let wanted = self.machine.awaits(call);
+        if wanted {
+            self.journal.marks(mark);
+            self.take(input, tasks, partial);
+        }
+        let _ = answer.send(wanted && !self.journal.is_behind());
     }
 
     /// Where a hard budget counts, each attempt is paid for before there is another one, and only if that has room.
@@ -175,6 +188,7 @@ impl Driver {
         let now = self.shared.ports.clock.now();
         let input = self.shared.redactor.clean_data(input);
         let output = self.machine.handle(now, input.clone());
+        let answered = (input.answers(), self.journal.mark());
         self.hear(now, &output.events);
         // what is paid for late may be the last that lists learn of the run
         let late = matches!(input, Input::Stopped { .. });
@@ -184,6 +198,12 @@ impl Driver {
         let recorded =
             self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
         let mut effects = self.note(recorded);
+        if self.shared.desk.is_open() && tells_sub_agents(&self.machine, &output.events) {
+            // what needs no effect does not wait for the journal; whoever is told of it shall find it there again
+            let recorded = self.journal.flush();
+            effects.extend(self.note(recorded));
+        }
+        self.shared.desk.after((now, &self.run), &self.machine, answered, &output);
         effects.extend(output.effects);
         if self.machine.is_over() {
             self.untold.get_or_insert((now, Vec::new())).1.extend(output.events);
@@ -240,7 +260,7 @@ impl Driver {
         for effect in effects {
             if let Effect::Abort { call } = &effect {
                 self.withheld.drop_call(*call);
-            } else if self.lost {
+            } else if self.lost || self.is_handed_out(&effect) {
                 continue;
             }
             if self.journal.is_behind() && needs_intent(&effect) {
@@ -249,6 +269,10 @@ impl Driver {
                 tasks.begin(effect);
             }
         }
+    }
+
+    fn is_handed_out(&self, effect: &Effect) -> bool {
+        self.shared.desk.is_open() && errands::is_handed_out(&self.machine, effect)
     }
 
     /// For who opens the run later. When it stands still, and now and then, that is written together with its rows.
@@ -304,6 +328,9 @@ impl Driver {
     /// Tells how the run was left; `false` after a bug.
     fn end(mut self, ending: &Ending) -> bool {
         let trouble = self.trouble.take();
+        if self.lost {
+            self.shared.desk.forget(&self.run);
+        }
         match ending {
             Ending::Bug => return false,
             Ending::Over => drop(self.journal.flush()),
@@ -370,6 +397,11 @@ fn unrecorded(run: &RunId, error: Option<StoreError>) -> Failure {
         .hint(format!("{hint}go on where the record ends: synthdev resume {run}"))
 }
 
+fn tells_sub_agents(machine: &Machine, events: &[RunEvent]) -> bool {
+    let ended = || events.iter().any(|event| matches!(event, RunEvent::BranchFinished { .. }));
+    machine.prompts_sub_agents() || machine.is_served() && ended()
+}
+
 /// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,
 /// must not write the same long path ten thousand times. `late`: it is written whatever has changed.
 fn news(machine: &Machine, last: &Mutex<Option<RunProgress>>, late: bool) -> Option<RunProgress> {
@@ -421,7 +453,11 @@ fn log(run: &RunId, event: &RunEvent) {
 
 fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Option<Input> {
     Some(match mail {
-        Mail::Broken | Mail::Unbegun(..) | Mail::Repeats { .. } | Mail::Command(Command::Leave) => {
+        Mail::Broken
+        | Mail::Unbegun(..)
+        | Mail::Submitted(_)
+        | Mail::Repeats { .. }
+        | Mail::Command(Command::Leave) => {
             return None;
         }
         Mail::Input(input) => {
@@ -434,6 +470,7 @@ fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Option<Input>
         Mail::Command(Command::End) => cancelled(partial, redactor, true),
         Mail::Command(Command::Approve { call, decision }) => Input::Approved { call, decision },
         Mail::Command(Command::Answer { call, answer }) => Input::Answered { call, answer },
+        Mail::Command(Command::Steer(steering)) => Input::Steered(Box::new(steering)),
         Mail::Command(Command::Say { text }) => Input::Said { text },
     })
 }

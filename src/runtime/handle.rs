@@ -42,16 +42,17 @@ pub struct Handle {
 impl Handle {
     pub fn new(ports: Ports, mut options: Options) -> Self {
         let redactor = Redactor::new(std::mem::take(&mut options.secrets));
-        let shared = Shared { ports, options, redactor, bus: Arc::default(), runs: Arc::default() };
-        Self { shared: Arc::new(shared) }
+        let (bus, runs, desk) = (Arc::default(), Arc::default(), Arc::default());
+        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs, desk }) }
     }
 
     /// The same watchers and runs with other ports, for runs started from now on: the configuration changed.
     #[must_use]
     pub fn rewired(&self, ports: Ports, mut options: Options) -> Self {
         let redactor = Redactor::new(std::mem::take(&mut options.secrets));
-        let (bus, runs) = (Arc::clone(&self.shared.bus), Arc::clone(&self.shared.runs));
-        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs }) }
+        let Shared { bus, runs, desk, .. } = &*self.shared;
+        let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
+        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs, desk }) }
     }
 
     /// Its runs share the project's files with other runs knowingly.
@@ -77,10 +78,10 @@ impl Handle {
     }
 
     fn with_ports(&self, ports: Ports) -> Self {
-        let Shared { options, redactor, bus, runs, .. } = &*self.shared;
+        let Shared { options, redactor, bus, runs, desk, .. } = &*self.shared;
         let (options, redactor) = (options.clone(), redactor.clone());
-        let (bus, runs) = (Arc::clone(bus), Arc::clone(runs));
-        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs }) }
+        let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
+        Self { shared: Arc::new(Shared { ports, options, redactor, bus, runs, desk }) }
     }
 
     pub fn ports(&self) -> &Ports {
@@ -124,6 +125,7 @@ impl Handle {
         let mut machine = Machine::new(Arc::new(spec));
         let at = shared.ports.clock.now();
         let output = machine.handle(at, input.clone());
+        shared.desk.after((at, &run), &machine, (None, None), &output);
         let mut rows = Vec::new();
         journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
@@ -219,10 +221,7 @@ impl Handle {
 
     /// Sends a command to a run; one that is over ignores it.
     pub fn send(&self, run: &RunId, command: Command) {
-        let runs = self.shared.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(outbox) = runs.get(run) {
-            let _ = outbox.send(Mail::Command(command));
-        }
+        self.shared.send(run, Mail::Command(command));
     }
 
     /// Runs of this process that are not over.

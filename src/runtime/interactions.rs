@@ -58,6 +58,8 @@ struct Waiting {
     interaction: Interaction,
     number: u64,
     tries: u32,
+    /// Somebody asks the client's model right now.
+    claimed: bool,
     answer: oneshot::Sender<Result<ModelReply, ModelError>>,
 }
 
@@ -82,9 +84,18 @@ impl Interactions {
         own.into_iter().map(|one| one.interaction.clone()).collect()
     }
 
-    /// Whether a run asks for anything.
+    /// Whether a run asks for anything that nobody sees to.
     pub fn asks(&self, run: &RunId) -> bool {
-        self.table().open.values().any(|one| one.interaction.run == *run)
+        self.table().open.values().any(|one| one.interaction.run == *run && !one.claimed)
+    }
+
+    /// Sees to one, unless somebody does already. Others can answer it nevertheless; the first answer counts.
+    pub fn claim(&self, id: &str) -> Option<Claim<'_>> {
+        let mut table = self.table();
+        let waiting = table.open.get_mut(id).filter(|waiting| !waiting.claimed)?;
+        waiting.claimed = true;
+        let interaction = waiting.interaction.clone();
+        Some(Claim { interactions: self, interaction })
     }
 
     pub fn find(&self, id: &str) -> Option<Interaction> {
@@ -137,7 +148,10 @@ impl Interactions {
         let mut table = self.table();
         let number = table.asked;
         table.asked += 1;
-        table.open.insert(interaction.id.clone(), Waiting { interaction, number, tries: 0, answer });
+        table.open.insert(
+            interaction.id.clone(),
+            Waiting { interaction, number, tries: 0, claimed: false, answer },
+        );
         drop(table);
         self.count.send_modify(|count| *count += 1);
         answered
@@ -198,6 +212,23 @@ impl Delegating {
         let mut reply = answer.map_err(|_| silent())?.map_err(|_| silent())??;
         reply.duration_ms = u64::try_from(self.clock.now().0.saturating_sub(begun.0)).unwrap_or(0);
         Ok(reply)
+    }
+}
+
+/// One that somebody sees to; dropped without an answer it is open to all again.
+pub struct Claim<'i> {
+    interactions: &'i Interactions,
+    pub interaction: Interaction,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        let mut table = self.interactions.table();
+        if let Some(waiting) = table.open.get_mut(&self.interaction.id) {
+            waiting.claimed = false;
+            drop(table);
+            self.interactions.count.send_modify(|count| *count += 1);
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub(super) struct Journal {
     unwritten: Option<RunProgress>,
     /// What a reader is to see first of the run as it is after what is written next.
     glance: Option<String>,
+    /// Stands with the next input.
+    mark: Option<String>,
     /// The last write failed: what is held should be in the store.
     behind: bool,
 }
@@ -54,8 +56,19 @@ impl Journal {
             flushed: Timestamp(0),
             unwritten: None,
             glance: None,
+            mark: None,
             behind: false,
         }
+    }
+
+    /// The next input is the result of a step that a sub-agent did.
+    pub(super) fn marks(&mut self, mark: String) {
+        self.mark = Some(mark);
+    }
+
+    /// Of the input that is recorded next.
+    pub(super) fn mark(&self) -> Option<String> {
+        self.mark.clone()
     }
 
     /// What a reader sees first of the run, if that is to go with what is written next: no input comes between.
@@ -73,7 +86,11 @@ impl Journal {
         boundary: bool,
         progress: &dyn Fn() -> Option<RunProgress>,
     ) -> Result<Recorded, StoreError> {
+        let from = self.held.len();
         rows(at, input, effects, events, &mut self.held)?;
+        if let (Some(mark), Some(row)) = (self.mark.take(), self.held.get_mut(from)) {
+            put_mark(&mut row.body, &mark);
+        }
         self.boundary |= boundary;
         let late = at.0.saturating_sub(self.flushed.0) >= LONGEST_HELD_MS;
         let can_wait = can_wait(input, effects) && self.glance.is_none();
@@ -158,6 +175,26 @@ pub(super) fn rows(
     Ok(())
 }
 
+/// Field of an input's row that a sub-agent gave.
+const MARK: &str = ",\"submitted\":\"";
+
+/// The input itself does not hold it: a result means the same whoever gave it.
+fn put_mark(body: &mut String, mark: &str) {
+    if body.ends_with('}') && mark.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        body.pop();
+        body.push_str(MARK);
+        body.push_str(mark);
+        body.push_str("\"}");
+    }
+}
+
+/// What makes the result in a row the same as another one, if a sub-agent gave it.
+pub(super) fn mark_in(body: &str) -> Option<String> {
+    let (before, mark) = body.strip_suffix("\"}")?.rsplit_once(MARK)?;
+    let whole = !before.is_empty() && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    whole.then(|| mark.to_owned())
+}
+
 fn can_wait(input: &Input, effects: &[Effect]) -> bool {
     let script = matches!(input, Input::Evaluated { .. } | Input::ScriptFailed { .. });
     script && effects.iter().all(|effect| matches!(effect, Effect::Evaluate { .. } | Effect::Abort { .. }))
@@ -202,4 +239,27 @@ pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<Row
         words = words::of_call(invocation);
     }
     Some(Row { words, ..Row::new(RowKind::Intent, at, Some(*call), body.to_string()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_found_only_where_one_was_put() {
+        let input = Input::Elapsed { call: CallId(3) };
+        let plain = serde_json::to_string(&input).unwrap();
+        let mut marked = plain.clone();
+        put_mark(&mut marked, "ab12");
+        assert_eq!((mark_in(&marked).as_deref(), mark_in(&plain)), (Some("ab12"), None));
+        assert_eq!(serde_json::from_str::<Input>(&marked).unwrap(), input);
+        // what somebody wrote into a result is no mark
+        for said in [r#","submitted":"ab12""#, r#"{"a":1,"submitted":"ab12"}"#] {
+            let answer = crate::engine::input::Answer::Text { text: said.to_owned() };
+            let body = serde_json::to_string(&Input::Answered { call: CallId(3), answer }).unwrap();
+            assert_eq!(mark_in(&body), None, "{body}");
+        }
+        let nested = r#"{"input":"tool_done","outcome":{"a":1,"submitted":"ab12"}}"#;
+        assert_eq!(mark_in(nested), None);
+    }
 }

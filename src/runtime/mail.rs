@@ -23,8 +23,20 @@ pub(super) enum Mail {
         call: CallId,
         answer: Sender<bool>,
     },
+    /// A sub-agent's result.
+    Submitted(Box<Submitted>),
     /// A task that performed an effect panicked: its answer will never come.
     Broken,
+}
+
+/// The result of a step that was handed out.
+pub(super) struct Submitted {
+    pub(super) call: CallId,
+    pub(super) input: Input,
+    /// What makes it the same as another one; stands in the journal with it.
+    pub(super) mark: String,
+    /// Whether it is written down.
+    pub(super) answer: Sender<bool>,
 }
 
 /// What has come of the model calls in flight; kept when the person cancels. A call that is not in it was stopped: a

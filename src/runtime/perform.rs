@@ -15,7 +15,7 @@ use super::retry;
 use super::shared::Shared;
 use super::window;
 use crate::domain::cost::Used;
-use crate::domain::ids::{CallId, RunId};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{Row, RowKind};
 use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
 use crate::domain::script::ScriptJob;
@@ -51,9 +51,10 @@ impl Performer {
             Effect::RunTool { call, invocation, risk } => {
                 (call, self.spawn(async move { me.run_tool(call, invocation, risk).await }))
             }
-            Effect::AskApproval { call, state, invocation, risk } => {
-                (call, self.spawn(async move { me.ask_approval(call, state, &invocation, risk).await }))
-            }
+            Effect::AskApproval { call, state, invocation, risk, until } => (
+                call,
+                self.spawn(async move { me.ask_approval(call, state, &invocation, (risk, until)).await }),
+            ),
             Effect::AskPerson { call, question } => {
                 self.without_a_person(call, &question);
                 return None;
@@ -224,7 +225,13 @@ impl Performer {
         Ok(())
     }
 
-    async fn ask_approval(&self, call: CallId, state: String, invocation: &ToolInvocation, risk: ToolRisk) {
+    async fn ask_approval(
+        &self,
+        call: CallId,
+        state: String,
+        invocation: &ToolInvocation,
+        (risk, until): (ToolRisk, Option<Timestamp>),
+    ) {
         if !self.interactive {
             // the run is parked and waits
             return;
@@ -238,6 +245,7 @@ impl Performer {
             risk,
             arguments: invocation.arguments.clone(),
             preview: preview.map(|preview| Box::new(self.clean(preview))),
+            until,
         });
     }
 

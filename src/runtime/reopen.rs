@@ -24,6 +24,8 @@ pub(super) struct Entry {
     pub(super) digest: Option<u64>,
     /// What it led to, as it was written down: calls with their intents.
     pub(super) intents: Vec<(CallId, String)>,
+    /// What makes it the same as another result, if a sub-agent gave it.
+    pub(super) submitted: Option<String>,
 }
 
 /// An input whose events are not those that were recorded.
@@ -98,7 +100,14 @@ pub(super) fn understand(header: RunHeader, rows: Vec<Row>) -> Result<Story, Sto
                     story.begun.retain(|call, _| returned.open.contains(call));
                     story.intents.retain(|(call, _)| returned.open.contains(call));
                 }
-                story.entries.push(Entry { at: row.at, input, digest: row.digest, intents: Vec::new() });
+                let submitted = journal::mark_in(&row.body);
+                story.entries.push(Entry {
+                    at: row.at,
+                    input,
+                    digest: row.digest,
+                    intents: Vec::new(),
+                    submitted,
+                });
             }
             (RowKind::Begun, None) => story.restoring = restoring::read(parse("journal", &row.body)?),
             (RowKind::Intent, None) => {}

@@ -193,6 +193,7 @@ impl Handle {
             None => {}
         }
         let crashed = self.sort(&story, standing.pending, foreign).await;
+        self.tell_desk(&story);
         let mut machine = standing.machine;
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
@@ -206,6 +207,7 @@ impl Handle {
             unclear: crashed.unclear,
             program: going.program,
             arrived,
+            sub_agents: self.shared.desk.is_open(),
         }));
         let input = self.shared.redactor.clean_data(input);
         let at = self.ports().clock.now();
@@ -215,7 +217,9 @@ impl Handle {
         let begun = !story.entries.is_empty();
         let started = (!begun).then(|| Input::Started { seed: self.ports().ids.seed() });
         for input in started.into_iter().chain([input]) {
-            let Output { effects, events } = machine.handle(at, input.clone());
+            let led = machine.handle(at, input.clone());
+            self.shared.desk.after((at, run), &machine, (None, None), &led);
+            let Output { effects, events } = led;
             journal::rows(at, &input, &effects, &events, &mut rows)?;
             output.effects.extend(effects);
             output.events.extend(events);

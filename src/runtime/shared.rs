@@ -1,11 +1,12 @@
 //! What all runs of a process share: the ports, the options, the watchers, the ways in.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::bus::Bus;
+use super::errands::Desk;
 use super::mail::Mail;
 use super::redact::Redactor;
 use super::retry::RetryPolicy;
@@ -55,9 +56,16 @@ pub(super) struct Shared {
     pub(super) redactor: Redactor,
     pub(super) bus: Arc<Bus>,
     pub(super) runs: Runs,
+    pub(super) desk: Arc<Desk>,
 }
 
 impl Shared {
+    /// `false`: nobody drives the run here.
+    pub(super) fn send(&self, run: &RunId, mail: Mail) -> bool {
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.get(run).is_some_and(|outbox| outbox.send(mail).is_ok())
+    }
+
     /// The driver panicked: the run is closed as failed, so that nobody waits for it. `last` is what lists
     /// knew of it: its path and the snapshot to go back to stay.
     pub(super) fn end_broken(&self, run: &RunId, last: Option<RunProgress>) {

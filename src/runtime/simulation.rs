@@ -184,7 +184,7 @@ impl Stage<'_> {
 
     fn answer(&mut self, call: CallId, question: &Question) {
         let answer = match question {
-            Question::NoSnapshot { .. } => Some(Answer::Continue),
+            Question::NoSnapshot { .. } | Question::Break { .. } => Some(Answer::Continue),
             Question::Limit { .. } | Question::Failed { .. } | Question::Uncertain { .. } => {
                 Some(Answer::Stop)
             }

@@ -308,7 +308,7 @@ fn results_hash(declared: &[String], results: &Value) -> String {
 }
 
 /// With the keys of all objects in order.
-fn sorted(value: Value) -> Value {
+pub(super) fn sorted(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
             let mut fields: Vec<(String, Value)> =
@@ -321,7 +321,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-fn hash(text: &str) -> String {
+pub(super) fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -2,7 +2,6 @@
 //! tests over nothing. Object safe, cheap to call: synchronous functions answer from memory.
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 
 use crate::domain::approval::Permission;
 use crate::domain::cost::Price;
@@ -10,13 +9,16 @@ use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::place::Layer;
 use crate::domain::tool::ToolRisk;
+use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
+use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
 use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::{self, Theme};
 use crate::tui::transcript::item::Item;
+pub use crate::tui::travel::{Plan, Travel, Travelled};
 
 /// A line of `/workflows` (REPL-5).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -135,34 +137,6 @@ pub enum ShellTold {
     },
 }
 
-/// Going back (SNAP-4, HIST-5). Ids may be unique prefixes; without one the newest run of this project is meant.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Travel {
-    /// The files as before the run.
-    Undo { run: Option<String> },
-    /// Conversation, data and files as before a step.
-    Rewind { run: Option<String>, step: u32 },
-    /// A new run from there, with something changed in `common_data`; the other one stays, and so do the files.
-    Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
-}
-
-/// What a journey would do, for the person to agree to.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
-    /// With the run's whole id.
-    pub travel: Travel,
-    pub title: String,
-    pub body: String,
-}
-
-/// What came of a journey.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Travelled {
-    pub text: String,
-    /// The run that `/resume` takes up from there.
-    pub stands: Option<RunId>,
-}
-
 /// The steps of a run, to go back to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Steps {
@@ -196,6 +170,15 @@ pub enum Start {
     Isolated(BoxFuture<'static, Result<(RunId, String), String>>),
 }
 
+/// How a workflow works beside others in one project.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beside {
+    /// On the same files, knowingly.
+    Share,
+    /// In a worktree of its own.
+    Isolate,
+}
+
 /// Texts of errors are ready for people: what happened, where, what to do next; several lines are fine.
 pub trait Backend: Send + Sync {
     /// Everything the loader found, broken ones included.
@@ -215,6 +198,21 @@ pub trait Backend: Send + Sync {
     /// Rendered diagnostics: unknown or broken workflow, input that does not fit.
     fn start_workflow(&self, name: &str, input: &str) -> Result<Start, String>;
 
+    /// The same, although another run works in this project.
+    /// # Errors
+    /// As `start_workflow`.
+    fn start_beside(&self, name: &str, input: &str, _beside: Beside) -> Result<Start, String> {
+        self.start_workflow(name, input)
+    }
+
+    /// Where the next workflow that is started stands still.
+    fn stop_at(&self, _stops: Stops) {}
+
+    /// A tool is allowed from now on, and that is saved in the person's settings; says where.
+    fn allow_always(&self, _tool: String) -> BoxFuture<'static, Result<String, String>> {
+        Box::pin(std::future::ready(Err("settings cannot be saved here".to_owned())))
+    }
+
     /// Starts single-agent mode; the run asks `Question::Message` when it is ready for text.
     /// # Errors
     /// Unknown role, no model for its level.
@@ -232,13 +230,25 @@ pub trait Backend: Send + Sync {
     /// The end of that, if it was stored when the run stood still last and is still true: at once, however long the run is.
     fn glance(&self, run: String) -> BoxFuture<'static, Option<Past>>;
 
-    /// The last entries of a run before the first that is shown, which has so many before it. Reads all of it again.
+    /// The last entries of a run before the first that is shown, which has so many before it. The first page reads all
+    /// of the run once; the others cost the same, wherever they are.
     fn earlier(&self, _run: RunId, _before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     /// Takes a run up; what it does from then on comes as events.
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>>;
+
+    /// The same for a run that has failed: what failed is tried again without a question.
+    fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
+        self.resume(run)
+    }
+
+    /// What the history asks (HIST-2).
+    fn archive(&self, _asked: PastAsked) -> BoxFuture<'static, PastTold> {
+        let told = PastTold::Text(Err("the history cannot be read here".to_owned()));
+        Box::pin(std::future::ready(told))
+    }
 
     /// What a model was asked last in a run, by this agent or by any, and its answer.
     fn review(&self, run: RunId, agent: Option<String>) -> BoxFuture<'static, Result<String, String>>;

@@ -56,6 +56,8 @@ pub struct Dialog {
     pub diff: bool,
     /// The workflow itself asks, for one of its steps: "always" means that step.
     step: bool,
+    /// The tool that waits for approval; empty: none does.
+    pub tool: String,
     /// First body row on screen; bounded while drawing.
     pub scroll: usize,
     /// The reason for a refusal, while it is typed.
@@ -79,6 +81,7 @@ impl Dialog {
             body,
             diff: false,
             step: false,
+            tool: String::new(),
             scroll: 0,
             reason: None,
             armed: false,
@@ -111,7 +114,8 @@ impl Dialog {
             Some(ToolPreview::Text { text }) => (text.clone(), false),
             None => (arguments_text(arguments), false),
         };
-        Self { diff, step: agent == ASKED_BY, ..Self::new(Kind::Approval { run, call }, title, &body) }
+        let (step, tool) = (agent == ASKED_BY, tool.to_owned());
+        Self { diff, step, tool, ..Self::new(Kind::Approval { run, call }, title, &body) }
     }
 
     /// `None`: the question is not one for a dialog.
@@ -119,7 +123,7 @@ impl Dialog {
     pub fn question(run: RunId, call: CallId, question: &Question, chat: bool) -> Option<Self> {
         let go_on = |keys, parks| Kind::GoOn { run: run.clone(), call, keys, parks };
         match question {
-            Question::Message => None,
+            Question::Message | Question::Break { .. } => None,
             Question::Limit { limit, value, text } => {
                 let title = format!("Limit reached: {limit} ({value}). Go on?");
                 let keys = if chat {
@@ -205,7 +209,7 @@ impl Dialog {
                 "y allow · a allow this step for the run · n, Esc deny · r deny, with reason"
             }
             (Kind::Approval { .. }, None) => {
-                "y allow · a allow this tool for the run · n, Esc deny · r deny, with reason"
+                "y once · a this run · 3 session · 4 always · n, Esc deny · r with reason"
             }
             (Kind::GoOn { keys, .. }, None) => keys,
             (Kind::Decide { default: None, .. }, None) => "y yes · n no · Esc leaves it for later",
@@ -265,6 +269,20 @@ impl Dialog {
         let form = Form { done: true, number: false, outputs: Vec::new(), default: None, draft: None };
         let kind = Kind::Write { run, call, form };
         Self { kind, title: "It is done. With which result (may be empty)?".to_owned(), ..self }
+    }
+
+    pub fn is_approval(&self) -> bool {
+        matches!(self.kind, Kind::Approval { .. })
+    }
+
+    /// The workflow itself asks, for one of its steps.
+    pub fn is_step(&self) -> bool {
+        self.step
+    }
+
+    /// Which tool call would be allowed.
+    pub fn approves(&self) -> Option<(&RunId, CallId)> {
+        self.asker().filter(|_| self.is_approval())
     }
 
     fn asker(&self) -> Option<(&RunId, CallId)> {

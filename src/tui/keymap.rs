@@ -4,6 +4,7 @@
 //! and questions have keys of their own, shown with them.
 
 use self::chord::Chord;
+use crate::tui::archive::Deed;
 use crate::tui::composer::Edit;
 use crate::tui::editor::act::Act;
 use crate::tui::layout::Pane;
@@ -39,6 +40,8 @@ pub enum Action {
     Zoom,
     NextRun,
     PreviousRun,
+    /// What else waits for an answer.
+    NextQuestion,
     /// The rest is for the pane that has the keys.
     RowUp,
     RowDown,
@@ -63,6 +66,13 @@ pub enum Action {
     EditElsewhere,
     /// In the editor of workflows and roles.
     Editor(Act),
+    /// Opens the history.
+    History,
+    /// The rest is for the history.
+    Deed(Deed),
+    ByStatus,
+    ByWorkflow,
+    ByProject,
 }
 
 impl Action {
@@ -85,10 +95,12 @@ pub enum Place {
     Empty,
     /// The input box is empty, or a pane has the keys.
     Free,
-    /// A pane has the keys.
+    /// A pane has the keys, or the history.
     Pane,
     /// The editor of workflows and roles is open: nothing else has keys.
     Editor,
+    /// The history is in front.
+    History,
 }
 
 impl Place {
@@ -99,16 +111,25 @@ impl Place {
             Self::Input => "input",
             Self::Empty => "empty input",
             Self::Free => "empty input, pane",
-            Self::Pane => "pane",
+            Self::Pane => "pane, history",
             Self::Editor => "editor",
+            Self::History => "history",
         }
+    }
+
+    /// Nothing is typed there: a letter can be a key.
+    fn takes_letters(self) -> bool {
+        matches!(self, Self::Pane | Self::History)
     }
 
     /// One press could mean an action of either.
     fn meets(self, other: Self) -> bool {
         let typing = |place| matches!(place, Self::Input | Self::Empty);
-        (self == Self::Editor) == (other == Self::Editor)
-            && !(typing(self) && other == Self::Pane || typing(other) && self == Self::Pane)
+        let apart = |one: Self, other: Self| {
+            typing(one) && other.takes_letters() || one == Self::Pane && other == Self::History
+        };
+        // what both a pane and the history understand means the history's in it
+        (self == Self::Editor) == (other == Self::Editor) && !(apart(self, other) || apart(other, self))
     }
 
     fn holds(self, now: Now) -> bool {
@@ -122,6 +143,7 @@ impl Place {
             Self::Empty => !now.pane && now.empty,
             Self::Free => now.pane || now.empty,
             Self::Pane => now.pane,
+            Self::History => now.history,
         }
     }
 }
@@ -137,6 +159,8 @@ pub struct Now {
     pub empty: bool,
     /// The editor of workflows and roles is open.
     pub editor: bool,
+    /// The history is in front.
+    pub history: bool,
 }
 
 /// A line of the table.
@@ -180,7 +204,12 @@ impl Keymap {
     /// What a key means now; the most particular place wins.
     pub fn action(&self, chord: Chord, now: Now) -> Option<Action> {
         let meant = self.rows().filter(|(row, keys, _)| row.place.holds(now) && keys.contains(&chord));
-        meant.min_by_key(|(row, ..)| u8::from(row.place != Place::Pane)).map(|(row, ..)| row.action)
+        let particular = |place| match place {
+            Place::History => 0,
+            Place::Pane => 1,
+            _ => 2,
+        };
+        meant.min_by_key(|(row, ..)| particular(row.place)).map(|(row, ..)| row.action)
     }
 
     /// Whether it is a key of an action, wherever that is valid.
@@ -201,16 +230,19 @@ impl Keymap {
     /// For help: two actions a line, and in one paragraph what a pane understands.
     pub fn help(&self) -> String {
         let bound = || self.rows().filter(|(row, keys, _)| !keys.is_empty() && row.place != Place::Editor);
-        let cells = bound().filter(|(row, ..)| row.place != Place::Pane).map(|(row, keys, _)| {
+        let cells = bound().filter(|(row, ..)| !row.place.takes_letters()).map(|(row, keys, _)| {
             let cell = format!("{:<16} {}", listed(&keys[..keys.len().min(2)]), row.about);
             format!("{:<39}", fit(&cell, 38))
         });
         let cells: Vec<String> = cells.collect();
         let lines = cells.chunks(2).map(|two| two.concat().trim_end().to_owned());
-        let pane = bound().filter(|(row, ..)| row.place == Place::Pane);
-        let pane = pane.map(|(row, keys, _)| format!("{} {}", keys[0], row.about));
-        let pane = format!("In a pane: {}", pane.collect::<Vec<_>>().join(" · "));
-        lines.chain([pane]).collect::<Vec<_>>().join("\n")
+        let named = |place: Place| {
+            let rows = bound().filter(|(row, ..)| row.place == place);
+            rows.map(|(row, keys, _)| format!("{} {}", keys[0], row.about)).collect::<Vec<_>>().join(" · ")
+        };
+        let pane = format!("In a pane: {}", named(Place::Pane));
+        let history = format!("In the history, too: {}", named(Place::History));
+        lines.chain([pane, history]).collect::<Vec<_>>().join("\n")
     }
 
     /// The keys of the editor of workflows and roles, as one paragraph.
@@ -264,7 +296,7 @@ mod tests {
                 let clash = both.filter(|_| row.place.meets(other.place));
                 assert_eq!(clash, None, "{} and {}", row.name, other.name);
             }
-            let typed = keys.iter().any(|key| key.is_text()) && row.place != Place::Pane;
+            let typed = keys.iter().any(|key| key.is_text()) && !row.place.takes_letters();
             assert!(!typed, "{}: its key would be typed", row.name);
         }
     }

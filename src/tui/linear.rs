@@ -145,7 +145,12 @@ impl Linear {
         self.printer.collect(&mut self.model);
         self.perform(cmds);
         // forms and editors need the screen; nothing here opens them knowingly
-        if self.model.setup.take().is_some() || self.model.edit.take().is_some() {
+        let fronts = [
+            self.model.setup.take().is_some(),
+            self.model.edit.take().is_some(),
+            self.model.archive.take().is_some(),
+        ];
+        if fronts.contains(&true) {
             self.model.say(Item::note("this needs the screen: start without --linear"));
         }
     }

@@ -1,11 +1,13 @@
 //! All state of the screen. Changed by `update` only, read by `view`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use ratatui::layout::Rect;
 
 use crate::domain::cost::{CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};
+use crate::engine::steering::Stops;
+use crate::tui::archive::Archive;
 use crate::tui::backend::StatusFacts;
 use crate::tui::complete::{Names, Popup};
 use crate::tui::composer::Composer;
@@ -40,6 +42,12 @@ pub struct Model {
     pub edit: Option<Edit>,
     /// How often that was asked for.
     pub edits: u64,
+    /// The history is looked at: in front of everything but the two before.
+    pub archive: Option<Box<Archive>>,
+    /// What it has asked so far.
+    pub archives: u64,
+    /// A run whose failed state is tried again when it is taken up.
+    pub retrying: Option<RunId>,
     /// A last line for the terminal.
     pub parting: Option<String>,
     pub runs: Vec<RunView>,
@@ -53,6 +61,10 @@ pub struct Model {
     pub wanted_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.
     pub queued: Vec<String>,
+    /// Where the next workflow that is started stands still.
+    pub stops: Stops,
+    /// Tools that are not asked about until the person leaves.
+    pub allowed: BTreeSet<String>,
     /// The run that was left or brought back last: what `/resume` means without an id.
     pub standing: Option<RunId>,
     /// A run that is being read, to be taken up then.
@@ -145,7 +157,9 @@ impl Model {
     /// What decides which keys mean what.
     pub fn now_valid(&self) -> Now {
         let asked = self.setup.is_some() || self.dialogs.front().is_some_and(|dialog| !dialog.is_written());
-        Now { asked, pane: self.keyed_pane().is_some(), empty: self.composer.is_empty(), editor: false }
+        let history = self.archive.is_some();
+        let pane = self.keyed_pane().is_some();
+        Now { asked, pane, empty: self.composer.is_empty(), editor: false, history }
     }
 
     /// The pane that has the keys: none while an answer is written.
@@ -215,8 +229,28 @@ impl Model {
         CostLedger { entries: self.runs.iter().flat_map(|run| run.paid_here.entries.clone()).collect() }
     }
 
-    /// Something is in flight, so that the elapsed time on screen goes on.
+    /// Texts for the workflow in front that it has not read.
+    pub fn has_unread(&self) -> bool {
+        let front = self.workflow.as_ref().and_then(|id| self.run(id));
+        front.is_some_and(|run| !run.over && !run.outbox.is_empty())
+    }
+
+    /// The workflow in front stands still, so that going on needs nothing to be read.
+    pub fn goes_on_here(&self) -> bool {
+        self.workflow
+            .as_ref()
+            .and_then(|id| self.run(id))
+            .is_some_and(|run| !run.over && !run.stands.is_empty())
+    }
+
+    /// The question on screen answers itself at some time.
+    fn counts_down(&self) -> bool {
+        self.dialogs.front().is_some_and(|dialog| dialog.until.is_some())
+    }
+
+    /// Something is in flight, so that the elapsed time on screen goes on; or the history looks whether it has changed.
     pub fn ticking(&self) -> bool {
-        !self.calm && self.busy_run().is_some()
+        let moves = |run: &RunView| !run.stands_still() || self.counts_down();
+        self.archive.is_some() || !self.calm && self.busy_run().is_some_and(moves)
     }
 }

@@ -8,10 +8,12 @@ use crate::domain::cost::Price;
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RunSummary;
 use crate::engine::event::Published;
+use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
+use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Changed, FoundLine, Page, Plan, Reload, RoleLine, RunFilter, ShellTold, SnapshotCommand, StatusFacts,
-    Steps, ToolLine, Travel, Travelled, WorkflowLine,
+    Beside, Changed, FoundLine, Page, Plan, Reload, RoleLine, RunFilter, ShellTold, SnapshotCommand,
+    StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -124,6 +126,8 @@ pub enum Reply {
         result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
+    /// The setting was saved: where.
+    AllowedAlways(Result<String, String>),
     /// What a run's definition says, for the panes.
     Defined {
         run: RunId,
@@ -141,6 +145,8 @@ pub enum Reply {
     Themed(Result<Theme, String>),
     /// With the number of the dialog that asked.
     Setup(u64, Told),
+    /// With the number under which the history asked.
+    Archive(u64, Box<PastTold>),
     /// With the number of the editor that asked.
     Edit(u64, EditTold),
     /// The text as the person's own editor left it.
@@ -185,6 +191,16 @@ pub enum Cmd {
         role: String,
     },
     Send(RunId, Command),
+    /// A workflow beside those that run: sharing the project's files, or with files of its own.
+    StartBeside {
+        name: String,
+        input: String,
+        beside: Beside,
+    },
+    /// Where the next workflow that is started stands still.
+    Stops(Stops),
+    /// A tool is never asked about again: into the settings.
+    AllowAlways(String),
     Names,
     /// Of the project, for `@`.
     Files,
@@ -203,6 +219,8 @@ pub enum Cmd {
     /// The entries before those on screen, of which so many more are left out.
     Earlier(RunId, usize),
     Resume(RunId),
+    /// The same, and what failed is tried again.
+    Retry(RunId),
     /// The last request of a run, or of one of its agents.
     Review {
         run: RunId,
@@ -227,6 +245,8 @@ pub enum Cmd {
     Theme(String),
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<Asked>),
+    /// With a number for the answer.
+    Archive(u64, Box<PastAsked>),
     /// With the number of the editor.
     Edit(u64, Box<EditAsked>),
     /// The person's own editor gets the terminal, and this text.
@@ -245,6 +265,7 @@ impl Cmd {
         matches!(
             self,
             Self::StartWorkflow { .. }
+                | Self::StartBeside { .. }
                 | Self::StartChat { .. }
                 | Self::ChooseWorkflow(_)
                 | Self::Workflows

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::later::{isolated, later};
 use crate::engine::event::Published;
-use crate::tui::backend::{Backend, Start, StatusFacts};
+use crate::tui::backend::{Backend, Beside, Start, StatusFacts};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::{Background, Model};
 use crate::tui::msg::{Cmd, Msg, Reply};
@@ -281,6 +281,11 @@ impl Program {
         self.model.size = self.screen.size();
     }
 
+    fn prices(backend: &dyn Backend, models: Vec<String>) -> Reply {
+        let price = |model: String| (model.clone(), backend.price(&model));
+        Reply::Prices(models.into_iter().map(price).collect())
+    }
+
     /// What stays in the terminal after the screen is gone.
     fn farewell(&self) -> Option<String> {
         farewell(&self.model)
@@ -352,7 +357,12 @@ impl Wishes {
             Err(cmd) => cmd,
         };
         Some(match cmd {
-            Cmd::StartWorkflow { name, input } => self.start(name, input),
+            Cmd::StartWorkflow { name, input } => self.start(name, input, None),
+            Cmd::StartBeside { name, input, beside } => self.start(name, input, Some(beside)),
+            Cmd::Stops(stops) => {
+                backend.stop_at(stops);
+                return None;
+            }
             Cmd::StartChat { role } => {
                 let run = backend.start_chat(&role);
                 Reply::ChatStarted { role, run }
@@ -367,10 +377,7 @@ impl Wishes {
             Cmd::Roles(group) => Reply::Roles { group, roles: backend.roles() },
             Cmd::Role(wanted) => Reply::Role { wanted, roles: backend.roles() },
             Cmd::Tools(role) => Reply::Tools { tools: backend.tools(&role), role },
-            Cmd::Prices(models) => {
-                let price = |model: String| (model.clone(), backend.price(&model));
-                Reply::Prices(models.into_iter().map(price).collect())
-            }
+            Cmd::Prices(models) => prices(&**backend, models),
             Cmd::Trust(yes) => Reply::Trusted { yes, result: backend.trust(yes) },
             Cmd::Trusts => Reply::Trusts(backend.trusts()),
             Cmd::Theme(name) => Reply::Themed(backend.theme(&name)),
@@ -378,6 +385,7 @@ impl Wishes {
             Cmd::Quit
             | Cmd::Copy(_)
             | Cmd::Mouse(_)
+            | Cmd::AllowAlways(_)
             | Cmd::Definition(_)
             | Cmd::Files
             | Cmd::Page(_)
@@ -388,6 +396,8 @@ impl Wishes {
             | Cmd::Whole(_)
             | Cmd::Earlier(..)
             | Cmd::Resume(_)
+            | Cmd::Retry(_)
+            | Cmd::Archive(..)
             | Cmd::Review { .. }
             | Cmd::Steps(_)
             | Cmd::Plan(_)
@@ -399,8 +409,12 @@ impl Wishes {
         })
     }
 
-    fn start(&self, name: String, input: String) -> Reply {
-        let run = match self.backend.start_workflow(&name, &input) {
+    fn start(&self, name: String, input: String, beside: Option<Beside>) -> Reply {
+        let started = match beside {
+            None => self.backend.start_workflow(&name, &input),
+            Some(beside) => self.backend.start_beside(&name, &input, beside),
+        };
+        let run = match started {
             Ok(Start::Running(run)) => Ok(run),
             Ok(Start::Isolated(begun)) => {
                 self.replies.push(isolated(name.clone(), input, begun));

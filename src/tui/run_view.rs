@@ -8,6 +8,7 @@ use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::is_same_model;
 use crate::domain::workflow::Budget;
 use crate::engine::event::RunEvent;
+use crate::engine::steering::{Breakpoint, Stops};
 use crate::tui::text::one_line;
 
 pub mod calls;
@@ -91,6 +92,26 @@ pub struct Earlier {
     pub asked: bool,
 }
 
+/// A place where the run stands still (`/break`, `/step`, `/pause`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stand {
+    pub call: CallId,
+    /// Path name of the state that comes next, or in which it stands.
+    pub state: String,
+    /// Absent: step mode, or a pause.
+    pub point: Option<Breakpoint>,
+}
+
+impl Stand {
+    /// `before review`, `at code: tool execute_terminal`
+    pub fn place(&self) -> String {
+        match &self.point {
+            None | Some(Breakpoint::State { .. }) => format!("before {}", self.state),
+            Some(point) => format!("at {}: {}", self.state, one_line(&point.to_string())),
+        }
+    }
+}
+
 /// States of the path that are kept; what came before is only counted.
 const PATH: usize = 500;
 
@@ -141,6 +162,10 @@ pub struct RunView {
     pub summing: HashSet<CallId>,
     /// Calls that are asked again, and where that is told.
     pub retry: HashMap<CallId, usize>,
+    /// Where it stands still, in the order in which it came there.
+    pub stands: Vec<Stand>,
+    /// Where it will.
+    pub stops: Stops,
     /// The person has cancelled it; a workflow is then not there to be taken up again.
     pub stopping: bool,
     pub over: bool,
@@ -177,6 +202,8 @@ impl RunView {
             summing: HashSet::new(),
             tools: HashMap::new(),
             retry: HashMap::new(),
+            stands: Vec::new(),
+            stops: Stops::default(),
             stopping: false,
             over: false,
             watch: Watch::default(),
@@ -284,6 +311,12 @@ impl RunView {
             (all, items) if items == all => Some(format!("{all} items")),
             (all, _) => Some(format!("{all} branches")),
         }
+    }
+
+    /// It stands still, and nothing goes on beside.
+    pub fn stands_still(&self) -> bool {
+        let works = |agent: &AgentLine| !matches!(agent.doing, Doing::Nothing | Doing::WaitsFor(_));
+        !self.over && !self.stands.is_empty() && !self.agents.iter().any(works)
     }
 
     /// Something goes on that a person may want to stop.

@@ -7,7 +7,7 @@ use self::places::{unquote, word};
 pub use self::snapshots::SNAPSHOT_WORDS;
 use crate::config::settings::rules::LEVELS;
 use crate::domain::journal::RunStatus;
-use crate::tui::backend::{Page, Travel};
+use crate::tui::backend::{Beside, Page, Travel};
 
 mod command;
 mod distance;
@@ -15,8 +15,24 @@ pub mod help;
 pub mod needs;
 mod places;
 mod snapshots;
+pub mod steering;
 
 pub use command::{Action, Argument, SlashCommand};
+pub use places::changes;
+
+/// A command that `steering` understands.
+const fn steers(row: steering::Row) -> SlashCommand {
+    let steering::Row { name, aliases, usage, about, more } = row;
+    SlashCommand {
+        name,
+        aliases,
+        usage,
+        about,
+        more,
+        argument: Argument::None,
+        parse: |_| Err(String::new()),
+    }
+}
 
 pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
@@ -34,7 +50,8 @@ pub const COMMANDS: &[SlashCommand] = &[
         usage: "NAME [\"INPUT\"]",
         about: "start a workflow",
         more: "Everything after the name is the input; one pair of quotes around it is removed. Without an \
-               input the next text is taken, if the workflow wants one.\nExample: /workflow coder_reviewer \
+               input the next text is taken, if the workflow wants one. Beside another one that works in this project: \
+               --share works on the same files, --isolate in a git worktree.\nExample: /workflow coder_reviewer \
                \"add a --json flag\"",
         argument: Argument::Workflow,
         parse: parse_workflow,
@@ -107,6 +124,16 @@ pub const COMMANDS: &[SlashCommand] = &[
         parse: |rest| Ok(parse_runs(rest)),
     },
     SlashCommand {
+        name: "history",
+        aliases: &["hist"],
+        usage: "",
+        about: "the runs in full: steps, why, compare, undo, fork",
+        more: "Opens the list of all runs; / finds words in them, Enter opens a run and then a step of it. The last line \
+               names the keys of what can be done with a run; what cannot says why. Esc goes back one level.",
+        argument: Argument::None,
+        parse: |_| Ok(Action::History),
+    },
+    SlashCommand {
         name: "search",
         aliases: &[],
         usage: "WORDS",
@@ -129,6 +156,16 @@ pub const COMMANDS: &[SlashCommand] = &[
         argument: Argument::Run,
         parse: |rest| Ok(Action::Resume(named(rest))),
     },
+    steers(steering::STATUS),
+    steers(steering::PAUSE),
+    steers(steering::STEP),
+    steers(steering::CONTINUE),
+    steers(steering::STOP),
+    steers(steering::BREAK),
+    steers(steering::BREAKS),
+    steers(steering::SET),
+    steers(steering::PENDING),
+    steers(steering::APPROVALS),
     SlashCommand {
         name: "undo",
         aliases: &[],
@@ -372,7 +409,10 @@ pub fn parse(line: &str) -> Result<Action, String> {
     let line = line.strip_prefix('/').unwrap_or(line);
     let (word, rest) = word(line);
     match find(word) {
-        Some(command) => (command.parse)(rest.trim()),
+        Some(command) => match steering::parse(command.name, rest.trim()) {
+            Some(steer) => steer.map(Action::Steer),
+            None => (command.parse)(rest.trim()),
+        },
         None => Err(unknown(word)),
     }
 }
@@ -395,7 +435,16 @@ fn parse_workflow(rest: &str) -> Result<Action, String> {
     if name.is_empty() {
         return Ok(Action::Workflows);
     }
-    Ok(Action::Workflow { name: name.to_owned(), input: unquote(input.trim()).to_owned() })
+    if let Some(steer) = steering::of_workflow(name).filter(|_| input.trim().is_empty()) {
+        return Ok(Action::Steer(steer));
+    }
+    let (word, after) = word(input.trim());
+    let (beside, input) = match word {
+        "--share" => (Some(Beside::Share), after),
+        "--isolate" => (Some(Beside::Isolate), after),
+        _ => (None, input),
+    };
+    Ok(Action::Workflow { beside, name: name.to_owned(), input: unquote(input.trim()).to_owned() })
 }
 
 fn parse_level(rest: &str) -> Result<Action, String> {
@@ -442,7 +491,7 @@ mod tests {
     use crate::tui::backend::SnapshotCommand;
 
     fn workflow(name: &str, input: &str) -> Result<Action, String> {
-        Ok(Action::Workflow { name: name.into(), input: input.into() })
+        Ok(Action::Workflow { name: name.into(), input: input.into(), beside: None })
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! The only place that changes the model: one message in, wishes out. Reads no clock, waits for nothing.
 
+use ratatui::crossterm::event::MouseEventKind;
+
 use crate::runtime::command::Command;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::run_view::RunView;
 
 mod answers;
+mod approvals;
+mod archive;
 mod asides;
 mod busy;
 mod commands;
 mod editor;
+mod front;
 pub mod history;
 mod keys;
 mod mention;
@@ -20,6 +25,7 @@ pub mod past;
 mod replies;
 mod runs;
 mod setup;
+mod steering;
 mod submit;
 mod typing;
 
@@ -43,6 +49,11 @@ fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             editor::wheel(model, event.kind);
             Vec::new()
         }
+        Msg::Mouse(event) if model.archive.is_some() => match event.kind {
+            MouseEventKind::ScrollUp => archive::wheel(model, false),
+            MouseEventKind::ScrollDown => archive::wheel(model, true),
+            _ => Vec::new(),
+        },
         Msg::Mouse(event) => panes::mouse(model, event),
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);
@@ -61,7 +72,7 @@ fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         }
         Msg::Tick(at) => {
             model.now = model.now.max(at);
-            Vec::new()
+            archive::tick(model)
         }
         Msg::Reply(reply) => replies::reply(model, reply),
     }

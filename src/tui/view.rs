@@ -5,12 +5,14 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::marks::put;
+use crate::domain::ids::RunId;
 use crate::tui::dialog::Dialog;
 use crate::tui::layout::{Pane, Slot};
 use crate::tui::model::Model;
 use crate::tui::text::{dollars, duration, fit, one_line, short_number, width};
 use crate::tui::transcript::layout::Look;
 
+mod archive;
 mod dialog;
 mod editor;
 mod marks;
@@ -38,6 +40,10 @@ pub fn arrange(model: &mut Model) {
         let (columns, rows) = model.size;
         return editor::arrange(edit, Rect { x: 0, y: 0, width: columns, height: rows });
     }
+    if model.archive.is_some() {
+        let (columns, rows) = model.size;
+        return archive::arrange(model, Rect { x: 0, y: 0, width: columns, height: rows });
+    }
     let areas = areas(model);
     let look =
         Look { columns: usize::from(areas.transcript.width), details: model.details, theme: model.theme };
@@ -62,6 +68,11 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     if let Some(edit) = &model.edit {
         let (columns, rows) = model.size;
         editor::draw(model, edit, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
+        return draw_setup(model, &areas, frame);
+    }
+    if let Some(archive) = &model.archive {
+        let (columns, rows) = model.size;
+        archive::draw(model, archive, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
         return draw_setup(model, &areas, frame);
     }
     draw_transcript(model, areas.transcript, frame);
@@ -166,8 +177,9 @@ fn note_text(model: &Model) -> Option<String> {
     {
         return Some(search.shown());
     }
-    let chat = model.chat.as_ref().and_then(|id| model.run(id));
-    let waiting: Vec<&String> = chat.into_iter().flat_map(|run| &run.outbox).chain(&model.queued).collect();
+    let of = |id: &Option<RunId>| id.as_ref().and_then(|id| model.run(id));
+    let fronts = of(&model.workflow).into_iter().chain(of(&model.chat));
+    let waiting: Vec<&String> = fronts.flat_map(|run| &run.outbox).chain(&model.queued).collect();
     let first = waiting.first()?;
     let more = if waiting.len() > 1 { format!(" (+{})", waiting.len() - 1) } else { String::new() };
     Some(format!("queued{more}: {}", one_line(first)))
@@ -269,6 +281,9 @@ fn activity(model: &Model) -> Option<String> {
     if model.dialogs.iter().any(|dialog| dialog.run() == Some(&run.id)) {
         return Some("waits for you".to_owned());
     }
+    if let Some(stand) = run.stands.first() {
+        return Some(format!("stands {}", stand.place()));
+    }
     let at_once = run.at_once();
     let what = match &at_once {
         Some(at_once) => at_once.as_str(),
@@ -290,6 +305,7 @@ fn keys_hint(model: &Model) -> String {
         None if model.setup.is_some() => "Esc leaves it".to_owned(),
         None => match model.dialogs.front() {
             Some(dialog) => dialog.escape().to_owned(),
+            None if model.goes_on_here() => "/step · /continue".to_owned(),
             None if model.busy_run().is_some() => "Esc stops".to_owned(),
             None => "/help".to_owned(),
         },

@@ -33,6 +33,7 @@ mod simulate;
 mod snapshots;
 mod spending;
 mod steps;
+mod stops;
 mod travel;
 mod trust;
 mod windows;

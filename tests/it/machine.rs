@@ -8,6 +8,7 @@ mod loops;
 mod pauses;
 mod prefix;
 mod retries;
+mod steering;
 mod steps;
 mod times;
 mod upgrade;
@@ -37,6 +38,7 @@ use synthdev::engine::input::{Answer, Input};
 use synthdev::engine::machine::Machine;
 use synthdev::engine::replay::{Replayed, replay};
 use synthdev::engine::spec::{MACHINE_VERSION, RunSpec};
+use synthdev::engine::steering::Steering;
 
 /// What the world does next.
 #[derive(Clone, Debug)]
@@ -57,6 +59,7 @@ enum Act {
     Approves(Decision),
     Answers(Answer),
     Said(&'static str),
+    Steers(Steering),
     /// The next timer runs out, and the clock stands there.
     Time,
     /// The clock goes on, and nothing happens.
@@ -183,6 +186,7 @@ impl Play {
                 let call = self.call(|effect| matches!(effect, Effect::AskPerson { .. }));
                 Input::Answered { call, answer }
             }
+            Act::Steers(steering) => Input::Steered(Box::new(steering)),
             Act::Said(text) => Input::Said { text: text.to_owned() },
             Act::Time => {
                 let next = *self.timers.iter().min().expect("a timer runs");
@@ -248,6 +252,12 @@ fn line(event: &RunEvent) -> Option<String> {
         RunEvent::BudgetWarning { scope, what, spent, .. } => format!("budget {scope} {what} {spent}"),
         RunEvent::Waiting { until, .. } => format!("waits until {}", until.0),
         RunEvent::Queued { text } => format!("queued {text}"),
+        RunEvent::Breakpoints { step, points } => {
+            let points: Vec<String> = points.iter().map(ToString::to_string).collect();
+            format!("breaks {}{}", if *step { "step " } else { "" }, points.join(", "))
+        }
+        RunEvent::Heard { text } => format!("heard {text}"),
+        RunEvent::TakenBack { text } => format!("taken back {text}"),
         RunEvent::DataChanged { set, .. } => format!("set {}", Value::Object(set.clone())),
         RunEvent::PersonAsked { question, .. } => match question {
             Question::Failed { failure } => format!("ask failed {}", failure.code),
@@ -255,6 +265,8 @@ fn line(event: &RunEvent) -> Option<String> {
             Question::Pause { message, problem: None, .. } => format!("ask {message}"),
             Question::Pause { problem: Some(problem), .. } => format!("ask again: {problem}"),
             Question::Uncertain { tool, .. } => format!("ask uncertain {tool}"),
+            Question::Break { state, point: None } => format!("stands before {state}"),
+            Question::Break { state, point: Some(point) } => format!("stands at {state}: {point}"),
             Question::Message | Question::NoSnapshot { .. } => "ask".to_owned(),
         },
         RunEvent::Finished { status, error, output, .. } => {
@@ -310,6 +322,7 @@ fn spec(workflows: Vec<Workflow>, interactive: bool) -> RunSpec {
             ..ApprovalPolicy::default()
         },
         brief: Default::default(),
+        stops: Default::default(),
         interactive,
     }
 }

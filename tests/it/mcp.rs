@@ -3,6 +3,10 @@
 mod agents;
 mod client;
 mod flows;
+mod foreign;
+mod fresh;
+mod http;
+mod noise;
 mod official;
 mod page;
 mod pausing;
@@ -10,3 +14,6 @@ mod people;
 mod protocol;
 mod restarts;
 mod runs;
+mod samples;
+mod sub_agents;
+mod web;

@@ -2,9 +2,11 @@
 //! was at the end. Every wait is for something on screen; its bound only ends a failing test.
 
 mod editor;
+mod history;
 mod linear;
 mod resuming;
 mod setup;
+mod steering;
 mod terminal;
 
 use std::time::Duration;

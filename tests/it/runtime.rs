@@ -110,7 +110,7 @@ fn spec(workflow: &Arc<Workflow>, interactive: bool) -> RunSpec {
     let program = Program { workflows: vec![Arc::clone(workflow)], hash: "test".into() };
     let (inputs, approvals) = (Map::new(), ApprovalPolicy::default());
     let (machine_version, brief) = (MACHINE_VERSION, Brief::default());
-    RunSpec { machine_version, program, inputs, approvals, brief, interactive }
+    RunSpec { machine_version, program, inputs, approvals, brief, stops: Default::default(), interactive }
 }
 
 fn agent(at: usize, base_url: &str) -> AgentSpec {
@@ -278,6 +278,7 @@ async fn a_thousand_items_in_order_with_a_short_path() {
         max_concurrency: Some(10),
         tolerated_failures: 0,
         tolerated_percent: 0.0,
+        handed_out: None,
     });
     // each waits for a timer of its own
     let nap = Work::Wait(Wait::For(Input::Value(json!(0.001))));

@@ -161,6 +161,9 @@ impl Weather {
         if self.present && self.luck.chance(2) {
             return Input::Said { text: "by the way".to_owned() };
         }
+        if self.present && self.luck.chance(4) {
+            return answers::steering(&mut self.luck);
+        }
         if self.luck.chance(5)
             && let Some(call) = self.luck.choose(&self.past).copied()
         {

@@ -1,5 +1,6 @@
 //! The screen: rows of keys and events → commands, and frames as text at 80×24 and 120×40.
 
+mod archive;
 mod branches;
 mod editor;
 mod history;
@@ -8,6 +9,7 @@ mod panes;
 mod questions;
 mod review;
 mod setup;
+mod steering;
 mod typing;
 
 use std::collections::BTreeMap;
@@ -129,6 +131,12 @@ impl Desk {
             text.push('\n');
         }
         text
+    }
+
+    /// What was typed for the workflow and nobody has read.
+    fn unread(&self) -> Vec<String> {
+        let run = self.model.run(&RunId::from("r1"));
+        run.into_iter().flat_map(|run| run.outbox.iter().cloned()).collect()
     }
 
     /// Both sizes that every situation must look good at.
@@ -271,6 +279,7 @@ fn approval(call: u64, tool: &str, preview: ToolPreview) -> RunEvent {
         risk: if tool == "edit_file" { ToolRisk::Write } else { ToolRisk::Execute },
         arguments: json!({}),
         preview: Some(Box::new(preview)),
+        until: None,
     }
 }
 
@@ -522,7 +531,7 @@ fn the_beginning_of_a_sentence_answers_no_question() {
     let mut desk = Desk::new();
     desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
     desk.typed("tty").key(KeyCode::Enter);
-    assert_eq!((desk.take(), desk.model.queued.clone()), (vec![say("tty")], vec!["tty".to_owned()]));
+    assert_eq!((desk.take(), desk.unread()), (vec![say("tty")], vec!["tty".to_owned()]));
     desk.control('o');
     assert!(desk.model.details && desk.model.dialogs.len() == 1);
     desk.pause(1_000).typed("n");

@@ -73,6 +73,18 @@ pub fn make_private(directory: &Path) -> io::Result<()> {
     builder.create(directory)
 }
 
+/// Whether anybody but its owner can read a file, where the system knows that.
+///
+/// # Errors
+/// As the system says.
+pub fn others_can_read(path: &Path) -> io::Result<bool> {
+    let seen = fs::metadata(path)?;
+    #[cfg(unix)]
+    return Ok(std::os::unix::fs::PermissionsExt::mode(&seen.permissions()) & 0o077 != 0);
+    #[cfg(not(unix))]
+    return Ok(!seen.is_file());
+}
+
 fn fill(temporary: &Path, text: &str, open: impl FnOnce(&mut fs::OpenOptions)) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     // a leftover of a killed process with the same id may be there

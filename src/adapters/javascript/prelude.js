@@ -14,7 +14,7 @@
   // ---- state of the current job ------------------------------------------------------------------
   let now = 0, seedLow = 0, seedHigh = 0, stream = null;
   let host = null, agents = null, contexts = null, last = null;
-  let logs = null, logged = 0;
+  let logs = null, logged = 0, heard = 0;
   // What only some jobs need: the workflow's library, and what was made while the job ran.
   let kit, job = null;
   const MAX_LOGGED = 64 * 1024;
@@ -264,6 +264,11 @@
     getAgent(id) { return find("agent", allAgents(), id); },
     getContext(name) { return find("context", allContexts(), name); },
     getToolCalls(id) { return find("agent", allAgents(), id).getToolCalls(); },
+    // What the person said unasked: each text once, the oldest first.
+    getUserInput() {
+      const said = theLast().said ?? [];
+      return heard < said.length ? said[heard++] : null;
+    },
     evaluateExpression(text) {
       if (typeof text !== "string") return text;
       const compiled = native.compile(text);
@@ -302,7 +307,7 @@
   function begin(data, time, low, high, given) {
     kit = given; job = null;
     now = time; seedLow = low; seedHigh = high; stream = null;
-    agents = null; contexts = null; last = null; origins = null; logs = null; logged = 0;
+    agents = null; contexts = null; last = null; origins = null; logs = null; logged = 0; heard = 0;
     host = Object.preventExtensions({ __proto__: kit ? kit.members : hostMembers, common_data: data });
     return host;
   }
@@ -318,8 +323,8 @@
 
   // What the job did besides changing common_data: JSON {contexts, logs, fault}, or undefined for nothing.
   function finish() {
-    if (!contexts && !logs) return undefined;
-    const out = { contexts: [], logs: logs ?? [], fault: null };
+    if (!contexts && !logs && !heard) return undefined;
+    const out = { contexts: [], logs: logs ?? [], fault: null, heard };
     if (contexts) {
       for (const [context, before] of contexts.list) {
         const messages = context.messages;

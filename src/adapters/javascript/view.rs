@@ -30,6 +30,9 @@ fn last(scope: &ScopeView) -> Value {
     if let Some(looping) = &scope.looping {
         all.insert("loop".to_owned(), looping.as_ref().clone());
     }
+    if !scope.said.is_empty() {
+        all.insert("said".to_owned(), json!(scope.said));
+    }
     all.insert("last_agent_response".to_owned(), json!(scope.last_agent_response));
     all.insert("last_tool_calls".to_owned(), calls(&scope.last_tool_calls));
     all.insert("last_parsing_tool_calls".to_owned(), calls(&scope.last_parsing_tool_calls));

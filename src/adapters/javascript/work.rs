@@ -195,6 +195,7 @@ impl<'js> Work<'_, 'js> {
             }
             outcome.logs = rest.logs;
             outcome.patch.contexts = rest.contexts;
+            outcome.patch.heard = rest.heard;
         }
         let unchanged = outcome.patch.set.is_empty() && outcome.patch.removed.is_empty();
         let plain = self.plain && (!self.shared.touched.get() || self.shared.plain_library.get());
@@ -237,4 +238,5 @@ struct Rest {
     contexts: Vec<(String, Vec<ScriptMessage>)>,
     logs: Vec<String>,
     fault: Option<String>,
+    heard: usize,
 }

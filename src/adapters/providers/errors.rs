@@ -176,6 +176,7 @@ fn detail_mut(error: &mut ModelError) -> &mut String {
         | ModelError::TooLong { detail }
         | ModelError::Refused { detail }
         | ModelError::Protocol { detail }
+        | ModelError::Delegated { detail, .. }
         | ModelError::Drift { detail } => detail,
     }
 }

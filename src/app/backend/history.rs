@@ -5,15 +5,15 @@ use super::told::here;
 pub(super) use super::told::{of_store, told};
 use crate::app::wiring::Wired;
 use crate::app::{foreign, going};
-use crate::domain::ids::RunId;
-use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
+use crate::domain::ids::{CallId, RunId};
+use crate::domain::journal::{OpenPause, PauseReason, RunQuery, RunStatus, RunSummary, SearchQuery};
+use crate::engine::input::Answer;
 use crate::runtime::handle::Handle;
 use crate::runtime::resume::{Going, ResumeError};
 use crate::runtime::review::Which;
 use crate::runtime::search::{Found, WordsKind};
 use crate::tui::backend::{FoundLine, RunFilter};
 use crate::tui::past::Past;
-use crate::tui::transcript::item::Item;
 use crate::tui::update::past::{Folding, at_a_glance};
 
 pub(super) fn list(handle: &Handle, here: &str, filter: RunFilter) -> Result<Vec<RunSummary>, String> {
@@ -37,13 +37,6 @@ pub(super) fn glance(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -
     let summary = to_take_up(wired, here, run, demo).ok()?;
     let glance = wired.handle.glance(&summary.id)?;
     Some(placed(at_a_glance(&summary, glance), &summary))
-}
-
-/// The entries before the first that is on screen, a page of them.
-pub(super) fn earlier(handle: &Handle, run: &RunId, before: usize) -> Result<Vec<Item>, String> {
-    let told = handle.retell(run.as_str(), || Folding::before(run, before), Folding::event);
-    let (_, folding) = told.map_err(|error| of_store(&error))?;
-    Ok(folding.items())
 }
 
 fn placed(mut past: Past, summary: &RunSummary) -> Past {
@@ -72,8 +65,8 @@ fn to_take_up(wired: &Wired, here: &str, run: &str, demo: Option<&str>) -> Resul
     Ok(summary)
 }
 
-/// Takes a run up with the person at the screen.
-pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
+/// Takes a run up with the person at the screen. `retry`: what failed is tried again without a question.
+pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId, retry: bool) -> Result<(), String> {
     let summary = elsewhere.wired().handle.summary(run.as_str()).map_err(|error| of_store(&error))?;
     let wired = &*elsewhere.of(&summary)?;
     if let Some(script) = wired.providers.scripted() {
@@ -81,7 +74,8 @@ pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
         going::catch_up(wired, run).map_err(|error| format!("{error:#}"))?;
     }
     let stored = || Ok(wired.handle.run(run.as_str())?.program);
-    let going = Going { present: true, ..Going::default() };
+    let answers = if retry { tried_again(&wired.handle, run)? } else { Vec::new() };
+    let going = Going { present: true, answers, ..Going::default() };
     let going =
         foreign::here(elsewhere.catalog(), &summary, stored, going).map_err(|error| format!("{error:#}"))?;
     let done = tokio::runtime::Handle::current().block_on(wired.handle.resume(run, going));
@@ -89,6 +83,13 @@ pub(super) fn resume(elsewhere: &Elsewhere, run: &RunId) -> Result<(), String> {
         ResumeError::Over { why, .. } => over(run, why),
         _ => here(&told(&error.to_string(), error.hint().as_deref())),
     })
+}
+
+/// What failed, or ran into a limit, goes on.
+fn tried_again(handle: &Handle, run: &RunId) -> Result<Vec<(CallId, Answer)>, String> {
+    let open = handle.open_pauses(run, None).map_err(|error| error.to_string())?;
+    let again = |pause: &OpenPause| matches!(pause.reason, PauseReason::Error | PauseReason::Limit);
+    Ok(open.into_iter().filter(again).map(|pause| (pause.call, Answer::Continue)).collect())
 }
 
 /// A run of another project, or one with files of its own, is not for this screen: says what to type instead.

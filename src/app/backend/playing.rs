@@ -1,7 +1,10 @@
 //! A session from its first lines to its end.
 
+use crate::app::trust::{self, ProjectFiles};
+use crate::app::world::World;
+use crate::config::trust::Verdict;
 use crate::runtime::handle::Handle;
-use crate::tui::Session;
+use crate::tui::{Session, TrustQuestion};
 
 /// The first line of every session.
 const WELCOME: &str =
@@ -24,5 +27,17 @@ pub(super) async fn played(session: Session, linear: bool, handle: &Handle) -> s
 async fn settled(handle: &Handle) {
     while !handle.running().is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// What is to be asked about the project's own definitions.
+pub(super) fn question(world: &World, verdict: &Verdict, files: &ProjectFiles) -> Option<TrustQuestion> {
+    match verdict {
+        Verdict::Trusted => None,
+        Verdict::New { files } => Some(TrustQuestion { files: files.clone(), changes: String::new() }),
+        Verdict::Changed { added, changed, .. } => Some(TrustQuestion {
+            files: added.iter().chain(changed).cloned().collect(),
+            changes: trust::changes(world, files),
+        }),
     }
 }

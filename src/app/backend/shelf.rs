@@ -45,7 +45,7 @@ pub(super) struct Shelf {
 }
 
 /// What tells whether one of the files was changed.
-pub(super) fn stamps(world: &World) -> Vec<Stamp> {
+pub(in crate::app) fn stamps(world: &World) -> Vec<Stamp> {
     if world.shipped_only {
         return Vec::new();
     }

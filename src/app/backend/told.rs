@@ -26,7 +26,11 @@ pub(super) fn here(text: &str) -> String {
         ("synthdev snapshot ", "/snapshot "),
         ("synthdev runs undo ", "/undo "),
         ("synthdev resume ", "/resume "),
-        (WAIT_OR_SHARE, "wait for it, or end it where it runs; /runs running shows it"),
+        (
+            WAIT_OR_SHARE,
+            "wait for it, or start this one beside it: /workflow NAME --isolate (a git worktree of its own) or --share \
+             (the same files); /runs running shows what runs",
+        ),
     ];
     TYPED.iter().fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
 }

@@ -1,7 +1,6 @@
 //! `runs list`: one run a line, in eighty columns (HIST-3, HIST-11).
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
@@ -12,7 +11,7 @@ use super::columns::{age, cut, fit, money};
 use crate::cli::data;
 use crate::cli::words::{Clean, wish};
 use crate::domain::ids::{RunId, Timestamp};
-use crate::domain::journal::{OpenPause, Origin, OriginKind, RunStatus, RunSummary};
+use crate::domain::journal::{OpenPause, Origin, OriginKind, RunStatus, RunSummary, family};
 
 /// How the list is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,8 +28,6 @@ pub struct Shown {
 const WIDTH: usize = 80;
 /// Columns of a workflow's name.
 const NAME: usize = 17;
-/// Deeper runs are not moved further to the right.
-const DEEPEST: usize = 6;
 /// Open questions that are shown of one run.
 const MOST_PAUSES: usize = 3;
 
@@ -74,7 +71,7 @@ impl<I: Iterator<Item = RunSummary>> Serialize for OneByOne<I> {
 
 fn tree(runs: &[RunSummary], named: bool, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
     let order = ordered(runs);
-    let branches = branches(&order);
+    let branches = family::branches(&order);
     let most = branches.iter().map(|branch| branch.chars().count()).max().unwrap_or(0);
     head(named, most, out)?;
     let mut rows = order.iter().zip(&branches);
@@ -88,23 +85,6 @@ fn head(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()> {
     let (run, age, status, cost) = ("run", "age", "status", "cost");
     let gap = " ".repeat(most);
     writeln!(out, "{run:<12}{gap}  {age:>4}  {status:<11}  {cost:>8}  {:<NAME$}  input", "workflow")
-}
-
-/// What stands before each run of a tree: `├ ` and `└ `, below `│ ` where the parent has more to come.
-fn branches(order: &[(usize, usize)]) -> Vec<String> {
-    let depth = |at: usize| order.get(at).map_or(0, |(_, depth)| (*depth).min(DEEPEST));
-    // whether another one follows at a depth, before the tree goes above it
-    let more = |at: usize, level: usize| {
-        let next = (at + 1..order.len()).find(|next| depth(*next) <= level);
-        next.is_some_and(|next| depth(next) == level)
-    };
-    let branch = |at: usize| {
-        let own = depth(at);
-        let above = (1..own).map(|level| if more(at, level) { "│ " } else { "  " });
-        let last = (own > 0).then(|| if more(at, own) { "├ " } else { "└ " });
-        above.chain(last).collect::<String>()
-    };
-    (0..order.len()).map(branch).collect()
 }
 
 /// `most` columns are kept for branches, so that the others stand below each other.
@@ -162,32 +142,8 @@ pub fn came_from(origin: &Origin, own: &RunId) -> String {
     }
 }
 
-/// Every run once, below the one that it came from if that is shown, with its depth.
 fn ordered(runs: &[RunSummary]) -> Vec<(usize, usize)> {
-    let places: HashMap<&RunId, usize> = runs.iter().enumerate().map(|(at, run)| (&run.id, at)).collect();
-    let mut below: HashMap<usize, Vec<usize>> = HashMap::new();
-    let mut tops = Vec::new();
-    for (at, run) in runs.iter().enumerate() {
-        let from = run.origin.as_ref().and_then(|origin| places.get(&origin.run).copied());
-        match from.filter(|from| *from != at) {
-            Some(from) => below.entry(from).or_default().push(at),
-            None => tops.push(at),
-        }
-    }
-    // what files say can go in circles: whoever has no top is one
-    tops.extend(0..runs.len());
-    let (mut order, mut seen) = (Vec::new(), HashSet::new());
-    for top in tops {
-        let mut open = vec![(top, 0)];
-        while let Some((at, depth)) = open.pop() {
-            if seen.insert(at) {
-                order.push((at, depth));
-                let children = below.get(&at).into_iter().flatten();
-                open.extend(children.rev().map(|child| (*child, depth + 1)));
-            }
-        }
-    }
-    order
+    family::ordered(runs.iter().map(|run| (&run.id, run.origin.as_ref().map(|origin| &origin.run))))
 }
 
 /// The same as objects with `children`.
@@ -223,18 +179,6 @@ fn nested(runs: &[RunSummary]) -> io::Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn siblings_and_their_parents_are_joined() {
-        for (depths, expected) in [
-            (&[0, 0][..], &["", ""][..]),
-            (&[0, 1, 1, 0], &["", "├ ", "└ ", ""]),
-            (&[0, 1, 2, 2, 1, 2, 0], &["", "├ ", "│ ├ ", "│ └ ", "└ ", "  └ ", ""]),
-        ] {
-            let order: Vec<(usize, usize)> = depths.iter().copied().enumerate().collect();
-            assert_eq!(branches(&order), expected, "{depths:?}");
-        }
-    }
 
     #[test]
     fn names_of_columns_stand_above_them() {

@@ -1,5 +1,8 @@
 //! Arguments of `mcp`.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
 use clap::Args;
 
 #[derive(Args, Debug, Default)]
@@ -10,4 +13,60 @@ pub struct McpArgs {
     /// Let the client answer what otherwise a person must: tools that need approval, approvals of workflows
     #[arg(long)]
     pub remote_approvals: bool,
+    /// Hand items to sub-agents one at a time, to look for what is wrong
+    #[arg(long)]
+    pub serial: bool,
+    /// How long a sub-agent may take for a step before another one gets it; 300 if nothing is said
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub lease_seconds: Option<u64>,
+    /// Serve clients over HTTP on this machine instead of stdin and stdout, such as 127.0.0.1:7331 (port 0: any)
+    #[arg(long, value_name = "ADDR", value_parser = own_address)]
+    pub http: Option<SocketAddr>,
+    /// The file with the token that clients must send; without it a token is made and kept among the user's data
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub token_file: Option<PathBuf>,
+}
+
+/// An address that only this machine reaches.
+fn own_address(text: &str) -> Result<SocketAddr, String> {
+    let own = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    let port = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':')).unwrap_or(text);
+    let address = match port.parse::<u16>() {
+        Ok(port) => own(port),
+        Err(_) => {
+            text.parse().map_err(|_| "give an address with a port, such as 127.0.0.1:7331".to_owned())?
+        }
+    };
+    if !address.ip().is_loopback() {
+        let why = "other machines could reach it, and whoever may call starts programs here";
+        return Err(format!("{why}; use 127.0.0.1, [::1] or localhost"));
+    }
+    Ok(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_taken() {
+        for (text, expected) in [
+            ("127.0.0.1:7331", Some("127.0.0.1:7331")),
+            ("localhost:1", Some("127.0.0.1:1")),
+            (":0", Some("127.0.0.1:0")),
+            ("7331", Some("127.0.0.1:7331")),
+            ("[::1]:5", Some("[::1]:5")),
+            ("0.0.0.0:1", None),
+            ("[::]:1", None),
+            ("192.168.1.1:80", None),
+            ("example.com:80", None),
+            ("127.0.0.1", None),
+            ("localhost", None),
+            ("70000", None),
+            ("", None),
+        ] {
+            let found = own_address(text).ok().map(|address| address.to_string());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use crate::domain::ids::{CallId, RunId, SnapshotId};
 use crate::engine::effect::Question;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Answer;
+use crate::engine::steering::Breakpoint;
 
 pub(super) struct Timeline<'a> {
     answers: &'a BTreeMap<CallId, Answer>,
@@ -70,9 +71,16 @@ fn asked(question: &Question) -> Option<String> {
         Question::NoSnapshot { reason } => format!("no snapshot: {reason}: go on without?"),
         Question::Pause { message, .. } => message.clone(),
         Question::Failed { failure } => format!("{}: {}: try again?", failure.title, failure.detail),
+        Question::Break { state, point } => stands(state, point.as_ref()),
         Question::Uncertain { tool, reason, .. } => format!("did `{tool}` take effect? {reason}"),
     };
     Some(format!("  ? {}", one_line(&text, 160)))
+}
+
+/// `stands before review: breakpoint state review`
+fn stands(state: &str, point: Option<&Breakpoint>) -> String {
+    let why = point.map_or_else(|| "step mode, or paused".to_owned(), |point| format!("breakpoint {point}"));
+    format!("stands still at {state}: {why}")
 }
 
 fn answer(answer: &Answer) -> Option<String> {

@@ -51,7 +51,7 @@ impl Catalog {
     /// What is wrong with the role or with its level's model.
     pub fn chat_program(&self, role: &str) -> Result<Program, Vec<Diagnostic>> {
         let role = self.role(role).map_err(|missing| vec![problem("C17", missing)])?;
-        let choice = self.choice(&role.level).map_err(|found| vec![*found])?;
+        let choice = self.choice_for(&Wish::role(&role)).map_err(|found| vec![*found])?;
         let (tools, _) = tools_for(&role, &self.tools);
         let length = conversation_length(&choice);
         let mut program = chat(role, choice, tools);

@@ -112,6 +112,7 @@ fn work(word: &str, at: &dyn Fn(&str) -> StateIx, scripts: &mut Vec<Script>) -> 
                 max_concurrency: None,
                 tolerated_failures: 0,
                 tolerated_percent: 0.0,
+                handed_out: None,
             })
         }
         _ => Work::None,

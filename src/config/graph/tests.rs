@@ -84,6 +84,7 @@ impl Sketch {
             name: name.to_owned(),
             description: "Everything that a state can be".to_owned(),
             inputs: Vec::new(),
+            sub_agents: SubAgents::None,
             output: None,
             variables: Map::new(),
             contexts: Vec::new(),
@@ -207,6 +208,7 @@ fn each(sketch: &mut Sketch) {
         max_concurrency: Some(3),
         tolerated_failures: 0,
         tolerated_percent: 0.0,
+        handed_out: None,
     };
     sketch.state(Work::ForEach(each), &[("ask", "")]);
     sketch.state(child(), &[("each/stop", "")]);

@@ -11,7 +11,7 @@ use crate::domain::message::ChatRole;
 use crate::domain::model::ModelChoice;
 use crate::domain::place::Place;
 use crate::domain::script::{Script, ScriptForm, ScriptKind};
-use crate::domain::workflow::{Declared, Limits, NoMatch, State, Workflow};
+use crate::domain::workflow::{Declared, Limits, NoMatch, State, SubAgents, Workflow};
 
 /// `index` finds another workflow of the program by name.
 pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Option<usize>) -> Workflow {
@@ -61,6 +61,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
         resume: form.states.iter().position(|state| state.name.value == "resume").map(StateIx),
         snapshot: form.snapshot,
         isolated: form.isolated,
+        sub_agents: SubAgents::None,
         conversational: false,
         layer: file.layer,
         place,

@@ -43,9 +43,12 @@ pub(super) fn sums_up(
 
 fn wish(agent: &AgentForm, role: &Role) -> Wish {
     let value = |text: &Option<Text>| text.as_ref().map(|text| text.value.clone());
+    // an agent that chooses its model chooses among all
+    let chooses = agent.level.is_some() || agent.model.is_some();
+    let of_role = role.provider.clone().filter(|_| !chooses);
     Wish {
         level: value(&agent.level).unwrap_or_else(|| role.level.clone()),
-        provider: value(&agent.provider),
+        provider: value(&agent.provider).or(of_role),
         model: value(&agent.model),
         temperature: agent.temperature,
         max_output_tokens: agent.max_output_tokens,

@@ -153,6 +153,7 @@ impl<'b> Builder<'b> {
             max_concurrency: form.max_concurrency,
             tolerated_failures: form.tolerated_failures,
             tolerated_percent: form.tolerated_percent,
+            handed_out: form.handed_out.clone(),
         }
     }
 

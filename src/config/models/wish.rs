@@ -1,5 +1,7 @@
 //! What is asked of a model: by a role alone its level, by an agent of a workflow perhaps more.
 
+use crate::domain::role::Role;
+
 /// `None` is as the level's settings and the catalogue have it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Wish {
@@ -12,6 +14,11 @@ pub struct Wish {
 }
 
 impl Wish {
+    /// As a role has it where nobody says more.
+    pub fn role(role: &Role) -> Self {
+        Self { provider: role.provider.clone(), ..Self::level(&role.level) }
+    }
+
     /// Nothing but a level.
     pub fn level(level: &str) -> Self {
         Self { level: level.to_owned(), ..Self::default() }

@@ -54,6 +54,9 @@ fn combine(parts: &[RolePart]) -> Role {
         role.layer = part.source.layer;
         role.places.push(part.place.clone());
         set(&mut role.level, &part.level);
+        if part.provider.is_some() {
+            role.provider.clone_from(&part.provider);
+        }
         set(&mut role.system_message, &part.system_message);
         set(&mut role.description, &part.description);
         set(&mut role.parsing_tools, &part.parsing_tools);
@@ -88,6 +91,7 @@ fn conflicts(earlier: &RolePart, later: &RolePart, diagnostics: &mut Vec<Diagnos
     }
     let fields = [
         ("level", earlier.level.is_some() && later.level.is_some()),
+        ("provider", earlier.provider.is_some() && later.provider.is_some()),
         ("systemMessage", earlier.system_message.is_some() && later.system_message.is_some()),
         ("description", earlier.description.is_some() && later.description.is_some()),
         ("reminder", earlier.reminder.is_some() && later.reminder.is_some()),

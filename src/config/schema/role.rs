@@ -45,6 +45,11 @@ fn role() -> Table {
         "A role. One of the same name in a stronger layer changes only the fields that it sets.",
         &[
             field("level", LEVELS, "Which of the configured models speaks for it. Default: base."),
+            field(
+                "provider",
+                Text,
+                "Who serves its model, by the name in the catalogue, instead of the level's.",
+            ),
             field("description", Text, DESCRIPTION),
             field("agent_description", Text, DESCRIPTION),
             field("agentDescription", Text, DESCRIPTION),

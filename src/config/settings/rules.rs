@@ -244,6 +244,14 @@ pub const RULES: &[Rule] = &[
         "one tool, by name; wins over the three above",
     ),
     rule(
+        "approvals.deadline_seconds",
+        Shape::Integer { min: 0, max: 86_400 },
+        &["SYNTHDEV_APPROVAL_DEADLINE_SECONDS"],
+        &[],
+        "0",
+        "seconds after which an approval that nobody answers is denied; 0: it waits",
+    ),
+    rule(
         "default_role",
         Shape::Text,
         &["SYNTHDEV_DEFAULT_ROLE", "SYNTHDEV_ROLE"],

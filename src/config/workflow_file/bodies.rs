@@ -88,11 +88,13 @@ impl Bodies<'_> {
         findings: &mut Findings<'_>,
     ) -> Option<ForEachForm> {
         let scope = format!("{}/", self.owner);
-        inside.extend(self.body(node, &scope, "the foreach state", findings));
+        inside.extend(self.body(node, &scope, LOOP, findings));
         let items = self.items(node, findings);
         let shorthand = given(node, "states").is_none();
-        let needs = texts(node, "needs_state", findings)
-            .map(|paths| paths.into_iter().map(needed).collect())
+        let named = texts(node, "needs_state", findings)
+            .map(|paths| paths.into_iter().map(needed).collect::<Vec<String>>());
+        let handed_out = is_task(node).then(|| named.clone().unwrap_or_default());
+        let needs = named
             // a call or an agent sees only what its inputs give it: the expressions may read everything
             .unwrap_or_else(|| if shorthand { vec!["*".to_owned()] } else { Vec::new() });
         let each = variable(node, "each", "item", findings);
@@ -110,6 +112,7 @@ impl Bodies<'_> {
             max_concurrency: places(node, findings),
             tolerated_failures: amount(node, "tolerated_failures", findings).unwrap_or_default(),
             tolerated_percent: number(node, "tolerated_percent", (0.0, 100.0), findings).unwrap_or_default(),
+            handed_out,
             items: items?,
         })
     }
@@ -141,9 +144,18 @@ impl Bodies<'_> {
     /// The states of one body: as written, or the single state that its shorthand means.
     fn body(&self, node: &Node, scope: &str, what: &str, findings: &mut Findings<'_>) -> Vec<StateForm> {
         let ways = ["states", "sub_workflow", "agent"];
+        // that names who does the work, not what it is
+        let handed_out = what == LOOP && is_task(node);
+        let ways = if handed_out { &ways[..2] } else { &ways[..] };
         let named: Vec<&Node> = ways.iter().filter_map(|key| given(node, key)).collect();
         let hint = "give it `states`, a `sub_workflow` or an `agent`";
         match named.as_slice() {
+            [] if handed_out => {
+                let span = given(node, "agent").map_or(node.span.clone(), |agent| agent.span.clone());
+                let message = "`@task` says who does the work, not what it is".to_owned();
+                findings.error("E10", span, message, Some("add `states` or a `sub_workflow`".to_owned()));
+                return Vec::new();
+            }
             [] => {
                 missing(node, &format!("{what} has nothing to do"), hint, findings);
                 return Vec::new();
@@ -201,9 +213,10 @@ impl Bodies<'_> {
     fn only(&self, node: &Node, scope: &str, findings: &mut Findings<'_>) -> Option<StateForm> {
         let agent = text(node, "agent", findings);
         let sub_workflow = text(node, "sub_workflow", findings);
+        let agent = agent.filter(|agent| agent.value != TASK || sub_workflow.is_none());
         match (&agent, &sub_workflow) {
-            (Some(agent), _) if agent.value == "@task" => {
-                let message = "handing items to sub-agents (`@task`) is not supported in this version";
+            (Some(agent), _) if agent.value == TASK => {
+                let message = "only the items of a `foreach` state can be handed to sub-agents (`@task`)";
                 let hint = "name an agent of this workflow, or a `sub_workflow`";
                 findings.error("E10", agent.span.clone(), message, Some(hint.to_owned()));
                 return None;
@@ -227,6 +240,15 @@ impl Bodies<'_> {
             ..StateForm::default()
         })
     }
+}
+
+/// What a loop is called in findings.
+const LOOP: &str = "the foreach state";
+/// Whoever the client takes for it.
+const TASK: &str = "@task";
+
+fn is_task(node: &Node) -> bool {
+    given(node, "agent").and_then(Node::as_str) == Some(TASK)
 }
 
 fn missing(node: &Node, message: &str, hint: &str, findings: &mut Findings<'_>) {

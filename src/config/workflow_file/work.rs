@@ -48,6 +48,8 @@ pub struct ForEachForm {
     pub max_concurrency: Option<u32>,
     pub tolerated_failures: u32,
     pub tolerated_percent: f64,
+    /// `agent: "@task"`, with what sub-agents may see.
+    pub handed_out: Option<Vec<String>>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

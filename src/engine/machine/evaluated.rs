@@ -61,6 +61,9 @@ impl Machine {
             return Ok(());
         }
         let state = self.state_name();
+        for text in self.said.drain(..patch.heard.min(self.said.len())) {
+            self.out.events.push(RunEvent::Heard { text });
+        }
         let Some(workflow) = self.workflow() else { return Ok(()) };
         let Some(frame) = self.frame_mut() else { return Ok(()) };
         let mut rebuilt = Vec::with_capacity(patch.contexts.len());

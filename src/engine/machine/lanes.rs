@@ -1,7 +1,8 @@
 //! Which lane an input is for, and letting every lane go on as far as it can.
 
 use super::snapshot_progress::Progress;
-use super::{Effect, Input, Lane, Machine, Phase};
+use super::{Asked, Effect, Input, Lane, Machine, Phase};
+use crate::domain::ids::StateIx;
 
 impl Machine {
     /// Makes the lane current that an input is for. `false`: nobody waits for it any more, because a cancel, a
@@ -42,13 +43,15 @@ impl Machine {
             return;
         }
         loop {
-            while let Some(target) = self.lane.jump.take() {
+            while let Some(target) = self.next_state() {
                 if self.halt == Some(self.entered + 1) {
                     self.lane.jump = Some(target);
                     (self.halt, self.halted) = (None, true);
                     return;
                 }
-                self.enter(target);
+                if !self.stands_before(target) {
+                    self.enter(target);
+                }
             }
             if let Some(ended) = self.lane.ended.take() {
                 self.on_lane_ended(ended);
@@ -64,6 +67,15 @@ impl Machine {
             } else if self.lane.phase == Phase::Held {
                 self.call_model();
             }
+        }
+    }
+
+    /// Where the current lane goes, unless it stands before that.
+    fn next_state(&mut self) -> Option<StateIx> {
+        if matches!(self.lane.phase, Phase::Person(_, Asked::Break(_))) {
+            None
+        } else {
+            self.lane.jump.take()
         }
     }
 

@@ -81,7 +81,9 @@ impl Machine {
             | Asked::NoSnapshot
             | Asked::Pause
             | Asked::Failed
-            | Asked::Uncertain => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
+            | Asked::Uncertain
+            | Asked::Request
+            | Asked::Break(_) => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
         };
         let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else {
             return false;
@@ -176,7 +178,9 @@ impl Machine {
             | Asked::NoSnapshot
             | Asked::Pause
             | Asked::Failed
-            | Asked::Uncertain => {}
+            | Asked::Uncertain
+            | Asked::Request
+            | Asked::Break(_) => {}
         }
     }
 
@@ -209,7 +213,9 @@ fn passing(asked: Asked, limit: &str, state: StateIx) -> String {
         | Asked::NoSnapshot
         | Asked::Pause
         | Asked::Failed
-        | Asked::Uncertain => format!("{limit} of {}", state.0),
+        | Asked::Uncertain
+        | Asked::Request
+        | Asked::Break(_) => format!("{limit} of {}", state.0),
     }
 }
 

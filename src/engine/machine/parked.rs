@@ -9,6 +9,7 @@ use super::join::branch_failure;
 use super::limits::limit_failure;
 use super::snapshot_progress::Progress;
 use super::split::branch_name;
+use super::steered::{stand_failure, stand_words};
 use super::{Asked, Effect, Input, Lane, Machine, Phase, RunEvent};
 use crate::domain::delegation::Delegated;
 use crate::domain::failure::Failure;
@@ -96,7 +97,7 @@ impl Machine {
     /// Every lane waits for a person, or for one that does.
     fn is_quiet(&self) -> bool {
         let still = |lane: &Lane| match lane.phase {
-            Phase::Person(_, asked) => asked != Asked::Message,
+            Phase::Person(_, asked) => asked != Asked::Message && !self.is_prompt(lane),
             Phase::Approval(_) | Phase::Fork | Phase::Held | Phase::ToolHeld => true,
             Phase::New
             | Phase::Script(_)
@@ -122,7 +123,7 @@ impl Machine {
         self.every_lane().filter(failed).min_by_key(|lane| lane.id)
     }
 
-    fn pause_of(&self, lane: &Lane) -> Option<OpenPause> {
+    pub(super) fn pause_of(&self, lane: &Lane) -> Option<OpenPause> {
         let state = self.name_in(lane, lane.frames.len().checked_sub(1)?);
         let (call, reason) = match lane.phase {
             Phase::Approval(call) => (call, PauseReason::Approval),
@@ -152,6 +153,10 @@ impl Machine {
                 pause.default = default.as_deref().cloned();
                 pause.action = self.delegated(lane, message).map(Box::new);
             }
+            (Some(Question::Break { state, point }), _) => {
+                pause.state.clone_from(state);
+                pause.message = stand_words(state, point.as_ref());
+            }
             (Some(_) | None, _) => {
                 if let Phase::Person(_, Asked::Budget(_, kind)) = lane.phase {
                     pause.kind = Some(kind.name().to_owned());
@@ -175,6 +180,7 @@ impl Machine {
                 return Some(self.seen_outside(lane, Failure::clone(failure)));
             }
             (_, Some(Question::Limit { limit, text, .. })) => limit_failure(limit, text),
+            (_, Some(Question::Break { state, point })) => stand_failure(state, point.as_ref()),
             (_, Some(Question::Pause { message, .. })) => {
                 let detail = format!("state `{state}` waits for a person's answer: {message}");
                 Failure::new("input_required", "An answer is needed", detail)
@@ -258,7 +264,8 @@ fn reason(asked: Asked) -> Option<PauseReason> {
         Asked::Message => return None,
         Asked::Steps | Asked::Visits(_) | Asked::ToolRounds | Asked::ModelCalls => PauseReason::Limit,
         Asked::Budget(..) => PauseReason::Budget,
-        Asked::NoSnapshot | Asked::Pause => PauseReason::Input,
+        Asked::NoSnapshot | Asked::Pause | Asked::Request => PauseReason::Input,
+        Asked::Break(_) => PauseReason::User,
         Asked::Failed => PauseReason::Error,
         Asked::Uncertain => PauseReason::UncertainEffect,
     })

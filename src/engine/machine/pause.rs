@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::errands::for_sub_agents;
 use super::{Asked, CallId, Effect, Machine, Phase, RunEvent, Then};
 use crate::domain::failure::Failure;
 use crate::domain::ids::Timestamp;
@@ -15,11 +16,12 @@ impl Machine {
         let state = self.state_name();
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
-        if !self.present && self.goes_on_alone(pause) {
+        let somebody = self.present || self.is_errand(&self.lane) && for_sub_agents(pause);
+        if !somebody && self.goes_on_alone(pause) {
             return;
         }
         self.stop_ttl();
-        let until = pause.ttl_ms.filter(|_| self.present).map(|ttl| {
+        let until = pause.ttl_ms.filter(|_| somebody).map(|ttl| {
             let call = self.set_timer(ttl, true);
             if let Some(frame) = self.frame_mut() {
                 frame.stay.ttl = Some(call);
@@ -75,7 +77,7 @@ impl Machine {
         true
     }
 
-    fn later(&self, ms: u64) -> Timestamp {
+    pub(super) fn later(&self, ms: u64) -> Timestamp {
         Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
     }
 
@@ -115,6 +117,9 @@ impl Machine {
 
     /// Nobody has answered in time: the default, another state, or an error.
     pub(super) fn pause_ran_out(&mut self) {
+        if let Phase::Approval(call) = self.lane.phase {
+            return self.approval_ran_out(call);
+        }
         if !matches!(self.lane.phase, Phase::Person(_, Asked::Pause)) {
             return;
         }
@@ -144,7 +149,7 @@ impl Machine {
         }
     }
 
-    fn stop_ttl(&mut self) {
+    pub(super) fn stop_ttl(&mut self) {
         if let Some(call) = self.frame_mut().and_then(|frame| frame.stay.ttl.take()) {
             self.effect(Effect::Abort { call });
         }
@@ -169,9 +174,9 @@ impl Machine {
         lanes.sort_by_key(|lane| lane.id);
         lanes.into_iter().find_map(|lane| {
             let Phase::Person(call, asked) = lane.phase else { return None };
-            let question = lane.frames.last().and_then(|frame| frame.stay.question.as_ref());
-            let words = matches!(question, Some(Question::Pause { kind: PauseKind::Text, .. }));
-            (asked == Asked::Message || asked == Asked::Pause && words).then_some((lane.id, call))
+            let words = matches!(lane.question, Some(Question::Pause { kind: PauseKind::Text, .. }));
+            let open = matches!(asked, Asked::Pause | Asked::Request);
+            (asked == Asked::Message || open && words).then_some((lane.id, call))
         })
     }
 

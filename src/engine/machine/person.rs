@@ -1,6 +1,6 @@
 //! Questions to the person, their answers, and cancelling.
 
-use super::{Asked, CallId, Effect, Machine, Phase, RunEvent};
+use super::{Asked, CallId, Effect, Lane, Machine, Phase, RunEvent};
 use crate::domain::context::{Author, Entry};
 use crate::domain::failure::Failure;
 use crate::domain::journal::RunStatus;
@@ -44,6 +44,14 @@ impl Machine {
             Asked::Pause => self.on_pause_answered(answer),
             Asked::Failed => self.try_again(),
             Asked::Uncertain => self.on_certain(answer),
+            Asked::Request => self.on_request_answered(call, answer),
+            Asked::Break(_) => {
+                self.lane.phase = Phase::Person(call, asked);
+                self.leave_stand();
+                let stands = |lane: &Lane| matches!(lane.phase, Phase::Person(_, Asked::Break(_)));
+                let still = self.every_lane().any(stands);
+                self.hold = still;
+            }
             Asked::Steps => self.grant_steps(),
             Asked::Visits(target) => self.grant_visits(target),
             Asked::ToolRounds => self.grant_rounds(),
@@ -80,7 +88,9 @@ impl Machine {
             | Asked::Budget(..)
             | Asked::Pause
             | Asked::Failed
-            | Asked::Uncertain => self.leave_for_now(),
+            | Asked::Uncertain
+            | Asked::Request
+            | Asked::Break(_) => self.leave_for_now(),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Asked, CallId, Effect, Input, Machine, Phase, RunEvent};
+use super::{Asked, CallId, Effect, Input, Machine, Phase, RunEvent, request};
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::RunStatus;
 use crate::domain::tool::ToolOutcome;
@@ -15,7 +15,8 @@ use crate::engine::input::{Answer, Resumed};
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: Resumed) {
-        let Resumed { present, approvals, answers, decisions, again, unclear, program, arrived } = resumed;
+        let Resumed { present, approvals, answers, decisions, again, unclear, program, arrived, sub_agents } =
+            resumed;
         if self.lane.phase == Phase::Ending {
             // the work is done; only the last snapshot is made again
             let again = again.into_iter().map(|(call, _)| call).collect();
@@ -24,6 +25,7 @@ impl Machine {
         if self.halted {
             // the questions of other lanes are shown first, and must not make it forget which state comes next
             self.ready.push_front(self.lane.id);
+            self.lane.passed = true;
         }
         (self.parked, self.stopping, self.halted) = (false, false, false);
         for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
@@ -44,8 +46,13 @@ impl Machine {
         if std::mem::take(&mut self.fresh) || arrived {
             self.snapshot_before();
         }
+        self.serve(sub_agents);
         for (call, reason) in unclear {
             self.ask_uncertain(call, reason);
+        }
+        if !present {
+            // who takes it up without looking wants it to go on
+            self.let_go();
         }
         let decided = decisions.into_iter().map(|(call, decision)| Input::Approved { call, decision });
         let answered = answers.into_iter().map(|(call, answer)| Input::Answered { call, answer });
@@ -71,6 +78,10 @@ impl Machine {
         };
         match lane.phase {
             Phase::Person(_, Asked::Uncertain) => certainty(given).map(|_| ()),
+            Phase::Person(_, Asked::Request) => {
+                let question = lane.question.as_ref();
+                question.map_or(Ok(()), |question| request::fitting(question, given.clone()).map(|_| ()))
+            }
             Phase::Person(_, Asked::Pause) => {
                 let pause = lane.frames.last().and_then(|frame| {
                     let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
@@ -139,7 +150,8 @@ impl Machine {
         let Some(top) = lane.frames.len().checked_sub(1) else { return };
         let state = self.name_in(lane, top);
         if let Some((invocation, risk)) = self.invocation_of(lane) {
-            self.effect(Effect::AskApproval { call, state, invocation, risk });
+            let until = self.deadline_of(lane);
+            self.effect(Effect::AskApproval { call, state, invocation, risk, until });
         }
     }
 

@@ -47,7 +47,7 @@ impl Machine {
         (self.status, self.error, self.result, self.parked) = (RunStatus::Paused, None, None, true);
     }
 
-    fn change(&mut self, set: Vec<(Vec<String>, Value)>) {
+    pub(super) fn change(&mut self, set: Vec<(Vec<String>, Value)>) {
         let state = self.state_name();
         let Some(frame) = self.frame_mut() else { return };
         let mut changed = Map::new();

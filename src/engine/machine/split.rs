@@ -93,14 +93,17 @@ impl Machine {
             }
             _ => return,
         };
+        let handed_out = matches!(&state.work, Work::ForEach(spec) if spec.handed_out.is_some());
         fork.running.insert(at, id);
         let branch = branch_name(&state.work, at);
         self.emit(RunEvent::BranchStarted { state: owner, branch, index: at });
-        self.begin_lane(id, at, frame, start);
+        let errand = if handed_out { Some(id) } else { self.lane.errand };
+        self.begin_lane(id, at, (frame, start), errand);
     }
 
-    fn begin_lane(&mut self, id: u64, at: usize, frame: Frame, start: StateIx) {
+    fn begin_lane(&mut self, id: u64, at: usize, (frame, start): (Frame, StateIx), errand: Option<u64>) {
         let mut lane = Lane::new(id, Some((self.lane.id, at)), self.lane.depth + self.lane.frames.len());
+        lane.errand = errand;
         lane.frames.push(frame);
         lane.jump = Some(start);
         self.lanes.insert(id, lane);

@@ -20,6 +20,9 @@ impl Machine {
             replayed: self.counts_all() && self.spec.program.is_replay(),
             budget: (self.foresees() && !root.budget.is_unbounded()).then(|| Box::new(root.budget)),
         });
+        if !self.stops.is_none() {
+            self.tell_stops();
+        }
         self.snapshot_before();
         self.frame_ids = 1;
         self.lane.frames.push(Frame::new(1, WorkflowIx(0), &root, String::new(), inputs));

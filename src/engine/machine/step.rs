@@ -31,14 +31,23 @@ impl Machine {
             tool: step.tool.clone(),
             arguments: arguments.into(),
         };
-        let own = self.approvals.tools.get(&self.approval_name(&step.tool)).copied();
-        let rule = own.unwrap_or_else(|| self.approvals.of(&step.tool, step.risk));
         if let Some(frame) = self.frame_mut() {
-            frame.stay.step = Some((invocation.clone(), step.risk));
+            frame.stay.step = Some((invocation, step.risk));
         }
-        match rule {
-            Permission::Allow => self.run_tool(invocation, step.risk),
-            Permission::Ask => self.ask_approval(invocation, step.risk),
+        if !self.stands_before_tool(&step.tool) {
+            self.permit_step();
+        }
+    }
+
+    /// Runs the step at hand, asks, or denies it.
+    pub(super) fn permit_step(&mut self) {
+        let Some((invocation, risk)) = self.frame().and_then(|frame| frame.stay.step.clone()) else { return };
+        let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
+        match own.unwrap_or_else(|| self.approvals.of(&invocation.tool, risk)) {
+            Permission::Allow => self.run_tool(invocation, risk),
+            // who does it asks its own people
+            Permission::Ask if self.is_handed_out(&invocation) => self.run_tool(invocation, risk),
+            Permission::Ask => self.ask_approval(invocation, risk),
             Permission::Deny => self.step_denied("the approval policy denies it"),
         }
     }

@@ -1,6 +1,6 @@
 //! Timers: those that ran out, and stopping those that are no longer needed. A late one finds nobody who waits.
 
-use super::{CallId, Effect, Machine, Phase, RunEvent, Then};
+use super::{Asked, CallId, Effect, Machine, Phase, RunEvent, Then};
 use crate::domain::failure::Failure;
 use crate::domain::workflow::State;
 
@@ -13,6 +13,10 @@ impl Machine {
                 Then::Catch(rule) => self.after_catch(rule),
                 Then::Unanswered => self.go_on_unanswered(),
             };
+        }
+        if self.lane.phase == Phase::Person(call, Asked::Pause) {
+            // whoever was to answer it has gone
+            return self.pause_ran_out();
         }
         let Some(at) = self.lane.frames.iter().position(|frame| frame.timers().any(|timer| timer == call))
         else {
@@ -52,6 +56,8 @@ impl Machine {
     fn stop_pending(&mut self) {
         self.withdraw_own();
         self.lane.phase = Phase::New;
+        // it may have stood before a state that is not entered now
+        self.lane.jump = None;
     }
 
     pub(super) fn withdraw_own(&mut self) {

@@ -6,8 +6,9 @@ use super::{CallId, Effect, Lane, Machine, Phase, RunEvent};
 use crate::domain::agent::{AgentSpec, ToolLoop};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::failure::Failure;
+use crate::domain::ids::Timestamp;
 use crate::domain::message::ToolCall;
-use crate::domain::tool::{ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
+use crate::domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
 
 impl Machine {
     /// Goes on with the next waiting call, or with the visit when none is left.
@@ -16,6 +17,8 @@ impl Machine {
             let (agent_id, name) = (agent.id.clone(), call.name.clone());
             match admit(agent, &name, &call.arguments).map(|(spec, arguments)| (spec.risk, arguments)) {
                 Err(reason) => self.refuse(&agent_id, &name, &reason),
+                Ok(_) if self.stands_before_tool(&name) => return,
+                Ok((_, arguments)) if name == ASK_PERSON => return self.ask_for_agent(&agent_id, &arguments),
                 Ok((risk, arguments)) => {
                     let invocation =
                         ToolInvocation { agent: agent_id.clone(), tool: name.clone(), arguments };
@@ -40,9 +43,38 @@ impl Machine {
         self.lane.since = self.now;
         self.lane.shown = self.present && !self.stopping;
         if self.lane.shown {
+            let until = self.begin_deadline();
             let state = self.state_name();
-            self.effect(Effect::AskApproval { call, state, invocation, risk });
+            self.effect(Effect::AskApproval { call, state, invocation, risk, until });
         }
+    }
+
+    /// An approval does not wait for ever, if the policy says so.
+    fn begin_deadline(&mut self) -> Option<Timestamp> {
+        let ms = self.approvals.deadline_s.saturating_mul(1_000);
+        if ms == 0 {
+            return None;
+        }
+        let timer = self.set_timer(ms, true);
+        self.frame_mut()?.stay.ttl = Some(timer);
+        Some(self.later(ms))
+    }
+
+    /// When the approval that a lane waits for is denied by itself.
+    pub(super) fn deadline_of(&self, lane: &Lane) -> Option<Timestamp> {
+        lane.frames.last()?.stay.ttl?;
+        let ms = i64::try_from(self.approvals.deadline_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        Some(Timestamp(lane.since.0.saturating_add(ms)))
+    }
+
+    /// Nobody has answered in time: that is a no.
+    pub(super) fn approval_ran_out(&mut self, call: CallId) {
+        if self.lane.shown {
+            self.effect(Effect::Abort { call });
+            self.lane.shown = false;
+        }
+        let reason = Some("nobody answered in time".to_owned());
+        self.on_approved(call, Decision::Deny { reason });
     }
 
     fn not_approved(&mut self, invocation: &ToolInvocation) {
@@ -82,7 +114,7 @@ impl Machine {
         Some((invocation, spec.risk))
     }
 
-    fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {
+    pub(super) fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {
         self.emit(RunEvent::ToolRefused {
             agent: agent.to_owned(),
             tool: tool.to_owned(),
@@ -138,6 +170,7 @@ impl Machine {
             return;
         }
         let Some((invocation, risk)) = self.current_invocation() else { return };
+        self.stop_ttl();
         let tool = invocation.tool.clone();
         self.emit(RunEvent::ApprovalAnswered { call, tool: tool.clone(), decision: decision.clone() });
         match decision {

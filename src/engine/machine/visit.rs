@@ -105,7 +105,7 @@ impl Machine {
 
     /// Asks the agent of the current visit, with its view as of now.
     pub(super) fn call_model(&mut self) {
-        if !self.may_call_model() {
+        if self.stands_before_call() || !self.may_call_model() {
             return;
         }
         let Some(workflow) = self.workflow() else { return };

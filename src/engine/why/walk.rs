@@ -299,7 +299,10 @@ impl Walk {
             By::Before
         } else if judged.is_some() {
             By::Script
-        } else if matches!(moment.input, Input::Answered { .. } | Input::Said { .. } | Input::Resumed(_)) {
+        } else if matches!(
+            moment.input,
+            Input::Answered { .. } | Input::Said { .. } | Input::Steered(_) | Input::Resumed(_)
+        ) {
             By::Person
         } else {
             By::Workflow

@@ -38,7 +38,11 @@ fn one(run: &RunSummary, interaction: &Interaction) -> Map<String, Value> {
         "toolResponseSource": "taskmaster_to_agent",
         "status": PENDING,
         "message": MESSAGE,
-        "llmRequestForAgent": request(run, interaction),
+        "llmRequestForAgent": asked(
+            &interaction.request,
+            &run.workflow,
+            &format!("{}/{}", interaction.run, interaction.request.agent),
+        ),
         "interactionId": id,
         "pendingInteractionSignalToAgent": {
             "type": "agent_must_respond_via_agent_llm",
@@ -51,8 +55,8 @@ fn one(run: &RunSummary, interaction: &Interaction) -> Map<String, Value> {
     fields.as_object().cloned().unwrap_or_default()
 }
 
-fn request(run: &RunSummary, interaction: &Interaction) -> Value {
-    let request = &interaction.request;
+/// A model call as somebody is asked to make it.
+pub(in crate::mcp) fn asked(request: &ModelRequest, command: &str, conversation: &str) -> Value {
     let choice = &request.choice;
     let model = Some(&choice.model).filter(|model| !model.is_empty() && *model != PROVIDER);
     let wanted = wanted(request);
@@ -62,10 +66,10 @@ fn request(run: &RunSummary, interaction: &Interaction) -> Value {
         "messages": request.messages.iter().map(message).collect::<Vec<_>>(),
         "maxTokens": choice.parameters.max_output_tokens,
         "temperature": choice.parameters.temperature,
-        "originalCommand": run.workflow,
+        "originalCommand": command,
         "role": request.agent,
         "serviceType": if wanted.is_some() { "generateObject" } else { "generateText" },
-        "conversationId": format!("{}/{}", interaction.run, request.agent),
+        "conversationId": conversation,
     });
     if let Some(tool) = wanted {
         asked["objectName"] = json!(tool.name);

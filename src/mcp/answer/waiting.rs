@@ -76,7 +76,7 @@ fn left_open(offer: &Offer) -> Value {
 }
 
 /// S3.7, field for field.
-fn action(pause: &OpenPause) -> Value {
+pub(in crate::mcp) fn action(pause: &OpenPause) -> Value {
     let outputs = &pause.required_outputs;
     let mut action = match &pause.action {
         Some(asked) => json!({

@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use crate::domain::workflow::plain_text;
 
+/// The status of a run whose tasks are for sub-agents.
+pub(in crate::mcp) const SUB_AGENTS: &str = "awaiting_sub_agents";
+
 /// Everything that is needed to go on stands in it.
 pub(super) fn readable(answer: &Value) -> String {
     let text = |name: &str| answer[name].as_str().unwrap_or_default();
@@ -13,6 +16,10 @@ pub(super) fn readable(answer: &Value) -> String {
             let output = plain_text(&answer["output"]);
             format!("{output}\n\n(workflow {workflow} completed, run {run})")
         }
+        // of a sub-agent's tools
+        "pending_step" | "complete" | "waiting" | "accepted" => plain_text(answer),
+        "error" if answer["code"].is_string() => plain_text(answer),
+        SUB_AGENTS => plain_text(answer),
         "failed" | "error" => trouble(answer),
         super::waiting::AWAITING => waits(answer, workflow),
         super::directive::PENDING => plain_text(answer),

@@ -2,15 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::answer::wanted;
 use super::super::arguments::Arguments;
 use super::super::refusal::{Problem, Refusal, invalid, short};
+use super::super::replies::{error, reply};
 use super::call::Call;
-use crate::domain::cost::Usage;
-use crate::domain::message::ToolCall;
-use crate::domain::model::{FinishReason, ModelError, ModelReply};
-use crate::domain::tool::ParsingTool;
-use crate::runtime::interactions::{Given, Interaction};
+use crate::domain::model::ModelError;
+use crate::runtime::interactions::Given;
 
 const PROCESSED: &str = "agent_response_processed_by_taskmaster";
 const PROCESSED_WITH_ERROR: &str = "agent_response_processed_by_taskmaster_with_error";
@@ -39,7 +36,8 @@ pub(super) async fn respond(mut call: Call<'_>) -> Result<Value, Refusal> {
         (None, _) => Err(ModelError::Drift { detail: String::new() }),
         (Some(_), Some(details)) => Err(error(details)),
         (Some(interaction), None) => {
-            Ok(reply(&interaction, &response).map_err(|why| misfit(&call, &id, &why))?)
+            let data = response.get("data").unwrap_or(&Value::Null);
+            Ok(reply(&id, &interaction.request, data).map_err(|why| misfit(&call, &id, &why))?)
         }
     };
     let run = interactions.find(&id).map(|open| open.run).or_else(|| interactions.answered(&id));
@@ -90,33 +88,6 @@ fn wrong(message: &str, argument: &str) -> Refusal {
     invalid(message, json!({"type": "wrong_argument", "argument": argument}))
 }
 
-/// An error as our own providers would report it, so that the rules of the state decide (C6).
-fn error(details: &Map<String, Value>) -> ModelError {
-    let text = |name: &str| details.get(name).and_then(Value::as_str).unwrap_or_default();
-    let detail = match (text("message"), text("type")) {
-        ("", "") => "the client's model call failed".to_owned(),
-        ("", kind) => kind.to_owned(),
-        (message, _) => message.to_owned(),
-    };
-    let kind = text("type").to_lowercase();
-    let is = |words: &[&str]| words.iter().any(|word| kind.contains(word));
-    if is(&["rate_limit"]) {
-        ModelError::RateLimited { retry_after_ms: None, detail }
-    } else if is(&["overloaded", "server_error", "api_error", "unavailable"]) {
-        ModelError::Overloaded { retry_after_ms: None, detail }
-    } else if is(&["timeout"]) {
-        ModelError::Timeout { detail }
-    } else if is(&["auth", "permission"]) {
-        ModelError::Auth { detail }
-    } else if is(&["context", "too_long"]) {
-        ModelError::TooLong { detail }
-    } else if is(&["refus", "content_filter"]) {
-        ModelError::Refused { detail }
-    } else {
-        ModelError::Protocol { detail }
-    }
-}
-
 /// The answer does not fit: it can be given again, some times.
 fn misfit(call: &Call<'_>, id: &str, why: &str) -> Refusal {
     let left = call.backend.interactions().misfit(id, why);
@@ -129,89 +100,4 @@ fn misfit(call: &Call<'_>, id: &str, why: &str) -> Refusal {
         .hint(Some(hint.to_owned()))
         .with("triesLeft", json!(left))
         .into()
-}
-
-/// What a success says (C5, C7).
-fn reply(interaction: &Interaction, response: &Map<String, Value>) -> Result<ModelReply, String> {
-    let data = response.get("data").unwrap_or(&Value::Null);
-    let (text, tool_calls) = match wanted(&interaction.request) {
-        Some(tool) => (String::new(), vec![decision(&interaction.id, tool, data)?]),
-        None => spoken(&interaction.id, data)?,
-    };
-    let usage = match (data["usage"]["inputTokens"].as_u64(), data["usage"]["outputTokens"].as_u64()) {
-        (None, None) => None,
-        (prompt, completion) => Some((prompt.unwrap_or(0), completion.unwrap_or(0))),
-    };
-    let estimate = || {
-        let said: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
-        let heard: usize = interaction.request.messages.iter().map(|message| message.content.len()).sum();
-        (tokens(heard), tokens(text.len() + said))
-    };
-    let (prompt, completion) = usage.unwrap_or_else(estimate);
-    let finish = if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
-    Ok(ModelReply {
-        text,
-        reasoning: String::new(),
-        tool_calls,
-        sealed: Vec::new(),
-        usage: Usage { prompt, completion, ..Usage::default() },
-        usage_estimated: usage.is_none(),
-        model: None,
-        finish,
-        duration_ms: 0,
-        price: None,
-        failed: Vec::new(),
-    })
-}
-
-/// About so many in so many bytes of text.
-fn tokens(bytes: usize) -> u64 {
-    bytes.div_ceil(4) as u64
-}
-
-/// `data.object`, or else `data` itself, whichever fits the schema.
-fn decision(id: &str, tool: &ParsingTool, data: &Value) -> Result<ToolCall, String> {
-    let validator = jsonschema::validator_for(&tool.parameters)
-        .map_err(|error| format!("the schema of `{}` cannot be used: {error}", tool.name))?;
-    let judge = |value: &Value| -> Vec<String> {
-        validator.iter_errors(value).map(|error| error.to_string()).collect()
-    };
-    let mut problems = Vec::new();
-    for (name, value) in [("data.object", data.get("object")), ("data", Some(data))] {
-        let Some(value) = value else { continue };
-        match judge(value) {
-            found if found.is_empty() => {
-                let (id, name) = (format!("{id}-1"), tool.name.clone());
-                return Ok(ToolCall { id, name, arguments: value.to_string() });
-            }
-            found => problems.push(format!("`{name}` does not fit the schema: {}", found.join("; "))),
-        }
-    }
-    Err(problems.join("; "))
-}
-
-/// Words, calls of tools, or both.
-fn spoken(id: &str, data: &Value) -> Result<(String, Vec<ToolCall>), String> {
-    let calls = data["toolCalls"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut asked = Vec::new();
-    for (at, call) in calls.iter().enumerate() {
-        let name = call["name"].as_str().ok_or_else(|| format!("`data.toolCalls[{at}]` has no `name`"))?;
-        let arguments = match &call["arguments"] {
-            Value::String(text) => text.clone(),
-            Value::Null => "{}".to_owned(),
-            value => value.to_string(),
-        };
-        let own = call["id"].as_str().filter(|own| !own.is_empty()).map(str::to_owned);
-        asked.push(ToolCall {
-            id: own.unwrap_or_else(|| format!("{id}-{}", at + 1)),
-            name: name.to_owned(),
-            arguments,
-        });
-    }
-    let text = data.as_str().or_else(|| data["text"].as_str());
-    match text {
-        Some(text) => Ok((text.to_owned(), asked)),
-        None if !asked.is_empty() => Ok((String::new(), asked)),
-        None => Err("`data.text` is missing (a text, or `data.toolCalls`)".to_owned()),
-    }
 }

@@ -1,15 +1,14 @@
 //! A call of a tool, with what it may use.
 
-use rmcp::RoleServer;
 use rmcp::model::JsonObject;
-use rmcp::service::RequestContext;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::super::answer;
 use super::super::backend::Backend;
-use super::super::follow;
+use super::super::follow::{self, Client};
 use super::super::refusal::{Refusal, unknown_workflow_id};
+use super::super::steps;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::engine::event::Published;
@@ -17,7 +16,7 @@ use crate::engine::event::Published;
 pub(in crate::mcp) struct Call<'c> {
     pub(in crate::mcp) backend: &'c dyn Backend,
     pub(in crate::mcp) arguments: Option<JsonObject>,
-    pub(in crate::mcp) context: &'c RequestContext<RoleServer>,
+    pub(in crate::mcp) client: Client<'c>,
 }
 
 impl Call<'_> {
@@ -28,7 +27,17 @@ impl Call<'_> {
         run: &RunId,
         events: UnboundedReceiver<Published>,
     ) -> Result<Value, Refusal> {
-        let stands = follow::until_it_stops(self.backend, run, events, self.context).await?;
+        let stands = follow::until_it_stops(self.backend, run, events, self.client).await?;
+        Ok(told(self.backend, &stands))
+    }
+
+    /// The same for a run that somebody else has set going: cancelling this request leaves it alone.
+    pub(super) async fn watch(
+        &self,
+        run: &RunId,
+        events: UnboundedReceiver<Published>,
+    ) -> Result<Value, Refusal> {
+        let stands = follow::as_it_goes(self.backend, run, events, self.client).await?;
         Ok(told(self.backend, &stands))
     }
 
@@ -50,5 +59,19 @@ pub(super) fn told(backend: &dyn Backend, run: &RunSummary) -> Value {
         RunStatus::Running => backend.interactions().open(&run.id),
         _ => Vec::new(),
     };
-    answer::directive(run, &open).unwrap_or_else(|| answer::of_run(run, &follow::offers(backend, run)))
+    if let Some(asked) = answer::directive(run, &open) {
+        return asked;
+    }
+    handed_out(backend, run).unwrap_or_else(|| answer::of_run(run, &follow::offers(backend, run)))
+}
+
+/// The tasks of a run for which somebody is to start sub-agents.
+fn handed_out(backend: &dyn Backend, run: &RunSummary) -> Option<Value> {
+    let handle = backend.handle();
+    let tasks = handle.desk().tasks(&run.id);
+    if run.progress.status != RunStatus::Running || tasks.is_empty() {
+        return None;
+    }
+    let program = handle.run(run.id.as_str()).ok()?.program;
+    Some(steps::fields(run, &tasks, &program, backend.serial()))
 }

@@ -25,7 +25,7 @@ pub(super) fn workflows(mut call: Call<'_>) -> Result<Value, Refusal> {
             "inputSchema": schema::of_inputs(&one.inputs),
         })
     };
-    let workflows: Vec<Value> = names(offered).into_iter().zip(offered).map(line).collect();
+    let workflows: Vec<Value> = names(&offered).into_iter().zip(offered.iter()).map(line).collect();
     let broken: Vec<Value> =
         call.backend.broken().iter().map(|broken| json!({"name": broken.name, "why": broken.why})).collect();
     let mut answer = json!({"workflows": workflows});
@@ -33,7 +33,7 @@ pub(super) fn workflows(mut call: Call<'_>) -> Result<Value, Refusal> {
         answer["broken"] = json!(broken);
     }
     if !call.backend.notes().is_empty() {
-        answer["notes"] = json!(call.backend.notes());
+        answer["notes"] = json!(&*call.backend.notes());
     }
     Ok(answer)
 }

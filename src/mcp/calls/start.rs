@@ -7,32 +7,42 @@ use super::super::backend::Offered;
 use super::super::refusal::{Problem, Refusal, invalid, short};
 use super::call::Call;
 use crate::config::inputs;
-use crate::domain::workflow::Parameter;
+use crate::domain::workflow::{Parameter, SubAgents};
 
 pub(super) async fn workflow(offered: &Offered, mut call: Call<'_>) -> Result<Value, Refusal> {
     let given = call.arguments.take().unwrap_or_default();
-    start(offered, &given, true, &call).await
+    start(offered, &given, (true, SubAgents::Items), &call).await
 }
 
 pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let mut arguments = Arguments::read(call.arguments.take(), &["name"], &["inputs", "wait"])?;
+    let mut arguments = Arguments::read(call.arguments.take(), &["name"], &["inputs", "wait", "agent"])?;
     let name = arguments.text("name")?.unwrap_or_default();
     let given = arguments.object("inputs")?;
     let wait = arguments.flag("wait", true)?;
-    let offered = call.backend.workflows().iter().find(|one| one.name == name);
-    let Some(offered) = offered else { return Err(not_offered(&name, &call)) };
-    start(offered, &given, wait, &call).await
+    let sub_agents = match arguments.text("agent")?.as_deref() {
+        None => SubAgents::Items,
+        Some("@task") => SubAgents::Run,
+        Some(_) => {
+            let data = json!({"type": "wrong_argument", "argument": "agent"});
+            return Err(invalid("`agent` must be @task, or left out", data));
+        }
+    };
+    let all = call.backend.workflows();
+    let Some(offered) = all.iter().find(|one| one.name == name) else {
+        return Err(not_offered(&name, &call));
+    };
+    start(offered, &given, (wait, sub_agents), &call).await
 }
 
 async fn start(
     offered: &Offered,
     given: &Map<String, Value>,
-    wait: bool,
+    (wait, sub_agents): (bool, SubAgents),
     call: &Call<'_>,
 ) -> Result<Value, Refusal> {
     let values = values(&offered.inputs, given)?;
     let events = call.backend.handle().subscribe(false);
-    let run = call.backend.start(&offered.name, values).await?;
+    let run = call.backend.start(&offered.name, values, sub_agents).await?;
     if !wait {
         return call.now(&run);
     }

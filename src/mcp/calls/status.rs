@@ -5,9 +5,19 @@ use serde_json::Value;
 use super::super::arguments::Arguments;
 use super::super::refusal::Refusal;
 use super::call::{Call, run_of, told};
+use crate::domain::journal::RunStatus;
 
-pub(super) fn status(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let mut arguments = Arguments::read(call.arguments.take(), &["workflowId"], &[])?;
+pub(super) async fn status(mut call: Call<'_>) -> Result<Value, Refusal> {
+    let mut arguments = Arguments::read(call.arguments.take(), &["workflowId"], &["wait"])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
-    Ok(told(call.backend, &run_of(call.backend, &id)?))
+    let wait = arguments.flag("wait", false)?;
+    let handle = call.backend.handle();
+    let events = handle.subscribe(false);
+    // read after that: a run that works by then tells its end
+    let run = run_of(call.backend, &id)?;
+    let works = run.progress.status == RunStatus::Running && handle.running().contains(&run.id);
+    if wait && works {
+        return call.watch(&run.id, events).await;
+    }
+    Ok(told(call.backend, &run))
 }

@@ -67,7 +67,7 @@ fn chords(action: usize, value: &Node, findings: &mut Findings<'_>) -> Option<Ve
     for item in items {
         let read = item.as_str().ok_or_else(|| format!("a key must be a text, found {}", item.kind_name()));
         let read = read.and_then(Chord::parse).and_then(|chord| match chord {
-            chord if chord.is_text() && row.place != Place::Pane => {
+            chord if chord.is_text() && !row.place.takes_letters() => {
                 Err(format!("`{chord}` would be typed: use it with Ctrl or Alt"))
             }
             chord if reserved(chord, row.place) => {
@@ -180,7 +180,10 @@ mod tests {
             "{\"editor_save\": \"Ctrl+F\"}",
             &["K05 Ctrl+F is now `editor_save` and no longer `editor_find`"],
         );
-        check("{\"undo\": \"Ctrl+R\"}", &["K05 Ctrl+R is now `undo` and no longer `search_history`"]);
+        check(
+            "{\"text_undo\": \"Ctrl+R\"}",
+            &["K05 Ctrl+R is now `text_undo` and no longer `search_history`"],
+        );
     }
 
     #[test]

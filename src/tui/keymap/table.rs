@@ -1,6 +1,7 @@
 //! The table of actions with their built-in keys.
 
 use super::{Action, Place, Row};
+use crate::tui::archive::Deed;
 use crate::tui::composer::Edit;
 use crate::tui::editor::act::Act;
 use crate::tui::layout::Pane;
@@ -31,8 +32,8 @@ pub const ACTIONS: &[Row] = &[
     row(Action::NewLine, "new_line", "new line", Place::Input, &["Alt+Enter", "Shift+Enter", "Ctrl+J"]),
     fixed(Action::Stop, "stop", "stop what runs", Place::Input, &["Esc"]),
     row(Action::Leave, "leave", "leave, on an empty line", Place::Empty, &["Ctrl+D"]),
-    row(Action::Edit(Edit::Undo), "undo", "undo", Place::Input, &["Ctrl+Z"]),
-    row(Action::Edit(Edit::Redo), "redo", "redo", Place::Input, &["Ctrl+Y"]),
+    row(Action::Edit(Edit::Undo), "text_undo", "undo", Place::Input, &["Ctrl+Z"]),
+    row(Action::Edit(Edit::Redo), "text_redo", "redo", Place::Input, &["Ctrl+Y"]),
     row(Action::Edit(Edit::WordBack), "word_back", "a word back", Place::Input, &["Ctrl+Left", "Alt+B"]),
     row(Action::Edit(Edit::WordForward), "word_forward", "a word on", Place::Input, &["Ctrl+Right", "Alt+F"]),
     row(
@@ -83,11 +84,13 @@ pub const ACTIONS: &[Row] = &[
     row(Action::Show(Pane::Tools), "tools", "tools and approvals", Place::Anywhere, &["Alt+5", "F7"]),
     row(Action::Show(Pane::Timeline), "timeline", "timeline", Place::Anywhere, &["Alt+6", "F8"]),
     row(Action::Show(Pane::Costs), "costs", "costs and budget", Place::Anywhere, &["Alt+7", "F9"]),
+    row(Action::History, "history", "history of runs", Place::Screen, &["Alt+8"]),
     row(Action::NextPane, "next_pane", "next pane", Place::Free, &["Tab", "F6"]),
     row(Action::PreviousPane, "previous_pane", "previous pane", Place::Free, &["Shift+Tab", "Shift+F6"]),
     row(Action::Zoom, "zoom", "one pane, whole screen", Place::Anywhere, &["Alt+Z", "F10"]),
     row(Action::NextRun, "next_run", "panes: the next run", Place::Anywhere, &["Alt+N"]),
     row(Action::PreviousRun, "previous_run", "panes: the run before", Place::Anywhere, &["Alt+P"]),
+    row(Action::NextQuestion, "next_question", "the next question", Place::Anywhere, &["Alt+A"]),
     row(Action::RowUp, "row_up", "row up", Place::Pane, &["Up", "k"]),
     row(Action::RowDown, "row_down", "row down", Place::Pane, &["Down", "j"]),
     row(Action::PaneUp, "pane_up", "page up", Place::Pane, &["PgUp"]),
@@ -104,6 +107,17 @@ pub const ACTIONS: &[Row] = &[
     row(Action::Copy, "copy", "copy", Place::Pane, &["y"]),
     row(Action::CopyAll, "copy_all", "copy all", Place::Pane, &["Y"]),
     fixed(Action::Back, "back", "back to the input", Place::Pane, &["Esc"]),
+    row(Action::ByStatus, "by_status", "of one status", Place::History, &["s"]),
+    row(Action::ByWorkflow, "by_workflow", "of one workflow", Place::History, &["o"]),
+    row(Action::ByProject, "by_project", "of this project", Place::History, &["p"]),
+    row(Action::Deed(Deed::Why), "why", "why a step was taken", Place::History, &["w"]),
+    row(Action::Deed(Deed::Compare), "compare", "compare two runs", Place::History, &["c"]),
+    row(Action::Deed(Deed::Resume), "resume", "resume", Place::History, &["r"]),
+    row(Action::Deed(Deed::Retry), "retry", "retry", Place::History, &["t"]),
+    row(Action::Deed(Deed::Fork), "fork", "fork at a step", Place::History, &["f"]),
+    row(Action::Deed(Deed::Rewind), "rewind", "rewind to a step", Place::History, &["b"]),
+    row(Action::Deed(Deed::Undo), "undo", "undo its files", Place::History, &["u"]),
+    row(Action::Deed(Deed::Export), "export", "export", Place::History, &["e"]),
     fixed(Action::Editor(Act::Leave), "editor_leave", "leave", Place::Editor, &["Esc", "Ctrl+Q"]),
     row(Action::Editor(Act::Help), "editor_help", "these keys", Place::Editor, &["F1"]),
     row(Action::Editor(Act::Save), "editor_save", "save", Place::Editor, &["Ctrl+S"]),

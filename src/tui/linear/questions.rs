@@ -58,12 +58,19 @@ fn choices(dialog: &Dialog) -> Vec<(String, Vec<KeyCode>)> {
         return all.chain([later()]).collect();
     }
     match &dialog.kind {
-        Kind::Approval { .. } => vec![
-            row("allow", 'y'),
-            row("allow, and the same for the rest of the run", 'a'),
-            row("deny", 'n'),
-            row("deny, with a reason", 'r'),
-        ],
+        Kind::Approval { .. } => {
+            let mut rows = vec![
+                row("allow", 'y'),
+                row("allow, and the same for the rest of the run", 'a'),
+                row("deny", 'n'),
+                row("deny, with a reason", 'r'),
+            ];
+            if !dialog.is_step() {
+                rows.push(row("allow this tool in every run of this session", '3'));
+                rows.push(row("allow this tool always: into your settings", '4'));
+            }
+            rows
+        }
         Kind::GoOn { parks: true, .. } => vec![row("yes, go on", 'y'), row("leave it for later", 'n')],
         Kind::GoOn { .. } => vec![row("yes, go on", 'y'), row("no, stop", 'n')],
         Kind::Decide { .. } => vec![row("yes", 'y'), row("no", 'n'), later()],

@@ -183,7 +183,7 @@ fn moment(timeline: &Timeline, at: usize, now: Timestamp, columns: usize, theme:
 }
 
 /// `0:04.2`, `12:03`, `1:02:03` since the run began.
-fn clock(ms: u64) -> String {
+pub fn clock(ms: u64) -> String {
     let (seconds, minutes, hours) = (ms / 1_000 % 60, ms / 60_000 % 60, ms / 3_600_000);
     match (hours, minutes) {
         (0, 0) => format!("0:{seconds:02}.{}", ms / 100 % 10),

@@ -33,18 +33,17 @@ pub(super) fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static
             let items = backend.earlier(run.clone(), before);
             Box::pin(async move { Reply::Earlier { run, before, items: items.await } })
         }
-        Cmd::Resume(run) => {
-            let result = backend.resume(run.clone());
-            Box::pin(async move { Reply::Resumed { run, result: result.await } })
+        Cmd::Resume(run) => resumed(backend.resume(run.clone()), run),
+        Cmd::Retry(run) => resumed(backend.retry(run.clone()), run),
+        Cmd::Archive(number, asked) => {
+            let told = backend.archive(*asked);
+            Box::pin(async move { Reply::Archive(number, Box::new(told.await)) })
         }
         Cmd::Review { run, agent } => {
             let text = backend.review(run, agent);
             Box::pin(async move { Reply::Reviewed(text.await) })
         }
-        Cmd::Definition(run) => {
-            let found = backend.definition(run.clone());
-            Box::pin(async move { Reply::Defined { run, found: found.await.map(Box::new) } })
-        }
+        Cmd::AllowAlways(tool) => allow_always(backend, tool),
         Cmd::Steps(run) => {
             let steps = backend.steps(run);
             Box::pin(async move { Reply::Steps(steps.await) })
@@ -84,8 +83,21 @@ fn looked_up(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply
             let told = backend.shell(command.clone(), sure);
             Box::pin(async move { Reply::Shell { command, told: told.await } })
         }
+        Cmd::Definition(run) => {
+            let found = backend.definition(run.clone());
+            Box::pin(async move { Reply::Defined { run, found: found.await.map(Box::new) } })
+        }
         other => return Err(other),
     })
+}
+
+fn allow_always(backend: &dyn Backend, tool: String) -> BoxFuture<'static, Reply> {
+    let saved = backend.allow_always(tool);
+    Box::pin(async move { Reply::AllowedAlways(saved.await) })
+}
+
+fn resumed(result: BoxFuture<'static, Result<(), String>>, run: RunId) -> BoxFuture<'static, Reply> {
+    Box::pin(async move { Reply::Resumed { run, result: result.await } })
 }
 
 fn edit(backend: &dyn Backend, number: u64, asked: EditAsked) -> BoxFuture<'static, Reply> {

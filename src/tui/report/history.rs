@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::table;
 use crate::domain::ids::Timestamp;
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
+use crate::tui::archive::RunRow;
 use crate::tui::backend::{FoundLine, Steps};
 use crate::tui::text::{dollars, fit, one_line, thousands, width};
 
@@ -87,6 +88,37 @@ fn stands(run: &RunSummary) -> String {
             format!("waits in {}: {}{more}", one_line(&first.state), wish(first))
         }
         (status, _) => format!("{}{state}", status.as_str()),
+    }
+}
+
+/// A run for the list of the history. `here` is this project; `text` what stands in the place of the input.
+pub fn row(run: RunSummary, here: &str, text: Option<String>) -> RunRow {
+    /// Characters that are kept of a text.
+    const KEPT: usize = 240;
+    let short = |text: &str| one_line(&text.chars().take(KEPT).collect::<String>());
+    let stands = match &run.progress.error {
+        Some(error) if run.progress.status == RunStatus::Failed => {
+            let state = error.state.as_ref().map(|state| format!(" in {}", one_line(state)));
+            format!("failed{}: {}", state.unwrap_or_default(), short(&error.title))
+        }
+        _ => stands(&run),
+    };
+    let progress = run.progress;
+    RunRow {
+        text: text.map_or_else(|| short(&run.input), |text| short(&text)),
+        stands,
+        workflow: short(&run.workflow),
+        status: progress.status,
+        started: run.started,
+        updated: progress.updated,
+        tokens: progress.usage.total(),
+        cost_usd: progress.cost_usd,
+        origin: run.origin.map(|origin| origin.run),
+        again: !progress.pauses.is_empty(),
+        elsewhere: Some(run.project).filter(|project| project != here),
+        worktree: run.worktree.map(|tree| one_line(&tree.path)),
+        undoable: progress.snapshot.is_some(),
+        id: run.id,
     }
 }
 

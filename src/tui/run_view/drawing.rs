@@ -36,11 +36,6 @@ impl Drawing {
         Self { sheets: graphs.into_iter().map(sheet).collect(), marked: 0, current: None }
     }
 
-    /// Names of the states of all of them.
-    pub fn states(&self) -> impl Iterator<Item = &str> {
-        self.sheets.iter().flat_map(|(graph, _)| &graph.nodes).map(|node| node.name.as_str())
-    }
-
     /// Counts changes.
     pub fn version(&self) -> u64 {
         self.marked
@@ -60,6 +55,11 @@ impl Drawing {
 
     pub fn looks(&self, columns: usize) -> Looks {
         self.sheets.iter().map(|(graph, sheet)| sheet.look(graph, columns)).collect()
+    }
+
+    /// Names of all states, as events call them.
+    pub fn states(&self) -> impl Iterator<Item = &str> {
+        self.sheets.iter().flat_map(|(graph, _)| graph.nodes.iter().map(|node| node.name.as_str()))
     }
 
     /// Lines of all sheets, an empty one between two.

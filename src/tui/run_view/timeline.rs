@@ -295,6 +295,7 @@ fn asked(question: &Question) -> &str {
         Question::NoSnapshot { .. } => "go on without a snapshot?",
         Question::Pause { state, .. } => state,
         Question::Failed { .. } => "try it again?",
+        Question::Break { state, .. } => state,
         Question::Uncertain { tool, .. } => tool,
     }
 }

@@ -1,7 +1,8 @@
 //! What the slash commands are made of: what a line asks for, and how a command is described.
 
+use super::steering::Steer;
 use crate::domain::journal::RunStatus;
-use crate::tui::backend::{Page, SnapshotCommand, Travel};
+use crate::tui::backend::{Beside, Page, SnapshotCommand, Travel};
 
 /// What completes an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +32,8 @@ pub enum Action {
     Workflow {
         name: String,
         input: String,
+        /// Although another one works on the same files.
+        beside: Option<Beside>,
     },
     Workflows,
     Role(String),
@@ -56,6 +59,8 @@ pub enum Action {
     Theme(Option<String>),
     /// On, off, or the other way.
     Mouse(Option<bool>),
+    /// Of the run in front.
+    Steer(Steer),
     /// The run that the panes show, by its id or workflow.
     Watch(Option<String>),
     /// A workflow, role or file; without one: the list of files.
@@ -63,6 +68,8 @@ pub enum Action {
         name: Option<String>,
         external: bool,
     },
+    /// The runs, to look into and to go back to.
+    History,
     Clear,
     Quit,
     Agents,

@@ -33,6 +33,7 @@ const NEEDS: &[(&str, Need)] = &[
     ("watch", Need::Run),
     ("configure", Need::Screen),
     ("edit", Need::Screen),
+    ("history", Need::Screen),
     ("mouse", Need::Screen),
     ("pane", Need::Screen),
     ("theme", Need::Screen),
@@ -50,6 +51,7 @@ pub fn without_screen(name: &str) -> Option<String> {
     let screen = NEEDS.iter().any(|(command, need)| *command == name && *need == Need::Screen);
     screen.then(|| match name {
         "configure" => "/configure needs the screen: synthdev configure does the same".to_owned(),
+        "history" => "/history needs the screen: /runs, /search and synthdev runs show the same".to_owned(),
         "edit" => "/edit needs the screen: edit the file with your own editor, synthdev check looks at it"
             .to_owned(),
         _ => format!("/{name} is about the screen, which is not used here"),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use similar::TextDiff;
 
@@ -12,7 +13,7 @@ use crate::tui::text::{clean, one_line};
 const DIFF_TIME: Duration = Duration::from_millis(20);
 
 /// How loud a thing is, and in which colour.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Tone {
     Plain,
     Dim,
@@ -23,7 +24,7 @@ pub enum Tone {
     Bad,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Body {
     Plain,
     Dim,
@@ -32,7 +33,7 @@ pub enum Body {
 }
 
 /// A title, a text below it, dim lines at the end; each part may be empty.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Block {
     pub tone: Tone,
     pub title: String,
@@ -42,7 +43,7 @@ pub struct Block {
 }
 
 /// An agent's turn. While `open`, text is appended to it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Reply {
     pub agent: String,
     pub side: Side,
@@ -58,7 +59,7 @@ pub struct Reply {
     pub held: [String; 2],
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum ToolStatus {
     Running,
     Done,
@@ -66,7 +67,7 @@ pub enum ToolStatus {
     Stopped,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolItem {
     pub agent: String,
     pub tool: String,
@@ -83,14 +84,14 @@ pub struct ToolItem {
 }
 
 /// An edit as a unified diff.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Change {
     pub diff: String,
     /// Where its first line stands in the file; 1 until that is known.
     pub first_line: usize,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Item {
     Block(Block),
     Reply(Reply),

@@ -17,7 +17,8 @@ pub fn is_meant(dialog: &Dialog, key: KeyEvent) -> bool {
     match key.code {
         KeyCode::Char(c) if dialog.reason.is_none() => {
             let keys = match dialog.kind {
-                Kind::Approval { .. } => "yanr",
+                Kind::Approval { .. } if dialog.is_step() => "yanr",
+                Kind::Approval { .. } => "yanr34",
                 Kind::GoOn { .. } | Kind::Decide { .. } | Kind::Trust | Kind::Confirm(_) => "yncs",
                 Kind::Choose { .. } | Kind::Look { .. } => "123456789",
                 Kind::Write { .. } => "",
@@ -216,6 +217,11 @@ fn type_reason(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
 }
 
 /// Takes the dialog off the screen and sends what was decided.
+/// Yes to the tool that waits in front.
+pub fn allow(model: &mut Model, decision: Decision) -> Vec<Cmd> {
+    answer(model, true, decision)
+}
+
 fn answer(model: &mut Model, yes: bool, decision: Decision) -> Vec<Cmd> {
     let Some(dialog) = model.dialogs.pop_front() else { return Vec::new() };
     match dialog.kind {

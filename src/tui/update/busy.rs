@@ -3,29 +3,50 @@
 use crate::runtime::command::Command;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
+use crate::tui::run_view::RunView;
 use crate::tui::transcript::item::Item;
 
 /// Says what is in the way, if something is.
 pub fn refuse_while_busy(model: &mut Model, what: &str) -> bool {
+    let Some(why) = in_the_way(model, what) else { return false };
+    model.say(Item::warning(&why));
+    true
+}
+
+/// What is in the way, in words.
+pub fn in_the_way(model: &Model, what: &str) -> Option<String> {
     if let Some(name) = &model.isolating {
-        model.say(Item::warning(&format!("cannot {what} while the files for {name} are copied")));
-        return true;
+        return Some(format!("cannot {what} while the files for {name} are copied"));
     }
     if let Some(opening) = &model.opening {
-        let run = &opening.run;
-        model.say(Item::warning(&format!("cannot {what} while run {run} is being read")));
-        return true;
+        return Some(format!("cannot {what} while run {} is being read", opening.run));
     }
-    let Some(run) = model.busy_run() else { return false };
+    let run = model.busy_run()?;
+    if let Some(stand) = run.stands.first() {
+        return Some(format!(
+            "cannot {what} while {} stands {} — /continue or /stop",
+            run.workflow,
+            stand.place()
+        ));
+    }
     let name =
         if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
-    model.say(Item::warning(&format!("cannot {what} while {name} — Esc stops it")));
-    true
+    Some(format!("cannot {what} while {name} — Esc stops it"))
 }
 
 /// Something is in the way of taking up a run.
 pub fn is_busy(model: &Model) -> bool {
     model.isolating.is_some() || model.opening.is_some() || model.busy_run().is_some()
+}
+
+/// Workflows that go on.
+pub fn live(model: &Model) -> impl Iterator<Item = &RunView> {
+    model.runs.iter().filter(|run| !run.over && !run.chat)
+}
+
+/// More than one does: what is said is said with the run.
+pub fn several(model: &Model) -> bool {
+    live(model).nth(1).is_some()
 }
 
 /// Leaves the conversation; the next text starts one.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::busy::{end_chat, refuse_while_busy};
-use super::{asides, editor, history, panes, setup};
-use crate::tui::backend::SnapshotCommand;
+use super::{archive, asides, editor, history, panes, setup, steering};
+use crate::tui::backend::{Beside, SnapshotCommand};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Purpose};
@@ -26,7 +26,7 @@ pub fn run(model: &mut Model, line: &str) -> Vec<Cmd> {
 fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
     match action {
         Action::Help(name) => help(model, name.as_deref()),
-        Action::Workflow { name, input } => workflow(model, name, input),
+        Action::Workflow { name, input, beside } => workflow(model, name, input, beside),
         Action::Workflows => vec![Cmd::Workflows],
         Action::Role(name) => {
             if refuse_while_busy(model, "change the role") {
@@ -43,8 +43,12 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
             vec![Cmd::Prices(models.into_iter().collect())]
         }
         Action::Review(agent) => review(model, agent),
-        Action::Runs { statuses, words } => vec![history::runs(statuses, words)],
+        Action::Runs { statuses, words } => {
+            panes::tell_live(model);
+            vec![history::runs(statuses, words)]
+        }
         Action::Search(words) => vec![Cmd::Search(words)],
+        Action::Resume(None) if model.goes_on_here() => steering::go_on(model),
         Action::Resume(run) => history::resume(model, run),
         Action::Steps(run) => history::steps(model, run),
         Action::Travel(travel) => history::travel(model, travel),
@@ -63,22 +67,25 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
             model.say(Item::note(&theme::list(model.theme)));
             Vec::new()
         }
-        Action::Mouse(wanted) => {
-            model.mouse = wanted.unwrap_or(!model.mouse);
-            let text =
-                if model.mouse { "the mouse scrolls and chooses panes" } else { "the mouse selects text" };
-            model.say(Item::note(text));
-            vec![Cmd::Mouse(model.mouse)]
-        }
+        Action::Mouse(wanted) => mouse(model, wanted),
+        Action::Steer(steer) => steering::act(model, steer),
         Action::Watch(wanted) => {
             panes::watch_named(model, wanted.as_deref());
             Vec::new()
         }
         Action::Edit { name, external } => editor::open(model, name, external),
+        Action::History => archive::open(model),
         Action::Clear => clear(model),
         Action::Quit => super::leave(model),
         aside => asides::act(model, aside),
     }
+}
+
+fn mouse(model: &mut Model, wanted: Option<bool>) -> Vec<Cmd> {
+    model.mouse = wanted.unwrap_or(!model.mouse);
+    let text = if model.mouse { "the mouse scrolls and chooses panes" } else { "the mouse selects text" };
+    model.say(Item::note(text));
+    vec![Cmd::Mouse(model.mouse)]
 }
 
 fn review(model: &mut Model, agent: Option<String>) -> Vec<Cmd> {
@@ -98,11 +105,19 @@ fn help(model: &mut Model, name: Option<&str>) -> Vec<Cmd> {
     Vec::new()
 }
 
-fn workflow(model: &mut Model, name: String, input: String) -> Vec<Cmd> {
-    if refuse_while_busy(model, "start a workflow") {
+/// A workflow may begin while others go on; the backend says if it would change their files.
+fn workflow(model: &mut Model, name: String, input: String, beside: Option<Beside>) -> Vec<Cmd> {
+    let front = model.workflow.take();
+    let refused = refuse_while_busy(model, "start a workflow");
+    model.workflow = front;
+    if refused {
         return Vec::new();
     }
-    if input.is_empty() { vec![Cmd::ChooseWorkflow(name)] } else { vec![Cmd::StartWorkflow { name, input }] }
+    vec![match beside {
+        Some(beside) => Cmd::StartBeside { name, input, beside },
+        None if input.is_empty() => Cmd::ChooseWorkflow(name),
+        None => Cmd::StartWorkflow { name, input },
+    }]
 }
 
 fn snapshot(model: &mut Model, command: SnapshotCommand) -> Vec<Cmd> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{busy, mention, opening};
+use super::{archive, busy, mention, opening};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::tui::backend::{Plan, RunFilter, Travel, Travelled};
@@ -67,6 +67,7 @@ pub fn steps(model: &Model, run: Option<String>) -> Vec<Cmd> {
 }
 
 pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
+    let Some(reply) = archive::journey(model, reply) else { return Vec::new() };
     match reply {
         Reply::Runs { wanted, list: Ok(list), at } => {
             model.now = model.now.max(at);
@@ -85,6 +86,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Glance(past) => return opening::glance(model, *past),
         Reply::Past { past: Ok(past), .. } => return take_up(model, *past),
         Reply::Past { run, past: Err(reason) } => {
+            model.retrying = None;
             if let Some(opening) = opening::of(model, &RunId::from(run.as_str())) {
                 opening::given_up(model, opening);
             }
@@ -179,6 +181,7 @@ fn on_offer(model: &mut Model, wanted: RunsFor, mut list: Vec<RunSummary>) -> Ve
 fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
     let run = past.view.id.clone();
     let opening = opening::of(model, &run);
+    let retry = model.retrying.take().is_some_and(|wanted| wanted == run);
     if busy::refuse_while_busy(model, "take up a run") {
         opening.into_iter().for_each(|opening| opening::given_up(model, opening));
         return Vec::new();
@@ -201,7 +204,7 @@ fn take_up(model: &mut Model, past: Past) -> Vec<Cmd> {
     model.runs.retain(|known| known.id != run);
     model.runs.push(view);
     model.standing = None;
-    cmds.push(Cmd::Resume(run));
+    cmds.push(if retry { Cmd::Retry(run) } else { Cmd::Resume(run) });
     cmds
 }
 
@@ -237,6 +240,8 @@ pub fn resumed(model: &mut Model, run: &RunId, at: Timestamp, again: usize, note
     }
     (view.over, view.left_open, view.waiting) = (false, false, None);
     view.busy_since = Some(at);
+    // where it still stands is told again
+    view.stands.clear();
     let chat = view.chat;
     *(if chat { &mut model.chat } else { &mut model.workflow }) = Some(run.clone());
     model.say(Item::rule("taken up again"));

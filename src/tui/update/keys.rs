@@ -2,7 +2,9 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, editor, history, leave, mention, panes, setup, submit, typing};
+use super::{
+    answers, approvals, archive, editor, history, leave, mention, panes, setup, steering, submit, typing,
+};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
@@ -29,38 +31,19 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     if model.setup.as_ref().is_some_and(|dialog| setup::gives_way(dialog, key)) {
         model.setup = None;
     }
-    if model.setup.is_some() {
-        return in_setup(model, key, at);
-    }
-    if model.edit.is_some() {
-        return editor::press(model, key);
+    if let Some(cmds) = in_front(model, key, at, typing) {
+        return cmds;
     }
     if control && key.code == KeyCode::Char('c') {
         return interrupt(model, at);
     }
+    if leaves(model, key) {
+        return leave(model);
+    }
     let meant = model.keymap.action(Chord::of(key), model.now_valid());
     let beside = meant.is_some_and(Action::is_anywhere);
-    if model.dialogs.front().is_some_and(Dialog::is_written) {
-        if let Some(cmds) = in_written(model, key) {
-            return cmds;
-        }
-    } else if let Some(dialog) = model.dialogs.front_mut().filter(|_| !beside) {
-        // Somebody who began a sentence does not answer with its third letter.
-        let writes = !answers::is_meant(dialog, key);
-        let written = !model.composer.is_empty() && (typing || key.code == KeyCode::Enter);
-        let surprised = !dialog.armed && (writes || written);
-        dialog.problem = None;
-        if !surprised {
-            dialog.armed = true;
-            let asked = !matches!(dialog.kind, Kind::Approval { .. } | Kind::Trust | Kind::Confirm(_));
-            let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
-            let cmds = answers::press(model, key);
-            model.tail = letter && !cmds.is_empty();
-            return cmds;
-        }
-        if key.code == KeyCode::Enter && answers::refuse_words(model) {
-            return Vec::new();
-        }
+    if let Some(cmds) = in_question(model, key, typing, beside) {
+        return cmds;
     }
     model.last_interrupt = None;
     if model.popup.is_some()
@@ -68,6 +51,9 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
         && let Some(cmds) = in_popup(model, key)
     {
         return cmds;
+    }
+    if meant == Some(Action::History) {
+        return archive::open(model);
     }
     if model.keyed_pane().is_some() {
         if let Some(cmds) = panes::press(model, key, meant) {
@@ -80,6 +66,60 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
     let now = Now { asked: false, ..model.now_valid() };
     let meant = model.keymap.action(Chord::of(key), now);
     outside(model, key, meant)
+}
+
+/// Whoever wants to leave is not kept by a question; it stays open.
+fn leaves(model: &Model, key: KeyEvent) -> bool {
+    let free = Now { empty: model.composer.is_empty(), ..Now::default() };
+    let writes = model.dialogs.front().is_none_or(|dialog| dialog.reason.is_some());
+    !writes && model.keymap.action(Chord::of(key), free) == Some(Action::Leave)
+}
+
+/// A key while a question is open. `None`: it is not for the question.
+fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> Option<Vec<Cmd>> {
+    if model.dialogs.front().is_some_and(Dialog::is_written) {
+        return in_written(model, key);
+    }
+    let dialog = model.dialogs.front_mut().filter(|_| !beside)?;
+    // Somebody who began a sentence does not answer with its third letter.
+    let writes = !answers::is_meant(dialog, key);
+    let command = model.composer.first_line().starts_with('/');
+    let written = !model.composer.is_empty() && (typing || command || key.code == KeyCode::Enter);
+    // commands work first, whatever is asked (REPL-2)
+    let begins = dialog.reason.is_none() && model.composer.is_empty() && key.code == KeyCode::Char('/');
+    dialog.armed &= !begins && !command;
+    let surprised = !dialog.armed && (writes || written);
+    dialog.problem = None;
+    if !surprised {
+        dialog.armed = true;
+        let asked = !matches!(dialog.kind, Kind::Approval { .. } | Kind::Trust | Kind::Confirm(_));
+        let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
+        let cmds = match key.code {
+            KeyCode::Char('3') if grants(model) => approvals::session(model),
+            KeyCode::Char('4') if grants(model) => approvals::always(model),
+            _ => answers::press(model, key),
+        };
+        model.tail = letter && !cmds.is_empty();
+        return Some(cmds);
+    }
+    (key.code == KeyCode::Enter && answers::refuse_words(model)).then(Vec::new)
+}
+
+/// A tool waits for approval, which may be given for more than this run.
+fn grants(model: &Model) -> bool {
+    let front = model.dialogs.front();
+    front.is_some_and(|dialog| dialog.is_approval() && !dialog.is_step() && dialog.reason.is_none())
+}
+
+/// What lies in front of everything has all keys. `None`: nothing does.
+fn in_front(model: &mut Model, key: KeyEvent, at: Timestamp, typing: bool) -> Option<Vec<Cmd>> {
+    if model.setup.is_some() {
+        return Some(in_setup(model, key, at));
+    }
+    if model.edit.is_some() {
+        return Some(editor::press(model, key));
+    }
+    model.archive.is_some().then(|| archive::press(model, key, at, typing))
 }
 
 /// Nothing behind the dialog that sets up a model hears a key.
@@ -104,6 +144,9 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
     }
     if model.edit.is_some() {
         return editor::paste(model, text);
+    }
+    if model.archive.is_some() {
+        return archive::paste(model, text);
     }
     if let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !dialog.is_written()) {
         if let Some(reason) = &mut dialog.reason {
@@ -180,7 +223,14 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
             refresh_popup(model)
         }
         Some(Action::EditElsewhere) => typing::elsewhere(model),
+        Some(Action::NextQuestion) => {
+            approvals::next(model);
+            Vec::new()
+        }
         Some(action) => panes::act(model, action),
+        None if key.code == KeyCode::Up && model.composer.is_empty() && model.has_unread() => {
+            steering::take_back_newest(model).unwrap_or_default()
+        }
         None => {
             model.composer.key(key);
             refresh_popup(model)
@@ -309,6 +359,10 @@ fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
 /// Esc: closes the popup, else stops what runs.
 fn stop(model: &mut Model) -> Vec<Cmd> {
     if model.popup.take().is_some() {
+        return Vec::new();
+    }
+    if model.goes_on_here() {
+        model.hint = Some("it stands still: /step, /continue or /stop".to_owned());
         return Vec::new();
     }
     if let Some(run) = model.busy_run() {

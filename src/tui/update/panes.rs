@@ -10,6 +10,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::pane::Search;
 use crate::tui::pane::body::Copied;
 use crate::tui::pane::data;
+use crate::tui::run_view::RunView;
 use crate::tui::run_view::watch::Defined;
 use crate::tui::text::{counted, one_line};
 use crate::tui::transcript::Step;
@@ -28,7 +29,10 @@ pub fn wanted(model: &mut Model) -> Option<Cmd> {
         return None;
     }
     let id = run.id.clone();
-    if !model.on_screen().iter().any(|pane| matches!(pane, Pane::Graph | Pane::Data)) {
+    // what is set while it stands still is compared with what is there
+    let needed = !run.stands.is_empty()
+        || model.on_screen().iter().any(|pane| matches!(pane, Pane::Graph | Pane::Data));
+    if !needed {
         return None;
     }
     model.run_mut(&id)?.watch.drawing = Defined::Asked;
@@ -68,6 +72,7 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::NextPane => ring(model, 1),
         Action::PreviousPane => ring(model, -1),
         Action::Zoom => model.panes.zoom(),
+        Action::NextQuestion => super::approvals::next(model),
         Action::NextRun => next_run(model, 1),
         Action::PreviousRun => next_run(model, -1),
         other => return in_pane(model, other),
@@ -197,25 +202,44 @@ fn next_run(model: &mut Model, step: isize) {
 pub fn watch(model: &mut Model, id: &RunId) {
     model.watched = Some(id.clone());
     let Some(at) = model.runs.iter().position(|run| run.id == *id) else { return };
+    if !model.runs[at].over && !model.runs[at].chat {
+        // what is typed and steered is for the one that is looked at
+        model.workflow = Some(id.clone());
+    }
     let run = &model.runs[at];
     let what = if run.over { "over" } else { "runs" };
     model.hint =
         Some(format!("panes show {} {} ({what}), {} of {}", run.workflow, run.id, at + 1, model.runs.len()));
 }
 
+/// Runs of this session that go on, above the list of all runs.
+pub fn tell_live(model: &mut Model) {
+    let text = lines_of(model, |run| !run.over && !run.chat);
+    if !text.is_empty() {
+        model.say(Item::report("Running now: /watch ID brings one in front", &text));
+    }
+}
+
+/// A line for each: where it is, and what it waits for.
+fn lines_of(model: &Model, wanted: impl Fn(&RunView) -> bool) -> String {
+    let shown = model.watched_run().map(|run| run.id.clone());
+    let lines = model.runs.iter().filter(|run| wanted(run)).map(|run| {
+        let mark = if Some(&run.id) == shown.as_ref() { '▸' } else { ' ' };
+        let what = if run.over { "over" } else { run.state.as_str() };
+        let stands =
+            run.stands.first().map(|stand| format!(" · stands {}", stand.place())).unwrap_or_default();
+        let asked = model.dialogs.iter().filter(|dialog| dialog.run() == Some(&run.id)).count();
+        let asked =
+            if asked > 0 { format!(" · {}", counted(asked as u64, "question")) } else { String::new() };
+        format!("{mark} {} {} · {what}{stands}{asked}", run.id, run.workflow)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// `/watch`: which runs there are, or one of them.
 pub fn watch_named(model: &mut Model, wanted: Option<&str>) {
     let Some(wanted) = wanted else {
-        let shown = model.watched_run().map(|run| run.id.clone());
-        let lines = model.runs.iter().map(|run| {
-            let mark = if Some(&run.id) == shown.as_ref() { '▸' } else { ' ' };
-            let what = if run.over { "over" } else { run.state.as_str() };
-            let asked = model.dialogs.iter().filter(|dialog| dialog.run() == Some(&run.id)).count();
-            let asked =
-                if asked > 0 { format!(" · {}", counted(asked as u64, "question")) } else { String::new() };
-            format!("{mark} {} {} · {what}{asked}", run.id, run.workflow)
-        });
-        let text = lines.collect::<Vec<_>>().join("\n");
+        let text = lines_of(model, |_| true);
         let text = if text.is_empty() { "none yet".to_owned() } else { text };
         model.say(Item::report("Runs of this session", &text));
         return;

@@ -1,5 +1,7 @@
 //! The past of a run through the same eyes as its present: events become entries and facts.
 
+pub mod step;
+
 use super::runs;
 use crate::domain::cost::{CostEntry, CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};
@@ -21,6 +23,8 @@ pub struct Folding {
     left_out: usize,
     /// Only what comes before this entry is wanted; a tool may end a while after it.
     before: Option<usize>,
+    /// Those that were forgotten and nobody has taken yet, if somebody takes them.
+    forgotten: Option<Vec<Item>>,
 }
 
 /// Entries that are kept while events come: a tool may still end that began long before.
@@ -28,12 +32,23 @@ const KEPT: usize = 2 * SHOWN;
 
 impl Folding {
     pub fn new(run: &RunId) -> Self {
-        Self { run: run.clone(), scratch: Model::default(), left_out: 0, before: None }
+        Self { run: run.clone(), scratch: Model::default(), left_out: 0, before: None, forgotten: None }
     }
 
     /// For the last entries before one.
     pub fn before(run: &RunId, before: usize) -> Self {
         Self { before: Some(before), ..Self::new(run) }
+    }
+
+    /// What is forgotten can be taken.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { forgotten: Some(Vec::new()), ..self }
+    }
+
+    /// The entries that were forgotten since this was asked last.
+    pub fn forgotten(&mut self) -> Vec<Item> {
+        self.forgotten.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     pub fn event(&mut self, at: Timestamp, event: RunEvent) {
@@ -71,8 +86,18 @@ impl Folding {
         items.split_off(items.len().saturating_sub(SHOWN))
     }
 
+    /// What was not forgotten, up to the entry that `before` names.
+    pub fn rest(self) -> Vec<Item> {
+        let (_, mut items) = self.scratch.transcript.into_last(usize::MAX);
+        items.truncate(self.before.unwrap_or(usize::MAX).saturating_sub(self.left_out));
+        items
+    }
+
     fn forget(&mut self) {
         let first = self.scratch.transcript.len() - KEPT;
+        if let Some(forgotten) = &mut self.forgotten {
+            forgotten.extend(self.scratch.transcript.items().take(first).cloned());
+        }
         self.scratch.transcript.forget(first);
         self.left_out += first;
         for view in &mut self.scratch.runs {

@@ -1,6 +1,6 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{asides, busy, editor, history, keys, mention, setup, submit, typing};
+use super::{archive, asides, busy, editor, history, keys, mention, setup, submit, typing};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -28,15 +28,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::ChatStarted { role, run } => return chat_started(model, &role, run),
         Reply::Names { workflows, roles } => names(model, workflows, &roles),
         Reply::Workflows(list) => say_report(model, "Workflows", &report::workflows(&list)),
-        Reply::Roles { group, roles } => {
-            let text = report::roles(&roles, &group, &model.facts.role);
-            match text {
-                Ok(text) => say_report(model, "Roles", &text),
-                Err(reason) => {
-                    model.say(Item::line(Tone::Bad, &reason));
-                }
-            }
-        }
+        Reply::Roles { group, roles } => list_roles(model, &group, &roles),
         Reply::Role { wanted, roles } => return choose_role(model, &wanted, &roles),
         Reply::WorkflowChosen { wanted, workflows } => return choose_workflow(model, wanted, &workflows),
         Reply::Tools { role, tools } => {
@@ -57,8 +49,10 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             }
         }
         Reply::Themed(found) => themed(model, found),
+        Reply::AllowedAlways(saved) => allowed_always(model, saved),
         Reply::Status(facts) => status(model, facts),
         Reply::Setup(number, told) => return setup::told(model, number, told),
+        Reply::Archive(number, told) => return archive::told(model, number, *told),
         Reply::Edit(number, told) => return editor::told(model, number, told),
         Reply::Edited(typing::ELSEWHERE, result) => typing::written_elsewhere(model, result),
         Reply::Edited(number, result) => return editor::edited(model, number, result),
@@ -74,6 +68,14 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         | Reply::Travelled(_)) => return history::reply(model, past),
     }
     Vec::new()
+}
+
+fn list_roles(model: &mut Model, group: &str, roles: &[RoleLine]) {
+    let item = match report::roles(roles, group, &model.facts.role) {
+        Ok(text) => Item::report("Roles", &text),
+        Err(reason) => Item::line(Tone::Bad, &reason),
+    };
+    model.say(item);
 }
 
 fn reviewed(model: &mut Model, text: Result<String, String>) {
@@ -256,6 +258,13 @@ fn themed(model: &mut Model, found: Result<Theme, String>) {
         Err(reason) => Item::line(Tone::Bad, &reason),
     };
     model.say(item);
+}
+
+fn allowed_always(model: &mut Model, saved: Result<String, String>) {
+    match saved {
+        Ok(text) => drop(model.say(Item::note(&text))),
+        Err(reason) => say_error(model, "The tool is allowed until you leave only", &reason),
+    }
 }
 
 /// New facts keep the role that the person chose meanwhile.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{history, submit};
+use super::{approvals, busy, history, steering, submit};
 use crate::config::models::resolve::SCRIPTED;
 use crate::domain::context::{Author, Side};
 use crate::domain::cost::Usage;
@@ -10,11 +10,12 @@ use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::DeltaKind;
 use crate::engine::effect::Question;
 use crate::engine::event::RunEvent;
+use crate::engine::steering::Stops;
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::report;
-use crate::tui::run_view::{RunView, Speaker};
+use crate::tui::run_view::{RunView, Speaker, Stand};
 use crate::tui::text::{clean, counted, duration, one_line};
 use crate::tui::transcript::item::{Block, Body, Change, Item, Tone, ToolItem, ToolStatus};
 use crate::tui::transcript::open_reply;
@@ -54,16 +55,22 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
             return ending::finished(model, run, status, (output, error.map(|error| *error)), path, snapshot);
         }
         RunEvent::PersonAsked { call, question } => return asked(model, run, call, &question),
-        RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview } => {
+        RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until } => {
             let asked = (agent.as_str(), tool.as_str(), risk);
-            let dialog = Dialog::approval(run.clone(), call, asked, &arguments, preview.as_deref());
+            let mut dialog = Dialog::approval(run.clone(), call, asked, &arguments, preview.as_deref());
+            dialog.until = until;
             // another one than the state that the screen shows: a branch
             let other = model.run(run).is_some_and(|view| view.branch_of(&one_line(&state)).is_some());
-            model.dialogs.push_back(dialog.asked_by(&state, other));
+            return approvals::asked(model, dialog.asked_by(&state, other));
         }
+        RunEvent::Breakpoints { step, points } => {
+            steering::stops_changed(model, run, Stops { step, points });
+        }
+        RunEvent::TakenBack { text } | RunEvent::Heard { text } => submit::taken_back(model, run, &text),
         // A refusal is told by the event that follows it.
         RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
             submit::heard_by(model, run, call);
+            steering::left(model, run, call);
             model.dialogs.retain(|dialog| !dialog.answers(run, call));
         }
         other => machine(model, run, at, other),
@@ -91,6 +98,7 @@ fn started(
     } else {
         model.workflow = Some(run.clone());
         model.watched = None;
+        model.stops = Stops::default();
         let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
         model.say(Item::Block(Block::new(Tone::Human, &format!("workflow {workflow}"), &input)));
     }
@@ -98,8 +106,14 @@ fn started(
 }
 
 fn asked(model: &mut Model, run: &RunId, call: CallId, question: &Question) -> Vec<Cmd> {
+    if let Question::Break { state, point } = question {
+        let stand = Stand { call, state: one_line(state), point: point.clone() };
+        steering::stands(model, run, stand);
+        return Vec::new();
+    }
     let chat = model.run(run).is_some_and(|view| view.chat);
     if let Some(dialog) = Dialog::question(run.clone(), call, question, chat) {
+        approvals::notify(model, Some(run), &dialog.title);
         model.dialogs.push_back(dialog);
         return Vec::new();
     }
@@ -141,7 +155,7 @@ fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
         RunEvent::StateEntered { state, agent, .. } => entered(model, run, &state, agent),
         RunEvent::Transitioned { from, to, .. } => moved(model, run, &from, &to),
         RunEvent::DataChanged { set, removed, .. } => {
-            submit::heard_in(model, &set);
+            submit::heard_in(model, run, &set);
             let mut parts: Vec<String> =
                 set.iter().map(|(key, value)| format!("{key} = {}", report::value_text(value))).collect();
             parts.extend(removed.iter().map(|key| format!("{key} removed")));
@@ -180,7 +194,8 @@ fn moved(model: &mut Model, run: &RunId, from: &str, to: &str) {
     // whatever it had started is over, joined or not
     branches::over(model, run, from, None);
     let Some(view) = model.run(run).filter(|view| !view.chat) else { return };
-    let text = format!("{from} → {to}");
+    let who = if busy::several(model) { format!("{} {}: ", view.workflow, view.id) } else { String::new() };
+    let text = format!("{who}{from} → {to}");
     let item = match view.branch_of(&one_line(from)) {
         None => Item::rule(&text),
         Some(branch) if branch.is_item() => Item::detail(&text),

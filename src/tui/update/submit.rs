@@ -30,13 +30,17 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
         model.composer.set(&text);
         return Vec::new();
     }
-    if let Some(run) = model.workflow.clone() {
-        // It waits for the next pause; what nobody asked for until the end comes back (A62).
-        model.queued.push(text.clone());
-        return vec![Cmd::Send(run, Command::Say { text })];
-    }
     if let Some(name) = model.wanted_input.take() {
         return vec![Cmd::StartWorkflow { name, input: text }];
+    }
+    if let Some(run) = model.workflow.clone() {
+        // It waits for the next pause; what nobody asked for until the end comes back (A62).
+        if let Some(view) = model.run_mut(&run) {
+            view.outbox.push_back(text.clone());
+        } else {
+            model.queued.push(text.clone());
+        }
+        return vec![Cmd::Send(run, Command::Say { text })];
     }
     send_to_chat(model, text)
 }
@@ -75,16 +79,24 @@ pub fn deliver(model: &mut Model) -> Vec<Cmd> {
 pub fn heard_by(model: &mut Model, run: &RunId, call: CallId) {
     let now = model.now;
     let open = model.dialogs.iter().find(|dialog| dialog.answers(run, call) && dialog.is_written());
-    if open.is_some_and(|dialog| dialog.until.is_none_or(|until| now < until)) && !model.queued.is_empty() {
-        model.queued.remove(0);
+    let in_time = open.is_some_and(|dialog| dialog.until.is_none_or(|until| now < until));
+    if let Some(view) = model.run_mut(run).filter(|view| in_time && !view.chat) {
+        view.outbox.pop_front();
     }
 }
 
 /// The workflow took up what was said at its state `resume`.
-pub fn heard_in(model: &mut Model, set: &Map<String, Value>) {
-    let text = set.get("resume_input").and_then(Value::as_str);
-    if let Some(at) = model.queued.iter().position(|queued| Some(queued.as_str()) == text) {
-        model.queued.remove(at);
+pub fn heard_in(model: &mut Model, run: &RunId, set: &Map<String, Value>) {
+    if let Some(text) = set.get("resume_input").and_then(Value::as_str) {
+        taken_back(model, run, text);
+    }
+}
+
+/// Words wait no longer.
+pub fn taken_back(model: &mut Model, run: &RunId, text: &str) {
+    let Some(view) = model.run_mut(run).filter(|view| !view.chat) else { return };
+    if let Some(at) = view.outbox.iter().position(|queued| queued == text) {
+        view.outbox.remove(at);
     }
 }
 

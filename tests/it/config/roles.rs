@@ -174,6 +174,24 @@ fn cfg_12_lists_and_patterns_decide_the_tools() {
 }
 
 #[test]
+fn a_role_may_ask_the_person_only_if_it_says_so_by_name() {
+    let rows = [
+        (r#""includedTools": ["*"]"#, false),
+        (r#""excludedTools": ["write_file"]"#, false),
+        (r#""includedTools": ["request_*"]"#, false),
+        (r#""includedTools": ["read_files", "request_users_input"]"#, true),
+    ];
+    let mut all = tools();
+    all.push(synthdev::domain::tool::ask_person());
+    for (fields, expected) in rows {
+        let catalog =
+            with_roles(&[user("u.json", &format!("{{\"r\": {{\"systemMessage\": \"s\", {fields}}}}}"))]);
+        let (given, _) = tools_for(catalog.roles().find("r").unwrap(), &all);
+        assert_eq!(names(&given).contains(&"request_users_input"), expected, "{fields}");
+    }
+}
+
+#[test]
 fn a_broken_role_hides_no_other() {
     let text = r#"{
   "bad": {"level": "smrt", "systemMesage": "x", "includedTools": ["/(/"], "excludedTools": [1]},

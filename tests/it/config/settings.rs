@@ -87,7 +87,7 @@ fn sample(path: &str) -> &'static str {
         "files" => "3",
         "agents_md_limit" => "5000",
         "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" | "attempts"
-        | "first_delay_ms" | "longest_delay_ms" => "7",
+        | "first_delay_ms" | "longest_delay_ms" | "deadline_seconds" => "7",
         "terminal_timeout_seconds" => "9",
         "output_limit_bytes" => "1000",
         "verbosity" => "4",

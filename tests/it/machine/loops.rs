@@ -15,6 +15,7 @@ fn items(tolerated_failures: u32, on_limit: Option<usize>) -> Workflow {
         max_concurrency: Some(1),
         tolerated_failures,
         tolerated_percent: 0.0,
+        handed_out: None,
     };
     let ending = State { name: "start/stop".to_owned(), terminal: true, ..State::default() };
     let again = Transition { target: StateIx(1), condition: Some(CONDITION), before: None };

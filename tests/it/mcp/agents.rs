@@ -106,7 +106,7 @@ fn s1_17_errors_follow_the_rules_for_errors() {
     let run = &told["run"];
     assert_eq!(
         (&run["status"], &run["error"]["type"], &run["failedStep"]),
-        (&json!("failed"), &json!("model.auth"), &json!("say")),
+        (&json!("failed"), &json!("delegate_error"), &json!("say")),
         "{told}"
     );
     // unless somebody says so
@@ -157,11 +157,14 @@ fn wrong_answers_are_refused_and_change_nothing() {
 }
 
 /// A role that decides and does nothing else.
-fn judging() -> World {
+fn judge() -> Value {
     let parameters = json!({"type": "object", "properties": {"translation": {"type": "string"}}, "required": ["translation"]});
     let function = json!({"name": "translate", "description": "Gives it", "parameters": parameters});
-    let role = json!({"judge": {"level": "base", "systemMessage": "You judge.", "includedTools": [],
-        "parsingTools": [{"type": "function", "function": function, "parsingOnly": true}]}});
+    json!({"judge": {"level": "base", "systemMessage": "You judge.", "includedTools": [],
+        "parsingTools": [{"type": "function", "function": function, "parsingOnly": true}]}})
+}
+
+pub fn judging() -> World {
     let mut flow = flow(
         "judged",
         &json!([
@@ -174,7 +177,7 @@ fn judging() -> World {
     flow["contexts"] = json!([{"name": "main", "starting_messages": []}]);
     flow["agents"] = json!([{"agent_role": "judge", "context": "main", "role": "assistant"}]);
     let world = world(&[flow]);
-    world.configure("roles/judge.json", &role.to_string());
+    world.configure("roles/judge.json", &judge().to_string());
     world
 }
 
@@ -211,19 +214,34 @@ fn s1_13_objects_fit_their_schema_bare_or_not() {
 }
 
 #[test]
+fn a_role_asks_the_client_whoever_serves_its_level() {
+    let world = judging();
+    let mut own = judge();
+    own["judge"]["provider"] = json!("agentllm");
+    world.configure("roles/judge.json", &own.to_string());
+    // no level is set here
+    let mut client = Client::open(&world);
+    let told = client.call("judged", json!({}));
+    let told = client.call("agent_llm", success(&id(&told), json!({"translation": "Bonjour"})));
+    assert_eq!(told["run"]["output"], "Bonjour", "{told}");
+    client.close();
+}
+
+#[test]
 fn tools_run_here_and_their_results_come_with_the_next_request() {
     let world = world(&[talk()]);
     world.write("notes.txt", "the secret word is plum");
     let mut client = open(&world);
     let told = client.call("talk", json!({"task": "What is the word?"}));
     let conversation = told["llmRequestForAgent"]["conversationId"].clone();
-    let calls = json!([{"id": "c1", "name": "read_files", "arguments": {"paths": ["notes.txt"]}}]);
+    let calls = json!([{"id": "c1", "name": "read_files", "arguments": {"file_paths": ["notes.txt"]}}]);
     let told = client.call("agent_llm", success(&id(&told), json!({"text": "", "toolCalls": calls})));
     let next = &told["run"];
     assert_eq!(next["llmRequestForAgent"]["conversationId"], conversation, "{told}");
     let messages = next["llmRequestForAgent"]["messages"].as_array().unwrap();
     let last = messages.last().unwrap();
     assert_eq!((&last["role"], &last["toolCallId"]), (&json!("tool"), &json!("c1")), "{last}");
+    assert!(last["content"].as_str().unwrap().contains("plum"), "{last}");
     let told = client.call("agent_llm", success(&id(next), json!({"text": "plum"})));
     assert_eq!(told["run"]["output"], "plum", "{told}");
     client.close();

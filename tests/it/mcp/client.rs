@@ -58,7 +58,12 @@ impl Client {
     }
 
     pub fn handshake(&mut self) -> Value {
-        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+        self.greet(&json!({}))
+    }
+
+    /// The handshake of a client that can do these things.
+    pub fn greet(&mut self, capabilities: &Value) -> Value {
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities,
                             "clientInfo": {"name": "test", "version": "1"}});
         let answer = self.ask("initialize", params);
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
@@ -67,8 +72,12 @@ impl Client {
 
     /// One line as it is.
     pub fn send(&mut self, line: &str) {
+        self.send_bytes(line.as_bytes());
+    }
+
+    pub fn send_bytes(&mut self, line: &[u8]) {
         let input = self.input.as_mut().unwrap();
-        input.write_all(line.as_bytes()).unwrap();
+        input.write_all(line).unwrap();
         input.write_all(b"\n").unwrap();
         input.flush().unwrap();
     }

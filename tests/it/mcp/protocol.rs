@@ -102,6 +102,9 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
             "cancel_workflow",
             "list_runs",
             "agent_llm",
+            "get_next_step",
+            "submit_step_result",
+            "get_workflow_state",
             "list_runs_2",
             "quick",
             "ticket"
@@ -114,9 +117,9 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
         tools[2]["inputSchema"]["properties"]["resumeToken"]["description"],
         "Token from previous workflow response"
     );
-    assert_eq!(tools[10]["description"], "About ticket");
+    assert_eq!(tools[13]["description"], "About ticket");
     assert_eq!(
-        tools[10]["inputSchema"],
+        tools[13]["inputSchema"],
         json!({"type": "object", "required": ["summary"], "additionalProperties": false,
                "properties": {"summary": {"type": "string", "description": "Of the ticket"},
                               "priority": {"type": "number", "default": 3}}})
@@ -214,5 +217,26 @@ fn damaged_messages_never_end_the_conversation() {
         assert!(known, "{message}");
     }
     assert!(client.kept.len() > 200, "{}", client.kept.len());
+    client.close();
+}
+
+/// The answer to a damaged line is written while answers to requests leave, too.
+#[test]
+fn no_answer_is_lost_between_others() {
+    const ROUNDS: usize = 300;
+    let world = world(&[quick()]);
+    let mut client = Client::open(&world);
+    let asked: Vec<u64> = (0..ROUNDS)
+        .map(|_| {
+            let id = client.begin("tools/list", json!({}));
+            client.send("{oops");
+            id
+        })
+        .collect();
+    let mut answers: Vec<Value> = (0..2 * ROUNDS).map(|_| client.read()).collect();
+    answers.retain(|answer| answer["error"]["code"] != -32700);
+    let mut answered: Vec<u64> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, asked);
     client.close();
 }

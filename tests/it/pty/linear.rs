@@ -69,7 +69,7 @@ fn the_demo_through_pipes() {
             "type the reason",
             "coder (code): Done: slug.sh now",
             "state: code → review",
-            "`perhaps` is no answer: type a number from 1 to 4",
+            "`perhaps` is no answer: type a number from 1 to 6",
             "coder_reviewer completed",
         ],
     );

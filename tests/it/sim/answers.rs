@@ -14,6 +14,7 @@ use synthdev::domain::snapshot::SnapshotInfo;
 use synthdev::domain::tool::ToolOutcome;
 use synthdev::engine::effect::Effect;
 use synthdev::engine::input::{Answer, Input};
+use synthdev::engine::steering::{Breakpoint, Steering};
 
 use super::luck::Luck;
 use super::program::DECISION;
@@ -250,4 +251,23 @@ fn tool_call(luck: &mut Luck, request: &ModelRequest) -> ToolCall {
     let arguments = if luck.chance(75) { luck.pick(&good) } else { luck.pick(&bad) };
     let id = luck.pick(&["", "same", "other"]).to_owned();
     ToolCall { id, name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+/// What a person does who looks over its shoulder.
+pub fn steering(luck: &mut Luck) -> Input {
+    let state = format!("s{}", luck.between(0, 4));
+    let point = match luck.between(0, 3) {
+        0 => Breakpoint::tool("read"),
+        1 => Breakpoint::spend(0.01).unwrap(),
+        _ => Breakpoint::state(&state),
+    };
+    let steering = match luck.between(0, 8) {
+        0 => Steering::Pause,
+        1 | 2 => Steering::Step,
+        3 | 4 => Steering::Break { point },
+        5 => Steering::Unbreak { point },
+        6 => Steering::Set { call: None, set: vec![(vec!["task".to_owned(), state], json!(1))] },
+        _ => Steering::Continue,
+    };
+    Input::Steered(Box::new(steering))
 }

@@ -42,6 +42,7 @@ pub fn spec(luck: &mut Luck) -> RunSpec {
             ..ApprovalPolicy::default()
         },
         brief: Default::default(),
+        stops: Default::default(),
         interactive: chat || luck.chance(60),
     }
 }

@@ -123,3 +123,42 @@ fn where_a_run_came_from_and_works_is_shown() {
     let run = store.find("a1").unwrap();
     assert_eq!((run.origin, run.worktree), (None, None));
 }
+
+#[test]
+fn pages_behind_the_last_start_meet_every_run_once() {
+    let place = Place::new();
+    let store = place.store();
+    for at in 0..23 {
+        // four begin at the same moment
+        store.create(&header(&format!("r{at:02}"), at / 4)).unwrap();
+    }
+    let mut seen: Vec<(String, Timestamp)> = Vec::new();
+    loop {
+        let until = seen.last().map(|(_, started)| *started);
+        let offset = seen.iter().rev().take_while(|(_, started)| Some(*started) == until).count();
+        let query = RunQuery { limit: 5, until, offset, ..RunQuery::default() };
+        let page = store.list(&query).unwrap();
+        if page.is_empty() {
+            break;
+        }
+        seen.extend(page.into_iter().map(|run| (run.id.0, run.started)));
+    }
+    let expected: Vec<String> = (0..23).rev().map(|at| format!("r{at:02}")).collect();
+    assert_eq!(seen.into_iter().map(|(id, _)| id).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn whether_anybody_wrote_is_seen() {
+    let place = Place::new();
+    assert_eq!(place.store().changes(), Ok(0), "nothing is made by asking");
+    assert!(!place.path.exists());
+    let store = place.store();
+    store.create(&header("a", 1)).unwrap();
+    let before = store.changes().unwrap();
+    assert_eq!(store.changes(), Ok(before));
+    store.create(&header("b", 2)).unwrap();
+    let own = store.changes().unwrap();
+    assert_ne!(own, before);
+    place.store().create(&header("c", 3)).unwrap();
+    assert_ne!(store.changes().unwrap(), own);
+}

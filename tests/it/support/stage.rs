@@ -209,6 +209,7 @@ pub fn spec(program: Program, inputs: Map<String, Value>) -> RunSpec {
         inputs,
         approvals: ApprovalPolicy::default().approving_all(),
         brief: Default::default(),
+        stops: Default::default(),
         interactive: false,
     }
 }

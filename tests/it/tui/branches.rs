@@ -49,6 +49,7 @@ fn approval_in(call: u64, state: &str, agent: &str) -> RunEvent {
         risk: ToolRisk::Execute,
         arguments: json!({}),
         preview: Some(Box::new(command_preview("ls"))),
+        until: None,
     }
 }
 

@@ -584,7 +584,7 @@ fn yes_or_no() -> RunEvent {
 fn a_wrong_word_waits_for_no_other_question() {
     let mut desk = Desk::new();
     desk.workflow().run("r1", yes_or_no()).line("maybe");
-    assert_eq!((desk.take(), desk.model.queued.len()), (vec![], 0));
+    assert_eq!((desk.take(), desk.unread().len()), (vec![], 0));
     assert!(desk.screen(80, 24).contains("✗ `maybe` is no answer"));
     desk.key(KeyCode::Char('y'));
     let yes = Answer::Value { value: json!(true) };
@@ -597,7 +597,7 @@ fn a_wrong_word_waits_for_no_other_question() {
     desk.workflow().run("r1", yes_or_no()).line("nope");
     let no = Answer::Value { value: json!(false) };
     assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), Command::Answer { call: CallId(20), answer: no })]);
-    assert!(desk.model.queued.is_empty() && desk.screen(80, 24).contains("the rest of your answer"));
+    assert!(desk.unread().is_empty() && desk.screen(80, 24).contains("the rest of your answer"));
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "ope", "nothing is lost");
     // who begins anew means something else

@@ -241,7 +241,7 @@ fn what_was_said_before_it_was_asked_for_does_not_come_back() {
     desk.run("r1", person(21, pause(PauseKind::Text))).line("here");
     assert_eq!(desk.take(), [value(21, json!("here"))]);
     desk.run("r1", RunEvent::PersonAnswered { call: CallId(21) });
-    assert_eq!(desk.model.queued, ["third"]);
+    assert_eq!(desk.unread(), ["third"]);
     desk.run("r1", finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.composer.text(), "third");
 }

@@ -396,7 +396,7 @@ fn the_background_decides_the_theme_unless_one_was_chosen() {
 #[test]
 fn other_keys_for_the_editor_and_the_input_box() {
     use synthdev::config::source::SourceFile;
-    let text = "{\"undo\": [\"Alt+U\"], \"unfold\": [], \"editor_save\": [\"F12\"]}";
+    let text = "{\"text_undo\": [\"Alt+U\"], \"unfold\": [], \"editor_save\": [\"F12\"]}";
     let (keymap, found) = keymap::read(&SourceFile::new(Layer::User, "user:keyboard.json", text));
     assert!(found.is_empty(), "{found:?}");
     let mut desk = Desk::new();

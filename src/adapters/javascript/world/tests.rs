@@ -245,6 +245,7 @@ fn expressions_have_values() {
         ("getToolCalls('re-viewer')", json!([])),
         ("agents.coder.getLastResponse()", json!("done")),
         ("agents['re-viewer'].getLastResponse()", json!(null)),
+        ("[this.getUserInput(), getUserInput()]", json!([null, null])),
         (
             "[agents.coder.getRole(), agents.coder.getContextRole(), agents.get('re-viewer').getContextRole()]",
             json!(["coder", "assistant", "user"]),
@@ -547,3 +548,13 @@ fn absurd_scripts_end_in_an_error() {
 }
 
 mod library;
+
+#[test]
+fn what_was_said_is_read_once() {
+    let mut world = World::new(Limits::default());
+    let said = ScopeView { said: vec!["one".into(), "two".into(), "three".into()], ..scope(json!({})) };
+    let text = "() => { this.common_data.heard = [getUserInput(), this.getUserInput()]; }";
+    let job = job(said, &[text], ScriptTask::Run { script: ScriptIx(0) });
+    let patch = world.evaluate(job).unwrap().patch;
+    assert_eq!((patch.heard, patch.set.get("heard")), (2, Some(&json!(["one", "two"]))));
+}

@@ -8,7 +8,7 @@ use crate::domain::ids::{AgentIx, ContextIx, WorkflowIx};
 use crate::domain::workflow::{AgentFunction, Input, Program, State, Work, Workflow};
 use crate::engine::fork::{Fork, ForkKind};
 use crate::engine::frame::Frame;
-use crate::engine::lane::Lane;
+use crate::engine::lane::{Lane, Place};
 use crate::engine::turn::Turn;
 
 pub(super) struct Standing<'a> {
@@ -137,6 +137,7 @@ impl<'a> Standing<'a> {
                     | Asked::Budget(..)
                     | Asked::Pause
                     | Asked::Failed
+                    | Asked::Break(Place::State | Place::Model)
             ),
             Phase::New
             | Phase::Script(_)

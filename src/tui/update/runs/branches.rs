@@ -92,8 +92,14 @@ fn remedies(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
             let left = u64::try_from(until.0.saturating_sub(at.0)).unwrap_or(0);
             Item::note(&format!("{state} waits {}", duration(left)))
         }
-        RunEvent::Queued { .. } => {
-            Item::note("queued: the workflow reads it at its next pause; else it comes back when it ends")
+        RunEvent::Queued { text } => {
+            // of a run that is taken up again, it is learned here
+            if let Some(view) = model.run_mut(run).filter(|view| !view.outbox.contains(&text)) {
+                view.outbox.push_back(text);
+            }
+            Item::note(
+                "queued: the workflow reads it at its next pause; else it comes back when it ends · Up takes it back",
+            )
         }
         _ => return,
     };

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::busy;
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, RunId, SnapshotId};
 use crate::domain::journal::RunStatus;
@@ -73,6 +74,7 @@ pub fn finished(
     }
     view.worked_ms = elapsed.unwrap_or(view.worked_ms);
     (view.over, view.stopping) = (true, false);
+    view.stands.clear();
     view.waiting = None;
     view.activity.clear();
     view.busy_since = None;
@@ -89,6 +91,10 @@ pub fn finished(
         if slot.as_ref() == Some(run) {
             *slot = None;
         }
+    }
+    if !chat && model.workflow.is_none() {
+        // another one that goes on comes in front
+        model.workflow = busy::live(model).last().map(|other| other.id.clone());
     }
     if stands {
         model.standing = Some(run.clone());

@@ -16,6 +16,7 @@ fn items(many: u32, budget: Budget) -> Workflow {
         max_concurrency: Some(1),
         tolerated_failures: many,
         tolerated_percent: 0.0,
+        handed_out: None,
     };
     let ending = State { name: "start/stop".to_owned(), terminal: true, ..State::default() };
     let mut one =

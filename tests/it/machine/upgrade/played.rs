@@ -86,6 +86,7 @@ impl Played {
             inputs: inputs.as_object().cloned().unwrap(),
             approvals: policy,
             brief: Default::default(),
+            stops: Default::default(),
             interactive: true,
         });
         let mut played = Self {

@@ -132,7 +132,15 @@ impl Stage {
         let approvals = ApprovalPolicy::default().approving_all();
         let inputs = Map::from_iter([("task".to_owned(), json!("go"))]);
         let (machine_version, brief) = (MACHINE_VERSION, Brief::default());
-        let spec = RunSpec { machine_version, program, inputs, approvals, brief, interactive: false };
+        let spec = RunSpec {
+            machine_version,
+            program,
+            inputs,
+            approvals,
+            brief,
+            stops: Default::default(),
+            interactive: false,
+        };
         let run = self.handle.start(spec).unwrap();
         self.ended(&run).await;
         run

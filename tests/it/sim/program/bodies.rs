@@ -75,6 +75,7 @@ fn foreach(
         max_concurrency: luck.chance(50).then(|| u32::try_from(luck.between(1, 3)).unwrap()),
         tolerated_failures: u32::try_from(luck.below(3)).unwrap(),
         tolerated_percent: luck.pick(&[0.0, 50.0, 100.0]),
+        handed_out: None,
     })
 }
 

@@ -1,0 +1,230 @@
+//! What the history of the screen asks: pages of runs, one run, one of its steps, why, two runs side by side, a file.
+//! Blocking: on a thread of its own. Nothing is changed but the file that is written.
+
+use std::path::Path;
+
+use super::history::{of_store, told};
+use super::told::here;
+use crate::app::archive;
+use crate::cli::archive::diff;
+use crate::cli::archive::list::came_from;
+use crate::cli::args::ExportFormat;
+use crate::cli::snapshots;
+use crate::cli::words::{cost, time, tokens};
+use crate::domain::ids::{RunId, SnapshotId, Timestamp};
+use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
+use crate::domain::workflow::plain_text;
+use crate::engine::why;
+use crate::runtime::handle::Handle;
+use crate::runtime::travel::StepPlace;
+use crate::tui::archive::list::{FOUND, PAGE};
+use crate::tui::archive::steps::Walk;
+use crate::tui::archive::{After, Asked, Filter, Look, RunRow, Runs, Text, Told};
+use crate::tui::report::history::row;
+use crate::tui::transcript::item::{Block, Item, Tone};
+use crate::tui::update::past::step::StepFold;
+
+/// Places that a search looks at; several may be in one run.
+const HITS: usize = 600;
+/// Characters around the words.
+const WIDTH: usize = 120;
+/// States of a path that are shown: its end.
+const PATH: usize = 12;
+
+/// Where the questions are answered from.
+pub(super) struct Reader {
+    pub(super) handle: Handle,
+    /// This project.
+    pub(super) project: String,
+}
+
+impl Reader {
+    pub(super) fn answer(&self, asked: Asked) -> Told {
+        match asked {
+            Asked::Page { filter, after } => Told::Page(self.page(&filter, after)),
+            Asked::Changes => Told::Changes(self.handle.ports().store.changes().ok()),
+            Asked::Open { run, known } => Told::Opened(self.open(&run, known).map(|look| look.map(Box::new))),
+            Asked::Step { run, step } => Told::Text(self.step(&run, step)),
+            Asked::Why { run, step } => Told::Text(self.why(&run, step)),
+            Asked::Compare(first, second) => Told::Text(self.compare(&first, &second)),
+            Asked::Export { run, to } => Told::Exported(self.export(&run, &to)),
+        }
+    }
+
+    fn page(&self, filter: &Filter, after: Option<After>) -> Result<Runs, String> {
+        let at = self.handle.ports().clock.now();
+        let words = filter.words.trim();
+        let query = RunQuery {
+            workflow: filter.workflow.clone(),
+            statuses: filter.status.into_iter().collect(),
+            project: filter.here.then(|| self.project.clone()),
+            ..RunQuery::default()
+        };
+        if !words.is_empty() {
+            let rows =
+                self.found(words, RunQuery { words: Some(words.to_owned()), limit: FOUND, ..query })?;
+            return Ok(Runs { rows, more: false, at });
+        }
+        let query = RunQuery {
+            limit: PAGE,
+            until: after.map(|after| after.started),
+            offset: after.map_or(0, |after| after.known),
+            ..query
+        };
+        let found = self.handle.ports().store.list(&query).map_err(|error| of_store(&error))?;
+        let more = found.len() == PAGE;
+        Ok(Runs { rows: found.into_iter().map(|run| row(run, &self.project, None)).collect(), more, at })
+    }
+
+    /// Runs with the words in their names or inputs, and in what was said and done; newest first.
+    fn found(&self, words: &str, query: RunQuery) -> Result<Vec<RunRow>, String> {
+        let store = &self.handle.ports().store;
+        let mut runs = store.list(&query).map_err(|error| of_store(&error))?;
+        let said =
+            SearchQuery { text: words.to_owned(), limit: HITS, run: None, workflow: query.workflow.clone() };
+        let mut texts = std::collections::HashMap::new();
+        for hit in self.handle.search(&said, WIDTH).map_err(|error| of_store(&error))? {
+            texts.entry(hit.run).or_insert(hit.snippet.text);
+        }
+        for run in texts.keys() {
+            if runs.iter().all(|known| known.id != *run) {
+                // it may be gone by now
+                runs.extend(store.find(run.as_str()).ok().filter(|run| fits(run, &query)));
+            }
+        }
+        runs.sort_by(|one, other| (other.started, &other.id).cmp(&(one.started, &one.id)));
+        runs.truncate(FOUND);
+        let mut shown = |run: RunSummary| {
+            let text = texts.remove(&run.id);
+            row(run, &self.project, text)
+        };
+        Ok(runs.into_iter().map(&mut shown).collect())
+    }
+
+    fn open(&self, run: &RunId, known: Option<(Timestamp, RunStatus)>) -> Result<Option<Look>, String> {
+        let now = self.handle.summary(run.as_str()).map_err(|error| of_store(&error))?.progress;
+        if known == Some((now.updated, now.status)) {
+            return Ok(None);
+        }
+        let told = self.handle.retell(run.as_str(), Walk::default, |walk, at, event| walk.event(at, &event));
+        let (record, walk) = told.map_err(|error| of_store(&error))?;
+        // what was written while it was read
+        let summary = self.handle.summary(run.as_str()).unwrap_or(record.summary);
+        let facts = facts(&summary, &record.open);
+        Ok(Some(Look { row: row(summary, &self.project, None), facts, steps: walk.end() }))
+    }
+
+    fn step(&self, run: &RunId, step: u32) -> Result<Text, String> {
+        let told = self.handle.retell(run.as_str(), || StepFold::new(run, step), StepFold::event);
+        let (record, fold) = told.map_err(|error| of_store(&error))?;
+        let variables =
+            record.program.workflows.first().map(|root| root.variables.clone()).unwrap_or_default();
+        let files = self.files(run, step);
+        let found = fold.end(&variables, &files);
+        let (title, items) = found.ok_or_else(|| format!("run {run} has no step {step} any more"))?;
+        Ok(Text { title, items, step: Some(step) })
+    }
+
+    /// What the project's files differ in from the beginning of a step to the next stored state.
+    fn files(&self, run: &RunId, step: u32) -> String {
+        let steps = match self.handle.steps(run) {
+            Ok(steps) => steps,
+            Err(error) => return of_store(&error),
+        };
+        let at = usize::try_from(step).unwrap_or(usize::MAX).saturating_sub(1);
+        let Some(place) = steps.get(at) else { return "not known".to_owned() };
+        if let Some(owner) = &place.within {
+            return format!("stored before and after all branches of {owner}: see step {}", step_of(place));
+        }
+        let Some(before) = &place.files else {
+            return "none were stored by then: what it changed is not known".to_owned();
+        };
+        let later =
+            steps.iter().skip(at + 1).find(|other| other.within.is_none() && other.files != place.files);
+        let after = later.and_then(|place| place.files.clone()).or_else(|| self.last_stored(run, before));
+        let Some(after) = after else {
+            return "nothing is known to be changed: no other state of the files was stored after it"
+                .to_owned();
+        };
+        match self.handle.ports().snapshots.changes(before, Some(&after)) {
+            Ok(changes) if changes.is_empty() => "none was changed".to_owned(),
+            Ok(changes) => snapshots::incoming(&changes),
+            Err(error) => told(&error.message, error.hint.as_deref()),
+        }
+    }
+
+    /// The newest stored state of the run, if it is another one.
+    fn last_stored(&self, run: &RunId, before: &SnapshotId) -> Option<SnapshotId> {
+        let list = self.handle.ports().snapshots.list().ok()?;
+        list.into_iter()
+            .find(|info| info.run.as_ref() == Some(run))
+            .map(|info| info.id)
+            .filter(|id| id != before)
+    }
+
+    fn why(&self, run: &RunId, step: u32) -> Result<Text, String> {
+        let why = self.handle.why(run, step).map_err(|error| here(&of_store(&error)))?;
+        let text = why::lines(&why).join("\n");
+        let items = vec![Item::Block(Block::new(Tone::Plain, "", &text))];
+        Ok(Text { title: format!("why step {step}"), items, step: None })
+    }
+
+    fn compare(&self, first: &RunId, second: &RunId) -> Result<Text, String> {
+        let both = self.handle.compare(first.as_str(), second.as_str()).map_err(|error| of_store(&error))?;
+        let mut text = Vec::new();
+        diff::diff(&both, false, &mut text).map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&text);
+        let items = vec![Item::Block(Block::new(Tone::Plain, "", &text))];
+        Ok(Text { title: format!("{first} and {second}"), items, step: None })
+    }
+
+    /// A path counts from the project.
+    fn export(&self, run: &RunId, to: &str) -> Result<String, String> {
+        let path = Path::new(&self.project).join(to);
+        let markdown = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
+        let format = if markdown { ExportFormat::Markdown } else { ExportFormat::Bundle };
+        let lines = archive::export_to(&self.handle, run.as_str(), &path, format);
+        lines.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn step_of(place: &StepPlace) -> String {
+    place.forked.map_or_else(|| "before it".to_owned(), |step| step.to_string())
+}
+
+fn fits(run: &RunSummary, query: &RunQuery) -> bool {
+    let project = query.project.as_ref().is_none_or(|project| *project == run.project);
+    let status = query.statuses.is_empty() || query.statuses.contains(&run.progress.status);
+    project && status && query.workflow.as_ref().is_none_or(|workflow| *workflow == run.workflow)
+}
+
+/// What `runs show` says above its timeline.
+fn facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
+    let progress = &run.progress;
+    let line = |text: &str| crate::tui::text::one_line(text);
+    let mut facts = vec![("started", format!("{} UTC", time(run.started)))];
+    if let Some(origin) = &run.origin {
+        facts.push(("from", came_from(origin, &run.id)));
+    }
+    facts.push(("input", line(&run.input)));
+    let gone = progress.path.len().saturating_sub(PATH);
+    let path = progress.path.iter().skip(gone).map(|state| line(state)).collect::<Vec<_>>().join(" > ");
+    facts.push(("path", if gone > 0 { format!("… {path}") } else { path }));
+    facts.push(("usage", format!("{}, cost {}", tokens(&progress.usage), cost(progress.cost_usd))));
+    if let Some(error) = &progress.error {
+        facts.push(("error", line(&format!("{}: {} {}", error.code, error.title, error.detail))));
+    }
+    for pause in progress.pauses.iter().take(3) {
+        facts.push(("waits for", line(&format!("{}: {}", pause.state, pause.message))));
+    }
+    if let Some(output) = &progress.output {
+        facts.push(("output", line(&plain_text(output))));
+    }
+    if let Some(tree) = &run.worktree {
+        facts.push(("worktree", line(&tree.path)));
+    }
+    if let (false, false, Some(first)) = (progress.status.is_over(), open.is_empty(), open.first()) {
+        facts.push(("open", line(first)));
+    }
+    facts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()
+}

@@ -1,0 +1,19 @@
+//! Where the next workflow of the screen stands still.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::engine::steering::Stops;
+
+/// For the workflow that is started next; taken by it.
+#[derive(Debug, Default)]
+pub(super) struct NextStops(Mutex<Stops>);
+
+impl NextStops {
+    pub(super) fn set(&self, stops: Stops) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stops;
+    }
+
+    pub(super) fn get(&self) -> Stops {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,65 @@
+//! Workflow mode of the screen: workflows that begin, also beside others, and tools that are never asked about again.
+
+use anyhow::Result;
+
+use super::facts::unread;
+use super::{Desk, away, history, told};
+use crate::app::runs::spec;
+use crate::app::setup::Candidate;
+use crate::app::{sources, wiring};
+use crate::config::catalog::Catalog;
+use crate::config::inputs;
+use crate::config::setup::{Change, Changes};
+use crate::engine::spec::RunSpec;
+use crate::engine::steering::Stops;
+use crate::tui::backend::{Beside, Start};
+
+impl Desk {
+    /// Starts a workflow; what is wrong with its file or its input is told.
+    pub(super) fn begin(&self, name: &str, input: &str, beside: Option<Beside>) -> Result<Start, String> {
+        let catalog = self.catalog();
+        if catalog.workflow(name).is_none()
+            && let Some(broken) = unread(&catalog).find(|line| line.name == name)
+        {
+            return Err(broken.broken.unwrap_or_default());
+        }
+        let program = catalog.program(name).map_err(|found| self.told(&found))?;
+        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
+        let values =
+            inputs::from_text(&parameters, input).map_err(|e| history::told(&e.message, Some(&e.hint)))?;
+        self.prepare_demo(name, &program)?;
+        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
+        let spec = spec((&catalog, &self.world.project), program, values, false, true);
+        let spec = RunSpec { stops: self.stops.get(), ..spec };
+        let started = match beside {
+            Some(Beside::Share) => {
+                let handle = self.wired().handle.sharing();
+                handle.start(spec).map_err(|error| told::here(&history::of_store(&error))).map(Start::Running)
+            }
+            beside if isolated || beside.is_some() => {
+                let elsewhere = self.elsewhere();
+                Ok(Start::Isolated(away(move || elsewhere.start(spec))))
+            }
+            _ => self.start(spec).map(Start::Running),
+        };
+        if started.is_ok() {
+            self.stops.set(Stops::default());
+        }
+        started
+    }
+
+    /// Writes `"approvals": {"tools": {NAME: "allow"}}` into the person's settings and takes that up.
+    pub(super) fn save_allowed(&self, tool: &str) -> Result<String> {
+        let path = ["approvals", "tools", tool].map(str::to_owned).to_vec();
+        let settings = vec![Change { path, value: Some("allow".into()) }];
+        let candidate =
+            Candidate::of(&self.world, self.overrides.clone(), &Changes { settings, keys: Vec::new() })?;
+        let files = candidate.save()?;
+        let gathered = sources::gather(&self.world, self.overrides.clone(), false)?;
+        self.take_up(Catalog::load(gathered.sources, wiring::specs(&self.world.project)));
+        Ok(match files.first() {
+            Some(file) => format!("{tool} is allowed from now on: saved in {file}"),
+            None => format!("{tool} was allowed in your settings already"),
+        })
+    }
+}

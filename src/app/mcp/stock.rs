@@ -1,0 +1,131 @@
+//! The workflows that are offered, read again when their files were changed (CFG-18). Settings stay as they were at the
+//! start; a run keeps what it began with.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::adapters::disk::Stamp;
+use crate::app::backend::isolated::Elsewhere;
+use crate::app::backend::shelf::stamps;
+use crate::app::sources::{self, Gathered};
+use crate::app::trust;
+use crate::app::wiring::{self, Wired};
+use crate::app::world::World;
+use crate::config::catalog::Catalog;
+use crate::config::render::compact;
+use crate::domain::diagnostic::{Diagnostic, Severity};
+use crate::mcp::backend::{Broken, Offered};
+
+/// How often it is looked whether a file was changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What was read at one time.
+pub(super) struct Stock {
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) elsewhere: Elsewhere,
+    pub(super) offered: Arc<[Offered]>,
+    pub(super) broken: Arc<[Broken]>,
+    pub(super) notes: Arc<[String]>,
+}
+
+impl Stock {
+    fn new(world: &World, catalog: Catalog, wired: &Arc<Wired>, notes: Vec<String>) -> Self {
+        let (mut offered, mut broken) = (Vec::new(), Vec::new());
+        for entry in catalog.workflows() {
+            let (name, file) = (entry.name.clone(), entry.place.file.clone());
+            match catalog.program(&name) {
+                Ok(_) => {
+                    let (description, inputs) = (entry.description.clone(), entry.inputs.clone());
+                    offered.push(Offered { name, description, inputs, file });
+                }
+                Err(found) => broken.push(Broken { name, why: first_error(&found) }),
+            }
+        }
+        let catalog = Arc::new(catalog);
+        Self {
+            elsewhere: Elsewhere::new(world, Arc::clone(&catalog), Arc::clone(wired)),
+            catalog,
+            offered: offered.into(),
+            broken: broken.into(),
+            notes: notes.into(),
+        }
+    }
+}
+
+/// What was read last, and from which states of the files.
+pub(super) struct Shelves {
+    world: World,
+    wired: Arc<Wired>,
+    now: RwLock<Arc<Stock>>,
+    read: Mutex<Vec<Stamp>>,
+    changes: watch::Sender<u64>,
+}
+
+impl Shelves {
+    pub(super) fn new(world: &World, catalog: Catalog, wired: &Arc<Wired>, notes: Vec<String>) -> Self {
+        let stock = Stock::new(world, catalog, wired, notes);
+        Self {
+            world: world.clone(),
+            wired: Arc::clone(wired),
+            now: RwLock::new(Arc::new(stock)),
+            read: Mutex::new(stamps(world)),
+            changes: watch::Sender::new(0),
+        }
+    }
+
+    pub(super) fn stock(&self) -> Arc<Stock> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Files that cannot be read leave everything as it was.
+    fn look(&self) {
+        let world = &self.world;
+        let now = stamps(world);
+        {
+            let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+            if *read == now {
+                return;
+            }
+            *read = now;
+        }
+        // what a project changed of its own files since somebody agreed to them does not count
+        let gathered = match sources::gather(world, world.overrides.clone(), false) {
+            Ok(gathered) => gathered,
+            Err(error) => return tracing::warn!("changed files were not read: {error:#}"),
+        };
+        let notes = notes(&gathered);
+        let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
+        let stock = Stock::new(world, catalog, &self.wired, notes);
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stock);
+        self.changes.send_modify(|count| *count += 1);
+    }
+}
+
+/// What was left out, a line each.
+pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
+    let unread = gathered.unreadable.iter().map(|line| format!("not read: {line}"));
+    unread.chain(trust::notice(&gathered.verdict)).collect()
+}
+
+/// Looks after the files as long as the server is there.
+pub(super) async fn keep_fresh(shelves: Arc<Shelves>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let shelves = Arc::clone(&shelves);
+        if tokio::task::spawn_blocking(move || shelves.look()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Why something cannot be used.
+pub(super) fn first_error(found: &[Diagnostic]) -> String {
+    let first = found.iter().find(|finding| finding.severity == Severity::Error);
+    first.map(compact).unwrap_or_default()
+}

@@ -1,0 +1,191 @@
+//! Errands: items of loops, or a whole run, whose work sub-agents do (`agent: "@task"`, seed 004).
+//!
+//! The machine itself makes no difference: it wants the same effects, and says of each whose errand it is. Who performs
+//! them is the driver's affair. Approvals never go to a sub-agent.
+
+use serde_json::{Map, Value};
+
+use super::{Asked, Lane, Machine, Phase};
+use crate::domain::approval::Permission;
+use crate::domain::ids::{CallId, WorkflowIx};
+use crate::domain::journal::OpenPause;
+use crate::domain::script::LOOPS;
+use crate::domain::tool::{ASKED_BY, ToolInvocation};
+use crate::domain::workflow::{Pause, PauseKind, Work};
+
+/// Steps that a sub-agent does itself (S4.13). All others are the run's own.
+const THEIRS: [&str; 2] = ["shell", "mcp"];
+
+/// What is handed to one sub-agent.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Errand {
+    /// Path name of the state with the loop; empty for a whole run.
+    pub owner: String,
+    /// What the work is called: the workflow that does it, or the loop whose item it is.
+    pub name: String,
+    /// Position of the item.
+    pub index: Option<usize>,
+    pub total: usize,
+    pub item: Value,
+    /// The workflow that is called for the item, or in which its states are.
+    pub workflow: WorkflowIx,
+    /// What the names of its states begin with, in that workflow.
+    pub scope: String,
+    /// What the sub-agent may see: its item, what it was given, and what it wrote so far (D13).
+    pub data: Map<String, Value>,
+}
+
+/// Whether a sub-agent may answer: what must be approved is for people.
+pub(super) fn for_sub_agents(pause: &Pause) -> bool {
+    pause.kind != PauseKind::Approval
+}
+
+impl Machine {
+    /// Drawn when the run started.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Sub-agents can be reached.
+    pub fn is_served(&self) -> bool {
+        self.sub_agents
+    }
+
+    /// Errands that are not done, by their lanes.
+    pub fn errands(&self) -> Vec<u64> {
+        let own = |lane: &&Lane| lane.errand == Some(lane.id) && lane.phase != Phase::Over;
+        if self.sub_agents { self.every_lane().filter(own).map(|lane| lane.id).collect() } else { Vec::new() }
+    }
+
+    pub fn errand(&self, lane: u64) -> Option<Errand> {
+        let found = self.every_lane().find(|one| one.id == lane)?;
+        let frame = found.frames.first()?;
+        let Some((parent, index)) = found.parent.and_then(|(id, at)| Some((self.lane_of(id)?, at))) else {
+            return Some(Errand {
+                owner: String::new(),
+                name: self.spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default(),
+                index: None,
+                total: 1,
+                item: Value::Object((*frame.inputs).clone()),
+                workflow: frame.workflow,
+                scope: String::new(),
+                data: (*frame.data).clone(),
+            });
+        };
+        let above = parent.frames.last()?;
+        let state = self.spec.program.workflows.get(above.workflow.0)?.state(above.state)?;
+        let Work::ForEach(spec) = &state.work else { return None };
+        let facts = frame.item.as_deref();
+        let fact = |name: &str| facts.map(|facts| facts[name].clone()).unwrap_or_default();
+        let shown = spec.handed_out.as_deref().unwrap_or_default();
+        let may_see = |key: &str| {
+            let named = shown.iter().any(|path| path == "*" || path.split('.').next() == Some(key));
+            named || frame.written.contains(key) || ["total", "is_first", "is_last"].contains(&key)
+        };
+        let own = frame.data.iter().filter(|(key, _)| key.as_str() != LOOPS);
+        let own = own.filter(|(key, _)| may_see(key) || **key == spec.each || **key == spec.at);
+        let mut data: Map<String, Value> = own.map(|(key, value)| (key.clone(), value.clone())).collect();
+        data.insert("item".to_owned(), fact("item"));
+        data.insert("index".to_owned(), index.into());
+        let called = self.called_by(above.workflow, spec.start.0);
+        let workflow = called.and_then(|called| self.spec.program.workflows.get(called.0));
+        let local = state.name.rsplit('/').next().unwrap_or_default();
+        Some(Errand {
+            name: workflow.map_or(local, |workflow| &workflow.name).to_owned(),
+            owner: self.name_in(parent, parent.frames.len().saturating_sub(1)),
+            index: Some(index),
+            total: fact("total").as_u64().and_then(|total| usize::try_from(total).ok()).unwrap_or(0),
+            item: fact("item"),
+            workflow: called.unwrap_or(above.workflow),
+            scope: if called.is_some() { String::new() } else { format!("{}/", state.name) },
+            data,
+        })
+    }
+
+    /// Whose errand the answer to a call belongs to, where sub-agents can be reached.
+    pub fn errand_of(&self, call: CallId) -> Option<u64> {
+        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
+        lane.errand.filter(|_| self.sub_agents)
+    }
+
+    /// The path name of the state that waits for the answer to a call.
+    pub fn state_of(&self, call: CallId) -> Option<String> {
+        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
+        Some(self.name_in(lane, lane.frames.len().checked_sub(1)?))
+    }
+
+    /// Whether a sub-agent does it, instead of the run.
+    pub fn hands_out(&self, call: CallId, invocation: &ToolInvocation) -> bool {
+        invocation.agent == ASKED_BY
+            && THEIRS.contains(&invocation.tool.as_str())
+            && self.errand_of(call).is_some()
+    }
+
+    /// Questions that sub-agents are to put to their users, by errand.
+    pub fn prompts(&self) -> Vec<(u64, OpenPause)> {
+        let asked = self.every_lane().filter(|lane| self.is_prompt(lane));
+        asked.filter_map(|lane| Some((lane.errand?, self.pause_of(lane)?))).collect()
+    }
+
+    pub fn prompts_sub_agents(&self) -> bool {
+        self.sub_agents && self.every_lane().any(|lane| self.is_prompt(lane))
+    }
+
+    pub(super) fn is_errand(&self, lane: &Lane) -> bool {
+        self.sub_agents && lane.errand.is_some()
+    }
+
+    /// Somebody is there to ask although nobody is at this end.
+    pub(super) fn is_prompt(&self, lane: &Lane) -> bool {
+        let asks = || {
+            let frame = lane.frames.last()?;
+            let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
+            let Work::Pause(pause) = &state.work else { return None };
+            Some(for_sub_agents(pause))
+        };
+        let open = matches!(lane.phase, Phase::Person(_, Asked::Pause));
+        open && !self.present && !self.stopping && self.is_errand(lane) && asks() == Some(true)
+    }
+
+    pub(super) fn is_handed_out(&self, invocation: &ToolInvocation) -> bool {
+        self.is_errand(&self.lane) && THEIRS.contains(&invocation.tool.as_str())
+    }
+
+    /// What sub-agents were to do unasked is asked about where they are gone.
+    pub(super) fn serve(&mut self, sub_agents: bool) {
+        let left = std::mem::replace(&mut self.sub_agents, sub_agents) && !sub_agents;
+        if !left {
+            return;
+        }
+        let handed: Vec<u64> =
+            self.every_lane().filter(|lane| lane.errand.is_some()).map(|lane| lane.id).collect();
+        for id in handed {
+            if !self.switch(id) || !self.is_step() || !matches!(self.lane.phase, Phase::Tool(_)) {
+                continue;
+            }
+            let Some((invocation, risk)) = self.current_invocation() else { continue };
+            let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
+            let rule = own.unwrap_or_else(|| self.approvals.of(&invocation.tool, risk));
+            if rule != Permission::Allow {
+                let call = self.next_call();
+                (self.lane.phase, self.lane.since, self.lane.shown) =
+                    (Phase::Approval(call), self.now, false);
+            }
+        }
+    }
+
+    /// The workflow that the only state of a body calls.
+    fn called_by(&self, workflow: WorkflowIx, start: usize) -> Option<WorkflowIx> {
+        match self.spec.program.workflows.get(workflow.0)?.states.get(start)?.work {
+            Work::Child { workflow, .. } => Some(workflow),
+            Work::None
+            | Work::Agent { .. }
+            | Work::Parallel(_)
+            | Work::ForEach(_)
+            | Work::Step(_)
+            | Work::Pause(_)
+            | Work::Wait(_)
+            | Work::Fail { .. } => None,
+        }
+    }
+}

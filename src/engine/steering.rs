@@ -1,0 +1,129 @@
+//! How a person steers a run: where it stands still, and what is different when it goes on (WFM-9).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::domain::ids::CallId;
+
+/// One millionth of a dollar, by which amounts are compared.
+const MICRO: f64 = 1_000_000.0;
+
+/// Where a run stands still.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "at")]
+pub enum Breakpoint {
+    /// Before a state is entered: its path name, or the end of it (`review` is also `child/review`).
+    State { state: String },
+    /// Before a tool is used.
+    Tool { tool: String },
+    /// When so much was spent, before the next state or model call; once.
+    Spend { micro_usd: u64 },
+}
+
+impl Breakpoint {
+    pub fn state(state: &str) -> Self {
+        Self::State { state: state.to_owned() }
+    }
+
+    pub fn tool(tool: &str) -> Self {
+        Self::Tool { tool: tool.to_owned() }
+    }
+
+    /// `None`: no amount above zero.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and bounded")]
+    pub fn spend(usd: f64) -> Option<Self> {
+        let sound = usd.is_finite() && usd > 0.0 && usd < 1_000_000_000.0;
+        sound.then_some(Self::Spend { micro_usd: (usd * MICRO).round() as u64 })
+    }
+
+    /// Whether so much is enough.
+    #[expect(clippy::cast_precision_loss, reason = "dollars of a person")]
+    pub fn is_spent(&self, usd: f64) -> bool {
+        matches!(self, Self::Spend { micro_usd } if usd * MICRO >= *micro_usd as f64)
+    }
+}
+
+/// `state review`, `tool execute_terminal`, `spend $0.50`
+impl fmt::Display for Breakpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::State { state } => write!(f, "state {state}"),
+            Self::Tool { tool } => write!(f, "tool {tool}"),
+            Self::Spend { micro_usd } => {
+                let (dollars, rest) = (micro_usd / 1_000_000, format!("{:06}", micro_usd % 1_000_000));
+                let cents = rest.trim_end_matches('0');
+                write!(f, "spend ${dollars}.{cents:0<2}")
+            }
+        }
+    }
+}
+
+/// Where a run stands still from its start.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Stops {
+    /// Before every state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub step: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Breakpoint>,
+}
+
+impl Stops {
+    pub fn is_none(&self) -> bool {
+        !self.step && self.points.is_empty()
+    }
+}
+
+/// What a person does to a run that is driven.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "steering")]
+pub enum Steering {
+    /// What is under way ends; then it stands still before the next state.
+    Pause,
+    /// Goes on, and stands still before the next state.
+    Step,
+    /// Goes on, and leaves step mode.
+    Continue,
+    Break {
+        point: Breakpoint,
+    },
+    Unbreak {
+        point: Breakpoint,
+    },
+    /// Words that were said unasked and that nobody has read yet are taken back (A62).
+    TakeBack {
+        text: String,
+    },
+    /// Changes `common_data` by path, of the workflow whose state comes next where `call` waits; without one, where
+    /// the run waits first. Taken only while something waits there.
+    Set {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+        set: Vec<(Vec<String>, Value)>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_told_as_dollars() {
+        let told = |usd: f64| Breakpoint::spend(usd).map(|point| point.to_string());
+        assert_eq!(told(0.5).as_deref(), Some("spend $0.50"));
+        assert_eq!(told(12.0).as_deref(), Some("spend $12.00"));
+        assert_eq!(told(0.0125).as_deref(), Some("spend $0.0125"));
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e12] {
+            assert_eq!(told(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_amount_is_reached() {
+        let point = Breakpoint::spend(0.3).unwrap();
+        assert!(point.is_spent(0.1 + 0.2) && point.is_spent(0.3) && !point.is_spent(0.299_999));
+        assert!(!Breakpoint::state("a").is_spent(1.0));
+    }
+}

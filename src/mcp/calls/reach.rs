@@ -1,0 +1,86 @@
+//! From the id that a sub-agent has to the run behind it, taking the run up again where its process died.
+
+use std::time::Duration;
+
+use super::super::backend::Backend;
+use super::super::refusal::Refusal;
+use super::super::steps::Fault;
+use super::call::run_of;
+use crate::domain::ids::RunId;
+use crate::domain::journal::{RunQuery, RunStatus, RunSummary};
+use crate::runtime::errands::may_be_of;
+
+/// Who takes the same run up at the same moment is waited for: how long each time, and how often.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const LOOKS: usize = 200;
+
+/// The run of a task, and whether it is driven here.
+pub(super) struct Reached {
+    pub(super) run: RunSummary,
+    pub(super) here: bool,
+}
+
+/// # Errors
+/// There is no such task in this project, or its run cannot go on.
+pub(super) async fn reach(backend: &dyn Backend, id: &str) -> Result<Reached, Fault> {
+    let desk = backend.handle().desk();
+    let run = desk.run_of(id).or_else(|| searched(backend, id)).ok_or_else(Fault::unknown)?;
+    for look in 0..LOOKS {
+        let driven = backend.handle().running().contains(&run);
+        let run = run_of(backend, run.as_str()).map_err(|_| Fault::unknown())?;
+        if driven {
+            return known(backend, id, run, true);
+        }
+        if run.progress.status != RunStatus::Interrupted {
+            read(backend, &run)?;
+            return known(backend, id, run, false);
+        }
+        if look == 0 {
+            // an id that is none of the run's sets nothing going
+            read(backend, &run)?;
+            if desk.run_of(id).is_none() {
+                return Err(Fault::unknown());
+            }
+        }
+        let taken = take_up(backend, &run).await;
+        if let Err(fault) = taken
+            && look + 1 == LOOKS
+        {
+            return Err(fault);
+        }
+        if !backend.handle().running().contains(&run.id) {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+    Err(Fault::new("not_running", "the workflow could not be taken up again; try once more"))
+}
+
+fn known(backend: &dyn Backend, id: &str, run: RunSummary, here: bool) -> Result<Reached, Fault> {
+    if backend.handle().desk().run_of(id).is_none() {
+        return Err(Fault::unknown());
+    }
+    Ok(Reached { run, here })
+}
+
+/// After a restart, ids are looked for among the runs of the project.
+fn searched(backend: &dyn Backend, id: &str) -> Option<RunId> {
+    let query = RunQuery { project: Some(backend.project().to_owned()), ..RunQuery::default() };
+    let runs = backend.handle().ports().store.list(&query).ok()?;
+    runs.into_iter().map(|run| run.id).find(|run| may_be_of(id, run))
+}
+
+fn read(backend: &dyn Backend, run: &RunSummary) -> Result<(), Fault> {
+    let read = backend.handle().read_errands(&run.id);
+    read.map_err(|error| Fault::new("store", format!("the run cannot be read: {}", error.message)))
+}
+
+async fn take_up(backend: &dyn Backend, run: &RunSummary) -> Result<(), Fault> {
+    let failed = |text: String| Fault::new("not_running", format!("the workflow cannot go on: {text}"));
+    let (handle, going) = backend.taking_up(run).map_err(|reason| failed(reason.message))?;
+    handle.resume(&run.id, going).await.map_err(|error| failed(error.to_string()))
+}
+
+/// Errors of the protocol stay what they are; everything else is the tool's own answer.
+pub(super) fn worker(arguments: &mut super::super::arguments::Arguments) -> Result<String, Refusal> {
+    Ok(arguments.text("worker_id")?.unwrap_or_default())
+}

@@ -1,0 +1,120 @@
+//! Clients that made a handshake: each has a conversation of its own with the server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::ClientJsonRpcMessage;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::super::backend::Backend;
+use super::super::server::converse;
+use super::super::wire::{Desk, Exchange, Presence, Wire};
+
+/// Sessions at once. When there are more, the one that was silent longest ends; its client begins anew.
+const MOST: usize = 100;
+/// Silent for longer, a session ends.
+const SILENCE: Duration = Duration::from_secs(60 * 60);
+/// Messages of a client that wait to be dealt with.
+const INBOX: usize = 64;
+
+/// A conversation with one client.
+pub(super) struct Session {
+    pub(super) inbox: mpsc::Sender<ClientJsonRpcMessage>,
+    pub(super) desk: Arc<Desk>,
+    presence: Arc<Presence>,
+    spoke: Mutex<Instant>,
+}
+
+impl Session {
+    /// Begins to listen to a client.
+    pub(super) fn begin(backend: &Arc<dyn Backend>) -> Self {
+        Self::with(backend, Desk::default(), Arc::default())
+    }
+
+    /// The same for one request.
+    pub(super) fn alone(backend: &Arc<dyn Backend>, presence: &Arc<Presence>) -> Self {
+        Self::with(backend, Desk::alone(), Arc::clone(presence))
+    }
+
+    fn with(backend: &Arc<dyn Backend>, desk: Desk, presence: Arc<Presence>) -> Self {
+        let (inbox, received) = mpsc::channel(INBOX);
+        let desk = Arc::new(desk);
+        let wire = Wire::Exchange(Exchange { inbox: received, desk: Arc::clone(&desk) });
+        let (backend, present, answers) = (Arc::clone(backend), Arc::clone(&presence), Arc::clone(&desk));
+        tokio::spawn(async move {
+            if let Err(error) = converse(backend, wire, present).await {
+                tracing::debug!(error, "a client began in a way that is not understood");
+            }
+            answers.close();
+        });
+        Self { inbox, desk, presence, spoke: Mutex::new(Instant::now()) }
+    }
+
+    fn speaks(&self) {
+        *self.spoke.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn silent_for(&self) -> Duration {
+        self.spoke.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    fn is_over(&self) -> bool {
+        self.inbox.is_closed() || (self.silent_for() > SILENCE && !self.desk.is_busy())
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Sessions {
+    all: Mutex<HashMap<String, Arc<Session>>>,
+}
+
+impl Sessions {
+    /// `None`: all that there may be are busy.
+    pub(super) fn insert(&self, id: String, session: Arc<Session>) -> Option<()> {
+        let mut all = self.all();
+        all.retain(|_, session| {
+            let over = session.is_over();
+            if over {
+                session.presence.leave();
+            }
+            !over
+        });
+        if all.len() >= MOST {
+            let idle = all.iter().filter(|(_, session)| !session.desk.is_busy());
+            let silent = idle.max_by_key(|(_, session)| session.silent_for()).map(|(id, _)| id.clone());
+            let ended = all.remove(&silent?)?;
+            ended.presence.leave();
+        }
+        all.insert(id, session);
+        Some(())
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Session>> {
+        let session = self.all().get(id).filter(|session| !session.inbox.is_closed()).cloned()?;
+        session.speaks();
+        Some(session)
+    }
+
+    /// The client ends its session; its runs go on.
+    pub(super) fn end(&self, id: &str) -> bool {
+        let Some(ended) = self.all().remove(id) else { return false };
+        ended.presence.leave();
+        ended.desk.close();
+        true
+    }
+
+    /// The server ends: nobody cancels a run thereby.
+    pub(super) fn leave(&self) {
+        self.all().values().for_each(|session| session.presence.leave());
+    }
+
+    pub(super) fn close(&self) {
+        self.all().drain().for_each(|(_, session)| session.desk.close());
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

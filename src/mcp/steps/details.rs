@@ -1,0 +1,47 @@
+//! A step as a sub-agent gets it (S4.4, S4.13).
+
+use serde_json::{Value, json};
+
+use super::super::answer::{action, asked};
+use crate::domain::journal::OpenPause;
+use crate::runtime::errands::{Handed, Work, step_id};
+
+/// `task` is the name under which the sub-agent knows its work, `id` its workflow id: nothing else of what is around it
+/// is told.
+pub(in crate::mcp) fn of_step(handed: &Handed, id: &str, task: &str) -> Value {
+    let step = &handed.step;
+    let (kind, parameters) = match &step.work {
+        Work::Tool(invocation) => {
+            (if invocation.tool == "mcp" { "mcp_call" } else { "shell" }, invocation.arguments.clone())
+        }
+        Work::Model(request) => ("llm_call", asked(request, task, &format!("{id}/{}", request.agent))),
+        Work::Prompt(pause) if pause.action.is_some() || pause.kind.as_deref() == Some("outputs") => {
+            ("delegate", action(pause))
+        }
+        Work::Prompt(pause) => ("prompt", prompt(pause)),
+    };
+    json!({
+        "step_id": step_id(step.call),
+        "type": kind,
+        "parameters": parameters,
+        "timeout": handed.lasts_ms.div_ceil(1_000),
+        "state": step.state,
+        "attempt": handed.attempt,
+        "state_version": handed.version,
+    })
+}
+
+fn prompt(pause: &OpenPause) -> Value {
+    let kind = pause.kind.as_deref().unwrap_or("text");
+    let kind = if kind == "boolean" { "confirm" } else { kind };
+    let mut parameters = json!({"prompt_type": kind, "message": pause.message});
+    if !pause.choices.is_empty() {
+        parameters["choices"] = json!(pause.choices);
+    }
+    for (name, value) in [("schema", &pause.schema), ("default", &pause.default)] {
+        if let Some(value) = value {
+            parameters[name] = value.clone();
+        }
+    }
+    parameters
+}

@@ -1,0 +1,167 @@
+//! What a sub-agent is told when it is started: five parts, and nothing of what is around its task (S4.8 to S4.10).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::domain::workflow::{Input, PauseKind, Program, State, Work, Workflow, plain_text};
+use crate::engine::machine::Errand;
+use crate::runtime::errands::Task;
+
+/// Facts of an item that stand elsewhere in the prompt.
+const FACTS: [&str; 5] = ["item", "index", "total", "is_first", "is_last"];
+
+pub(super) fn prompt(task: &Task, program: &Program, debug: bool) -> String {
+    let errand = &task.errand;
+    let workflow = program.workflows.get(errand.workflow.0);
+    let name = &errand.name;
+    let mut parts = vec![rules(&task.id, name, &errand.item)];
+    parts.push(format!("## Your task\n{}", about(errand, workflow.map(|workflow| &**workflow))));
+    let scope = workflow.map(|workflow| Scope { workflow, prefix: &errand.scope });
+    parts.push(format!("## Available tools\n{}", scope.as_ref().map(tools).unwrap_or_default()));
+    parts.push(format!("## State\n{}", state(errand)));
+    parts.push(format!("## Success\n{}", success(errand, workflow.map(|workflow| &**workflow))));
+    if debug {
+        parts.push(HINTS.to_owned());
+    }
+    parts.push("Begin by calling get_next_step with your workflow ID.".to_owned());
+    parts.join("\n\n")
+}
+
+const HINTS: &str = "## If something is wrong\n\
+    get_workflow_state(workflow_id) shows your state, the step you are at and those that are done. An error has a `code` \
+    and says what to do. Tasks are given out one at a time on this server.";
+
+/// S4.9.
+fn rules(id: &str, name: &str, item: &Value) -> String {
+    format!(
+        "<workflow-server-rules>\n\
+         You are executing a workflow task through the workflow server.\n\
+         You must call the workflow server to get each next step to execute.\n\n\
+         ## How to interact with the workflow server:\n\
+         1. Call `get_next_step(workflow_id)` to receive the next workflow step\n\
+         2. Execute the step based on its type:\n\
+         \x20  - shell: Execute the command and return stdout/stderr/exit_code\n\
+         \x20  - mcp_call: Call the specified MCP tool with parameters and return `data` or `error`\n\
+         \x20  - prompt: Show the message to your user and return `confirmed`, `input` or `choice`\n\
+         \x20  - llm_call: Answer the messages and return `text`, `object` or `toolCalls`\n\
+         \x20  - delegate: Do what the prompt says and return every one of requiredOutputs\n\
+         \x20  - set_state, condition, return: The server does them itself; you get none\n\
+         3. Call `submit_step_result(workflow_id, step_id, result)` with the result\n\
+         4. Repeat until you receive {{status: \"complete\"}}. On {{status: \"waiting\"}} call get_next_step again\n\
+         \x20  after `retry_after_ms`\n\n\
+         ## Workflow Context:\n\
+         - Workflow ID: {id}\n\
+         - Task: {name}\n\
+         - Input: {}\n\
+         </workflow-server-rules>",
+        plain_text(item)
+    )
+}
+
+fn about(errand: &Errand, workflow: Option<&Workflow>) -> String {
+    let called = workflow.filter(|_| errand.scope.is_empty());
+    let described = called.map(|workflow| workflow.description.as_str()).filter(|text| !text.is_empty());
+    let name = &errand.name;
+    let mut lines = vec![match described {
+        Some(text) => format!("{name}: {text}"),
+        None => name.clone(),
+    }];
+    if let Some(index) = errand.index {
+        lines.push(format!("It is item {} of {}. Do only this one.", index + 1, errand.total));
+    }
+    lines.join("\n")
+}
+
+/// The states of a task.
+struct Scope<'w> {
+    workflow: &'w Workflow,
+    prefix: &'w str,
+}
+
+impl Scope<'_> {
+    fn states(&self) -> impl Iterator<Item = &State> {
+        self.workflow.states.iter().filter(|state| state.name.starts_with(self.prefix))
+    }
+}
+
+/// What its steps need, by what kind of work it is.
+fn tools(scope: &Scope<'_>) -> String {
+    let mut lines = vec!["- get_next_step, submit_step_result: always".to_owned()];
+    let mut seen = BTreeSet::new();
+    for state in scope.states() {
+        let line = match &state.work {
+            Work::Step(step) if step.tool == "shell" => "- a shell, for shell steps".to_owned(),
+            Work::Step(step) if step.tool == "mcp" => {
+                let said = |name: &str| {
+                    let given = step.arguments.iter().find(|(path, _)| path.len() == 1 && path[0] == name);
+                    match given.map(|(_, input)| input) {
+                        Some(Input::Text(text)) => text.clone(),
+                        _ => "…".to_owned(),
+                    }
+                };
+                format!("- MCP: {} of server {}, for mcp_call steps", said("tool"), said("server"))
+            }
+            Work::Agent { agent, .. } => match scope.workflow.agent(*agent) {
+                Some(agent) => format!(
+                    "- your own words as {}, for llm_call steps; tools that you call there are run by the server",
+                    agent.id
+                ),
+                None => continue,
+            },
+            Work::Pause(pause) => match &pause.request {
+                Some(request) => request
+                    .available_tools
+                    .iter()
+                    .map(|tool| format!("- {tool}, for delegate steps"))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+                None if pause.kind == PauseKind::Approval => continue,
+                None => "- your user, for prompt steps".to_owned(),
+            },
+            Work::None
+            | Work::Child { .. }
+            | Work::Parallel(_)
+            | Work::ForEach(_)
+            | Work::Step(_)
+            | Work::Wait(_)
+            | Work::Fail { .. } => continue,
+        };
+        if !line.is_empty() && seen.insert(line.clone()) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
+}
+
+/// What the loop lets it see (`needs_state`), and nothing else (D13).
+fn state(errand: &Errand) -> String {
+    let shown: Map<String, Value> = errand
+        .data
+        .iter()
+        .filter(|(key, value)| {
+            errand.index.is_some() && !FACTS.contains(&key.as_str()) && **value != errand.item
+        })
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    if shown.is_empty() {
+        "Nothing but your input.".to_owned()
+    } else {
+        format!("{:#}", Value::Object(shown))
+    }
+}
+
+fn success(errand: &Errand, workflow: Option<&Workflow>) -> String {
+    let mut lines = vec![
+        "Every step is done and submitted, and get_next_step answers {status: \"complete\"}. Its final_result is what \
+         you return."
+            .to_owned(),
+    ];
+    let output = workflow.filter(|_| errand.scope.is_empty()).and_then(|workflow| workflow.output.as_ref());
+    if let Some(output) = output {
+        let about =
+            if output.description.is_empty() { String::new() } else { format!(": {}", output.description) };
+        lines.push(format!("It is a {} ({}){about}", output.kind.as_str(), output.name));
+    }
+    lines.join("\n")
+}

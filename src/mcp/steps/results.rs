@@ -1,0 +1,225 @@
+//! Results of steps: what each type needs, and what it means for the run (S4.16 to S4.19, D8 to D10).
+
+use serde_json::{Value, json};
+
+use super::super::replies::{error, reply};
+use crate::domain::ids::CallId;
+use crate::domain::journal::OpenPause;
+use crate::domain::tool::{ToolInvocation, ToolOutcome};
+use crate::domain::workflow::{Input as Given, Pause, PauseKind, plain_text};
+use crate::engine::answer::fitting;
+use crate::engine::input::{Answer, Input};
+use crate::runtime::errands::{Step, Work, step_id};
+
+/// Larger results are refused: what is large belongs into a file, and its path into the result.
+pub(in crate::mcp) const MOST_BYTES: usize = 1 << 20;
+
+/// What a result means for the run.
+///
+/// # Errors
+/// Everything that is wrong with it, for the sub-agent.
+pub(in crate::mcp) fn as_input(step: &Step, result: &Value) -> Result<Input, String> {
+    let call = step.call;
+    match &step.work {
+        Work::Tool(invocation) if invocation.tool == "mcp" => {
+            mcp(invocation, result).map(|outcome| Input::ToolDone { call, outcome })
+        }
+        Work::Tool(_) => shell(result).map(|outcome| Input::ToolDone { call, outcome }),
+        Work::Prompt(pause) => {
+            prompt(pause, result).map(|value| Input::Answered { call, answer: Answer::Value { value } })
+        }
+        Work::Model(request) => match result.get("error").filter(|error| !error.is_null()) {
+            Some(Value::Object(details)) => {
+                let error = error(details);
+                Ok(Input::ModelFailed { call, error, attempts: 1, used: Vec::new(), again: false })
+            }
+            Some(_) => Err("`error` must be an object with `message` and `type`".to_owned()),
+            None => reply(&answer_id(call), request, result)
+                .map(|reply| Input::Replied { call, reply })
+                // it is told of its own fields
+                .map_err(|why| why.replace("`data.", "`").replace("`data`", "the result")),
+        },
+    }
+}
+
+fn answer_id(call: CallId) -> String {
+    step_id(call)
+}
+
+/// D8. Whether an exit code is a failure is the state's to say.
+fn shell(result: &Value) -> Result<ToolOutcome, String> {
+    let mut problems = Vec::new();
+    let mut text = |name: &str| match &result[name] {
+        Value::String(text) => text.clone(),
+        Value::Null => {
+            problems.push(format!("`{name}` is missing"));
+            String::new()
+        }
+        _ => {
+            problems.push(format!("`{name}` must be a text"));
+            String::new()
+        }
+    };
+    let (stdout, stderr) = (text("stdout"), text("stderr"));
+    let code = result["exit_code"].as_i64();
+    if code.is_none() {
+        let what = if result["exit_code"].is_null() { "is missing" } else { "must be a whole number" };
+        problems.push(format!("`exit_code` {what}"));
+    }
+    let Some(code) = code.filter(|_| problems.is_empty()) else {
+        return Err(format!("a shell result needs stdout, stderr and exit_code: {}", problems.join("; ")));
+    };
+    Ok(ToolOutcome {
+        ok: code == 0,
+        content: [stdout.as_str(), stderr.as_str()].concat(),
+        summary: format!("exit {code}"),
+        data: Some(json!({"exit_code": code, "stdout": stdout, "stderr": stderr, "timed_out": false})),
+        ..ToolOutcome::default()
+    })
+}
+
+/// D9.
+fn mcp(invocation: &ToolInvocation, result: &Value) -> Result<ToolOutcome, String> {
+    let given = |name: &str| result.get(name).filter(|value| !value.is_null());
+    match (given("data"), given("error")) {
+        (Some(data), None) => Ok(ToolOutcome {
+            ok: true,
+            content: plain_text(data),
+            summary: format!("{} answered", plain_text(&invocation.arguments["tool"])),
+            data: Some(data.clone()),
+            ..ToolOutcome::default()
+        }),
+        (None, Some(error)) => {
+            let text = error["message"].as_str().map_or_else(|| plain_text(error), str::to_owned);
+            Ok(ToolOutcome { content: text.clone(), summary: text, ..ToolOutcome::default() })
+        }
+        (None, None) => Err("an mcp_call result needs `data` or `error`".to_owned()),
+        (Some(_), Some(_)) => Err("an mcp_call result has `data` or `error`, not both".to_owned()),
+    }
+}
+
+/// D10.
+fn prompt(pause: &OpenPause, result: &Value) -> Result<Value, String> {
+    let kind = pause.kind.as_deref().unwrap_or("text");
+    let parsed: PauseKind = serde_json::from_value(json!(kind)).unwrap_or(PauseKind::Text);
+    let (names, expected): (&[&str], &str) = match parsed {
+        PauseKind::Outputs => (&[], "an object"),
+        PauseKind::Boolean | PauseKind::Approval => (&["confirmed"], "true or false"),
+        PauseKind::Choice => (&["choice", "input"], "one of the choices"),
+        PauseKind::Number => (&["input"], "a number"),
+        PauseKind::Text => (&["input"], "a text"),
+    };
+    let value = if names.is_empty() {
+        result.clone()
+    } else {
+        let found = names.iter().find_map(|name| result.get(*name)).filter(|value| !value.is_null());
+        found.cloned().ok_or_else(|| format!("`{}` is missing ({expected})", names[0]))?
+    };
+    let right = match parsed {
+        PauseKind::Outputs => value.is_object(),
+        PauseKind::Boolean | PauseKind::Approval => value.is_boolean(),
+        PauseKind::Number => value.is_number(),
+        PauseKind::Choice | PauseKind::Text => value.is_string(),
+    };
+    if !right {
+        let name = names.first().map_or_else(|| "the result".to_owned(), |name| format!("`{name}`"));
+        return Err(format!("{name} must be {expected}"));
+    }
+    let asked = Pause {
+        kind: parsed,
+        message: Given::Absent,
+        choices: pause.choices.clone(),
+        schema: pause.schema.clone(),
+        required_outputs: pause.required_outputs.clone(),
+        default: None,
+        ttl_ms: None,
+        on_timeout: None,
+        request: None,
+    };
+    fitting(&asked, Answer::Value { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::Timestamp;
+    use crate::domain::journal::PauseReason;
+
+    fn tool(name: &str) -> Work {
+        let arguments = json!({"command": "ls", "server": "s", "tool": "t"});
+        Work::Tool(ToolInvocation { agent: "workflow".to_owned(), tool: name.to_owned(), arguments })
+    }
+
+    fn asks(kind: &str) -> Work {
+        Work::Prompt(Box::new(OpenPause {
+            call: CallId(1),
+            state: "ask".to_owned(),
+            reason: PauseReason::Input,
+            message: "What?".to_owned(),
+            kind: Some(kind.to_owned()),
+            choices: vec!["a".to_owned(), "b".to_owned()],
+            required_outputs: if kind == "outputs" { vec!["x".to_owned()] } else { Vec::new() },
+            schema: None,
+            default: None,
+            action: None,
+            since: Timestamp(0),
+        }))
+    }
+
+    fn judged(work: Work, result: &Value) -> Result<Value, String> {
+        let step = Step { call: CallId(1), state: "s".to_owned(), work, misfits: 0 };
+        as_input(&step, result).map(|input| match input {
+            Input::ToolDone { outcome, .. } => json!([outcome.ok, outcome.data]),
+            Input::Answered { answer: Answer::Value { value }, .. } => value,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn s4_17_s4_18_s4_19_each_type_has_its_own_needs() {
+        let ran = |code: i64| json!({"stdout": "o", "stderr": "", "exit_code": code});
+        let data = |code: i64| json!({"stdout": "o", "stderr": "", "exit_code": code, "timed_out": false});
+        let rows: Vec<(Work, Value, Result<Value, &str>)> = vec![
+            (tool("shell"), ran(0), Ok(json!([true, data(0)]))),
+            (tool("shell"), ran(3), Ok(json!([false, data(3)]))),
+            (tool("shell"), json!({"stdout": "o", "exit_code": 0}), Err("`stderr` is missing")),
+            (
+                tool("shell"),
+                json!({"stdout": 1, "stderr": "", "exit_code": 0}),
+                Err("`stdout` must be a text"),
+            ),
+            (tool("shell"), json!({"stdout": "", "stderr": "", "exit_code": "0"}), Err("a whole number")),
+            (tool("shell"), json!({"stdout": "", "stderr": "", "exit_code": 1.5}), Err("a whole number")),
+            (tool("shell"), json!("done"), Err("`exit_code` is missing")),
+            (tool("shell"), Value::Null, Err("needs stdout, stderr and exit_code")),
+            (tool("mcp"), json!({"data": {"n": 1}}), Ok(json!([true, {"n": 1}]))),
+            (tool("mcp"), json!({"data": false}), Ok(json!([true, false]))),
+            (tool("mcp"), json!({"error": {"message": "no"}}), Ok(json!([false, null]))),
+            (tool("mcp"), json!({"data": 1, "error": "no"}), Err("not both")),
+            (tool("mcp"), json!({"data": null}), Err("needs `data` or `error`")),
+            (tool("mcp"), json!([]), Err("needs `data` or `error`")),
+            (asks("boolean"), json!({"confirmed": false}), Ok(json!(false))),
+            (asks("boolean"), json!({"confirmed": "yes"}), Err("true or false")),
+            (asks("boolean"), json!({"input": true}), Err("`confirmed` is missing")),
+            (asks("text"), json!({"input": "words"}), Ok(json!("words"))),
+            (asks("text"), json!({"input": 3}), Err("a text")),
+            (asks("text"), json!({"input": " "}), Err("needed")),
+            (asks("number"), json!({"input": 3}), Ok(json!(3))),
+            (asks("number"), json!({"input": "3"}), Err("a number")),
+            (asks("choice"), json!({"choice": "b"}), Ok(json!("b"))),
+            (asks("choice"), json!({"choice": "c"}), Err("`c` is none of")),
+            (asks("choice"), json!({}), Err("`choice` is missing")),
+            (asks("outputs"), json!({"x": 1, "y": 2}), Ok(json!({"x": 1}))),
+            (asks("outputs"), json!({"y": 2}), Err("x")),
+            (asks("outputs"), json!("x"), Err("an object")),
+        ];
+        for (work, result, expected) in rows {
+            let got = judged(work.clone(), &result);
+            match (&got, &expected) {
+                (Ok(got), Ok(expected)) => assert_eq!(got, expected, "{work:?} {result}"),
+                (Err(why), Err(part)) => assert!(why.contains(part), "{why}\n{work:?} {result}"),
+                _ => panic!("{got:?} {expected:?} {result}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The errands of one run, told from what the machine wants and says. Nothing here waits or asks the time.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::{Value, json};
+
+use super::super::leases::{Expired, Leases};
+use super::{Ended, LOSSES, TRIES, id_of, is_handed_out, later};
+use crate::domain::failure::Failure;
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{OpenPause, RunStatus};
+use crate::domain::model::{ModelError, ModelRequest};
+use crate::domain::tool::{ToolInvocation, ToolOutcome};
+use crate::engine::effect::Effect;
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::machine::{Errand, Machine};
+
+/// What a sub-agent is asked to do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    pub call: CallId,
+    /// The state that asks, without what is around its errand.
+    pub state: String,
+    pub work: Work,
+    /// Answers so far that did not fit.
+    pub misfits: u32,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Work {
+    Model(Box<ModelRequest>),
+    Tool(ToolInvocation),
+    Prompt(Box<OpenPause>),
+}
+
+/// One errand.
+pub(super) struct Entry {
+    pub(super) id: String,
+    pub(super) errand: Errand,
+    pub(super) leases: Leases<CallId>,
+    pub(super) open: BTreeMap<CallId, Step>,
+    /// In the order in which they were done, with what makes a result the same.
+    pub(super) done: Vec<(CallId, String)>,
+    /// Results on their way into the journal.
+    pub(super) in_flight: BTreeSet<CallId>,
+    /// When a sub-agent was last heard of, or the errand came up.
+    pub(super) contact: Timestamp,
+    /// A sub-agent has come for it.
+    pub(super) met: bool,
+    losses: u32,
+    pub(super) ended: Option<Ended>,
+}
+
+pub(super) struct Book {
+    run: RunId,
+    lease_ms: u64,
+    /// By lane.
+    pub(super) entries: BTreeMap<u64, Entry>,
+    pub(super) lanes: HashMap<String, u64>,
+    /// Items that are under way: the loop's name, the position.
+    owners: HashMap<(String, usize), u64>,
+    steps: HashMap<CallId, u64>,
+    /// Ids that nobody was told yet.
+    pub(super) fresh: Vec<String>,
+    /// The run itself has ended.
+    over: Option<Ended>,
+}
+
+impl Book {
+    pub(super) fn new(run: RunId, lease_ms: u64) -> Self {
+        Self {
+            run,
+            lease_ms,
+            entries: BTreeMap::new(),
+            lanes: HashMap::new(),
+            owners: HashMap::new(),
+            steps: HashMap::new(),
+            fresh: Vec::new(),
+            over: None,
+        }
+    }
+
+    pub(super) fn entry(&mut self, id: &str) -> Option<&mut Entry> {
+        self.entries.get_mut(self.lanes.get(id)?)
+    }
+
+    pub(super) fn end_of(&self, entry: &Entry) -> Option<Ended> {
+        entry.ended.clone().or_else(|| self.over.clone())
+    }
+
+    /// How the run itself has ended.
+    pub(super) fn over(&self) -> Option<Ended> {
+        self.over.clone()
+    }
+
+    /// A step was answered, by a sub-agent if there is a mark; in whose errand is looked up if it is not said.
+    pub(super) fn answered(&mut self, call: CallId, lane: Option<u64>, mark: Option<String>) {
+        let Some(lane) = self.steps.remove(&call).or(lane) else { return };
+        let Some(entry) = self.entries.get_mut(&lane) else { return };
+        entry.open.remove(&call);
+        entry.in_flight.remove(&call);
+        match mark {
+            Some(mark) => {
+                entry.leases.complete(call);
+                entry.done.push((call, mark));
+            }
+            None => drop(entry.leases.withdraw(call)),
+        }
+    }
+
+    pub(super) fn hear<'e>(&mut self, events: impl Iterator<Item = &'e RunEvent>) {
+        for event in events {
+            match event {
+                RunEvent::DataChanged { state, set, removed } => {
+                    let Some(entry) = self.entry_around(state) else { continue };
+                    for key in removed {
+                        entry.errand.data.shift_remove(key);
+                    }
+                    entry.errand.data.extend(set.clone());
+                }
+                RunEvent::BranchFinished { state, index, output, error, .. } => {
+                    let Some(lane) = self.owners.remove(&(state.clone(), *index)) else { continue };
+                    let ended = match error {
+                        Some(failure) => of_failure(failure),
+                        None => Ended::Complete(output.clone().unwrap_or_default()),
+                    };
+                    self.end(lane, ended);
+                }
+                RunEvent::Finished { status, output, error, .. } => {
+                    self.over = over(*status, output.clone().unwrap_or_default(), error.as_deref());
+                }
+                RunEvent::Resumed { .. } => self.over = None,
+                _ => {}
+            }
+        }
+    }
+
+    /// New errands, those that were given up, and questions.
+    pub(super) fn look(&mut self, now: Timestamp, machine: &Machine) {
+        let lanes = machine.errands();
+        for lane in &lanes {
+            if self.entries.contains_key(lane) {
+                continue;
+            }
+            if let Some(errand) = machine.errand(*lane) {
+                self.begin(now, machine.seed(), *lane, errand);
+            }
+        }
+        let open: BTreeSet<u64> = lanes.into_iter().collect();
+        let gone =
+            |(lane, entry): (&u64, &Entry)| (entry.ended.is_none() && !open.contains(lane)).then_some(*lane);
+        let gone: Vec<u64> = if machine.is_over() || !machine.is_served() {
+            Vec::new()
+        } else {
+            self.entries.iter().filter_map(gone).collect()
+        };
+        for lane in gone {
+            let text = "the loop went on without this item".to_owned();
+            self.end(lane, Ended::Failed { code: "workflow_cancelled".to_owned(), text });
+        }
+        self.ask(machine);
+    }
+
+    /// What the machine wants of somebody, if it is for a sub-agent.
+    pub(super) fn offer(&mut self, machine: &Machine, effect: &Effect) {
+        if let Effect::Abort { call } = effect {
+            return self.answered(*call, None, None);
+        }
+        if !is_handed_out(machine, effect) {
+            return;
+        }
+        let (call, state, work) = match effect {
+            Effect::CallModel { call, request } => {
+                (*call, request.state.clone(), Work::Model(request.clone()))
+            }
+            Effect::RunTool { call, invocation, .. } => {
+                (*call, machine.state_of(*call).unwrap_or_default(), Work::Tool(invocation.clone()))
+            }
+            _ => return,
+        };
+        if let Some(lane) = machine.errand_of(call) {
+            self.put(lane, Step { call, state, work, misfits: 0 }, 0);
+        }
+    }
+
+    /// Steps whose sub-agent did not do them, as the run is to hear of it.
+    pub(super) fn sweep(&mut self, now: Timestamp) -> Vec<Input> {
+        let mut failing = Vec::new();
+        if self.over.is_some() {
+            return failing;
+        }
+        let silence = self.lease_ms.saturating_mul(u64::from(LOSSES));
+        for entry in self.entries.values_mut().filter(|entry| entry.ended.is_none()) {
+            let mut over = entry.leases.expire(now);
+            if now >= later(entry.contact, silence) && !entry.open.is_empty() {
+                entry.contact = now;
+                entry.losses += 1;
+                over.extend(entry.leases.release());
+            }
+            let lost = entry.losses >= LOSSES;
+            let spent = over.iter().filter(|over: &&Expired<CallId>| over.spent).map(|over| over.step);
+            let failed: Vec<CallId> =
+                if lost { entry.open.keys().copied().collect() } else { spent.collect() };
+            let steps = failed.iter().filter(|call| !entry.in_flight.contains(call));
+            failing.extend(steps.filter_map(|call| entry.open.get(call)).map(|step| not_done(step, lost)));
+            if lost {
+                entry.losses = 0;
+            }
+        }
+        failing
+    }
+
+    fn begin(&mut self, now: Timestamp, seed: u64, lane: u64, errand: Errand) {
+        let id = id_of(&self.run, seed, lane);
+        self.lanes.insert(id.clone(), lane);
+        self.fresh.push(id.clone());
+        if let Some(index) = errand.index {
+            self.owners.insert((errand.owner.clone(), index), lane);
+        }
+        let entry = Entry {
+            id,
+            errand,
+            leases: Leases::default(),
+            open: BTreeMap::new(),
+            done: Vec::new(),
+            in_flight: BTreeSet::new(),
+            contact: now,
+            met: false,
+            losses: 0,
+            ended: None,
+        };
+        self.entries.insert(lane, entry);
+    }
+
+    fn end(&mut self, lane: u64, ended: Ended) {
+        let Some(entry) = self.entries.get_mut(&lane) else { return };
+        for call in std::mem::take(&mut entry.open).into_keys() {
+            entry.leases.withdraw(call);
+            self.steps.remove(&call);
+        }
+        entry.ended = Some(ended);
+    }
+
+    fn put(&mut self, lane: u64, mut step: Step, priority: i32) {
+        let Some(entry) = self.entries.get_mut(&lane) else { return };
+        let own = entry.errand.index.map(|index| format!("{}[{index}]/", entry.errand.owner));
+        let state = own.as_deref().and_then(|own| step.state.strip_prefix(own)).map(str::to_owned);
+        step.state = state.unwrap_or(step.state);
+        let own = match &step.work {
+            Work::Tool(invocation) => invocation.arguments["timeout_seconds"].as_u64(),
+            Work::Model(_) | Work::Prompt(_) => None,
+        };
+        let lasts_ms = own.map_or(self.lease_ms, |seconds| seconds.saturating_mul(1_000));
+        if entry.leases.enqueue(step.call, priority, &[], lasts_ms).is_ok() {
+            self.steps.insert(step.call, lane);
+            entry.open.insert(step.call, step);
+        }
+    }
+
+    /// Questions come and go without an effect: nobody at this end is asked. They take long, so they come first.
+    fn ask(&mut self, machine: &Machine) {
+        let prompts = machine.prompts();
+        let asked = |entry: &Entry| -> Vec<CallId> {
+            let open = entry.open.values().filter(|step| matches!(step.work, Work::Prompt(_)));
+            open.map(|step| step.call).collect()
+        };
+        let before: Vec<CallId> = self.entries.values().flat_map(asked).collect();
+        for call in before {
+            if !prompts.iter().any(|(_, pause)| pause.call == call) {
+                self.answered(call, None, None);
+            }
+        }
+        for (lane, pause) in prompts {
+            let (call, state) = (pause.call, pause.state.clone());
+            self.put(lane, Step { call, state, work: Work::Prompt(Box::new(pause)), misfits: 0 }, 1);
+        }
+    }
+
+    fn entry_around(&mut self, state: &str) -> Option<&mut Entry> {
+        let around = |entry: &Entry| match entry.errand.index {
+            Some(index) => {
+                let inner = state.strip_prefix(&entry.errand.owner)?.strip_prefix(&format!("[{index}]/"));
+                inner.map(|_| entry.errand.owner.len() + 1)
+            }
+            None => Some(0),
+        };
+        let open = self.entries.iter().filter(|(_, entry)| entry.ended.is_none());
+        let found = open.filter_map(|(lane, entry)| Some((around(entry)?, *lane))).max()?;
+        self.entries.get_mut(&found.1)
+    }
+}
+
+fn over(status: RunStatus, output: Value, error: Option<&Failure>) -> Option<Ended> {
+    let failed = |code: &str, text: &str| Ended::Failed { code: code.to_owned(), text: text.to_owned() };
+    match status {
+        RunStatus::Completed => Some(Ended::Complete(output)),
+        RunStatus::Failed => {
+            Some(error.map_or_else(|| failed("workflow_failed", "the workflow failed"), of_failure))
+        }
+        RunStatus::Cancelled => Some(failed("workflow_cancelled", "the workflow was cancelled")),
+        RunStatus::Paused | RunStatus::Running | RunStatus::Interrupted => None,
+    }
+}
+
+fn of_failure(failure: &Failure) -> Ended {
+    let text = format!("{}: {}", failure.title, failure.detail);
+    Ended::Failed { code: "workflow_failed".to_owned(), text }
+}
+
+/// D4 and D17, as the state sees it.
+fn not_done(step: &Step, lost: bool) -> Input {
+    let why = if lost { "its sub-agent fell silent" } else { "no sub-agent did it in time" };
+    let detail = format!("step {} was not done: {why}", super::step_id(step.call));
+    failing(step, why, detail.clone(), ModelError::Timeout { detail }, json!({"timed_out": true}))
+}
+
+/// A step fails after so many results that are none.
+pub(super) fn unfit(step: &Step, why: &str) -> Input {
+    let detail = format!("a sub-agent gave {TRIES} results that do not fit: {why}");
+    failing(step, why, detail.clone(), ModelError::Protocol { detail }, json!({}))
+}
+
+fn failing(step: &Step, why: &str, detail: String, error: ModelError, data: Value) -> Input {
+    let call = step.call;
+    match &step.work {
+        Work::Model(_) => Input::ModelFailed { call, error, attempts: 1, used: Vec::new(), again: false },
+        Work::Tool(_) => {
+            let (summary, data) = (why.to_owned(), Some(data));
+            let outcome = ToolOutcome { content: detail, summary, data, ..ToolOutcome::default() };
+            Input::ToolDone { call, outcome }
+        }
+        Work::Prompt(_) => Input::Elapsed { call },
+    }
+}

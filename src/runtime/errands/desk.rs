@@ -1,0 +1,285 @@
+//! Where sub-agents come for their steps: the errands of all runs of this process.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::book::{Book, Entry, Step};
+use super::{Ended, LEASE_SECONDS, step_id};
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::machine::{Errand, Machine, Output};
+use crate::engine::replay::Tape;
+use crate::engine::spec::RunSpec;
+
+/// A step that is handed out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Handed {
+    pub step: Step,
+    pub attempt: u32,
+    /// How long a lease of it lasts.
+    pub lasts_ms: u64,
+    /// Steps of the errand that are done (D7).
+    pub version: u64,
+}
+
+/// What somebody gets who asks for the next step.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Next {
+    Step(Box<Handed>),
+    /// Nothing is ready yet (D2).
+    Waiting,
+    Ended(Ended),
+    Unknown,
+}
+
+/// What is known of an errand.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Look {
+    pub errand: Errand,
+    pub current: Option<String>,
+    pub completed: Vec<String>,
+    /// Steps that are known and open; nothing is known while the run works on what follows (D12).
+    pub remaining: Option<usize>,
+    pub ended: Option<Ended>,
+}
+
+/// An errand as whoever gives it out is told of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Task {
+    pub id: String,
+    pub errand: Errand,
+    /// A sub-agent has come for it.
+    pub met: bool,
+}
+
+/// An input of a journal.
+pub(in crate::runtime) struct Past<'j> {
+    pub(in crate::runtime) at: Timestamp,
+    pub(in crate::runtime) input: &'j Input,
+    /// What makes it the same as another result, if a sub-agent gave it.
+    pub(in crate::runtime) submitted: Option<&'j str>,
+}
+
+#[derive(Default)]
+pub(super) struct Table {
+    pub(super) runs: HashMap<RunId, Book>,
+    /// Whose errand an id is.
+    ids: HashMap<String, RunId>,
+    /// Milliseconds; 0 while no sub-agent can be reached.
+    lease_ms: u64,
+}
+
+pub struct Desk {
+    table: Mutex<Table>,
+    news: watch::Sender<u64>,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self { table: Mutex::default(), news: watch::Sender::new(0) }
+    }
+}
+
+impl Desk {
+    /// Sub-agents can be reached from now on.
+    pub(in crate::runtime) fn open(&self, lease_seconds: Option<u64>) {
+        self.table().lease_ms = lease_seconds.unwrap_or(LEASE_SECONDS).max(1).saturating_mul(1_000);
+    }
+
+    pub(in crate::runtime) fn is_open(&self) -> bool {
+        self.table().lease_ms > 0
+    }
+
+    pub(super) fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes whenever a step may have become ready, or an errand has come up or ended.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+
+    /// The run of an errand, if it is known here.
+    pub fn run_of(&self, id: &str) -> Option<RunId> {
+        self.table().ids.get(id).cloned()
+    }
+
+    /// Errands of a run that are not done, in the order of their items.
+    pub fn tasks(&self, run: &RunId) -> Vec<Task> {
+        let table = self.table();
+        let Some(book) = table.runs.get(run) else { return Vec::new() };
+        let open = book.entries.values().filter(|entry| book.end_of(entry).is_none());
+        let task =
+            |entry: &Entry| Task { id: entry.id.clone(), errand: entry.errand.clone(), met: entry.met };
+        let mut tasks: Vec<Task> = open.map(task).collect();
+        tasks.sort_by(|one, other| {
+            let place = |task: &Task| (task.errand.owner.clone(), task.errand.index);
+            place(one).cmp(&place(other))
+        });
+        tasks
+    }
+
+    /// Whether an errand waits for somebody to come for it.
+    pub fn asks(&self, run: &RunId) -> bool {
+        let table = self.table();
+        let Some(book) = table.runs.get(run) else { return false };
+        book.entries
+            .values()
+            .any(|entry| !entry.met && !entry.open.is_empty() && book.end_of(entry).is_none())
+    }
+
+    /// The next step of an errand for this worker (D1).
+    pub fn next(&self, id: &str, worker: &str, now: Timestamp) -> Next {
+        let mut table = self.table();
+        let Some(book) = table.book(id) else { return Next::Unknown };
+        let over = book.over();
+        let Some(entry) = book.entry(id) else { return Next::Unknown };
+        (entry.contact, entry.met) = (now, true);
+        if let Some(ended) = entry.ended.clone().or(over) {
+            return Next::Ended(ended);
+        }
+        let version = entry.done.len() as u64;
+        let Some(lease) = entry.leases.lease(worker, now) else { return Next::Waiting };
+        let step = entry.open.get(&lease.step).filter(|step| !entry.in_flight.contains(&step.call));
+        step.cloned().map_or(Next::Waiting, |step| {
+            Next::Step(Box::new(Handed { step, attempt: lease.attempt, lasts_ms: lease.lasts_ms, version }))
+        })
+    }
+
+    /// How an errand stands, for whoever looks for what is wrong.
+    pub fn look(&self, id: &str) -> Option<Look> {
+        let mut table = self.table();
+        let book = table.book(id)?;
+        let lane = *book.lanes.get(id)?;
+        let entry = book.entries.get(&lane)?;
+        let ended = book.end_of(entry);
+        let open = entry.open.len();
+        let remaining = if ended.is_some() { Some(0) } else { Some(open).filter(|open| *open > 0) };
+        let current = if ended.is_some() { None } else { entry.open.keys().next().copied().map(step_id) };
+        let completed = entry.done.iter().map(|(call, _)| step_id(*call)).collect();
+        Some(Look { errand: entry.errand.clone(), current, completed, remaining, ended })
+    }
+
+    /// Counts an answer that does not fit; how many more may come. After the last one the run is told that the step has
+    /// failed.
+    pub fn misfit(&self, id: &str, call: CallId) -> u32 {
+        let mut table = self.table();
+        let step = table.book(id).and_then(|book| book.entry(id)?.open.get_mut(&call));
+        step.map_or(0, |step| {
+            step.misfits += 1;
+            super::TRIES.saturating_sub(step.misfits)
+        })
+    }
+
+    /// What an input led to. `mark`: a sub-agent gave it.
+    pub(in crate::runtime) fn after(
+        &self,
+        (now, run): (Timestamp, &RunId),
+        machine: &Machine,
+        (answered, mark): (Option<CallId>, Option<String>),
+        output: &Output,
+    ) {
+        let mut table = self.table();
+        let lease_ms = table.lease_ms;
+        if lease_ms == 0 || !machine.is_served() && !table.runs.contains_key(run) {
+            return;
+        }
+        let book = table.runs.entry(run.clone()).or_insert_with(|| Book::new(run.clone(), lease_ms));
+        if let Some(call) = answered {
+            book.answered(call, None, mark);
+        }
+        book.hear(output.events.iter());
+        book.look(now, machine);
+        for effect in &output.effects {
+            book.offer(machine, effect);
+        }
+        table.name(run);
+        drop(table);
+        self.news.send_modify(|news| *news += 1);
+    }
+
+    /// Everything that a journal tells of the errands of its run. Leases begin anew.
+    pub(in crate::runtime) fn read<'j>(
+        &self,
+        (now, run): (Timestamp, &RunId),
+        spec: &Arc<RunSpec>,
+        journal: impl Iterator<Item = Past<'j>> + Clone,
+    ) {
+        let lease_ms = self.table().lease_ms;
+        if lease_ms == 0 {
+            return;
+        }
+        let mut book = Book::new(run.clone(), lease_ms);
+        let mut tape = Tape::sparing(Arc::clone(spec), journal.clone().map(|past| past.input));
+        let mut journal = journal.peekable();
+        while let Some(Past { at, input, submitted }) = journal.next() {
+            let answered = input.answers().zip(submitted);
+            let whose = answered.and_then(|(call, _)| tape.machine.errand_of(call));
+            let next = journal.peek().map(|next| next.input);
+            let told = tape.feed(at, input.clone(), next).iter().map(|(_, event)| event);
+            let events: Vec<RunEvent> = told.filter(|event| tells(event)).cloned().collect();
+            if let Some((call, mark)) = answered {
+                book.answered(call, whose, Some(mark.to_owned()));
+            }
+            book.hear(events.iter());
+            book.look(now, &tape.machine);
+        }
+        let machine = &tape.machine;
+        tape.open().for_each(|effect| book.offer(machine, effect));
+        let mut table = self.table();
+        let before = table.runs.insert(run.clone(), book);
+        // whoever had come still is there
+        if let (Some(before), Some(book)) = (before, table.runs.get_mut(run)) {
+            for (lane, entry) in before.entries {
+                if let Some(same) = book.entries.get_mut(&lane) {
+                    same.met |= entry.met;
+                }
+            }
+        }
+        table.name(run);
+        drop(table);
+        self.news.send_modify(|news| *news += 1);
+    }
+
+    /// Another process drives the run by now.
+    pub(in crate::runtime) fn forget(&self, run: &RunId) {
+        self.table().runs.remove(run);
+    }
+
+    /// Inputs for runs whose steps nobody does.
+    pub(in crate::runtime) fn sweep(&self, now: Timestamp) -> Vec<(RunId, Input)> {
+        let mut table = self.table();
+        let swept = table.runs.iter_mut();
+        let failing: Vec<(RunId, Input)> = swept
+            .flat_map(|(run, book)| book.sweep(now).into_iter().map(|input| (run.clone(), input)))
+            .collect();
+        drop(table);
+        // what was given back may be taken
+        self.news.send_modify(|news| *news += 1);
+        failing
+    }
+}
+
+impl Table {
+    pub(super) fn book(&mut self, id: &str) -> Option<&mut Book> {
+        self.runs.get_mut(self.ids.get(id)?)
+    }
+
+    fn name(&mut self, run: &RunId) {
+        let Some(book) = self.runs.get_mut(run) else { return };
+        self.ids.extend(book.fresh.drain(..).map(|id| (id, run.clone())));
+    }
+}
+
+fn tells(event: &RunEvent) -> bool {
+    matches!(
+        event,
+        RunEvent::DataChanged { .. }
+            | RunEvent::BranchFinished { .. }
+            | RunEvent::Finished { .. }
+            | RunEvent::Resumed { .. }
+    )
+}

@@ -1,0 +1,243 @@
+//! Results of steps on their way into a run: each counts once, and is accepted when it is written down (D5 to D7).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::super::handle::Handle;
+use super::super::mail::{Mail, Submitted};
+use super::super::reopen::{self, Story};
+use super::super::tokens::{hash, sorted};
+use super::book::{Step, unfit};
+use super::desk::{Desk, Past};
+use super::{Ended, call_of};
+use crate::domain::ids::{CallId, RunId};
+use crate::engine::input::Input;
+use crate::ports::run_store::StoreError;
+use crate::runtime::leases::Standing;
+
+/// How often it is looked for leases that ran out, at most and at least.
+const SWEEPS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// How long a result of the same step that came a moment earlier is waited for: in milliseconds, and how often.
+const LOOK_AGAIN_MS: u64 = 5;
+const LOOKS: usize = 1_000;
+
+/// What a result is for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Submission {
+    /// It may be handed in.
+    Open(Box<Step>),
+    /// The same was handed in before.
+    Duplicate,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    Accepted,
+    Duplicate,
+}
+
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum SubmitError {
+    #[error("there is no workflow with this workflow_id")]
+    UnknownWorkflow,
+    #[error("there is no step with this step_id, or it is not wanted any more; call get_next_step")]
+    UnknownStep,
+    #[error("the step was completed with another result: the first one counts")]
+    Completed,
+    #[error("the workflow has ended")]
+    Over(Ended),
+    #[error("the lease of this step ended and another worker has it; call get_next_step")]
+    LeaseLost,
+    #[error("the workflow is at state_version {0}; call get_next_step and look again")]
+    Version(u64),
+    #[error("the workflow does not run here now; submit again")]
+    NotRunning,
+    #[error("the result could not be written down; submit again")]
+    NotRecorded,
+}
+
+impl Desk {
+    /// Whether the result of a step may be handed in by this worker.
+    ///
+    /// # Errors
+    /// It may not; nothing was changed.
+    pub fn submission(
+        &self,
+        id: &str,
+        step_id: &str,
+        (worker, expected): (&str, Option<u64>),
+        result: &Value,
+    ) -> Result<Submission, SubmitError> {
+        match self.claim(id, step_id, (worker, expected), result, false)? {
+            Claimed::Open(step) => Ok(Submission::Open(step)),
+            Claimed::Busy | Claimed::Duplicate => Ok(Submission::Duplicate),
+        }
+    }
+
+    fn claim(
+        &self,
+        id: &str,
+        step_id: &str,
+        (worker, expected): (&str, Option<u64>),
+        result: &Value,
+        take: bool,
+    ) -> Result<Claimed, SubmitError> {
+        let mut table = self.table();
+        let book = table.book(id).ok_or(SubmitError::UnknownWorkflow)?;
+        let over = book.over();
+        let entry = book.entry(id).ok_or(SubmitError::UnknownWorkflow)?;
+        let call = call_of(step_id).ok_or(SubmitError::UnknownStep)?;
+        if let Some((_, mark)) = entry.done.iter().find(|(done, _)| *done == call) {
+            return if *mark == mark_of(result) {
+                Ok(Claimed::Duplicate)
+            } else {
+                Err(SubmitError::Completed)
+            };
+        }
+        if let Some(ended) = entry.ended.clone().or(over) {
+            return Err(SubmitError::Over(ended));
+        }
+        let step = entry.open.get(&call).ok_or(SubmitError::UnknownStep)?;
+        if take && entry.in_flight.contains(&call) {
+            return Ok(Claimed::Busy);
+        }
+        match entry.leases.standing(call, worker) {
+            Standing::Theirs => {}
+            Standing::Lost => return Err(SubmitError::LeaseLost),
+            Standing::Blocked | Standing::Unknown => return Err(SubmitError::UnknownStep),
+        }
+        let version = entry.done.len() as u64;
+        if expected.is_some_and(|expected| expected != version) {
+            return Err(SubmitError::Version(version));
+        }
+        let step = Box::new(step.clone());
+        if take {
+            entry.in_flight.insert(call);
+        }
+        Ok(Claimed::Open(step))
+    }
+
+    fn put_back(&self, id: &str, call: CallId) {
+        if let Some(entry) = self.table().book(id).and_then(|book| book.entry(id)) {
+            entry.in_flight.remove(&call);
+        }
+    }
+}
+
+enum Claimed {
+    Open(Box<Step>),
+    /// Another result of it is being written.
+    Busy,
+    Duplicate,
+}
+
+impl Handle {
+    pub fn desk(&self) -> &Desk {
+        &self.shared.desk
+    }
+
+    /// Sub-agents can be reached from now on: runs that are started or taken up here hand out what is meant for them. A
+    /// lease lasts so many seconds, or as long as usual.
+    pub fn serve_sub_agents(&self, lease_seconds: Option<u64>) {
+        self.shared.desk.open(lease_seconds);
+        let shared = Arc::clone(&self.shared);
+        let lease = Duration::from_secs(lease_seconds.unwrap_or(super::LEASE_SECONDS));
+        let pace = (lease / 8).clamp(SWEEPS.0, SWEEPS.1);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(pace).await;
+                for (run, input) in shared.desk.sweep(shared.ports.clock.now()) {
+                    shared.send(&run, Mail::Input(input));
+                }
+            }
+        });
+    }
+
+    /// What a run's journal tells of its errands, without taking it up.
+    ///
+    /// # Errors
+    /// Unknown or unreadable.
+    pub fn read_errands(&self, run: &RunId) -> Result<(), StoreError> {
+        let story = reopen::read(&*self.ports().store, run)?;
+        self.tell_desk(&story);
+        Ok(())
+    }
+
+    /// Tells the desk what a run has come to.
+    pub(in crate::runtime) fn tell_desk(&self, story: &Story) {
+        let journal = story.entries.iter().map(|entry| Past {
+            at: entry.at,
+            input: &entry.input,
+            submitted: entry.submitted.as_deref(),
+        });
+        self.shared.desk.read((self.ports().clock.now(), &story.header.id), &story.spec, journal);
+    }
+
+    /// Hands in the result of a step; `input` is what it means for the run.
+    ///
+    /// # Errors
+    /// It does not count; nothing was changed.
+    pub async fn submit(
+        &self,
+        id: &str,
+        step_id: &str,
+        (worker, expected): (&str, Option<u64>),
+        result: &Value,
+        input: Input,
+    ) -> Result<Taken, SubmitError> {
+        let desk = &self.shared.desk;
+        let run = desk.run_of(id).ok_or(SubmitError::UnknownWorkflow)?;
+        for _ in 0..LOOKS {
+            match desk.claim(id, step_id, (worker, expected), result, true)? {
+                Claimed::Duplicate => return Ok(Taken::Duplicate),
+                Claimed::Busy => tokio::time::sleep(Duration::from_millis(LOOK_AGAIN_MS)).await,
+                Claimed::Open(step) => {
+                    let written = self.deliver(&run, step.call, mark_of(result), input).await;
+                    if written.is_err() {
+                        desk.put_back(id, step.call);
+                    }
+                    return written.map(|()| Taken::Accepted);
+                }
+            }
+        }
+        Err(SubmitError::NotRecorded)
+    }
+
+    /// An answer to a step did not fit; how many more may come.
+    pub fn misfit(&self, id: &str, step: &Step, why: &str) -> u32 {
+        let left = self.shared.desk.misfit(id, step.call);
+        if left == 0
+            && let Some(run) = self.shared.desk.run_of(id)
+        {
+            self.shared.send(&run, Mail::Input(unfit(step, why)));
+        }
+        left
+    }
+
+    async fn deliver(
+        &self,
+        run: &RunId,
+        call: CallId,
+        mark: String,
+        input: Input,
+    ) -> Result<(), SubmitError> {
+        let (answer, written) = oneshot::channel();
+        let mail = Mail::Submitted(Box::new(Submitted { call, input, mark, answer }));
+        if !self.shared.send(run, mail) {
+            return Err(SubmitError::NotRunning);
+        }
+        match written.await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(SubmitError::NotRecorded),
+            Err(_) => Err(SubmitError::NotRunning),
+        }
+    }
+}
+
+/// What makes two results the same: their content, in whatever order.
+fn mark_of(result: &Value) -> String {
+    hash(&sorted(result.clone()).to_string())
+}

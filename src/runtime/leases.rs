@@ -1,0 +1,280 @@
+//! Steps that somebody outside is to do: in which order they are handed out, and to whom for how long (D1, D4, D5, D14,
+//! D15).
+//!
+//! Owns order, dependencies and leases. Every operation takes the same time however many steps there are, but for the
+//! few priorities and a search among the ends of leases. Knows nothing of what a step is, and reads no clock.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::hash::Hash;
+
+use crate::domain::ids::Timestamp;
+
+/// As often is a step handed out before it fails (D4).
+pub const ATTEMPTS: u32 = 3;
+/// Steps that may be open at once (D16).
+pub const LIMIT: usize = 1_000;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refused {
+    #[error("queue_full: {LIMIT} steps are open")]
+    Full,
+    #[error("the step is known already")]
+    Known,
+}
+
+/// A step that is handed out, until when, and for the how many-th time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lease<K> {
+    pub step: K,
+    pub attempt: u32,
+    pub expires: Timestamp,
+    pub lasts_ms: u64,
+}
+
+/// Whether somebody may hand in the result of a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// It is theirs, or nobody's (D5).
+    Theirs,
+    /// Somebody else has it by now.
+    Lost,
+    /// A step that it waits for is not done yet: it was never handed out.
+    Blocked,
+    Unknown,
+}
+
+/// A lease that ran out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Expired<K> {
+    pub step: K,
+    /// It was handed out often enough: whoever asked for it is to fail it. Until then nobody gets it.
+    pub spent: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Place {
+    /// Steps that it waits for.
+    Blocked(usize),
+    Ready,
+    Leased {
+        /// By position.
+        worker: usize,
+        expires: Timestamp,
+    },
+    Spent,
+}
+
+#[derive(Clone, Debug)]
+struct Step<K> {
+    priority: i32,
+    lasts_ms: u64,
+    attempt: u32,
+    place: Place,
+    /// Steps that wait for this one.
+    followers: Vec<K>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Leases<K> {
+    limit: usize,
+    steps: HashMap<K, Step<K>>,
+    /// Larger priorities first; within one in the order of arrival. May name steps that are not ready any more.
+    ready: BTreeMap<Reverse<i32>, VecDeque<K>>,
+    /// Whoever has had a step, by name.
+    workers: HashMap<String, usize>,
+    /// What each of them has: one step at a time.
+    held: Vec<Option<K>>,
+    ends: BTreeSet<(Timestamp, K)>,
+    completed: u64,
+}
+
+impl<K> Default for Leases<K> {
+    fn default() -> Self {
+        Self::new(LIMIT)
+    }
+}
+
+impl<K> Leases<K> {
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            steps: HashMap::new(),
+            ready: BTreeMap::new(),
+            workers: HashMap::new(),
+            held: Vec::new(),
+            ends: BTreeSet::new(),
+            completed: 0,
+        }
+    }
+
+    /// Steps that are not done, handed out or not.
+    pub fn open(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub fn in_progress(&self) -> usize {
+        self.held.iter().flatten().count()
+    }
+
+    pub fn completed(&self) -> u64 {
+        self.completed
+    }
+}
+
+impl<K: Copy + Ord + Hash> Leases<K> {
+    /// Adds a step. It is handed out when all of `after` that are open now are done; a lease of it lasts so long.
+    ///
+    /// # Errors
+    /// Too many are open, or this one is: nothing was added.
+    pub fn enqueue(&mut self, step: K, priority: i32, after: &[K], lasts_ms: u64) -> Result<(), Refused> {
+        if self.steps.contains_key(&step) {
+            return Err(Refused::Known);
+        }
+        if self.steps.len() >= self.limit {
+            return Err(Refused::Full);
+        }
+        let mut waits = 0;
+        for before in after.iter().collect::<BTreeSet<_>>() {
+            if let Some(before) = self.steps.get_mut(before) {
+                before.followers.push(step);
+                waits += 1;
+            }
+        }
+        let place = if waits == 0 { Place::Ready } else { Place::Blocked(waits) };
+        self.steps.insert(step, Step { priority, lasts_ms, attempt: 0, place, followers: Vec::new() });
+        if waits == 0 {
+            self.ready.entry(Reverse(priority)).or_default().push_back(step);
+        }
+        Ok(())
+    }
+
+    /// The step that this worker has, as long as its lease lasts; else the next one that is ready, which is then theirs.
+    pub fn lease(&mut self, worker: &str, now: Timestamp) -> Option<Lease<K>> {
+        if let Some(step) = self.workers.get(worker).and_then(|worker| self.held[*worker])
+            && let Some(Step { attempt, lasts_ms, place: Place::Leased { expires, .. }, .. }) =
+                self.steps.get(&step)
+            && *expires > now
+        {
+            return Some(Lease { step, attempt: *attempt, expires: *expires, lasts_ms: *lasts_ms });
+        }
+        let step = self.first_ready()?;
+        let worker = self.number(worker);
+        let found = self.steps.get_mut(&step)?;
+        let expires = Timestamp(now.0.saturating_add(i64::try_from(found.lasts_ms).unwrap_or(i64::MAX)));
+        found.attempt += 1;
+        found.place = Place::Leased { worker, expires };
+        self.held[worker] = Some(step);
+        self.ends.insert((expires, step));
+        Some(Lease { step, attempt: found.attempt, expires, lasts_ms: found.lasts_ms })
+    }
+
+    /// Whether this worker may hand in the result of a step.
+    pub fn standing(&self, step: K, worker: &str) -> Standing {
+        match self.steps.get(&step).map(|step| &step.place) {
+            None => Standing::Unknown,
+            Some(Place::Blocked(_)) => Standing::Blocked,
+            Some(Place::Leased { worker: theirs, .. }) if self.workers.get(worker) != Some(theirs) => {
+                Standing::Lost
+            }
+            Some(Place::Leased { .. } | Place::Ready) => Standing::Theirs,
+            Some(Place::Spent) => Standing::Lost,
+        }
+    }
+
+    /// The step is done: what waited for it may begin. `false`: it was not open.
+    pub fn complete(&mut self, step: K) -> bool {
+        let known = self.remove(step);
+        self.completed += u64::from(known);
+        known
+    }
+
+    /// The step is not wanted any more; what waited for it waits no longer.
+    pub fn withdraw(&mut self, step: K) -> bool {
+        self.remove(step)
+    }
+
+    /// Leases that are over by now: their steps come first again, or are spent.
+    pub fn expire(&mut self, now: Timestamp) -> Vec<Expired<K>> {
+        let mut over = Vec::new();
+        while let Some((end, step)) = self.ends.first().copied().filter(|(end, _)| *end <= now) {
+            self.ends.remove(&(end, step));
+            let Some(spent) = self.give_back(step) else { continue };
+            over.push(Expired { step, spent });
+        }
+        over
+    }
+
+    /// Takes every lease back, as if it had run out (D17).
+    pub fn release(&mut self) -> Vec<Expired<K>> {
+        self.expire(Timestamp(i64::MAX))
+    }
+
+    /// When the next lease ends.
+    pub fn next_end(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(end, _)| *end)
+    }
+
+    fn number(&mut self, worker: &str) -> usize {
+        if let Some(known) = self.workers.get(worker) {
+            return *known;
+        }
+        self.held.push(None);
+        self.workers.insert(worker.to_owned(), self.held.len() - 1);
+        self.held.len() - 1
+    }
+
+    fn give_back(&mut self, step: K) -> Option<bool> {
+        let found = self.steps.get_mut(&step)?;
+        let Place::Leased { worker, .. } = found.place else { return None };
+        forget(&mut self.held, worker, step);
+        let spent = found.attempt >= ATTEMPTS;
+        found.place = if spent { Place::Spent } else { Place::Ready };
+        if !spent {
+            self.ready.entry(Reverse(found.priority)).or_default().push_front(step);
+        }
+        Some(spent)
+    }
+
+    fn first_ready(&mut self) -> Option<K> {
+        loop {
+            let mut first = self.ready.first_entry()?;
+            let step = first.get_mut().pop_front();
+            if first.get().is_empty() {
+                first.remove();
+            }
+            let Some(step) = step else { continue };
+            if self.steps.get(&step).is_some_and(|found| found.place == Place::Ready) {
+                return Some(step);
+            }
+        }
+    }
+
+    fn remove(&mut self, step: K) -> bool {
+        let Some(found) = self.steps.remove(&step) else { return false };
+        if let Place::Leased { worker, expires } = found.place {
+            forget(&mut self.held, worker, step);
+            self.ends.remove(&(expires, step));
+        }
+        for follower in found.followers {
+            let Some(waiting) = self.steps.get_mut(&follower) else { continue };
+            let Place::Blocked(others) = &mut waiting.place else { continue };
+            *others -= 1;
+            if *others == 0 {
+                waiting.place = Place::Ready;
+                self.ready.entry(Reverse(waiting.priority)).or_default().push_back(follower);
+            }
+        }
+        true
+    }
+}
+
+/// Whoever lost a step may have another one by now.
+fn forget<K: PartialEq>(held: &mut [Option<K>], worker: usize, step: K) {
+    if let Some(has) = held.get_mut(worker).filter(|has| **has == Some(step)) {
+        *has = None;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,326 @@
+//! Commands that steer a run which goes on: where it stands still, what it goes on with, what waits in it.
+
+use serde_json::Value;
+
+use crate::engine::steering::Breakpoint;
+use crate::tui::slash::places::word;
+
+/// What is asked of the run in front.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Steer {
+    Pause,
+    Continue,
+    Step,
+    Stop,
+    Status,
+    Break(Breakpoint),
+    Breaks,
+    /// One of the list by its number, or all.
+    Unbreak(Option<usize>),
+    Set {
+        path: Vec<String>,
+        value: Value,
+        /// Also if it is of another kind than what stands there.
+        anyway: bool,
+    },
+    Pending(Which),
+    /// Everything that waits for an answer, or what is said to one of them.
+    Approvals(Option<(usize, Verdict)>),
+}
+
+/// Words that wait to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    List,
+    /// By its number; back into the input box.
+    Edit(Option<usize>),
+    /// By its number, or all.
+    Drop(Option<usize>),
+}
+
+/// What is done with one of the open questions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It is asked now.
+    Show,
+    Allow,
+    /// Also later ones of this tool: in this run, in this session, or always.
+    Run,
+    Session,
+    Always,
+    Deny,
+}
+
+/// A command, as help shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    pub usage: &'static str,
+    pub about: &'static str,
+    pub more: &'static str,
+}
+
+const NONE: Row = Row { name: "", aliases: &[], usage: "", about: "", more: "" };
+
+pub const PAUSE: Row = Row {
+    name: "pause",
+    about: "let the state end, then stand still",
+    more: "What is under way ends; the run stands before its next state. /step goes one state on, /continue goes on, /set \
+           changes common_data. Esc, or /stop, ends the run at once.",
+    ..NONE
+};
+
+pub const CONTINUE: Row = Row {
+    name: "continue",
+    aliases: &["cont"],
+    about: "go on with a run that stands still",
+    more: "It leaves step mode; breakpoints stay.",
+    ..NONE
+};
+
+pub const STEP: Row = Row {
+    name: "step",
+    about: "go on to the next state, and stand still there",
+    more: "While no workflow runs: the next one that is started stands before each of its states.",
+    ..NONE
+};
+
+pub const STOP: Row = Row {
+    name: "stop",
+    about: "end the workflow that runs",
+    more: "What it did stays in its history, and /undo brings the files back.",
+    ..NONE
+};
+
+pub const STATUS: Row = Row { name: "status", about: "where the run is, what it costs, what waits", ..NONE };
+
+pub const BREAK: Row = Row {
+    name: "break",
+    usage: "STATE | tool NAME | spend DOLLARS",
+    about: "stand still before a state or tool, or when so much was spent",
+    more: "A state is named as in the graph; inside of a called workflow or a branch its own name is enough. An amount \
+           counts once. While no workflow runs: for the next one that is started. /breaks lists them.\n\
+           Examples: /break review · /break tool execute_terminal · /break spend 0.50",
+    ..NONE
+};
+
+pub const BREAKS: Row =
+    Row { name: "breaks", usage: "[remove NUMBER|all]", about: "breakpoints; take one or all away", ..NONE };
+
+pub const SET: Row = Row {
+    name: "set",
+    usage: "common_data.NAME = JSON",
+    about: "change a variable while the run stands still",
+    more: "What is no JSON is a text. A value of another kind than before is refused; /set --anyway NAME = VALUE takes \
+           it. The change is recorded with the run.\n\
+           Examples: /set common_data.limit = 5 · /set task.title = \"a new title\"",
+    ..NONE
+};
+
+pub const PENDING: Row = Row {
+    name: "pending",
+    usage: "[edit [N] | drop N|all]",
+    about: "what you typed and the run has not read yet",
+    more: "Up on an empty line takes the last one back to change it.",
+    ..NONE
+};
+
+pub const APPROVALS: Row = Row {
+    name: "approvals",
+    usage: "[N [allow|run|session|always|deny]]",
+    about: "everything that waits for your answer, in every run",
+    more: "With a number that question is asked now, or answered: allow (this call), run, session or always (also later \
+           calls of the tool: in this run, until you leave, or saved in your settings), deny. Alt+A goes through the \
+           questions.",
+    ..NONE
+};
+
+/// What a command of these asks for. `None`: it is none of them.
+///
+/// # Errors
+/// What is missing or wrong.
+pub fn parse(name: &str, rest: &str) -> Option<Result<Steer, String>> {
+    Some(match name {
+        "pause" => Ok(Steer::Pause),
+        "continue" => Ok(Steer::Continue),
+        "step" => Ok(Steer::Step),
+        "stop" => Ok(Steer::Stop),
+        "status" => Ok(Steer::Status),
+        "break" => parse_break(rest),
+        "breaks" => parse_breaks(rest),
+        "set" => parse_set(rest),
+        "pending" => parse_pending(rest),
+        "approvals" => parse_approvals(rest),
+        _ => return None,
+    })
+}
+
+/// `/workflow pause` and its like (WFM-9).
+pub fn of_workflow(word: &str) -> Option<Steer> {
+    Some(match word {
+        "status" => Steer::Status,
+        "pause" => Steer::Pause,
+        "resume" => Steer::Continue,
+        "stop" => Steer::Stop,
+        _ => return None,
+    })
+}
+
+fn parse_break(rest: &str) -> Result<Steer, String> {
+    let (first, after) = word(rest);
+    let after = after.trim();
+    let point = match (first, after) {
+        ("", _) => return Ok(Steer::Breaks),
+        ("tool", "") => return Err("/break tool needs the name of a tool: /tools lists them".to_owned()),
+        ("tool", tool) => Breakpoint::tool(tool),
+        ("spend", amount) => spend(amount)?,
+        ("state", state) if !state.is_empty() => Breakpoint::state(state),
+        (state, "") => Breakpoint::state(state),
+        _ => return Err(format!("/break takes a state, `tool NAME` or `spend DOLLARS`, not `{rest}`")),
+    };
+    Ok(Steer::Break(point))
+}
+
+/// `0.50`, `$0.50`
+fn spend(amount: &str) -> Result<Breakpoint, String> {
+    let dollars = amount.strip_prefix('$').unwrap_or(amount).parse::<f64>().ok();
+    dollars
+        .and_then(Breakpoint::spend)
+        .ok_or_else(|| format!("/break spend needs an amount of dollars such as 0.50, not `{amount}`"))
+}
+
+fn parse_breaks(rest: &str) -> Result<Steer, String> {
+    let (first, after) = word(rest);
+    match (first, after.trim()) {
+        ("" | "list", _) => Ok(Steer::Breaks),
+        ("remove" | "rm" | "clear", "all") | ("clear", "") => Ok(Steer::Unbreak(None)),
+        ("remove" | "rm" | "clear", at) => Ok(Steer::Unbreak(Some(number(at)?))),
+        _ => Err(format!(
+            "/breaks lists them, /breaks remove 2 and /breaks remove all take away, not `{first}`"
+        )),
+    }
+}
+
+fn parse_set(rest: &str) -> Result<Steer, String> {
+    let (rest, anyway) = match rest.strip_prefix("--anyway") {
+        Some(rest) => (rest.trim_start(), true),
+        None => (rest, false),
+    };
+    let usage = "/set NAME = VALUE, for example /set common_data.limit = 5";
+    let (name, value) = rest.split_once('=').ok_or_else(|| usage.to_owned())?;
+    let (name, value) = (name.trim(), value.trim());
+    let path = name.strip_prefix("common_data.").unwrap_or(name);
+    let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+    if path.iter().any(|key| key.is_empty() || key.contains(char::is_whitespace)) || name == "common_data" {
+        return Err(format!("`{name}` is no name of a variable: {usage}"));
+    }
+    let value = match serde_json::from_str(value) {
+        Ok(value) => value,
+        Err(error) if value.starts_with(['{', '[', '"']) => {
+            return Err(format!("the value of {name} is no JSON: {error}"));
+        }
+        Err(_) => Value::from(value),
+    };
+    Ok(Steer::Set { path, value, anyway })
+}
+
+fn parse_pending(rest: &str) -> Result<Steer, String> {
+    let (first, after) = word(rest);
+    let which = match (first, after.trim()) {
+        ("" | "list", _) => Which::List,
+        ("edit", "") => Which::Edit(None),
+        ("edit", at) => Which::Edit(Some(number(at)?)),
+        ("drop" | "remove", "all") => Which::Drop(None),
+        ("drop" | "remove", at) => Which::Drop(Some(number(at)?)),
+        _ => {
+            return Err(format!(
+                "/pending lists them, /pending edit 1 and /pending drop 1 change them, not `{first}`"
+            ));
+        }
+    };
+    Ok(Steer::Pending(which))
+}
+
+fn parse_approvals(rest: &str) -> Result<Steer, String> {
+    let (first, after) = word(rest);
+    if first.is_empty() {
+        return Ok(Steer::Approvals(None));
+    }
+    let verdict = match after.trim() {
+        "" => Verdict::Show,
+        "allow" | "once" => Verdict::Allow,
+        "run" => Verdict::Run,
+        "session" => Verdict::Session,
+        "always" => Verdict::Always,
+        "deny" => Verdict::Deny,
+        other => return Err(format!("an approval is allow, run, session, always or deny, not `{other}`")),
+    };
+    Ok(Steer::Approvals(Some((number(first)?, verdict))))
+}
+
+/// Lists count from 1.
+fn number(word: &str) -> Result<usize, String> {
+    match word.parse::<usize>() {
+        Ok(at) if at > 0 => Ok(at),
+        _ => Err(format!("`{word}` is no number of the list")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tui::slash::{self, Action};
+
+    #[test]
+    fn commands_that_steer_are_understood() {
+        let check = |line: &str, expected: Steer| {
+            assert_eq!(slash::parse(line), Ok(Action::Steer(expected)), "{line}")
+        };
+        let set = |path: &[&str], value: Value, anyway| Steer::Set {
+            path: path.iter().map(|key| (*key).to_owned()).collect(),
+            value,
+            anyway,
+        };
+        check("/pause", Steer::Pause);
+        check("/cont", Steer::Continue);
+        check("/workflow pause", Steer::Pause);
+        check("/workflow resume", Steer::Continue);
+        check("/workflow stop", Steer::Stop);
+        check("/workflow status", Steer::Status);
+        check("/break", Steer::Breaks);
+        check("/break review", Steer::Break(Breakpoint::state("review")));
+        check("/break tool run_it", Steer::Break(Breakpoint::tool("run_it")));
+        check("/break spend $0.50", Steer::Break(Breakpoint::spend(0.5).unwrap()));
+        check("/breaks remove 2", Steer::Unbreak(Some(2)));
+        check("/breaks clear", Steer::Unbreak(None));
+        check("/set common_data.a.b = {\"c\": 1}", set(&["a", "b"], json!({"c": 1}), false));
+        check("/set a=two words", set(&["a"], json!("two words"), false));
+        check("/set --anyway a = 1 = 2", set(&["a"], json!("1 = 2"), true));
+        check("/pending", Steer::Pending(Which::List));
+        check("/pending drop all", Steer::Pending(Which::Drop(None)));
+        check("/approvals 2 session", Steer::Approvals(Some((2, Verdict::Session))));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, part) in [
+            ("/break spend much", "0.50"),
+            ("/break spend -1", "0.50"),
+            ("/break tool", "name of a tool"),
+            ("/break a b", "not `a b`"),
+            ("/breaks remove", "no number"),
+            ("/set a", "NAME = VALUE"),
+            ("/set common_data = 1", "no name"),
+            ("/set a..b = 1", "no name"),
+            ("/set a = {\"b\"", "no JSON"),
+            ("/pending edit 0", "no number"),
+            ("/approvals 1 perhaps", "perhaps"),
+        ] {
+            let told = slash::parse(line).unwrap_err();
+            assert!(told.contains(part), "{line}: {told}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Keys of the history, by what is in front: a question, a page, a run, the list.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::asking::{enter, wait_for};
+use super::moving::{edge, find, page_of, scroll};
+use super::{deeds, question};
+use crate::domain::journal::RunStatus;
+use crate::tui::archive::steps::StepLine;
+use crate::tui::archive::{Archive, Asked, Question, Waiting};
+use crate::tui::keymap::chord::Chord;
+use crate::tui::keymap::{Action, Now};
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::pane::Search;
+use crate::tui::text::{counted, one_line};
+use crate::tui::transcript::Step;
+use crate::tui::transcript::item::Item;
+
+/// Bytes that go into the clipboard: terminals drop more without a word.
+const CLIPBOARD: usize = 64 << 10;
+
+pub(super) fn press(model: &mut Model, key: KeyEvent, typing: bool) -> Vec<Cmd> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    if let Some(wait) = &archive.wait {
+        // a journey and a run that is taken up are on their way: nothing takes them back
+        if key.code == KeyCode::Esc && matches!(wait.what, Waiting::Answer(_)) {
+            archive.wait = None;
+        }
+        return Vec::new();
+    }
+    if archive.question.is_some() {
+        return question::press(model, key, typing);
+    }
+    archive.note = None;
+    if archive.list.typing || archive.search.as_ref().is_some_and(|search| search.typing) {
+        return type_words(model, key);
+    }
+    let now = Now { pane: true, empty: true, history: true, ..Now::default() };
+    model.keymap.action(Chord::of(key), now).map_or_else(Vec::new, |action| act(model, action))
+}
+
+fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    match action {
+        Action::RowUp | Action::LineUp => scroll(archive, 1, false),
+        Action::RowDown | Action::LineDown => scroll(archive, 1, true),
+        Action::PaneUp | Action::PageUp => scroll(archive, page_of(archive), false),
+        Action::PaneDown | Action::PageDown => scroll(archive, page_of(archive), true),
+        Action::First => edge(archive, false),
+        Action::Last => edge(archive, true),
+        Action::Back => back(model),
+        Action::Open => return open(model),
+        Action::Search => search(archive),
+        Action::NextHit => find(archive, true, false),
+        Action::PreviousHit => find(archive, false, false),
+        Action::NextItem => return neighbour(model, true),
+        Action::PreviousItem => return neighbour(model, false),
+        Action::Copy => return copy(archive, false),
+        Action::CopyAll => return copy(archive, true),
+        Action::Repaint => model.repaint = true,
+        Action::Deed(deed) => return deeds::act(model, deed),
+        Action::ByStatus => by_status(archive),
+        Action::ByWorkflow => by_workflow(archive),
+        Action::ByProject => {
+            on_list(archive, |archive| archive.list.filter.here = !archive.list.filter.here);
+        }
+        // panes and the input box lie behind
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// A text into what is being typed; it is nobody's otherwise.
+pub(super) fn insert(archive: &mut Archive, text: &str) {
+    match (&mut archive.question, &mut archive.search) {
+        (Some(Question::Fork { typed, .. } | Question::Export { typed, .. }), _) => typed.push_str(text),
+        (Some(Question::Agree { .. }), _) => {}
+        (None, Some(search)) if search.typing => search.words.push_str(text),
+        (None, _) if archive.list.typing => archive.list.filter.words.push_str(text),
+        (None, _) => {}
+    }
+}
+
+/// Esc, one level after the other; the list keeps its place.
+fn back(model: &mut Model) {
+    let Some(archive) = &mut model.archive else { return };
+    let first =
+        archive.search.take().is_some() || archive.page.take().is_some() || archive.run.take().is_some();
+    if first {
+        return;
+    }
+    if archive.list.filter.words.is_empty() {
+        model.archive = None;
+    } else {
+        archive.list.filter.words.clear();
+    }
+}
+
+fn open(model: &mut Model) -> Vec<Cmd> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    if let Some(page) = &mut archive.page {
+        if let Some(at) = page.text.selected() {
+            page.text.toggle(at);
+        }
+        return Vec::new();
+    }
+    let Some(run) = &archive.run else { return enter(model) };
+    let Some(step) = run.step() else { return Vec::new() };
+    let run = run.row.id.clone();
+    wait_for(model, Asked::Step { run, step }, &format!("reading step {step}"))
+}
+
+/// In a step: its messages and calls are chosen, or the step beside it is shown.
+fn neighbour(model: &mut Model, next: bool) -> Vec<Cmd> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    let (Some(page), Some(run)) = (&mut archive.page, &mut archive.run) else {
+        if let Some(page) = &mut archive.page {
+            page.text.select(if next { Step::Next } else { Step::Previous });
+        }
+        return Vec::new();
+    };
+    if page.step.is_none() {
+        page.text.select(if next { Step::Next } else { Step::Previous });
+        return Vec::new();
+    }
+    let at = if next { run.cursor + 1 } else { run.cursor.wrapping_sub(1) };
+    let Some(step) = run.steps().get(at).map(|line| line.step) else {
+        archive.tell(if next { "this is the last step" } else { "this is the first step" });
+        return Vec::new();
+    };
+    run.go_to(at);
+    let run = run.row.id.clone();
+    wait_for(model, Asked::Step { run, step }, &format!("reading step {step}"))
+}
+
+fn search(archive: &mut Archive) {
+    if archive.page.is_none() && archive.run.is_none() {
+        archive.list.typing = true;
+    } else {
+        archive.search = Some(Search { typing: true, ..Search::default() });
+    }
+}
+
+fn type_words(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
+    let Some(archive) = &mut model.archive else { return Vec::new() };
+    let list = archive.search.is_none();
+    let Some(words) = (if list {
+        Some(&mut archive.list.filter.words)
+    } else {
+        archive.search.as_mut().map(|search| &mut search.words)
+    }) else {
+        return Vec::new();
+    };
+    match key.code {
+        KeyCode::Char(letter) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+            words.push(letter);
+        }
+        KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => words.clear(),
+        KeyCode::Backspace => drop(words.pop()),
+        KeyCode::Esc if list => {
+            words.clear();
+            archive.list.typing = false;
+        }
+        KeyCode::Esc => archive.search = None,
+        KeyCode::Enter if list => archive.list.typing = false,
+        KeyCode::Enter => {
+            let empty = words.trim().is_empty();
+            if let Some(search) = &mut archive.search {
+                search.typing = false;
+            }
+            if empty { archive.search = None } else { find(archive, true, true) }
+        }
+        // the list is looked through while words are typed
+        KeyCode::Up | KeyCode::Down if list => scroll(archive, 1, key.code == KeyCode::Down),
+        KeyCode::PageUp | KeyCode::PageDown if list => {
+            scroll(archive, page_of(archive), key.code == KeyCode::PageDown);
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn copy(archive: &mut Archive, whole: bool) -> Vec<Cmd> {
+    let text = match (&archive.page, &archive.run, whole) {
+        (Some(page), _, true) => page.text.text(),
+        (Some(page), _, false) => page.text.chosen().map(Item::text).unwrap_or_default(),
+        (None, Some(run), false) => {
+            run.steps().get(run.cursor).map(|line| one_line(&line.state)).unwrap_or_default()
+        }
+        (None, Some(run), true) => {
+            let line = |line: &StepLine| format!("{} {} #{}", line.step, one_line(&line.state), line.visit);
+            run.steps().iter().map(line).collect::<Vec<_>>().join("\n")
+        }
+        (None, None, _) => archive.list.chosen().map(|row| row.id.to_string()).unwrap_or_default(),
+    };
+    if text.trim().is_empty() {
+        archive.tell("there is nothing to copy");
+        return Vec::new();
+    }
+    let mut text = text;
+    let all = text.len();
+    text.truncate(text.floor_char_boundary(CLIPBOARD));
+    let what = counted(text.lines().count() as u64, "line");
+    let cut = if text.len() < all {
+        format!("; {} bytes more are left out", all - text.len())
+    } else {
+        String::new()
+    };
+    archive.tell(&format!("{what} sent to the terminal's clipboard{cut}"));
+    vec![Cmd::Copy(text)]
+}
+
+fn on_list(archive: &mut Archive, change: impl FnOnce(&mut Archive)) {
+    if archive.page.is_none() && archive.run.is_none() {
+        change(archive);
+    } else {
+        archive.tell("the list has that: Esc goes back to it");
+    }
+}
+
+fn by_status(archive: &mut Archive) {
+    /// Those that somebody has to do something about come first.
+    const ROUND: [RunStatus; 6] = [
+        RunStatus::Failed,
+        RunStatus::Paused,
+        RunStatus::Interrupted,
+        RunStatus::Running,
+        RunStatus::Completed,
+        RunStatus::Cancelled,
+    ];
+    on_list(archive, |archive| {
+        let filter = &mut archive.list.filter;
+        let at = filter.status.and_then(|status| ROUND.iter().position(|one| *one == status));
+        filter.status = at.map_or(Some(ROUND[0]), |at| ROUND.get(at + 1).copied());
+    });
+}
+
+/// Only runs of the same workflow, or all again.
+fn by_workflow(archive: &mut Archive) {
+    on_list(archive, |archive| {
+        let chosen = archive.list.chosen().map(|row| row.workflow.clone());
+        let filter = &mut archive.list.filter;
+        filter.workflow = if filter.workflow.is_some() { None } else { chosen };
+    });
+}

@@ -1,0 +1,320 @@
+//! Workflow mode: what the person asks of the run in front while it goes on (WFM-4, WFM-9, A62).
+
+use std::fmt::Write as _;
+
+use super::front::{front, nothing_runs, send};
+use super::{approvals, busy};
+use crate::domain::ids::RunId;
+use crate::engine::steering::{Breakpoint, Steering, Stops};
+use crate::runtime::command::Command;
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::run_view::watch::Defined;
+use crate::tui::run_view::{RunView, Stand};
+use crate::tui::slash::closest;
+use crate::tui::slash::steering::{Steer, Which};
+use crate::tui::text::{counted, dollars, duration, fit, one_line, thousands};
+use crate::tui::transcript::item::{Item, Tone};
+
+mod set;
+
+/// What is shown of a queued text in a list.
+const SHOWN: usize = 60;
+
+pub fn act(model: &mut Model, steer: Steer) -> Vec<Cmd> {
+    match steer {
+        Steer::Pause => pause(model),
+        Steer::Continue => go_on(model),
+        Steer::Step => step(model),
+        Steer::Stop => stop(model),
+        Steer::Status => {
+            let text = status(model);
+            model.say(Item::report("Status", &text));
+            Vec::new()
+        }
+        Steer::Break(point) => add(model, point),
+        Steer::Breaks => {
+            let text = breaks(model);
+            model.say(Item::report("Breakpoints", &text));
+            Vec::new()
+        }
+        Steer::Unbreak(which) => remove(model, which),
+        Steer::Set { path, value, anyway } => set::set(model, path, value, anyway),
+        Steer::Pending(which) => pending(model, which),
+        Steer::Approvals(None) => {
+            let text = approvals::list(model);
+            model.say(Item::report("What waits for you", &text));
+            Vec::new()
+        }
+        Steer::Approvals(Some((at, verdict))) => approvals::decide(model, at, verdict),
+    }
+}
+
+fn pause(model: &mut Model) -> Vec<Cmd> {
+    let Some(run) = front(model) else { return nothing_runs(model) };
+    if let Some(stand) = run.stands.first() {
+        let text = format!("it stands still already, {}", stand.place());
+        model.say(Item::note(&text));
+        return Vec::new();
+    }
+    let id = run.id.clone();
+    let of = if run.state.is_empty() { String::new() } else { format!(" {}", run.state) };
+    model.say(Item::note(&format!("state{of} comes to its end; then it stands still")));
+    send(id, Steering::Pause)
+}
+
+fn step(model: &mut Model) -> Vec<Cmd> {
+    let Some(run) = front(model) else {
+        model.stops.step = true;
+        model.say(Item::note("the next workflow that is started stands before each of its states"));
+        return vec![Cmd::Stops(model.stops.clone())];
+    };
+    send(run.id.clone(), Steering::Step)
+}
+
+pub fn go_on(model: &mut Model) -> Vec<Cmd> {
+    match front(model) {
+        Some(run) => send(run.id.clone(), Steering::Continue),
+        None if model.stops.step => {
+            model.stops.step = false;
+            model.say(Item::note("the next workflow goes on without stopping at each state"));
+            vec![Cmd::Stops(model.stops.clone())]
+        }
+        None => nothing_runs(model),
+    }
+}
+
+fn stop(model: &mut Model) -> Vec<Cmd> {
+    let Some(id) = front(model).map(|run| run.id.clone()) else { return nothing_runs(model) };
+    model.hint = Some("stopping …".to_owned());
+    if let Some(view) = model.run_mut(&id) {
+        view.stopping = true;
+    }
+    vec![Cmd::Send(id, Command::Cancel)]
+}
+
+fn add(model: &mut Model, point: Breakpoint) -> Vec<Cmd> {
+    if let Some(problem) = unknown(model, &point) {
+        model.say(Item::line(Tone::Bad, &problem));
+        return Vec::new();
+    }
+    if let Some(run) = front(model).map(|run| run.id.clone()) {
+        return send(run, Steering::Break { point });
+    }
+    if !model.stops.points.contains(&point) {
+        model.stops.points.push(point);
+    }
+    let text = format!("for the next workflow that is started: {}", points(&model.stops));
+    model.say(Item::note(&one_line(&text)));
+    vec![Cmd::Stops(model.stops.clone())]
+}
+
+/// A state that the workflow in front does not have, as far as its definition is known.
+fn unknown(model: &Model, point: &Breakpoint) -> Option<String> {
+    let Breakpoint::State { state } = point else { return None };
+    let run = front(model)?;
+    let Defined::Known(drawing) = &run.watch.drawing else { return None };
+    let ends = |name: &str| {
+        name.strip_suffix(state.as_str()).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    // a called workflow's states and items have longer names in the run
+    let last = state.rsplit('/').next().unwrap_or(state);
+    if drawing.states().any(|name| ends(name) || name.rsplit('/').next() == Some(last)) {
+        return None;
+    }
+    let tail = closest(state, drawing.states())
+        .map_or_else(|| "the graph (Alt+2) shows them".to_owned(), |name| format!("did you mean {name}?"));
+    Some(format!("{} has no state {} — {tail}", run.workflow, one_line(state)))
+}
+
+fn remove(model: &mut Model, which: Option<usize>) -> Vec<Cmd> {
+    let run = front(model).map(|run| (run.id.clone(), run.stops.points.clone()));
+    let (id, list) = match run {
+        Some((id, list)) => (Some(id), list),
+        None => (None, model.stops.points.clone()),
+    };
+    let gone: Vec<Breakpoint> = match which {
+        None => list,
+        Some(at) => list.into_iter().skip(at - 1).take(1).collect(),
+    };
+    if gone.is_empty() {
+        model.say(Item::warning("there is no such breakpoint: /breaks lists them"));
+        return Vec::new();
+    }
+    let Some(id) = id else {
+        model.stops.points.retain(|point| !gone.contains(point));
+        let text = breaks(model);
+        model.say(Item::report("Breakpoints", &text));
+        return vec![Cmd::Stops(model.stops.clone())];
+    };
+    gone.into_iter().flat_map(|point| send(id.clone(), Steering::Unbreak { point })).collect()
+}
+
+fn breaks(model: &Model) -> String {
+    let (whose, stops) = match front(model) {
+        Some(run) => (format!("of {} {}", run.workflow, run.id), &run.stops),
+        None => ("for the next workflow that is started".to_owned(), &model.stops),
+    };
+    let mut text = String::new();
+    if stops.step {
+        text.push_str("   before every state (/continue leaves step mode)\n");
+    }
+    for (at, point) in stops.points.iter().enumerate() {
+        let _ = writeln!(text, "{:>2} {}", at + 1, one_line(&point.to_string()));
+    }
+    if text.is_empty() {
+        text.push_str("none: /break STATE, /break tool NAME, /break spend 0.50\n");
+    }
+    format!("{whose}\n{text}").trim_end().to_owned()
+}
+
+/// `before every state, state review, spend $0.50`; empty: nowhere.
+fn points(stops: &Stops) -> String {
+    let every = stops.step.then(|| "before every state".to_owned());
+    every.into_iter().chain(stops.points.iter().map(Breakpoint::to_string)).collect::<Vec<_>>().join(", ")
+}
+
+/// Where it stands still was changed.
+pub fn stops_changed(model: &mut Model, run: &RunId, stops: Stops) {
+    let text = match points(&stops) {
+        none if none.is_empty() => "no breakpoints".to_owned(),
+        some => format!("stands still: {some}"),
+    };
+    model.say(Item::note(&one_line(&text)));
+    if let Some(view) = model.run_mut(run) {
+        view.stops = stops;
+    }
+}
+
+/// The run stands still. Says where and why, and what can be done.
+pub fn stands(model: &mut Model, run: &RunId, stand: Stand) {
+    let several = busy::several(model);
+    let Some(view) = model.run_mut(run) else { return };
+    let why = match &stand.point {
+        Some(point @ Breakpoint::State { .. }) => format!(" (breakpoint: {point})"),
+        Some(_) | None => String::new(),
+    };
+    let who = if several { format!("{} {} ", view.workflow, view.id) } else { String::new() };
+    let text = format!("{who}stands {}{why} · /step /continue /set /stop", stand.place());
+    view.stands.retain(|known| known.call != stand.call);
+    view.stands.push(stand);
+    model.say(Item::warning(&one_line(&text)));
+}
+
+/// A stand was left.
+pub fn left(model: &mut Model, run: &RunId, call: crate::domain::ids::CallId) {
+    if let Some(view) = model.run_mut(run) {
+        view.stands.retain(|stand| stand.call != call);
+    }
+}
+
+/// Up on an empty line: the newest text that nobody has read yet comes back.
+pub fn take_back_newest(model: &mut Model) -> Option<Vec<Cmd>> {
+    let newest = front(model)?.outbox.len().checked_sub(1)?;
+    Some(edit(model, newest))
+}
+
+fn pending(model: &mut Model, which: Which) -> Vec<Cmd> {
+    let Some(run) = front(model) else { return nothing_runs(model) };
+    let count = run.outbox.len();
+    match which {
+        Which::List => {
+            let text = waiting(run);
+            let text = if text.is_empty() { "nothing waits to be read".to_owned() } else { text };
+            model.say(Item::report("Pending", &text));
+            Vec::new()
+        }
+        Which::Edit(at) => match at.unwrap_or(count).checked_sub(1).filter(|at| *at < count) {
+            Some(at) => edit(model, at),
+            None => no_such_text(model),
+        },
+        Which::Drop(None) if count > 0 => (0..count).rev().flat_map(|at| drop_text(model, at)).collect(),
+        Which::Drop(at) => match at.and_then(|at| at.checked_sub(1)).filter(|at| *at < count) {
+            Some(at) => drop_text(model, at),
+            None => no_such_text(model),
+        },
+    }
+}
+
+fn no_such_text(model: &mut Model) -> Vec<Cmd> {
+    model.say(Item::warning("no such text waits to be read: /pending lists them"));
+    Vec::new()
+}
+
+/// Numbered, a line each.
+fn waiting(run: &RunView) -> String {
+    let lines = run.outbox.iter().enumerate();
+    let lines = lines.map(|(at, text)| format!("{:>2} {}", at + 1, fit(&one_line(text), SHOWN)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn edit(model: &mut Model, at: usize) -> Vec<Cmd> {
+    let (cmds, text) = taken(model, at);
+    if let Some(text) = text {
+        if !model.composer.is_empty() {
+            model.composer.put_aside();
+        }
+        model.composer.set(&text);
+        model.hint = Some("taken back: Enter sends it again".to_owned());
+    }
+    cmds
+}
+
+fn drop_text(model: &mut Model, at: usize) -> Vec<Cmd> {
+    let (cmds, text) = taken(model, at);
+    if let Some(text) = text {
+        model.composer.remember(&text);
+        model.hint = Some("dropped; it is in the history: Up".to_owned());
+    }
+    cmds
+}
+
+fn taken(model: &mut Model, at: usize) -> (Vec<Cmd>, Option<String>) {
+    let Some(id) = front(model).map(|run| run.id.clone()) else { return (Vec::new(), None) };
+    let Some(text) = model.run_mut(&id).and_then(|run| run.outbox.remove(at)) else {
+        return (Vec::new(), None);
+    };
+    (send(id, Steering::TakeBack { text: text.clone() }), Some(text))
+}
+
+/// `/status`
+fn status(model: &Model) -> String {
+    let Some(run) = front(model) else {
+        let next = points(&model.stops);
+        let next =
+            if next.is_empty() { String::new() } else { format!("\nthe next workflow stands still: {next}") };
+        return format!("no workflow runs · mode {}{next}", model.mode());
+    };
+    let mut text = format!("{} {}", run.workflow, run.id);
+    let doing = match run.stands.as_slice() {
+        [] if run.activity.is_empty() => "working".to_owned(),
+        [] => run.activity.clone(),
+        stands => format!("stands {}", stands.iter().map(Stand::place).collect::<Vec<_>>().join(", ")),
+    };
+    let _ = write!(text, "\nstate     {} · {doing}", run.state);
+    if let Some(at_once) = run.at_once() {
+        let _ = write!(text, " · {at_once}");
+    }
+    if let Some(ms) = run.elapsed(model.now) {
+        let _ = write!(text, "\nelapsed   {}", duration(ms));
+    }
+    let spent = run.ledger.usage().total();
+    let _ = write!(text, "\nspent     {} tokens · {}", thousands(spent), dollars(run.ledger.cost_usd()));
+    let _ = write!(text, "\nsteps     {}", run.path.len());
+    let points = points(&run.stops);
+    if !points.is_empty() {
+        let _ = write!(text, "\nbreaks    {points}");
+    }
+    let asked = model.dialogs.iter().filter(|dialog| dialog.run() == Some(&run.id)).count();
+    if asked > 0 {
+        let _ = write!(text, "\nwaits     for you: {} (/approvals)", counted(asked as u64, "question"));
+    }
+    if !run.outbox.is_empty() {
+        let _ = write!(text, "\npending   {} (/pending)", counted(run.outbox.len() as u64, "text"));
+    }
+    let others = busy::live(model).filter(|other| other.id != run.id).count();
+    if others > 0 {
+        let _ = write!(text, "\nbeside    {} (/runs)", counted(others as u64, "other run"));
+    }
+    text
+}

@@ -1,0 +1,289 @@
+//! The history: a title, what is in front (the list, a run, a page), and below it what came of the last key and which
+//! keys there are. Only rows on screen are made.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+use super::marks::put;
+use crate::tui::archive::list::FOUND;
+use crate::tui::archive::{Archive, Deed, Question, Waiting};
+use crate::tui::keymap::Action;
+use crate::tui::model::Model;
+use crate::tui::text::{fit, width, wrap};
+use crate::tui::theme::Theme;
+use crate::tui::transcript::item::Tone;
+use crate::tui::transcript::layout::Look;
+
+mod list;
+mod run;
+
+/// Rows of what came of a key, at most.
+const NOTE: usize = 6;
+
+struct Areas {
+    title: Rect,
+    body: Rect,
+    note: Rect,
+    keys: Rect,
+}
+
+/// Lays out what is in front. Call before every frame.
+pub fn arrange(model: &mut Model, area: Rect) {
+    let areas = areas(model, area);
+    let (theme, details) = (model.theme, true);
+    let facts = model.archive.as_ref().map_or(0, |archive| run::facts_height(archive, areas.body));
+    let Some(archive) = &mut model.archive else { return };
+    if let Some(page) = &mut archive.page {
+        let look = Look { columns: usize::from(areas.body.width.saturating_sub(1)), details, theme };
+        if page.fits {
+            page.text.to_start();
+        }
+        page.text.arrange(look, usize::from(areas.body.height));
+        page.fits = page.text.visible().count() < usize::from(areas.body.height);
+    }
+    if let Some(run) = &mut archive.run {
+        run.height = usize::from(areas.body.height.saturating_sub(facts));
+        run.go_to(run.cursor);
+    }
+    archive.list.height = usize::from(areas.body.height.saturating_sub(list::head_height(areas.body)));
+    archive.list.settle();
+}
+
+pub fn draw(model: &Model, archive: &Archive, area: Rect, frame: &mut Frame<'_>) {
+    let areas = areas(model, area);
+    if areas.title.height > 0 {
+        let title = title(model, archive, usize::from(area.width));
+        put(frame, area.x, areas.title.y, &Line::styled(title, model.theme.selected()), area.width);
+    }
+    match (&archive.page, &archive.run) {
+        (Some(page), _) => {
+            for (y, row) in (areas.body.y..areas.body.bottom()).zip(page.text.visible()) {
+                if let Some(line) = row {
+                    put(frame, areas.body.x, y, line, areas.body.width);
+                }
+            }
+            let chosen = page.text.selected_rows().filter(|rows| rows.start < usize::from(areas.body.height));
+            if let Some(rows) = chosen {
+                let y = areas.body.y + u16::try_from(rows.start).unwrap_or(0);
+                frame.buffer_mut().set_style(Rect { y, height: 1, ..areas.body }, model.theme.selected());
+            }
+        }
+        (None, Some(run)) => run::draw(model, archive, run, areas.body, frame),
+        (None, None) => list::draw(model, archive, areas.body, frame),
+    }
+    let (note, style) = note(model, archive, usize::from(area.width));
+    for (y, line) in (areas.note.y..areas.note.bottom()).zip(&note) {
+        put(frame, areas.note.x, y, &Line::styled(line.as_str(), style), area.width);
+    }
+    if is_typed(archive)
+        && let Some(line) = note.last()
+    {
+        let x = u16::try_from(width(line)).unwrap_or(0).min(area.width.saturating_sub(1));
+        let y = areas.note.bottom().saturating_sub(1);
+        frame.set_cursor_position(Position { x: area.x + x, y });
+    }
+    let keys = keys(model, Some(archive), usize::from(area.width));
+    // one row has the most urgent ones, and the way out
+    let rows = if areas.keys.height == 1 { &keys[keys.len() - 1..] } else { &keys[..keys.len().min(2)] };
+    for (y, line) in (areas.keys.y..areas.keys.bottom()).zip(rows) {
+        let line = fit(line, usize::from(area.width)).into_owned();
+        put(frame, areas.keys.x, y, &Line::styled(line, model.theme.dim()), area.width);
+    }
+}
+
+fn areas(model: &Model, area: Rect) -> Areas {
+    let row = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: area.width, height };
+    let title = u16::from(area.height > 2);
+    let keys = match (area.height, keys(model, model.archive.as_deref(), usize::from(area.width)).len()) {
+        (..4, _) => 0,
+        (4..16, _) | (_, 1) => 1,
+        _ => 2,
+    };
+    let rest = area.height.saturating_sub(title + keys);
+    let wanted =
+        model.archive.as_ref().map_or(0, |archive| note(model, archive, usize::from(area.width)).0.len());
+    let note = u16::try_from(wanted).unwrap_or(1).max(1).min(rest / 2);
+    let body = rest - note;
+    Areas {
+        title: row(0, title),
+        body: row(title, body),
+        note: row(title + body, note),
+        keys: row(title + body + note, keys),
+    }
+}
+
+/// ` history · 213 runs · failed ───`
+fn title(model: &Model, archive: &Archive, columns: usize) -> String {
+    let list = &archive.list;
+    let text = match (&archive.page, &archive.run) {
+        (Some(page), Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, page.title),
+        (Some(page), None) => format!(" {}", page.title),
+        (None, Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, run.row.status.as_str()),
+        (None, None) => {
+            let cut = !list.filter.words.is_empty() && list.len() >= FOUND;
+            let more = if list.more || cut { "+" } else { "" };
+            let what = if list.len() == 1 { "run" } else { "runs" };
+            let filter = &list.filter;
+            let mut text = format!(" history · {}{more} {what}", list.len());
+            if filter.here {
+                text += " of this project";
+            }
+            for part in [filter.status.map(|status| status.as_str().to_owned()), filter.workflow.clone()] {
+                text += &part.map(|part| format!(" · {part}")).unwrap_or_default();
+            }
+            if !filter.words.is_empty() && !list.typing {
+                text += &format!(" · /{}", filter.words);
+            }
+            text
+        }
+    };
+    let waits = match model.dialogs.len() {
+        0 => String::new(),
+        1 => "a question waits: Ctrl+C ".to_owned(),
+        more => format!("{more} questions wait: Ctrl+C "),
+    };
+    let text = fit(&text, columns.saturating_sub(width(&waits))).into_owned();
+    let gap = " ".repeat(columns.saturating_sub(width(&text) + width(&waits)));
+    format!("{text}{gap}{waits}")
+}
+
+fn is_typed(archive: &Archive) -> bool {
+    let asked = matches!(archive.question, Some(Question::Fork { .. } | Question::Export { .. }));
+    asked || archive.list.typing || archive.search.as_ref().is_some_and(|search| search.typing)
+}
+
+/// The lines above the keys: what is asked, what came of the last key, or what is known of the chosen row.
+fn note(model: &Model, archive: &Archive, columns: usize) -> (Vec<String>, Style) {
+    let theme = model.theme;
+    let told = archive.note.as_ref().map(|(tone, text)| (text.as_str(), toned(theme, *tone)));
+    let asked = match &archive.question {
+        Some(Question::Fork { step, typed, .. }) => {
+            Some(format!("fork before step {step}; set (name=value …, may be empty): {typed}"))
+        }
+        Some(Question::Export { typed, .. }) => Some(format!("export to (.json, or .md to read): {typed}")),
+        Some(Question::Agree { .. }) | None => None,
+    };
+    if let Some(line) = asked {
+        let mut rows = told.map_or_else(Vec::new, |(text, _)| folded(text, columns));
+        rows.push(tail(&line, columns));
+        return (rows, theme.accent());
+    }
+    if let Some(search) = &archive.search {
+        let words = format!("/{}{}", search.words, if search.missing { " not found" } else { "" });
+        return (vec![tail(&words, columns)], theme.accent());
+    }
+    if archive.list.typing {
+        return (vec![tail(&format!("/{}", archive.list.filter.words), columns)], theme.accent());
+    }
+    if let Some(wait) = &archive.wait {
+        return (vec![fit(&format!("{} …", wait.about), columns).into_owned()], theme.warning());
+    }
+    if let Some((text, style)) = told {
+        return (folded(text, columns), style);
+    }
+    let line = match (&archive.page, &archive.run) {
+        (Some(_), _) => String::new(),
+        (None, Some(run)) => run::about(run),
+        (None, None) => list::about(archive),
+    };
+    (vec![fit(&line, columns).into_owned()], theme.text())
+}
+
+fn toned(theme: Theme, tone: Tone) -> Style {
+    match tone {
+        Tone::Good => theme.good(),
+        Tone::Bad => theme.bad(),
+        Tone::Warning => theme.warning(),
+        Tone::Accent | Tone::Human => theme.accent(),
+        Tone::Plain | Tone::Dim => theme.text(),
+    }
+}
+
+fn folded(text: &str, columns: usize) -> Vec<String> {
+    let text = crate::tui::text::clean(text);
+    let rows = text
+        .lines()
+        .flat_map(|line| wrap(line, columns).into_iter().map(|row| line[row].trim_end().to_owned()));
+    rows.take(NOTE).collect()
+}
+
+/// The end of a line that is being typed.
+fn tail(line: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(1);
+    let mut from = 0;
+    while width(&line[from..]) > room {
+        from += line[from..].chars().next().map_or(1, char::len_utf8);
+    }
+    line[from..].to_owned()
+}
+
+/// What is possible now: in one row, or in two and behind those what fits one.
+fn keys(model: &Model, archive: Option<&Archive>, columns: usize) -> Vec<String> {
+    let Some(archive) = archive else { return vec![String::new()] };
+    let key = |action: Action, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
+    if let Some(wait) = &archive.wait {
+        let line = if matches!(wait.what, Waiting::Answer(_)) { "Esc waits no longer" } else { "" };
+        return vec![line.to_owned()];
+    }
+    match &archive.question {
+        Some(Question::Agree { .. }) => return vec!["y do it · n, Esc leave it · ↑↓ scroll".to_owned()],
+        Some(_) => return vec!["Enter does it · Esc leaves it".to_owned()],
+        None => {}
+    }
+    if archive.list.typing {
+        return vec!["Enter keeps the words · Esc all runs · ↑↓ choose".to_owned()];
+    }
+    if archive.search.is_some() {
+        let parts =
+            [key(Action::NextHit, "next"), key(Action::PreviousHit, "before"), key(Action::Back, "ends")];
+        return vec![parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")];
+    }
+    let (page, run) = (archive.page.as_ref(), archive.run.as_ref());
+    let mut parts = Vec::new();
+    if page.is_none() {
+        parts.extend(key(Action::Open, "opens"));
+    }
+    let is_step = page.is_some_and(|page| page.step.is_some());
+    if is_step {
+        parts.extend(key(Action::NextItem, "next step"));
+        parts.extend(key(Action::PreviousItem, "step before"));
+    }
+    let (row, step) = (archive.meant(), archive.step());
+    for deed in Deed::ALL.into_iter().filter(|_| page.is_none() || is_step) {
+        if row.is_some_and(|row| deed.why_not(row, step).is_none()) {
+            parts.extend(key(Action::Deed(deed), deed.word()));
+        }
+    }
+    parts.extend(key(Action::Search, "finds"));
+    if page.is_none() && run.is_none() {
+        parts.extend(key(Action::ByStatus, "status"));
+        parts.extend(key(Action::ByWorkflow, "workflow"));
+        parts.extend(key(Action::ByProject, "project"));
+    }
+    let last = key(Action::Back, if page.is_some() || run.is_some() { "back" } else { "leaves" });
+    fitting(&parts, &last.unwrap_or_default(), columns)
+}
+
+/// All in one row; or two rows, and a third for who has room for one only. The way out is always there.
+fn fitting(parts: &[String], last: &str, columns: usize) -> Vec<String> {
+    let row = |from: usize, last: &str| {
+        let (mut text, mut at) = (String::new(), from);
+        while let Some(part) = parts.get(at) {
+            if width(&text) + width(part) + 3 + width(last) > columns {
+                break;
+            }
+            text += &format!("{part} · ");
+            at += 1;
+        }
+        (text + last, at)
+    };
+    let (one, fits) = row(0, last);
+    if fits == parts.len() {
+        return vec![one];
+    }
+    let (first, next) = row(0, "");
+    let (second, _) = row(next, last);
+    vec![first.trim_end_matches(" · ").to_owned(), second, one]
+}

@@ -1,0 +1,77 @@
+//! `run --step` and `--break`: a run without a screen stands still, and `resume` goes on (WFM-9).
+
+use serde_json::{Value, json};
+
+use super::world::{World, workflow};
+
+/// `start`, then `second`, which reads what was set.
+fn walk() -> Value {
+    let mut flow = workflow(&json!([
+        {"name": "start", "transition": [{"target": "second"}]},
+        {"name": "second", "action": {"script": "() => { common_data.seen = 42; }"},
+         "transition": [{"target": "stop"}]},
+        {"name": "stop", "input": {"expr": "String(common_data.seen)"}},
+    ]));
+    flow["input"]["required"] = json!(false);
+    flow
+}
+
+fn world() -> World {
+    let world = World::new();
+    world.write_json("flow.json", &walk());
+    world.write("replies.json", "{\"replies\": {}}");
+    world
+}
+
+const RUN: [&str; 7] = ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "x", "--json"];
+
+#[test]
+fn a_run_stands_at_a_breakpoint_and_is_taken_up() {
+    let world = world();
+    let report = world.run(&[&RUN[..], &["--break", "second"]].concat()).code(3).json();
+    assert_eq!((&report["status"], &report["path"]), (&json!("paused"), &json!(["start"])), "{report}");
+    let told = report["error"]["detail"].as_str().unwrap();
+    assert!(told.contains("before state `second`") && told.contains("breakpoint: state second"), "{report}");
+    let run = report["run_id"].as_str().unwrap();
+    let shown = world.run(&["runs", "show", run]).code(0).out;
+    assert!(
+        shown.contains("breakpoints: state second") && shown.contains("stands before state `second`"),
+        "{shown}"
+    );
+    let done = world.run(&["resume", run, "--replies", "replies.json", "--json"]).code(0).json();
+    assert_eq!((&done["output"], &done["path"]), (&json!("42"), &json!(["start", "second", "stop"])));
+}
+
+#[test]
+fn a_run_goes_state_by_state() {
+    let world = world();
+    let first = world.run(&[&RUN[..], &["--step"]].concat()).code(3).json();
+    assert_eq!(first["path"], json!([]), "{first}");
+    let run = first["run_id"].as_str().unwrap();
+    let resume = || world.run(&["resume", run, "--replies", "replies.json", "--json"]);
+    let second = resume().code(3).json();
+    assert_eq!(second["path"], json!(["start"]), "{second}");
+    let done = resume().code(0).json();
+    assert_eq!(done["path"], json!(["start", "second", "stop"]), "{done}");
+}
+
+#[test]
+fn what_is_no_breakpoint_starts_nothing() {
+    let world = world();
+    for (point, part) in [
+        ("secnd", "did you mean"),
+        ("tool:nothing", "no such tool"),
+        ("spend:much", "spend:0.50"),
+        ("when:x", "tool:NAME"),
+    ] {
+        let refused = world.run(&[&RUN[..], &["--break", point]].concat()).code(2);
+        assert!(
+            refused.err.contains(part) || refused.out.contains(part),
+            "{point}: {} {}",
+            refused.err,
+            refused.out
+        );
+    }
+    let list = world.run(&["runs", "list", "--json"]).code(0).out;
+    assert!(!list.contains("\"id\""), "{list}");
+}

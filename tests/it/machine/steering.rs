@@ -1,0 +1,338 @@
+//! Breakpoints, step mode, pausing, and values that are set while a run stands still (WFM-9).
+
+use super::*;
+use synthdev::domain::tool::ToolRisk;
+use synthdev::domain::workflow::{Branch, BranchErrors, Expect, Join, Parallel, Step};
+use synthdev::engine::input::Resumed;
+use synthdev::engine::steering::{Breakpoint, Stops};
+
+/// `start`, then `review`, then the end.
+fn two() -> Vec<Workflow> {
+    vec![workflow(vec![state("start", speak(), 1), state("review", speak(), 2)])]
+}
+
+fn stops(step: bool, points: Vec<Breakpoint>, workflows: Vec<Workflow>, interactive: bool) -> Play {
+    Play::of(RunSpec { stops: Stops { step, points }, ..spec(workflows, interactive) })
+}
+
+fn play(mut play: Play, acts: Vec<Act>) -> Vec<String> {
+    acts.into_iter().for_each(|act| play.act(act));
+    play.finish()
+}
+
+fn at(state: &str) -> Act {
+    Act::Steers(Steering::Break { point: Breakpoint::state(state) })
+}
+
+fn set(path: &str, value: Value) -> Act {
+    let path = path.split('.').map(str::to_owned).collect();
+    Act::Steers(Steering::Set { call: None, set: vec![(path, value)] })
+}
+
+const GO: fn() -> Act = || Act::Steers(Steering::Continue);
+const STEP: fn() -> Act = || Act::Steers(Steering::Step);
+const PAUSE: fn() -> Act = || Act::Steers(Steering::Pause);
+const SAYS: fn() -> Act = || Act::Says("words");
+
+fn resumed(present: bool) -> Input {
+    Input::Resumed(Box::new(Resumed { present, ..Resumed::default() }))
+}
+
+#[test]
+fn a_run_stands_before_a_state_and_goes_on() {
+    let told =
+        play(Play::new(two(), true), vec![at("review"), SAYS(), set("task.limit", json!(3)), GO(), SAYS()]);
+    let expected = [
+        "enter start",
+        "model",
+        "breaks state review",
+        "stands at review: state review",
+        r#"set {"task":{"limit":3}}"#,
+        "enter review",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
+    assert_eq!(told, expected);
+    // taken away in time
+    let gone = Act::Steers(Steering::Unbreak { point: Breakpoint::state("review") });
+    let told = play(Play::new(two(), true), vec![at("review"), gone, SAYS(), SAYS()]);
+    assert_eq!(told[2..5], ["breaks state review", "breaks ", "enter review"]);
+}
+
+#[test]
+fn a_pause_lets_what_runs_end() {
+    let told = play(Play::new(two(), true), vec![PAUSE(), SAYS(), GO(), SAYS()]);
+    let expected = [
+        "enter start",
+        "model",
+        "stands before review",
+        "enter review",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
+    assert_eq!(told, expected);
+    // it is not too late to go on before it stands
+    let told = play(Play::new(two(), true), vec![PAUSE(), GO(), SAYS(), SAYS()]);
+    assert!(!told.iter().any(|line| line.starts_with("stands")), "{told:?}");
+}
+
+#[test]
+fn step_by_step() {
+    let told = play(stops(true, vec![], two(), true), vec![STEP(), SAYS(), STEP(), SAYS()]);
+    let expected = [
+        "breaks step ",
+        "stands before start",
+        "enter start",
+        "model",
+        "stands before review",
+        "enter review",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
+    assert_eq!(told, expected, "the end is no state to stand before");
+    // any answer goes on as well, and step mode stays
+    let told = play(stops(true, vec![], two(), true), vec![Act::Answers(Answer::Continue), SAYS()]);
+    assert_eq!(told[4..], ["stands before review"]);
+    // until it is left
+    let told = play(stops(true, vec![], two(), true), vec![GO(), SAYS(), SAYS()]);
+    assert_eq!(told[2..4], ["breaks ", "enter start"]);
+}
+
+#[test]
+fn where_nobody_is_there_it_is_parked_and_taken_up_by_whoever_comes() {
+    let mut play = stops(true, vec![], two(), false);
+    assert_eq!(play.lines, ["breaks step ", "end paused paused"]);
+    let open = play.machine.pauses();
+    assert_eq!((open.len(), open[0].state.as_str()), (1, "start"));
+    play.feed(resumed(false));
+    play.act(SAYS());
+    assert_eq!(play.lines[2..], ["enter start", "model", "end paused paused"]);
+    // a person sees where it stands, and says how it goes on
+    play.feed(resumed(true));
+    play.act(set("x", json!(1)));
+    play.act(GO());
+    play.act(SAYS());
+    let expected = [
+        "stands before review",
+        r#"set {"x":1}"#,
+        "breaks ",
+        "enter review",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
+    assert_eq!(play.finish()[5..], expected);
+}
+
+#[test]
+fn it_stands_before_a_tool() {
+    let step =
+        |risk| Work::Step(Step { tool: "shell".to_owned(), risk, arguments: vec![], expect: Expect::Ok });
+    let work = |risk| vec![workflow(vec![state("start", step(risk), 1)])];
+    let done = || Act::Tool(ToolOutcome { ok: true, ..ToolOutcome::default() });
+    let point = || vec![Breakpoint::tool("shell"), Breakpoint::tool("other")];
+    let told = play(stops(false, point(), work(ToolRisk::Read), true), vec![GO(), done()]);
+    let expected =
+        ["enter start", "stands at start: tool shell", "run shell {}", "enter stop", "end completed"];
+    assert_eq!(told[1..], expected);
+    // it is approved after that
+    let told = play(
+        stops(false, point(), work(ToolRisk::Execute), true),
+        vec![STEP(), Act::Approves(Decision::Allow), done()],
+    );
+    assert_eq!(told[2..5], ["stands at start: tool shell", "approve shell {}", "run shell {}"]);
+}
+
+#[test]
+fn it_stands_once_when_so_much_was_spent() {
+    let point = vec![
+        Breakpoint::spend(5.0).unwrap(),
+        Breakpoint::spend(8.0).unwrap(),
+        Breakpoint::spend(1e6).unwrap(),
+    ];
+    let told = play(stops(false, point, two(), true), vec![SAYS(), GO(), SAYS()]);
+    let expected = [
+        "breaks spend $1000000.00",
+        "stands at review: spend $8.00",
+        "enter review",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
+    assert_eq!(told[3..], expected);
+}
+
+#[test]
+fn an_end_of_time_does_not_enter_the_state_it_stands_before() {
+    let timed = Workflow { timeout_ms: Some(1_000), ..two().remove(0) };
+    let told = play(Play::new(vec![timed], true), vec![at("review"), SAYS(), Act::Time]);
+    assert_eq!(told[3..], ["stands at review: state review", "ask failed timeout"]);
+    // the time of the state before is over
+    let state = State { timeout_ms: Some(1_000), ..state("start", speak(), 1) };
+    let mut workflow = two().remove(0);
+    workflow.states[0] = state;
+    let mut standing = Play::new(vec![workflow], true);
+    standing.act(at("review"));
+    standing.act(SAYS());
+    assert!(standing.timers.is_empty());
+    let end = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
+    standing.feed(end);
+    assert_eq!(standing.finish()[4..], ["end cancelled"]);
+}
+
+#[test]
+fn while_one_branch_stands_the_others_stand_before_their_next_state() {
+    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
+    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
+    let spec = Parallel {
+        branches: vec![branch("a", 1), branch("b", 4)],
+        join: Join::All,
+        on_error: BranchErrors::FailFast,
+        max_concurrency: None,
+        merge: Default::default(),
+    };
+    let states = vec![
+        state("start", Work::Parallel(spec), 7),
+        state("start.a/x", speak(), 2),
+        state("start.a/c", speak(), 3),
+        ending("start.a/stop"),
+        state("start.b/y", speak(), 5),
+        state("start.b/d", speak(), 6),
+        ending("start.b/stop"),
+    ];
+    let told = play(
+        Play::new(vec![workflow(states)], true),
+        vec![at("c"), SAYS(), SAYS(), set("x", json!(1)), GO(), SAYS(), SAYS()],
+    );
+    let told: Vec<&str> = told.iter().map(String::as_str).filter(|line| *line != "model").collect();
+    let expected = [
+        "enter start",
+        "enter start.a/x",
+        "enter start.b/y",
+        "breaks state c",
+        "stands at start.a/c: state c",
+        "stands before start.b/d",
+        r#"set {"x":1}"#,
+    ];
+    assert_eq!(told[..7], expected);
+    let mut both = told[7..9].to_vec();
+    both.sort_unstable();
+    assert_eq!(both, ["enter start.a/c", "enter start.b/d"]);
+    assert_eq!(told.last(), Some(&"end completed"));
+}
+
+#[test]
+fn values_are_set_only_while_it_stands_still() {
+    let told = play(Play::new(two(), true), vec![set("x", json!(1)), SAYS(), SAYS()]);
+    assert_eq!(told[2], "warning set");
+    assert!(!told.iter().any(|line| line.starts_with("set ")), "{told:?}");
+}
+
+#[test]
+fn words_are_taken_back_until_they_are_read() {
+    let back = || Act::Steers(Steering::TakeBack { text: "by the way".to_owned() });
+    let told = play(Play::new(two(), true), vec![Act::Said("by the way"), back(), back(), SAYS(), SAYS()]);
+    assert_eq!(told[2..5], ["queued by the way", "taken back by the way", "enter review"]);
+}
+
+#[test]
+fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
+    let step =
+        Step { tool: "shell".to_owned(), risk: ToolRisk::Execute, arguments: vec![], expect: Expect::Ok };
+    let limited = |seconds| {
+        let spec = spec(vec![workflow(vec![state("start", Work::Step(step.clone()), 1)])], true);
+        let approvals = ApprovalPolicy { deadline_s: seconds, ..spec.approvals.clone() };
+        Play::of(RunSpec { approvals, ..spec })
+    };
+    let told = play(limited(60), vec![Act::Time]);
+    assert_eq!(told, ["enter start", "approve shell {}", "ask failed tool.denied"]);
+    let mut answered = limited(60);
+    let until = |play: &Play| match play.pending.last() {
+        Some(Effect::AskApproval { until, .. }) => *until,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(until(&answered), Some(Timestamp(61_000)));
+    // who comes back sees how long is left
+    let mut reopened = replay(Arc::clone(&answered.spec), answered.inputs.clone()).machine;
+    let output = reopened.handle(Timestamp(5_000), resumed(true));
+    let again = output.effects.iter().find_map(|effect| match effect {
+        Effect::AskApproval { until, .. } => *until,
+        _ => None,
+    });
+    assert_eq!(again, Some(Timestamp(61_000)));
+    answered.act(Act::Approves(Decision::Allow));
+    assert!(answered.timers.is_empty());
+    assert_eq!(until(&limited(0)), None);
+}
+
+#[test]
+fn what_a_script_reads_waits_no_longer() {
+    use synthdev::domain::script::ScopePatch;
+    let looking = State { script: Some(ACTION), ..state("start", Work::None, 1) };
+    let mut play = Play::new(vec![workflow(vec![state("first", speak(), 1), looking])], true);
+    for text in ["one", "two"] {
+        play.act(Act::Said(text));
+    }
+    play.act(SAYS());
+    let Effect::Evaluate { call, job } = play.take(|effect| matches!(effect, Effect::Evaluate { .. })) else {
+        unreachable!()
+    };
+    assert_eq!(job.scope.said, ["one", "two"]);
+    let patch = ScopePatch { heard: 1, ..ScopePatch::default() };
+    play.feed(Input::Evaluated { call, outcome: ScriptOutcome { patch, ..ScriptOutcome::default() } });
+    assert!(play.lines.contains(&"heard one".to_owned()), "{:?}", play.lines);
+    play.act(Act::Steers(Steering::TakeBack { text: "one".to_owned() }));
+    play.act(Act::Steers(Steering::TakeBack { text: "two".to_owned() }));
+    assert_eq!(play.lines.last().unwrap(), "taken back two");
+}
+
+#[test]
+fn an_agent_asks_the_person_and_reads_the_answer() {
+    let ask = |choices: Value| {
+        let mut asking = workflow(vec![state("start", speak(), 1)]);
+        asking.agents[0].tools = vec![synthdev::domain::tool::ask_person()];
+        let mut play = Play::new(vec![asking], true);
+        let arguments = json!({"question": "Which one?", "choices": choices}).to_string();
+        let call = |id: &str, arguments: &str| ToolCall {
+            id: id.to_owned(),
+            name: "request_users_input".to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let tool_calls = vec![call("a", &arguments), call("b", "{}"), call("c", "{\"question\": \"Sure?\"}")];
+        let Effect::CallModel { call, .. } = play.take(|effect| matches!(effect, Effect::CallModel { .. }))
+        else {
+            unreachable!()
+        };
+        play.feed(Input::Replied { call, reply: ModelReply { tool_calls, ..reply("", 10) } });
+        play
+    };
+    let text = |text: &str| Act::Answers(Answer::Value { value: json!(text) });
+    let mut play = ask(json!([]));
+    // words that nobody asked for answer it as well; several questions come one after the other
+    play.act(Act::Said("the first"));
+    play.act(text("yes"));
+    let Effect::CallModel { request, .. } = play.pending.last().unwrap() else {
+        panic!("{:?}", play.pending)
+    };
+    let results: Vec<&str> = request
+        .messages
+        .iter()
+        .filter(|message| message.role == synthdev::domain::message::ChatRole::Tool)
+        .map(|message| message.content.as_str())
+        .collect();
+    assert_eq!(results.len(), 3);
+    assert_eq!((results[0], results[2]), ("the first", "yes"));
+    assert!(results[1].contains("`question` is missing"), "{results:?}");
+    play.act(SAYS());
+    let told = play.finish();
+    assert!(told.contains(&"ask writer asks: Which one?".to_owned()), "{told:?}");
+    // one of several; a wrong one is asked again
+    let mut play = ask(json!(["red", "blue"]));
+    play.act(text("green"));
+    assert!(play.lines.last().unwrap().starts_with("ask again: `green` is none of"), "{:?}", play.lines);
+    play.act(text("BLUE"));
+    assert_eq!(play.lines.last().unwrap(), "ask writer asks: Sure?");
+}

@@ -1,0 +1,206 @@
+//! Clients of npm that none of us wrote. Only with `SYNTHDEV_SLOW_TESTS` set, and where npm can install them.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::{Map, Value, json};
+
+use super::super::cli::world::{World, talk};
+use super::flows::{quick, slow, ticket, world};
+use super::web::Web;
+
+const SCRIPT: &str = include_str!("official.mjs");
+const PROXY: &str = include_str!("proxy.mjs");
+const OURS: [&str; 6] =
+    ["--provider", "agentllm", "--smart-provider", "agentllm", "--fast-provider", "agentllm"];
+
+/// A directory with these packages and a Node that is new enough for them, if that can be had.
+fn installed(packages: &[&str]) -> Option<tempfile::TempDir> {
+    std::env::var_os("SYNTHDEV_SLOW_TESTS")?;
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("package.json"), "{\"private\": true}").unwrap();
+    let mut command = Command::new("npm");
+    command.args(["install", "--no-audit", "--no-fund", "node@22"]).args(packages).current_dir(home.path());
+    let done = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let there = done.is_ok_and(|status| status.success());
+    if !there {
+        println!("skipped: npm cannot install {packages:?} here");
+    }
+    there.then_some(home)
+}
+
+/// A program of the packages.
+fn program(home: &Path, name: &str) -> Command {
+    let bin = home.join("node_modules/.bin");
+    let mut command = Command::new(bin.join(name));
+    let path = std::env::var("PATH").unwrap();
+    command.current_dir(home).env("PATH", format!("{}:{path}", bin.display()));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn ran(mut command: Command, input: &str) -> Output {
+    let mut child = command.spawn().unwrap();
+    // one that reads nothing is all right
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn variables(world: &World) -> String {
+    let place = world.command(&[]);
+    let all: Map<String, Value> = place
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), json!(value?.to_str()?))))
+        .collect();
+    Value::Object(all).to_string()
+}
+
+#[test]
+fn the_package_of_typescript_gets_on_with_us_both_ways() {
+    let Some(home) = installed(&["@modelcontextprotocol/sdk@1"]) else { return };
+    fs::write(home.path().join("official.mjs"), SCRIPT).unwrap();
+    for http in [false, true] {
+        let world = world(&[ticket(), slow(), talk()]);
+        let web = http.then(|| Web::start(&world, &OURS));
+        let mut command = program(home.path(), "node");
+        command.arg("official.mjs").arg(env!("CARGO_BIN_EXE_synthdev")).arg(world.project());
+        if let Some(web) = &web {
+            command.args([&web.url(), &web.token]);
+        }
+        let done = ran(command, &variables(&world));
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{said}");
+        let seen: Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert!(seen["tools"].as_array().unwrap().contains(&json!("ticket")), "{seen}");
+        assert_eq!(seen["asked"]["status"], "awaiting_llm_action", "{seen}");
+        assert_eq!(seen["lacking"][1]["error"]["type"], "validation", "{seen}");
+        assert_eq!(
+            (&seen["done"]["status"], &seen["run"]),
+            (&json!("completed"), &json!("completed")),
+            "{seen}"
+        );
+        assert_eq!(seen["refused"], json!([-32602, "MCP error -32602: Unknown tool: nope"]), "{seen}");
+        assert_eq!(seen["cancelled"], json!(["given up", "cancelled"]), "{seen}");
+        assert_eq!(seen["progress"][0], json!([1, "start"]), "{seen}");
+        assert_eq!((&seen["sampled"]["output"], &seen["samples"]), (&json!("Bonjour"), &json!(1)), "{seen}");
+        if let Some(web) = web {
+            web.terminate();
+        }
+    }
+}
+
+/// Puts the token into every request: for programs that cannot send one.
+struct Proxy {
+    child: Child,
+    url: String,
+}
+
+impl Proxy {
+    fn start(home: &Path, web: &Web) -> Self {
+        fs::write(home.join("proxy.mjs"), PROXY).unwrap();
+        let mut command = program(home, "node");
+        let mut child = command.args(["proxy.mjs", &web.url(), &web.token]).spawn().unwrap();
+        let mut line = String::new();
+        let output = child.stdout.take().unwrap();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+        Self { child, url: format!("http://localhost:{}/mcp", line.trim()) }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_inspector_lists_and_calls() {
+    let Some(home) = installed(&["@modelcontextprotocol/inspector@0.15.0"]) else { return };
+    let world = world(&[quick()]);
+    let web = Web::start(&world, &[]);
+    let proxy = Proxy::start(home.path(), &web);
+    for http in [true, false] {
+        let asked = |more: &[&str]| {
+            let mut command = program(home.path(), "mcp-inspector");
+            for (name, value) in world.command(&[]).get_envs() {
+                command.env(name, value.unwrap());
+            }
+            let bin = home.path().join("node_modules/.bin");
+            command.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+            command.arg("--cli");
+            match http {
+                true => command.arg(&proxy.url),
+                false => {
+                    command.arg(env!("CARGO_BIN_EXE_synthdev")).arg("-C").arg(world.project()).arg("mcp")
+                }
+            };
+            let done = ran(
+                {
+                    command.args(more);
+                    command
+                },
+                "",
+            );
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert!(done.status.success(), "{said}");
+            serde_json::from_slice::<Value>(&done.stdout).unwrap()
+        };
+        let listed = asked(&["--method", "tools/list"]);
+        assert!(listed.to_string().contains("get_workflow_status"), "{listed}");
+        let done = asked(&["--method", "tools/call", "--tool-name", "quick", "--tool-arg", "task=go"]);
+        assert_eq!(done["structuredContent"]["output"], json!({"said": "go"}), "{done}");
+    }
+    drop(proxy);
+    web.terminate();
+}
+
+/// What the public suite checks of any server. Left out: scenarios that call tools of a server made for the suite.
+const SCENARIOS: [&str; 13] = [
+    "server-initialize",
+    "server-session-lifecycle",
+    "server-stateless",
+    "ping",
+    "tools-list",
+    "resources-list",
+    "server-sse-multiple-streams",
+    "server-sse-polling",
+    "dns-rebinding-protection",
+    "caching",
+    "http-header-validation",
+    "sep-2164-resource-not-found",
+    "input-required-result-unsupported-methods",
+];
+
+/// Checks that need the suite's own tools, or prompts: we have none, and say so.
+const NOT_OURS: [&str; 5] = [
+    "sep-2549-prompts-list-caching-hints",
+    "sep-2575-server-rejects-undeclared-capability",
+    "sep-2575-missing-capability-http-400",
+    "sep-2575-http-server-no-independent-requests-on-stream",
+    "sep-2575-server-no-log-without-loglevel",
+];
+
+#[test]
+fn the_public_conformance_suite_finds_nothing() {
+    let Some(home) = installed(&["@modelcontextprotocol/conformance@0.2.0-alpha.12"]) else { return };
+    let world = world(&[quick(), ticket()]);
+    let web = Web::start(&world, &[]);
+    let proxy = Proxy::start(home.path(), &web);
+    for scenario in SCENARIOS {
+        let mut command = program(home.path(), "conformance");
+        command.args(["server", "--url", &proxy.url, "--scenario", scenario]);
+        let done = ran(command, "");
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(said.contains("Passed: "), "{scenario}: {said}{}", String::from_utf8_lossy(&done.stderr));
+        let failures: Vec<&str> = said
+            .lines()
+            .filter(|line| line.contains("FAILURE") && !NOT_OURS.iter().any(|known| line.contains(known)))
+            .collect();
+        assert!(failures.is_empty(), "{scenario}: {failures:#?}\n{said}");
+    }
+    drop(proxy);
+    web.terminate();
+}

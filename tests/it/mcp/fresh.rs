@@ -1,0 +1,106 @@
+//! Workflows whose files are changed while the server is there.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::super::cli::world::World;
+use super::client::Client;
+use super::flows::{quick, world};
+use super::web::{Visitor, Web};
+
+const CHANGED: &str = "notifications/tools/list_changed";
+
+fn named(name: &str, said: &str) -> Value {
+    let mut flow = quick();
+    flow["workflow_name"] = json!(name);
+    flow["states"][0]["action"]["script"] =
+        json!(format!("() => {{ this.common_data.result = {{ said: {said:?} }}; }}"));
+    flow
+}
+
+fn write(world: &World, flow: &Value) {
+    place(world, &flow.to_string());
+}
+
+/// All at once: nobody reads half of it. Where it is.
+fn place(world: &World, text: &str) -> PathBuf {
+    let aside = world.write("late.tmp", text);
+    let place = world.configure("other.txt", "").with_file_name("workflows").join("late.json");
+    std::fs::rename(aside, &place).unwrap();
+    place
+}
+
+/// Waits for the news; what else comes is of no interest.
+fn told(client: &mut Client) {
+    while client.read()["method"] != CHANGED {}
+}
+
+fn tools(answer: &Value) -> Vec<String> {
+    let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn changed_workflows_are_read_again_and_clients_are_told() {
+    let world = world(&[quick()]);
+    let mut client = Client::start(&world, &[]);
+    let info = client.handshake();
+    assert_eq!(info["capabilities"]["tools"]["listChanged"], true, "{info}");
+    assert!(!tools(&client.ask("tools/list", json!({}))).contains(&"late".to_owned()));
+    // a new one, a changed one, a broken one, a mended one, and it is gone
+    write(&world, &named("late", "first"));
+    told(&mut client);
+    assert_eq!(client.call("late", json!({}))["output"], json!({"said": "first"}));
+    write(&world, &named("late", "second"));
+    told(&mut client);
+    assert_eq!(client.call("late", json!({}))["output"], json!({"said": "second"}));
+    place(&world, "{\"workflow_name\": ");
+    told(&mut client);
+    assert_eq!(client.refusal("late", json!({}))["message"], "Unknown tool: late");
+    assert_eq!(client.call("quick", json!({"task": "go"}))["status"], "completed");
+    let file = place(&world, &named("late", "third").to_string());
+    told(&mut client);
+    assert_eq!(client.call("late", json!({}))["output"], json!({"said": "third"}));
+    std::fs::remove_file(file).unwrap();
+    told(&mut client);
+    assert!(!tools(&client.ask("tools/list", json!({}))).contains(&"late".to_owned()));
+    client.close();
+}
+
+#[test]
+fn a_project_s_own_changes_do_not_count_before_somebody_agrees() {
+    let world = world(&[quick()]);
+    world.write(".synthdev/workflows/own.json", &named("own", "agreed").to_string());
+    let mut client = Client::open_with(&world, &["--trust"]);
+    assert_eq!(client.call("own", json!({}))["output"], json!({"said": "agreed"}));
+    let aside = world.write("own.tmp", &named("own", "sneaked in").to_string());
+    std::fs::rename(aside, world.project().join(".synthdev/workflows/own.json")).unwrap();
+    told(&mut client);
+    assert_eq!(client.refusal("own", json!({}))["message"], "Unknown tool: own");
+    let listed = client.call("list_workflows", json!({}));
+    assert!(listed["notes"].to_string().contains("own.json"), "{listed}");
+    client.close();
+}
+
+#[test]
+fn over_http_the_news_come_to_who_listens() {
+    let world = world(&[quick()]);
+    let web = Web::start(&world, &[]);
+    let visitor = Visitor::greet(&web, &json!({}));
+    let mut old = visitor.listen();
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let params = json!({"_meta": meta, "notifications": {"toolsListChanged": true}});
+    let ask = json!({"jsonrpc": "2.0", "id": 4, "method": "subscriptions/listen", "params": params});
+    let headers = [("Mcp-Protocol-Version", "2026-07-28"), ("Mcp-Method", "subscriptions/listen")];
+    let mut new = web.post(&headers, &ask);
+    let first = new.next().unwrap();
+    assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
+    write(&world, &named("late", "first"));
+    for stream in [&mut old, &mut new] {
+        let news = stream.next().unwrap();
+        assert_eq!(news["method"], CHANGED, "{news}");
+    }
+    web.terminate();
+}

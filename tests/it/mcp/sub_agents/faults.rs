@@ -1,0 +1,161 @@
+//! What is refused, and what becomes of a sub-agent that falls silent.
+
+use super::*;
+use crate::cli::world::eventually;
+
+fn code(told: &Value) -> &str {
+    assert_eq!(told["status"], "error", "{told}");
+    told["code"].as_str().unwrap_or_else(|| panic!("no code: {told}"))
+}
+
+#[test]
+fn s4_22_errors_have_a_code_and_a_text() {
+    let world = world(&[each(&names(&["a"]))]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let run = text(&told["workflowId"]);
+    // invalid ids: forged, cut, the run's own, somebody else's words
+    for wrong in ["", "nope", &id[..id.len() - 1], &id.replace("task-", "task_"), &run, "../../etc/passwd"] {
+        let said = next(&mut client, wrong);
+        assert_eq!(code(&said), "unknown_workflow", "{wrong}");
+        assert!(said["error"].as_str().unwrap().contains("no workflow"), "{said}");
+        let said = client.call("get_workflow_state", json!({"workflow_id": wrong}));
+        assert_eq!(code(&said), "unknown_workflow");
+    }
+    let step = next(&mut client, &id)["step"].clone();
+    let hand_in =
+        |step_id: &Value, result: Value| json!({"workflow_id": id, "step_id": step_id, "result": result});
+    for wrong in [json!("step-999"), json!("x"), json!("step-01")] {
+        let said = client.call("submit_step_result", hand_in(&wrong, done(&step)));
+        assert_eq!(code(&said), "unknown_step");
+    }
+    // what does not fit leaves the step as it was
+    let said = client.call("submit_step_result", hand_in(&step["step_id"], json!({"stdout": "x"})));
+    assert_eq!((code(&said), &said["tries_left"]), ("validation_failed", &json!(4)));
+    for part in ["`stderr` is missing", "`exit_code` is missing", "submit it again"] {
+        assert!(said["message"].as_str().unwrap().contains(part), "{said}");
+    }
+    assert_eq!(next(&mut client, &id)["step"], step);
+    // D7
+    let mut late = hand_in(&step["step_id"], done(&step));
+    late["expected_version"] = json!(7);
+    let said = client.call("submit_step_result", late);
+    assert_eq!((code(&said), &said["state_version"]), ("version_conflict", &json!(0)));
+    let huge = json!({"stdout": "x".repeat(2 << 20), "stderr": "", "exit_code": 0});
+    assert_eq!(code(&client.call("submit_step_result", hand_in(&step["step_id"], huge))), "too_large");
+    // D6
+    assert_eq!(submit(&mut client, &id, &step, &done(&step)), json!({"status": "accepted"}));
+    let mut same = done(&step);
+    let first = same.as_object_mut().unwrap().shift_remove("stdout").unwrap();
+    same["stdout"] = first;
+    let said = submit(&mut client, &id, &step, &same);
+    assert_eq!(said, json!({"status": "accepted", "duplicate": true}), "in another order");
+    let said = submit(&mut client, &id, &step, &json!({"stdout": "other", "stderr": "", "exit_code": 0}));
+    assert_eq!(code(&said), "step_already_completed");
+    work(&mut client, &id);
+    // after the end
+    assert_eq!(submit(&mut client, &id, &step, &done(&step))["duplicate"], true);
+    let said = client.call("submit_step_result", hand_in(&json!("step-999"), json!({})));
+    assert_eq!(code(&said), "workflow_complete");
+    // requests that are none
+    for arguments in [json!({}), json!({"workflow_id": 3}), json!({"workflow_id": id, "x": 1})] {
+        assert_eq!(client.refusal("get_next_step", arguments)["code"], -32602);
+    }
+    client.close();
+}
+
+#[test]
+fn results_that_never_fit_fail_the_step() {
+    let world = world(&[each(&names(&["a"]))]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let step = next(&mut client, &id)["step"].clone();
+    let left: Vec<Value> =
+        (0..5).map(|_| submit(&mut client, &id, &step, &json!("no"))["tries_left"].clone()).collect();
+    assert_eq!(left, [4, 3, 2, 1, 0]);
+    let told = ended(&mut client, &told["workflowId"]);
+    assert_eq!((&told["status"], &told["failedStep"]), (&json!("failed"), &json!("start")), "{told}");
+    assert!(told.to_string().contains("results that do not fit"), "{told}");
+    assert_eq!(code(&next(&mut client, &id)), "workflow_failed");
+    client.close();
+}
+
+#[test]
+fn d8_an_exit_code_fails_the_step_and_d19_others_keep_their_places() {
+    let mut flow = each(&names(&["a", "b", "c"]));
+    flow["states"][0]["tolerated_failures"] = json!(1);
+    let world = world(&[flow]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let ids = tasks(&told);
+    let step = next(&mut client, &ids[1])["step"].clone();
+    let failed = json!({"stdout": "", "stderr": "no such thing", "exit_code": 2});
+    assert_eq!(submit(&mut client, &ids[1], &step, &failed)["status"], "accepted");
+    let said = next(&mut client, &ids[1]);
+    assert_eq!(code(&said), "workflow_failed");
+    assert!(said["error"].as_str().unwrap().contains("no such thing"), "{said}");
+    for id in [&ids[2], &ids[0]] {
+        work(&mut client, id);
+    }
+    let told = ended(&mut client, &told["workflowId"]);
+    let output = told["output"].as_array().unwrap();
+    assert_eq!((&output[0], &output[2]), (&json!("a:ok-a:fine"), &json!("c:ok-c:fine")), "{told}");
+    assert_eq!(output[1]["error"]["name"], "tool.failed", "{told}");
+    client.close();
+}
+
+#[test]
+fn d4_d17_a_silent_sub_agent_loses_its_step_and_then_its_task() {
+    let world = world(&[each(&names(&["a"]))]);
+    let mut client = Client::open_with(&world, &["--lease-seconds", "1"]);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let first = next(&mut client, &id)["step"].clone();
+    assert_eq!((&first["timeout"], &first["attempt"]), (&json!(1), &json!(1)));
+    let as_other = json!({"workflow_id": id, "worker_id": "other"});
+    let second = eventually("the lease ends", || {
+        let told = client.call("get_next_step", as_other.clone());
+        told.get("step").cloned()
+    });
+    assert_eq!((&second["step_id"], &second["attempt"]), (&first["step_id"], &json!(2)));
+    let said = submit(&mut client, &id, &first, &done(&first));
+    assert_eq!(code(&said), "lease_lost", "somebody else has it");
+    let third = eventually("the lease ends again", || {
+        let told = next(&mut client, &id);
+        told.get("step").filter(|step| step["attempt"] == 3).cloned()
+    });
+    assert_eq!(third["step_id"], first["step_id"]);
+    // nobody does it: the run hears of it
+    let told = ended(&mut client, &told["workflowId"]);
+    assert_eq!((&told["status"], &told["failedStep"]), (&json!("failed"), &json!("start")), "{told}");
+    assert!(told.to_string().contains("no sub-agent did it in time"), "{told}");
+    client.close();
+}
+
+#[test]
+fn d5_a_late_result_counts_while_nobody_else_has_the_step() {
+    let world = world(&[each(&names(&["a"]))]);
+    let mut client = Client::open_with(&world, &["--lease-seconds", "1"]);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let step = next(&mut client, &id)["step"].clone();
+    std::thread::sleep(std::time::Duration::from_millis(1_300));
+    assert_eq!(submit(&mut client, &id, &step, &done(&step)), json!({"status": "accepted"}));
+    client.close();
+}
+
+#[test]
+fn a_cancelled_run_tells_its_sub_agents() {
+    let world = world(&[each(&names(&["a"]))]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let step = next(&mut client, &id)["step"].clone();
+    let cancelled = client.call("cancel_workflow", json!({"workflowId": told["workflowId"]}));
+    assert_eq!(cancelled["status"], "cancelled");
+    assert_eq!(code(&next(&mut client, &id)), "workflow_cancelled");
+    assert_eq!(code(&submit(&mut client, &id, &step, &done(&step))), "workflow_cancelled");
+    client.close();
+}

@@ -1,0 +1,58 @@
+//! What a sub-agent is told, and what it is not.
+
+use super::*;
+
+#[test]
+fn s4_8_s4_9_the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
+    let world = world(&[each(&names(&["a", "b"]))]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({"task": "PARENT-INPUT"}));
+    let task = told["subAgents"][1].clone();
+    let id = text(&task["workflow_id"]);
+    let prompt = text(&task["prompt"]);
+    let parts = [
+        "<workflow-server-rules>\nYou are executing a workflow task through the workflow server.\n\
+         You must call the workflow server to get each next step to execute.",
+        "1. Call `get_next_step(workflow_id)` to receive the next workflow step",
+        "   - shell: Execute the command and return stdout/stderr/exit_code",
+        "3. Call `submit_step_result(workflow_id, step_id, result)` with the result",
+        "4. Repeat until you receive {status: \"complete\"}",
+        &format!("- Workflow ID: {id}\n- Task: start\n- Input: {{"),
+        "</workflow-server-rules>",
+        "## Your task\nstart\nIt is item 2 of 2. Do only this one.",
+        "## Available tools\n- get_next_step, submit_step_result: always\n- a shell, for shell steps\n- your user, for prompt steps",
+        "## State\n{\n  \"house\": {\n    \"rules\": [",
+        "## Success\nEvery step is done and submitted",
+    ];
+    let mut rest = prompt.as_str();
+    for part in parts {
+        let at = rest.find(part).unwrap_or_else(|| panic!("no {part:?} in its place in\n{prompt}"));
+        rest = &rest[at + part.len()..];
+    }
+    assert!(rest.ends_with("Begin by calling get_next_step with your workflow ID."), "{prompt}");
+    // S4.1, S4.29: whatever the sub-agent is told from here on
+    let mut heard =
+        vec![prompt.clone(), client.call("get_workflow_state", json!({"workflow_id": id})).to_string()];
+    loop {
+        let said = next(&mut client, &id);
+        heard.push(said.to_string());
+        let Some(step) = said.get("step") else { break };
+        heard.push(submit(&mut client, &id, step, &done(step)).to_string());
+    }
+    let run = text(&told["workflowId"]);
+    for words in heard {
+        for secret in ["PARENT-ONLY", "PARENT-KEYS", "PARENT-INPUT", "\"name\": \"a\"", &run, "secret"] {
+            assert!(!words.contains(secret), "{secret}: {words}");
+        }
+    }
+    // S4.10
+    assert!(!prompt.contains("get_workflow_state"), "{prompt}");
+    client.close();
+    let mut client = Client::open_with(&world, &["--serial"]);
+    let told = client.call("each", json!({}));
+    assert!(
+        text(&told["subAgents"][0]["prompt"]).contains("get_workflow_state(workflow_id) shows"),
+        "{told}"
+    );
+    client.close();
+}

@@ -1,0 +1,99 @@
+//! The history in a real terminal: a run fails, is looked at, and is tried again from there.
+
+use serde_json::json;
+
+use super::ESC;
+use super::terminal::Terminal;
+
+/// `check` fails until there is a file; `first` leaves one behind and sets a variable.
+fn failing() -> serde_json::Value {
+    json!({
+        "workflow_name": "picky",
+        "variables": {"tries": 1},
+        "states": [
+            {"name": "start", "action": {"script": "common_data.tries = 2"}, "transition": [{"target": "check"}]},
+            {"name": "check", "type": "shell", "command": "cat wanted.txt", "transition": [{"target": "stop"}]},
+            {"name": "stop"},
+        ],
+    })
+}
+
+#[test]
+fn a_failed_run_is_looked_at_and_retried() {
+    let mut terminal = Terminal::with_workflow("picky", &failing());
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/workflow picky\r");
+    terminal.wait_for("to execute: shell?");
+    terminal.press("y");
+    terminal.wait_for("Try again?");
+    terminal.press("n");
+    terminal.wait_for("/resume");
+    terminal.press("/history\r");
+    terminal.wait_for("history · 1 run");
+    terminal.wait_for("failed");
+    terminal.wait_for("t retry");
+    terminal.press("\r");
+    terminal.wait_for("check #1");
+    terminal.press("k");
+    terminal.press("\r");
+    terminal.wait_for("● tries: 2   (was 1)");
+    terminal.press("]");
+    terminal.wait_for("step 2: check #1");
+    terminal.press("w");
+    terminal.wait_for("by its only transition");
+    terminal.press(ESC);
+    terminal.wait_for("2 steps");
+    terminal.press("e");
+    terminal.wait_for("export to");
+    terminal.press("\x15out.md\r");
+    terminal.wait_for("written to");
+    assert!(terminal.project().join("out.md").exists());
+    terminal.press(ESC);
+    terminal.wait_for("history · 1 run");
+    terminal.press("/wanted");
+    terminal.wait_for("/wanted");
+    terminal.wait_for("picky");
+    terminal.press("\r");
+    std::fs::write(terminal.project().join("wanted.txt"), "here\n").unwrap();
+    terminal.press("t");
+    terminal.wait_for("taken up again");
+    terminal.wait_for("to execute: shell?");
+    terminal.press("y");
+    terminal.wait_for("✓ picky completed");
+    looks_back(&mut terminal);
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+    terminal.assert_restored();
+}
+
+/// At the completed run: what is refused, what is shown before it is done, and a fork beside it.
+fn looks_back(terminal: &mut Terminal) {
+    terminal.press("/history\r");
+    terminal.wait_for("history · 1 run");
+    terminal.press("r");
+    terminal.wait_for("is completed: fork or rewind begins at one of its steps");
+    terminal.press("u");
+    terminal.wait_for("Undo picky");
+    terminal.wait_for("wanted.txt");
+    terminal.press("n");
+    terminal.wait_for("nothing was changed");
+    terminal.press("\r");
+    terminal.wait_for("3 steps");
+    terminal.press("f");
+    terminal.wait_for("fork before step 1");
+    terminal.press("tries=7\r");
+    terminal.wait_for("tries = 7");
+    terminal.press(ESC);
+    terminal.wait_for("3 steps");
+    terminal.press(ESC);
+    terminal.wait_for("history · 2 runs");
+    terminal.wait_for("└ picky");
+    terminal.press("c");
+    terminal.wait_for("is marked");
+    terminal.press("jc");
+    terminal.wait_for("definition   the same");
+    terminal.press(ESC);
+    terminal.wait_for("history · 2 runs");
+    terminal.press(ESC);
+    terminal.wait_for("✓ picky completed");
+}

@@ -1,0 +1,63 @@
+//! Breakpoints, steps and variables in a real terminal; what stands still survives a kill; nothing keeps anybody from
+//! leaving.
+
+use serde_json::json;
+
+use super::terminal::Terminal;
+
+fn walk() -> serde_json::Value {
+    let to = |target: &str| json!([{"target": target}]);
+    json!({
+        "workflow_name": "walk",
+        "variables": {"limit": 1},
+        "states": [
+            {"name": "start", "transition": to("second")},
+            {"name": "second", "action": {"script": "() => { common_data.seen = common_data.limit * 2; }"},
+             "transition": to("third")},
+            {"name": "third", "transition": to("stop")},
+            {"name": "stop", "input": {"expr": "'limit ' + common_data.seen"}},
+        ],
+    })
+}
+
+#[test]
+fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
+    let mut terminal = Terminal::with_workflow("walk", &walk());
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/break second\r");
+    terminal.wait_for("for the next workflow that is started: state second");
+    terminal.press("/workflow walk\r");
+    terminal.wait_for("stands before second (breakpoint: state second)");
+    terminal.press("/set common_data.limit = 21\r");
+    terminal.wait_for("21");
+    terminal.press("/status\r");
+    terminal.wait_for("breaks    state second");
+    terminal.signal("KILL");
+    terminal.end();
+    let mut terminal = terminal.again();
+    terminal.wait_for("1 run can be taken up again");
+    terminal.press("/resume\r");
+    terminal.wait_for("taken up again");
+    terminal.wait_until("it stands there again", |screen| {
+        screen.split("taken up again").nth(1).is_some_and(|since| since.contains("stands before second"))
+    });
+    terminal.press("/step\r");
+    terminal.wait_for("stands before third");
+    terminal.press("/continue\r");
+    terminal.wait_for("✓ walk completed");
+    terminal.wait_for("limit 42");
+    terminal.press("\x04");
+    assert!(terminal.end().contains("exit=0"));
+}
+
+#[test]
+fn an_open_approval_keeps_nobody_from_leaving() {
+    for leave in ["\x04", "/exit\r"] {
+        let mut terminal = Terminal::start(&["demo"], &[]);
+        terminal.wait_for("coder to change files: write_file?");
+        terminal.press(leave);
+        let end = terminal.end();
+        assert!(end.contains("exit=0") && end.contains("left: coder_reviewer"), "{end}");
+        terminal.assert_restored();
+    }
+}

@@ -1,0 +1,491 @@
+//! The history in front: rows of keys and answers → questions and screen. What is read for it is for the tests of the
+//! backend.
+
+use synthdev::domain::journal::{RunProgress, RunSummary};
+use synthdev::tui::archive::list::PAGE;
+use synthdev::tui::archive::steps::Walk;
+use synthdev::tui::archive::{After, Asked, Filter, Look, RunRow, Runs, Text, Told};
+use synthdev::tui::backend::{Plan, Travel, Travelled};
+use synthdev::tui::report::history::row;
+use synthdev::tui::transcript::item::{Block, Item, Tone};
+use synthdev::tui::update::past::fold;
+use synthdev::tui::update::past::step::StepFold;
+
+use super::*;
+
+const HERE: &str = "/project";
+const HOUR: i64 = 3_600_000;
+
+fn run_row(number: usize, workflow: &str, status: RunStatus) -> RunRow {
+    let started = Timestamp(1_000_000 - number as i64 * 1_000);
+    let mut run = summary(&format!("run{number:09}"), workflow, status, started);
+    if status == RunStatus::Failed {
+        let failure = Failure::new("model.transport", "the model cannot be reached", "connection refused");
+        run.progress.error = Some(Failure { state: Some("code".into()), ..failure });
+    }
+    let again = status == RunStatus::Failed;
+    RunRow { again, ..row(run, HERE, None) }
+}
+
+fn summary(id: &str, workflow: &str, status: RunStatus, started: Timestamp) -> RunSummary {
+    RunSummary {
+        id: RunId::from(id),
+        workflow: workflow.into(),
+        definition_hash: String::new(),
+        input: "add a --json flag".into(),
+        project: HERE.into(),
+        started,
+        origin: None,
+        worktree: None,
+        progress: RunProgress {
+            status,
+            path: vec!["start".into(), "code".into()],
+            cost_usd: Some(0.0123),
+            updated: Timestamp(started.0 + 83_000),
+            snapshot: Some(SnapshotId::from("ab12")),
+            ..RunProgress::begun(started)
+        },
+    }
+}
+
+fn many(from: usize, count: usize) -> Vec<RunRow> {
+    let statuses = [RunStatus::Completed, RunStatus::Failed, RunStatus::Paused, RunStatus::Cancelled];
+    (from..from + count).map(|at| run_row(at, "coder_reviewer", statuses[at % 4])).collect()
+}
+
+/// The questions of the history, with their numbers.
+fn asked(desk: &mut Desk) -> Vec<(u64, Asked)> {
+    let only = |cmd| if let Cmd::Archive(number, asked) = cmd { Some((number, *asked)) } else { None };
+    desk.take().into_iter().filter_map(only).collect()
+}
+
+fn tell(desk: &mut Desk, number: u64, told: Told) {
+    desk.msg(Msg::Reply(Reply::Archive(number, Box::new(told))));
+}
+
+/// Answers the page that was asked for last.
+fn page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> Asked {
+    let all = asked(desk);
+    for (number, _) in all.iter().filter(|(_, asked)| *asked == Asked::Changes) {
+        tell(desk, *number, Told::Changes(Some(1)));
+    }
+    let last = all.into_iter().rev().find(|(_, asked)| matches!(asked, Asked::Page { .. }));
+    let (number, asked) = last.expect("no page was asked for");
+    tell(desk, number, Told::Page(Ok(Runs { rows, more, at: Timestamp(1_000_000 + HOUR) })));
+    asked
+}
+
+fn opened(rows: Vec<RunRow>, more: bool) -> Desk {
+    let mut desk = Desk::new();
+    desk.line("/history");
+    page(&mut desk, rows, more);
+    desk
+}
+
+/// What a run had done: two states, a reply, a tool, a variable.
+fn story() -> Vec<(Timestamp, RunEvent)> {
+    let tool = RunEvent::ToolStarted {
+        call: CallId(7),
+        agent: "coder".into(),
+        tool: "execute_terminal".into(),
+        arguments: json!({"command": "make"}),
+    };
+    let data = |key: &str, value: serde_json::Value| RunEvent::DataChanged {
+        state: "code".into(),
+        set: serde_json::Map::from_iter([(key.to_owned(), value)]),
+        removed: vec![],
+    };
+    [
+        workflow_started("coder_reviewer", "add a --json flag"),
+        snapshot_taken(),
+        entered("start"),
+        transition("start", "code"),
+        entered("code"),
+        called(5, "coder", Side::Assistant),
+        replied(5, "coder", Side::Assistant, "I add the flag.", ""),
+        tool,
+        data("tries", json!(2)),
+        data("plan", json!("größe 日本")),
+        finished(RunStatus::Failed, None, Some(Failure::new("x", "the model cannot be reached", "refused"))),
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(at, event)| (Timestamp(at as i64 * 1_000), event))
+    .collect()
+}
+
+fn look() -> Look {
+    let mut walk = Walk::default();
+    story().iter().for_each(|(at, event)| walk.event(*at, event));
+    let facts = vec![
+        ("started".to_owned(), "2026-01-31 10:00:00 UTC".to_owned()),
+        ("path".to_owned(), "start > code".to_owned()),
+        ("error".to_owned(), "model.transport: the model cannot be reached refused".to_owned()),
+    ];
+    Look { row: run_row(1, "coder_reviewer", RunStatus::Failed), facts, steps: walk.end() }
+}
+
+/// The failed run of two is open.
+fn in_run() -> Desk {
+    let mut desk = opened(many(0, 2), false);
+    desk.key(KeyCode::Down).key(KeyCode::Enter);
+    let all = asked(&mut desk);
+    let [(number, Asked::Open { run, known: None })] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!(run.as_str(), "run000000001");
+    tell(&mut desk, *number, Told::Opened(Ok(Some(Box::new(look())))));
+    desk
+}
+
+fn frames(desk: &mut Desk, name: &str) {
+    desk.frames(name);
+    let large = desk.screen(200, 50);
+    let tiny = desk.screen(20, 5);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../frames");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        insta::assert_snapshot!(format!("{name}_200x50"), large);
+        insta::assert_snapshot!(format!("{name}_20x5"), tiny);
+    });
+}
+
+#[test]
+fn the_list_looks_good_in_every_state() {
+    let mut desk = Desk::new();
+    desk.line("/history");
+    assert!(desk.screen(80, 24).contains("reading …"));
+    page(&mut desk, vec![], false);
+    frames(&mut desk, "history_empty");
+    let mut rows = many(0, 60);
+    rows[3].workflow = "größer 日本語のワークフロー".into();
+    rows[3].text = "e\u{301}\u{1f469}\u{200d}\u{1f469} wide 日本 text".into();
+    rows[4] = run_row(4, "a_child_of_it", RunStatus::Running);
+    rows[4].origin = Some(rows[6].id.clone());
+    rows[5].cost_usd = None;
+    rows[7].elsewhere = Some("/other".into());
+    let mut desk = opened(rows, true);
+    desk.key(KeyCode::Down);
+    frames(&mut desk, "history_many");
+}
+
+#[test]
+fn a_run_its_steps_and_a_step_look_good() {
+    let mut desk = in_run();
+    frames(&mut desk, "history_run");
+    desk.key(KeyCode::Enter);
+    let all = asked(&mut desk);
+    let [(number, Asked::Step { run, step: 2 })] = all.as_slice() else { panic!("{all:?}") };
+    let mut fold = StepFold::new(run, 2);
+    story().into_iter().for_each(|(at, event)| fold.event(at, event));
+    let variables =
+        serde_json::Map::from_iter([("tries".to_owned(), json!(1)), ("same".to_owned(), json!("x"))]);
+    let (title, items) = fold.end(&variables, "  create       notes.txt").unwrap();
+    tell(&mut desk, *number, Told::Text(Ok(Text { title, items, step: Some(2) })));
+    frames(&mut desk, "history_step");
+    let screen = desk.screen(120, 40);
+    for expected in
+        ["● tries: 2   (was 1)", "  same: x", "● plan: größe 日本", "create       notes.txt", "1 call"]
+    {
+        assert!(screen.contains(expected), "{expected}\n{screen}");
+    }
+    assert!(!screen.contains("workflow coder_reviewer\n"), "{screen}");
+}
+
+#[test]
+fn steps_count_what_happened_in_them() {
+    let steps = look().steps;
+    let [start, code] = steps.as_slice() else { panic!("{steps:?}") };
+    assert_eq!((start.step, start.took, start.tools, start.changed), (1, Some(1_000), 0, 0));
+    assert_eq!((code.step, code.took, code.tools, code.changed), (2, Some(6_000), 1, 2));
+    assert_eq!((code.tokens, code.cost_usd), (1_540, Some(0.0123)));
+    assert_eq!(code.bad.as_deref(), Some("the model cannot be reached"));
+    assert!(StepFold::new(&RunId::from("r1"), 9).end(&serde_json::Map::new(), "").is_none());
+}
+
+#[test]
+fn pages_are_read_as_the_cursor_comes_near() {
+    let mut desk = Desk::new();
+    desk.line("/history");
+    desk.screen(80, 24);
+    assert_eq!(page(&mut desk, many(0, PAGE), true), Asked::Page { filter: Filter::default(), after: None });
+    assert_eq!(asked(&mut desk), [], "nobody is near the end");
+    for _ in 0..9 {
+        desk.key(KeyCode::PageDown);
+    }
+    let last = many(PAGE - 1, 1)[0].started;
+    let after = Some(After { started: last, known: 1 });
+    let all = asked(&mut desk);
+    let [(number, Asked::Page { after: found, .. })] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!(*found, after);
+    // one page at a time; the end is read up to
+    desk.key(KeyCode::End);
+    assert_eq!(asked(&mut desk), []);
+    let rows =
+        |from| Told::Page(Ok(Runs { rows: many(from, PAGE), more: from < 4 * PAGE, at: Timestamp(0) }));
+    tell(&mut desk, *number, rows(PAGE));
+    for turn in 2..5 {
+        let all = asked(&mut desk);
+        let [(number, Asked::Page { .. })] = all.as_slice() else { panic!("{turn}: {all:?}") };
+        tell(&mut desk, *number, rows(turn * PAGE));
+    }
+    assert_eq!(asked(&mut desk), []);
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("1000 runs") && screen.contains("run000000999"), "{screen}");
+    // an answer to an older question is nobody's
+    tell(&mut desk, *number, rows(0));
+    assert!(desk.screen(80, 24).contains("1000 runs"));
+}
+
+#[test]
+fn words_are_looked_for_while_they_are_typed() {
+    let mut desk = opened(many(0, 5), false);
+    desk.key(KeyCode::Char('/')).typed("pa");
+    let all = asked(&mut desk);
+    // one question at a time: the last words are asked for when the first are answered
+    let [(number, Asked::Page { filter, .. })] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!(filter.words, "p");
+    tell(&mut desk, *number, Told::Page(Ok(Runs { rows: many(0, 4), more: false, at: Timestamp(0) })));
+    let mut found = many(3, 1);
+    found[0].text = "message: the parser fails".into();
+    let Asked::Page { filter, after: None } = page(&mut desk, found, false) else { panic!() };
+    assert_eq!(filter.words, "pa");
+    let screen = desk.screen(80, 24);
+    assert!(
+        screen.contains("1 run") && screen.contains("/pa") && screen.contains("run000000003"),
+        "{screen}"
+    );
+    assert!(desk.screen(120, 24).contains("message: the parser fails"));
+    desk.key(KeyCode::Enter).key(KeyCode::Char('s'));
+    let Asked::Page { filter, .. } = page(&mut desk, many(3, 1), false) else { panic!() };
+    assert_eq!((filter.words.as_str(), filter.status), ("pa", Some(RunStatus::Failed)));
+    desk.key(KeyCode::Char('o')).key(KeyCode::Char('p'));
+    let all = asked(&mut desk);
+    let (number, Asked::Page { filter, .. }) = all[0].clone() else { panic!() };
+    assert_eq!(filter.workflow.as_deref(), Some("coder_reviewer"));
+    tell(&mut desk, number, Told::Page(Ok(Runs { rows: vec![], more: false, at: Timestamp(0) })));
+    let Asked::Page { filter, .. } = page(&mut desk, vec![], false) else { panic!() };
+    assert!(filter.here);
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("no runs match") && screen.contains("of this project · failed"), "{screen}");
+    desk.key(KeyCode::Esc);
+    let Asked::Page { filter, .. } = page(&mut desk, vec![], false) else { panic!() };
+    assert_eq!(filter.words, "");
+    desk.key(KeyCode::Esc);
+    assert!(desk.model.archive.is_none());
+}
+
+#[test]
+fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
+    let mut desk = opened(many(0, 100), false);
+    desk.screen(80, 24);
+    for _ in 0..30 {
+        desk.key(KeyCode::Down);
+    }
+    desk.key(KeyCode::Enter);
+    let (number, _) = asked(&mut desk)[0].clone();
+    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(look())))));
+    desk.key(KeyCode::Char('w'));
+    let all = asked(&mut desk);
+    let [(number, Asked::Why { step: 2, .. })] = all.as_slice() else { panic!("{all:?}") };
+    let items = vec![Item::Block(Block::new(Tone::Plain, "", "step 2: code, after start (step 1)"))];
+    tell(&mut desk, *number, Told::Text(Ok(Text { title: "why step 2".into(), items, step: None })));
+    assert!(desk.screen(80, 24).contains("after start (step 1)"));
+    desk.key(KeyCode::Esc);
+    assert!(desk.screen(80, 24).contains("2 steps"));
+    desk.key(KeyCode::Esc);
+    assert_eq!(desk.model.archive.as_ref().unwrap().list.cursor, 30);
+    // what waits can be left; its answer is nobody's then
+    desk.key(KeyCode::Enter).key(KeyCode::Esc);
+    let (number, _) = asked(&mut desk)[0].clone();
+    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(look())))));
+    assert!(desk.model.archive.as_ref().unwrap().run.is_none());
+    desk.key(KeyCode::Esc);
+    assert!(desk.model.archive.is_none());
+    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(look())))));
+    assert!(desk.model.archive.is_none() && desk.take().is_empty());
+}
+
+#[test]
+fn what_is_not_possible_says_why() {
+    // the run, the key, what is said
+    let check = |change: &dyn Fn(&mut RunRow), key: char, expected: &str| {
+        let mut rows = many(1, 1);
+        change(&mut rows[0]);
+        let mut desk = opened(rows, false);
+        desk.key(KeyCode::Char(key));
+        let screen = desk.screen(120, 24).replace('\n', " ");
+        assert!(screen.contains(expected), "{key}: {expected}\n{screen}");
+        assert!(desk.take().is_empty(), "{key}");
+    };
+    let status = |status: RunStatus| move |row: &mut RunRow| row.status = status;
+    check(&status(RunStatus::Completed), 'r', "is completed: fork or rewind begins at one of its steps");
+    check(&status(RunStatus::Running), 'r', "is running, here or in another process");
+    check(&status(RunStatus::Paused), 't', "has not failed: it is paused");
+    check(&|row| row.again = false, 't', "has failed where nothing can be tried again");
+    check(&status(RunStatus::Running), 'b', "it cannot go back meanwhile");
+    check(&|row| row.undoable = false, 'u', "cannot be undone: no snapshot was taken before it");
+    check(&|row| row.elsewhere = Some("/other".into()), 'r', "synthdev -C /other resume run000000001");
+    check(&|row| row.worktree = Some("/tree".into()), 'u', "works in a worktree of its own, /tree");
+    check(&|_| {}, 'f', "that begins at a step: Enter opens the run");
+    check(&|_| {}, 'w', "why is asked of a step");
+    // something works here
+    let mut desk = Desk::new();
+    desk.workflow();
+    desk.take();
+    desk.line("/history");
+    page(&mut desk, many(1, 1), false);
+    desk.key(KeyCode::Char('u'));
+    assert!(desk.screen(80, 24).contains("cannot undo a run while coder_reviewer is running"));
+    assert!(desk.take().is_empty());
+}
+
+#[test]
+fn a_failed_run_is_retried_and_the_history_is_left() {
+    let mut desk = opened(many(1, 1), false);
+    desk.key(KeyCode::Char('t'));
+    assert_eq!(desk.take(), [Cmd::Past("run000000001".into())]);
+    let refused = Reply::Past { run: "run000000001".into(), past: Err("run run000000001 is running".into()) };
+    desk.msg(Msg::Reply(refused));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("run run000000001 is running") && screen.contains("history · 1 run"), "{screen}");
+    for (key, expected) in
+        [('t', Cmd::Retry("run000000001".into())), ('r', Cmd::Resume("run000000001".into()))]
+    {
+        let mut desk = opened(many(1, 1), false);
+        desk.key(KeyCode::Char(key)).take();
+        let past = fold(&RunId::from("run000000001"), story(), Default::default());
+        desk.msg(Msg::Reply(Reply::Past { run: "run000000001".into(), past: Ok(Box::new(past)) }));
+        assert_eq!(desk.take(), [expected], "{key}");
+        assert!(desk.model.archive.is_none());
+    }
+}
+
+#[test]
+fn files_are_listed_before_they_go_back() {
+    let mut desk = opened(many(1, 1), false);
+    let travel = Travel::Undo { run: Some("run000000001".into()) };
+    let plan = || Plan {
+        travel: Travel::Undo { run: Some("run000000001".into()) },
+        title: "Undo coder_reviewer run000000001: 1 file?".into(),
+        body: "  revert       src/lib.rs\n\nThe present is snapshotted first.".into(),
+    };
+    desk.key(KeyCode::Char('u'));
+    assert_eq!(desk.take(), [Cmd::Plan(travel.clone())]);
+    desk.msg(Msg::Reply(Reply::Planned(Ok(plan()))));
+    assert!(desk.model.dialogs.is_empty());
+    frames(&mut desk, "history_undo");
+    // somebody was typing: that is no yes
+    desk.key(KeyCode::Char('y'));
+    assert!(desk.take().is_empty());
+    desk.pause(2_000).key(KeyCode::Char('n'));
+    assert!(desk.screen(80, 24).contains("nothing was changed"));
+    desk.pause(2_000).key(KeyCode::Char('u')).take();
+    desk.msg(Msg::Reply(Reply::Planned(Ok(plan()))));
+    desk.pause(2_000).key(KeyCode::Char('y'));
+    assert_eq!(desk.take(), [Cmd::Travel(travel)]);
+    let done = Travelled { text: "1 file restored\nundo this: /snapshot restore cd34".into(), stands: None };
+    desk.msg(Msg::Reply(Reply::Travelled(Ok(done))));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("Done") && screen.contains("/snapshot restore cd34"), "{screen}");
+    desk.key(KeyCode::Esc).key(KeyCode::Esc);
+    assert!(desk.screen(80, 24).contains("/snapshot restore cd34"), "the conversation tells it, too");
+    let mut desk = opened(many(1, 1), false);
+    desk.key(KeyCode::Char('u'));
+    desk.msg(Msg::Reply(Reply::Planned(Err("nothing to undo: the files are as they were".into()))));
+    assert!(desk.screen(80, 24).contains("nothing to undo: the files are as they were"));
+}
+
+#[test]
+fn a_fork_takes_other_data_and_a_file_gets_the_run() {
+    let mut desk = in_run();
+    desk.key(KeyCode::Char('f')).line("limit");
+    assert!(desk.screen(80, 24).contains("write it as name=value"));
+    desk.line("=5 tone=\"dry wit\"");
+    let set = vec![(vec!["limit".to_owned()], json!(5)), (vec!["tone".to_owned()], json!("dry wit"))];
+    assert_eq!(desk.take(), [Cmd::Travel(Travel::Fork { run: Some("run000000001".into()), step: 2, set })]);
+    desk.msg(Msg::Reply(Reply::Travelled(Err("no such step".into()))));
+    assert!(desk.screen(80, 24).contains("no such step"));
+    desk.key(KeyCode::Char('b'));
+    assert_eq!(desk.take(), [Cmd::Plan(Travel::Rewind { run: Some("run000000001".into()), step: 2 })]);
+    desk.msg(Msg::Reply(Reply::Planned(Err("it is running".into()))));
+    desk.key(KeyCode::Char('e')).control('u').line("out.md");
+    let all = asked(&mut desk);
+    let [(number, Asked::Export { to, .. })] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!(to, "out.md");
+    tell(&mut desk, *number, Told::Exported(Ok("written to /project/out.md".into())));
+    assert!(desk.screen(80, 24).contains("written to /project/out.md"));
+}
+
+#[test]
+fn two_runs_are_marked_and_compared() {
+    let mut desk = opened(many(0, 3), false);
+    desk.key(KeyCode::Char('c'));
+    assert!(desk.screen(80, 24).contains("◆ run000000000"));
+    desk.key(KeyCode::Down).key(KeyCode::Char('c'));
+    let all = asked(&mut desk);
+    let [(number, Asked::Compare(first, second))] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!((first.as_str(), second.as_str()), ("run000000000", "run000000001"));
+    let items = vec![Item::Block(Block::new(Tone::Plain, "", "status     ≠ completed   failed"))];
+    tell(&mut desk, *number, Told::Text(Ok(Text { title: "two runs".into(), items, step: None })));
+    assert!(desk.screen(80, 24).contains("≠ completed"));
+}
+
+#[test]
+fn what_starts_elsewhere_appears() {
+    let mut desk = opened(many(1, 2), false);
+    let tick = |desk: &mut Desk| {
+        desk.msg(Msg::Tick(Timestamp(2_000_000)));
+        asked(desk)
+    };
+    assert!(desk.model.ticking());
+    let [(number, Asked::Changes)] = tick(&mut desk)[..] else { panic!() };
+    assert_eq!(tick(&mut desk), [], "one question at a time");
+    tell(&mut desk, number, Told::Changes(Some(1)));
+    assert_eq!(asked(&mut desk), []);
+    let [(number, Asked::Changes)] = tick(&mut desk)[..] else { panic!() };
+    tell(&mut desk, number, Told::Changes(Some(1)));
+    assert_eq!(asked(&mut desk), [], "nobody wrote");
+    desk.key(KeyCode::Down);
+    let [(number, Asked::Changes)] = tick(&mut desk)[..] else { panic!() };
+    tell(&mut desk, number, Told::Changes(Some(2)));
+    let mut rows = many(0, 3);
+    rows[2].status = RunStatus::Running;
+    page(&mut desk, rows, false);
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("run000000000") && screen.contains("running"), "{screen}");
+    assert_eq!(desk.model.archive.as_ref().unwrap().list.chosen().unwrap().id.as_str(), "run000000002");
+    desk.key(KeyCode::Esc);
+    assert!(!desk.model.ticking());
+    assert_eq!(tick(&mut desk), []);
+}
+
+#[test]
+fn an_open_run_is_read_again_when_it_went_on() {
+    let mut desk = in_run();
+    let tick = |desk: &mut Desk, count: u64| {
+        desk.msg(Msg::Tick(Timestamp(2_000_000)));
+        let changes = asked(desk);
+        let [(number, Asked::Changes)] = changes.as_slice() else { panic!("{changes:?}") };
+        tell(desk, *number, Told::Changes(Some(count)));
+        asked(desk)
+    };
+    let all = tick(&mut desk, 2);
+    let again = all.iter().find_map(|(number, asked)| match asked {
+        Asked::Open { known: Some((updated, RunStatus::Failed)), .. } => Some((*number, *updated)),
+        _ => None,
+    });
+    let (number, updated) = again.unwrap_or_else(|| panic!("{all:?}"));
+    assert_eq!(updated, look().row.updated);
+    tell(&mut desk, number, Told::Opened(Ok(None)));
+    assert!(desk.screen(80, 24).contains("2 steps"));
+    let all = tick(&mut desk, 3);
+    let number = all.iter().find(|(_, asked)| matches!(asked, Asked::Open { .. })).unwrap().0;
+    let mut more = look();
+    more.steps.push(more.steps[1].clone());
+    more.row.status = RunStatus::Running;
+    tell(&mut desk, number, Told::Opened(Ok(Some(Box::new(more)))));
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("3 steps") && screen.contains("· running"), "{screen}");
+    assert_eq!(desk.model.archive.as_ref().unwrap().step(), Some(2), "the cursor stays");
+}

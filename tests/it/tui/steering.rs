@@ -1,0 +1,255 @@
+//! Workflow mode: standing still and going on, variables, what waits, several runs, leaving at any time.
+
+use synthdev::engine::steering::{Breakpoint, Steering, Stops};
+use synthdev::tui::backend::Beside;
+
+use super::*;
+
+fn steer(run: &str, steering: Steering) -> Cmd {
+    Cmd::Send(RunId::from(run), Command::Steer(steering))
+}
+
+fn stands(call: u64, state: &str, point: Option<Breakpoint>) -> RunEvent {
+    person(call, Question::Break { state: state.into(), point })
+}
+
+fn at(state: &str) -> Breakpoint {
+    Breakpoint::state(state)
+}
+
+fn data(set: serde_json::Value) -> RunEvent {
+    let set = set.as_object().cloned().unwrap();
+    RunEvent::DataChanged { state: "code".into(), set, removed: vec![] }
+}
+
+/// Without what the panes ask for.
+fn sent(desk: &mut Desk) -> Vec<Cmd> {
+    desk.take().into_iter().filter(|cmd| !matches!(cmd, Cmd::Definition(_) | Cmd::Names)).collect()
+}
+
+impl Desk {
+    /// A second workflow begins beside the first.
+    fn second(&mut self) -> &mut Self {
+        self.line("/workflow tick --share once");
+        let (name, input) = ("tick".to_owned(), "once".to_owned());
+        let begun = Cmd::StartBeside { name: name.clone(), input: input.clone(), beside: Beside::Share };
+        assert_eq!(sent(self), [begun]);
+        self.msg(Msg::Reply(Reply::WorkflowStarted { name, input, run: Ok(RunId::from("r2")), note: None }));
+        self.run("r2", workflow_started("tick", "once")).run("r2", entered("begin"))
+    }
+}
+
+#[test]
+fn a_run_stands_still_and_goes_on() {
+    let mut desk = Desk::new();
+    desk.workflow().line("/pause");
+    assert_eq!(sent(&mut desk), [steer("r1", Steering::Pause)]);
+    desk.run("r1", stands(20, "review", None));
+    let screen = desk.screen(120, 40);
+    assert!(screen.contains("stands before review · /step /continue /set /stop"), "{screen}");
+    assert!(desk.model.dialogs.is_empty() && !desk.model.ticking(), "nothing asks, nothing moves");
+    assert!(screen.contains("/step · /continue"), "{screen}");
+    desk.take();
+    // Esc does not end what only stands
+    desk.key(KeyCode::Esc).line("/pause");
+    assert_eq!(desk.take(), []);
+    desk.line("/step");
+    assert_eq!(desk.take(), [steer("r1", Steering::Step)]);
+    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.run("r1", entered("review")).run("r1", stands(21, "test", Some(at("test"))));
+    assert!(desk.screen(120, 40).contains("stands before test (breakpoint: state test)"));
+    desk.take();
+    for line in ["/continue", "/resume", "/workflow resume"] {
+        desk.line(line);
+        assert_eq!(sent(&mut desk), [steer("r1", Steering::Continue)], "{line}");
+    }
+    desk.line("/stop");
+    assert_eq!(desk.take(), [cancel("r1")]);
+}
+
+#[test]
+fn a_run_that_stands_on_screen() {
+    let mut desk = Desk::new();
+    desk.workflow().run(
+        "r1",
+        RunEvent::Breakpoints { step: false, points: vec![at("review"), Breakpoint::spend(0.5).unwrap()] },
+    );
+    desk.run("r1", stands(20, "review", Some(at("review")))).line("/status").line("/breaks");
+    desk.frames("stands");
+}
+
+#[test]
+fn breakpoints_of_the_run_in_front_or_of_the_next_one() {
+    let mut desk = Desk::new();
+    desk.line("/break review").line("/step");
+    let points = vec![at("review")];
+    let expected =
+        [Cmd::Stops(Stops { step: false, points: points.clone() }), Cmd::Stops(Stops { step: true, points })];
+    assert_eq!(sent(&mut desk), expected);
+    desk.line("/breaks remove 1").line("/continue");
+    assert_eq!(sent(&mut desk).last(), Some(&Cmd::Stops(Stops::default())));
+    desk.workflow().line("/break tool execute_terminal");
+    let point = Breakpoint::tool("execute_terminal");
+    assert_eq!(sent(&mut desk), [steer("r1", Steering::Break { point: point.clone() })]);
+    desk.run("r1", RunEvent::Breakpoints { step: false, points: vec![at("review"), point.clone()] });
+    assert_eq!(desk.model.run(&RunId::from("r1")).unwrap().stops.points.len(), 2);
+    desk.line("/breaks");
+    assert!(desk.screen(80, 24).contains(" 2 tool execute_terminal"));
+    desk.line("/breaks remove 2").line("/breaks remove 7");
+    assert_eq!(sent(&mut desk), [steer("r1", Steering::Unbreak { point })]);
+    assert!(desk.screen(80, 24).contains("no such breakpoint"));
+}
+
+#[test]
+fn a_variable_is_set_while_it_stands() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", data(json!({"limit": 3, "plan": {"parts": [1, 2]}})));
+    let limit = |value| (vec!["limit".to_owned()], value);
+    desk.line("/set limit = 5");
+    assert_eq!(desk.take(), [], "it runs");
+    assert!(desk.screen(80, 24).contains("only while the run stands still"));
+    desk.run("r1", stands(20, "review", None));
+    desk.take();
+    desk.line("/set common_data.limit = 5").line("/set limit = many").line("/set --anyway limit = many");
+    desk.line("/set plan.parts.1 = 7").line("/set limti = 1");
+    let set = |set| steer("r1", Steering::Set { call: Some(CallId(20)), set: vec![set] });
+    let parts = ["plan", "parts", "1"].map(str::to_owned).to_vec();
+    let expected = [
+        set(limit(json!(5))),
+        set(limit(json!("many"))),
+        set((parts, json!(7))),
+        set((vec!["limti".to_owned()], json!(1))),
+    ];
+    assert_eq!(desk.take(), expected);
+    let screen = desk.screen(120, 40);
+    for line in [
+        "limit: 3 → 5",
+        "limit is a number, and this is a text: nothing was changed",
+        "plan.parts.1: 2 → 7",
+        "limti: 1 (it was not there; there is limit)",
+    ] {
+        assert!(screen.contains(line), "{line}\n{screen}");
+    }
+}
+
+#[test]
+fn what_waits_to_be_read_can_be_changed_and_dropped() {
+    let mut desk = Desk::new();
+    desk.workflow().line("first").line("second").line("third");
+    assert_eq!(desk.take(), [say("first"), say("second"), say("third")]);
+    assert!(desk.screen(80, 24).contains("queued (+2): first"));
+    let back = |text: &str| steer("r1", Steering::TakeBack { text: text.into() });
+    desk.key(KeyCode::Up);
+    assert_eq!((desk.take(), desk.model.composer.text()), (vec![back("third")], "third".to_owned()));
+    desk.control('u').press(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    desk.model.composer.set("");
+    desk.line("/pending");
+    let screen = desk.screen(80, 24);
+    assert!(
+        screen.contains(" 1 first") && screen.contains(" 2 second") && !screen.contains("third"),
+        "{screen}"
+    );
+    desk.take();
+    desk.line("/pending drop 2").line("/pending drop 2").line("/pending edit");
+    assert_eq!(desk.take(), [back("second"), back("first")]);
+    assert_eq!(desk.model.composer.text(), "first");
+    assert!(desk.screen(80, 24).contains("no such text"));
+}
+
+#[test]
+fn one_list_of_everything_that_waits() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
+    desk.run("r1", approval(10, "edit_file", command_preview("x"))).line("/approvals");
+    let screen = desk.screen(120, 40);
+    assert!(desk.model.dialogs.len() == 2, "commands work while something is asked");
+    let RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, .. } =
+        approval(11, "execute_terminal", command_preview("pwd"))
+    else {
+        unreachable!()
+    };
+    let until = Some(Timestamp(desk.at + 90_500));
+    desk.run("r1", RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until });
+    let text = desk.model.transcript.text();
+    assert!(
+        text.contains(" 1 coder_reviewer r1 · in code · Allow coder to execute: execute_terminal?"),
+        "{text}\n{screen}"
+    );
+    // the keys go through them; the order stays
+    let front = |desk: &Desk| desk.model.dialogs.front().unwrap().tool.clone();
+    desk.press(KeyCode::Char('a'), KeyModifiers::ALT);
+    assert_eq!(front(&desk), "edit_file");
+    desk.press(KeyCode::Char('a'), KeyModifiers::ALT);
+    assert!(
+        desk.screen(120, 40).contains("answers itself in 1 min 30 s")
+            || desk.screen(120, 40).contains("answers itself in")
+    );
+    assert!(desk.model.ticking());
+    desk.press(KeyCode::Char('a'), KeyModifiers::ALT);
+    assert_eq!(front(&desk), "execute_terminal");
+    desk.take();
+    desk.line("/approvals 2 deny");
+    assert_eq!(desk.take(), [decided("r1", 10, Decision::Deny { reason: None })]);
+    // for the session: what waits for the same tool goes on as well, and later ones are not asked about
+    desk.pause(1_000).typed("3");
+    let mut done = desk.take();
+    done.sort_by_key(|cmd| format!("{cmd:?}"));
+    assert_eq!(done, [decided("r1", 11, Decision::AllowTool), decided("r1", 9, Decision::AllowTool)]);
+    desk.run("r1", approval(12, "execute_terminal", command_preview("ls")));
+    assert_eq!((desk.take(), desk.model.dialogs.len()), (vec![decided("r1", 12, Decision::AllowTool)], 0));
+    // always: into the settings
+    desk.run("r1", approval(13, "edit_file", command_preview("x"))).pause(1_000).typed("4");
+    assert_eq!(desk.take(), [decided("r1", 13, Decision::AllowTool), Cmd::AllowAlways("edit_file".into())]);
+}
+
+#[test]
+fn a_question_keeps_nobody_from_leaving() {
+    let leave = |desk: &mut Desk| desk.take().last() == Some(&Cmd::Quit) && desk.model.left.len() == 1;
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
+    desk.take();
+    desk.control('d');
+    assert!(leave(&mut desk));
+    // by name as well, also after a key that was for the question
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
+    desk.take();
+    desk.key(KeyCode::Down).pause(2_000).typed("/").pause(2_000).typed("exit").key(KeyCode::Enter);
+    assert!(leave(&mut desk));
+    // the reason of a refusal is a text: Ctrl+D there means nothing
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
+    desk.take();
+    desk.pause(2_000).typed("r").control('d');
+    assert_eq!(desk.take(), []);
+}
+
+#[test]
+fn several_runs_at_once() {
+    let mut desk = Desk::new();
+    desk.workflow().second();
+    assert_eq!(desk.model.mode(), "workflow:tick", "the newest is in front");
+    // what another one asks is told with its name
+    desk.run("r1", stands(20, "review", None));
+    assert!(desk.screen(120, 40).contains("coder_reviewer r1 stands before review"));
+    desk.take();
+    desk.line("/runs");
+    assert_eq!(sent(&mut desk), [runs()]);
+    let text = desk.model.transcript.text();
+    assert!(text.contains("  r1 coder_reviewer · code · stands before review\n▸ r2 tick · begin"), "{text}");
+    desk.line("for tick");
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r2"), Command::Say { text: "for tick".into() })]);
+    // a key brings the other one in front: what is typed is for it
+    desk.press(KeyCode::Char('n'), KeyModifiers::ALT);
+    assert_eq!(desk.model.mode(), "workflow:coder_reviewer");
+    desk.line("/continue");
+    assert_eq!(sent(&mut desk), [steer("r1", Steering::Continue)]);
+    // when one ends, the other comes in front, and what nobody read comes back
+    desk.run("r1", finished(RunStatus::Completed, None, None));
+    assert_eq!(desk.model.mode(), "workflow:tick");
+    desk.run("r2", finished(RunStatus::Completed, None, None));
+    assert_eq!(
+        (desk.model.mode(), desk.model.composer.text()),
+        ("role:coder".to_owned(), "for tick".to_owned())
+    );
+}
