@@ -281,11 +281,6 @@ impl Program {
         self.model.size = self.screen.size();
     }
 
-    fn prices(backend: &dyn Backend, models: Vec<String>) -> Reply {
-        let price = |model: String| (model.clone(), backend.price(&model));
-        Reply::Prices(models.into_iter().map(price).collect())
-    }
-
     /// What stays in the terminal after the screen is gone.
     fn farewell(&self) -> Option<String> {
         farewell(&self.model)
@@ -424,6 +419,11 @@ impl Wishes {
         };
         Reply::WorkflowStarted { name, input, run, note: None }
     }
+}
+
+fn prices(backend: &dyn Backend, models: Vec<String>) -> Reply {
+    let price = |model: String| (model.clone(), backend.price(&model));
+    Reply::Prices(models.into_iter().map(price).collect())
 }
 
 /// What stays in the terminal after the screen is gone.
