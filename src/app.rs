@@ -81,6 +81,9 @@ pub fn run(mut cli: Cli) -> Result<u8> {
         cli.settings = SettingFlags { config, trust, ..SettingFlags::default() };
     }
     let world = World::find(&cli)?;
+    if cli.linear && !matches!(cli.command, None | Some(Command::Demo { headless: false })) {
+        anyhow::bail!("--linear is about the screen: use it without a command, or with demo");
+    }
     match cli.command {
         None => backend::interactive(world, backend::Opening::default()),
         Some(Command::Run(args)) => runs::run(&world, args),

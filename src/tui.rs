@@ -13,6 +13,7 @@ pub mod dialog;
 pub mod editor;
 pub mod keymap;
 pub mod layout;
+pub mod linear;
 pub mod model;
 pub mod msg;
 pub mod pane;

@@ -7,6 +7,8 @@ mod facts;
 mod history;
 pub(super) mod isolated;
 mod next_stops;
+mod pages;
+mod playing;
 mod reload;
 mod screen;
 mod setup;
@@ -27,8 +29,10 @@ use serde_json::Map;
 use self::facts::{first_error, missing_models, parameters, unread};
 use self::isolated::Elsewhere;
 use self::next_stops::NextStops;
+use self::playing::{first_lines, played, question};
 use self::shelf::{Checker, stamps};
 use self::told::{HOW_TO_SET, no_model};
+use super::briefing;
 use super::findings::rendered;
 use super::logs;
 use super::runs::{runtime, spec};
@@ -52,11 +56,10 @@ use crate::domain::workflow::Program;
 use crate::engine::spec::RunSpec;
 use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
-use crate::runtime::handle::Handle;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Backend, Beside, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, Start, StatusFacts,
-    Steps, ToolLine, Travel, Travelled, WorkflowLine,
+    Backend, Beside, Changed, FoundLine, Page, Plan, Reload, RoleLine, RunFilter, ShellTold, SnapshotCommand,
+    Start, StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -64,11 +67,10 @@ use crate::tui::run_view::drawing::Definition;
 use crate::tui::setup::{Asked, Told};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item::Item;
-use crate::tui::{FirstAction, Session, TrustQuestion};
+use crate::tui::{FirstAction, Session};
 
-/// The first line of every session.
-const WELCOME: &str =
-    concat!("synthdev ", env!("CARGO_PKG_VERSION"), " · type a message · /workflows lists workflows · /help");
+/// Files that can be mentioned with `@`: more nobody looks for by a few letters.
+const FILES: usize = 20_000;
 
 /// How the screen begins.
 #[derive(Debug, Default)]
@@ -89,13 +91,12 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         Some((script, who)) => (Some(script), world.scripted(who)),
         None => (None, world.overrides.clone()),
     };
+    let linear = world.linear;
     let read = Mutex::new(stamps(&world));
     let gathered = super::sources::gather(&world, overrides.clone(), world.trust)?;
     let question = question(&world, &gathered.verdict, &gathered.project);
     let asked = gathered.project;
-    let welcome = demo.is_none().then(|| WELCOME.to_owned());
-    let mut banner: Vec<String> = welcome.into_iter().chain(opening.banner).collect();
-    banner.extend(gathered.unreadable.iter().map(|line| format!("not read: {line}")));
+    let mut banner = first_lines(demo.is_none(), opening.banner, &gathered.unreadable);
     let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
     banner.extend(problems(&catalog));
     let look = screen::look(&world, &catalog);
@@ -132,37 +133,16 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         keymap: look.keymap,
         mouse: look.mouse,
         calm: look.calm,
+        vim: look.vim,
+        light: look.light,
     };
     let runtime = runtime()?;
-    let ended = runtime.block_on(async {
-        let ended = crate::tui::run(session).await;
-        // Runs that were told to end get a moment to write their last row.
-        let patience = std::time::Duration::from_millis(500);
-        let _ = tokio::time::timeout(patience, settled(&handle)).await;
-        ended
-    });
+    let ended = runtime.block_on(played(session, linear, &handle));
     // Commands that tools started end with us; nothing is waited for.
     runtime.shutdown_background();
     ended?;
     let left = alone && !saved.load(Ordering::Relaxed);
     Ok(if left { exit::CANCELLED } else { exit::COMPLETED })
-}
-
-async fn settled(handle: &Handle) {
-    while !handle.running().is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
-}
-
-fn question(world: &World, verdict: &Verdict, files: &ProjectFiles) -> Option<TrustQuestion> {
-    match verdict {
-        Verdict::Trusted => None,
-        Verdict::New { files } => Some(TrustQuestion { files: files.clone(), changes: String::new() }),
-        Verdict::Changed { added, changed, .. } => Some(TrustQuestion {
-            files: added.iter().chain(changed).cloned().collect(),
-            changes: trust::changes(world, files),
-        }),
-    }
 }
 
 /// What is wrong with settings, roles and workflow files, a line each: nothing is hidden, nothing stops.
@@ -404,6 +384,23 @@ impl Backend for Desk {
 
     fn theme(&self, name: &str) -> Result<Theme, String> {
         screen::named(&self.world, name)
+    }
+
+    fn files(&self) -> BoxFuture<'static, Result<Vec<String>, String>> {
+        let project = self.world.project.clone();
+        away(move || Ok(briefing::files(&project, FILES).0))
+    }
+
+    fn page(&self, page: Page) -> BoxFuture<'static, Result<(String, String), String>> {
+        self.page(page)
+    }
+
+    fn shell(&self, command: String, sure: bool) -> BoxFuture<'static, Result<ShellTold, String>> {
+        self.shell(command, sure)
+    }
+
+    fn trusts(&self) -> Result<Changed, String> {
+        self.trusts()
     }
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>> {

@@ -46,7 +46,7 @@ fn today() -> String {
 }
 
 /// The first files of the project by name, without what is hidden or ignored; and whether there are more.
-fn files(directory: &Path, wanted: usize) -> (Vec<String>, bool) {
+pub(super) fn files(directory: &Path, wanted: usize) -> (Vec<String>, bool) {
     if wanted == 0 {
         return (Vec::new(), false);
     }

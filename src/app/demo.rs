@@ -37,6 +37,7 @@ pub(super) fn run(world: &World, headless: bool) -> Result<u8> {
         overrides: world.overrides.clone(),
         extra_settings: None,
         trust: false,
+        linear: world.linear,
         shipped_only: true,
     };
     if headless {

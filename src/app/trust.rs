@@ -35,6 +35,11 @@ impl ProjectFiles {
         self.readable.iter().chain(&self.unreadable).cloned().chain(guidance).collect()
     }
 
+    /// The project brings nothing of its own.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all().is_empty()
+    }
+
     /// Whether both are the same, to the letter, but for this file.
     pub(super) fn same_but(&self, other: &Self, file: &str) -> bool {
         let rest = |files: &Self| {

@@ -35,7 +35,7 @@ pub struct Wired {
     pub deck: Option<Deck>,
 }
 
-fn tools(project: &Path, data: &Path, catalog: &Catalog) -> ProjectTools {
+pub(super) fn tools(project: &Path, data: &Path, catalog: &Catalog) -> ProjectTools {
     let settings = catalog.settings();
     let usual = ToolSettings::new(project);
     let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));

@@ -20,6 +20,8 @@ pub(super) struct World {
     pub(super) extra_settings: Option<PathBuf>,
     /// `--trust`
     pub(super) trust: bool,
+    /// `--linear`
+    pub(super) linear: bool,
     /// Only what is shipped counts (the demo): no file of the user or the project.
     pub(super) shipped_only: bool,
 }
@@ -57,6 +59,7 @@ impl World {
             overrides: overrides(&cli.settings),
             extra_settings: cli.settings.config.clone(),
             trust: cli.settings.trust,
+            linear: cli.linear,
             shipped_only: false,
         })
     }

@@ -28,6 +28,9 @@ pub struct Cli {
     /// Work as if started in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
     pub directory: Option<PathBuf>,
+    /// Lines instead of a screen: for screen readers, pipes and plain scrollback (also: synthdev --linear demo)
+    #[arg(long)]
+    pub linear: bool,
     #[command(flatten)]
     pub settings: SettingFlags,
     #[command(subcommand)]

@@ -125,6 +125,11 @@ impl Settings {
         self.value("reduced_motion").and_then(Value::as_bool).unwrap_or_default()
     }
 
+    /// Keys as in vi in the input box.
+    pub fn vim(&self) -> bool {
+        self.value("vim").and_then(Value::as_bool).unwrap_or_default()
+    }
+
     /// What agents are told beside their roles (CFG-15).
     pub fn brief(&self) -> Wanted {
         let flag = |path: &str| self.value(path).and_then(Value::as_bool).unwrap_or_default();

@@ -110,6 +110,33 @@ pub struct FoundLine {
     pub text: String,
 }
 
+/// A text that is looked up: its title and what it says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Page {
+    /// A workflow as it is now.
+    Graph(String),
+    /// A run's workflow, with where the run has been.
+    RunGraph(RunId),
+    /// Of one provider, or of all.
+    Models(Option<String>),
+    /// Where a setting is from, or all of them.
+    Config(Option<String>),
+    /// A run is written into a file; its id may be a unique prefix, without one the shown run is meant.
+    Export { run: Option<String>, file: Option<String> },
+}
+
+/// What came of a command for the shell.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ShellTold {
+    /// It was not run: it looks dangerous, and why.
+    Risky(String),
+    Done {
+        ok: bool,
+        summary: String,
+        text: String,
+    },
+}
+
 /// The steps of a run, to go back to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Steps {
@@ -237,6 +264,31 @@ pub trait Backend: Send + Sync {
     fn theme(&self, name: &str) -> Result<Theme, String> {
         let unknown = || format!("there is no theme {name}: it is one of {}", theme::NAMES.join(", "));
         Theme::named(name, &theme::Terminal::default()).ok_or_else(unknown)
+    }
+
+    /// Files of the project as tools take them, without what is hidden or ignored; a large project's first ones only.
+    fn files(&self) -> BoxFuture<'static, Result<Vec<String>, String>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// # Errors
+    /// Why there is no such text.
+    fn page(&self, _page: Page) -> BoxFuture<'static, Result<(String, String), String>> {
+        Box::pin(std::future::ready(Err("this is not known here".to_owned())))
+    }
+
+    /// Runs a command of the person in the project's directory; `sure`: also one that looks dangerous.
+    /// # Errors
+    /// Why nothing was run.
+    fn shell(&self, _command: String, _sure: bool) -> BoxFuture<'static, Result<ShellTold, String>> {
+        Box::pin(std::future::ready(Err("no commands are run here".to_owned())))
+    }
+
+    /// Whether the project's own definitions count: what the person is to be asked, or what to say.
+    /// # Errors
+    /// What to say where nothing has to be asked.
+    fn trusts(&self) -> Result<Changed, String> {
+        Err("this project has no definitions of its own".to_owned())
     }
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<Steps, String>>;

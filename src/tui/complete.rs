@@ -4,7 +4,11 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::domain::journal::RunStatus;
+use crate::tui::keymap::{ACTIONS, Action};
 use crate::tui::slash::{self, Argument, COMMANDS, SNAPSHOT_WORDS};
+use crate::tui::theme;
+
+pub mod mention;
 
 /// Names that arguments are completed from.
 #[derive(Clone, Debug, Default)]
@@ -15,14 +19,22 @@ pub struct Names {
     pub groups: Vec<String>,
     /// Ids of runs, and where each stands.
     pub runs: Vec<(String, String)>,
+    /// Files of the project, as tools take them.
+    pub files: Vec<String>,
+    /// Agents of the run that is shown, and their models.
+    pub agents: Vec<(String, String)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
-    /// What the first line becomes.
+    /// What the first line becomes, up to the cursor.
     pub line: String,
     pub label: String,
     pub about: String,
+    /// Only the word before the cursor becomes it.
+    pub word: bool,
+    /// Why it cannot be done now.
+    pub blocked: Option<&'static str>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -61,6 +73,8 @@ fn commands(word: &str) -> Vec<Candidate> {
                 if command.usage.len() > 20 { "…" } else { command.usage }
             ),
             about: command.about.to_owned(),
+            word: false,
+            blocked: None,
         };
         (command.name.to_owned(), candidate)
     });
@@ -87,12 +101,23 @@ fn arguments(word: &str, rest: &str, names: &Names) -> Option<Vec<Candidate>> {
         Argument::Run => names.runs.clone(),
         Argument::Status => RunStatus::ALL.map(RunStatus::as_str).into_iter().map(plain).collect(),
         Argument::Snapshot => SNAPSHOT_WORDS.iter().copied().map(plain).collect(),
+        Argument::Agent => names.agents.clone(),
+        Argument::Theme => theme::NAMES.iter().copied().map(plain).collect(),
+        Argument::Switch => ["on", "off"].into_iter().map(plain).collect(),
+        Argument::Pane => panes(),
     };
     let space = if matches!(command.argument, Argument::Workflow | Argument::Snapshot) { " " } else { "" };
     let all = choices.into_iter().map(|(name, about)| {
-        (name.clone(), Candidate { line: format!("/{word} {name}{space}"), label: name, about })
+        let line = format!("/{word} {name}{space}");
+        (name.clone(), Candidate { line, label: name, about, word: false, blocked: None })
     });
     Some(rank(rest, all.collect()))
+}
+
+/// Panes by their names in the table of keys.
+fn panes() -> Vec<(String, String)> {
+    let shown = ACTIONS.iter().filter(|row| matches!(row.action, Action::Show(_)));
+    shown.map(|row| (row.name.to_owned(), row.about.to_owned())).collect()
 }
 
 /// Best match first; names that start with the word win, ties keep the table's order.
@@ -126,6 +151,8 @@ mod tests {
             roles: vec![pair("coder"), pair("reviewer")],
             groups: vec!["ui".to_owned()],
             runs: vec![pair("ab12"), pair("cd34")],
+            agents: vec![pair("coder")],
+            ..Names::default()
         };
         let check = |before: &str, expected: &[&str]| {
             let lines: Vec<String> = complete(before, &names)
@@ -141,6 +168,10 @@ mod tests {
         check("/resume c", &["/resume cd34"]);
         check("/runs pau", &["/runs paused"]);
         check("/snapshot de", &["/snapshot delete "]);
+        check("/theme lig", &["/theme light", "/theme light16"]);
+        check("/mouse o", &["/mouse on", "/mouse off"]);
+        check("/agent c", &["/agent coder"]);
+        check("/pane gr", &["/pane graph"]);
         check("/wf plan x", &[]);
         check("/cost ", &[]);
         check("text", &[]);

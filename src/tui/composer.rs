@@ -1,50 +1,70 @@
-//! The input box: multi-line text, history, pastes folded to a placeholder.
+//! The input box: text of several lines, what was sent before, pastes folded to a placeholder, keys as in vi if wanted.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use ratatui_textarea::{CursorMove, TextArea};
 
-use crate::tui::text::{clean, thousands, wrap};
+use self::draft::Draft;
+use self::history::History;
+use self::motion::{word_after, word_before, word_rest};
+use self::pastes::Pastes;
+use self::undo::Change;
+use self::vim::{Mode, Vim, Wish};
+use crate::tui::text::{clean, wrap};
 
-/// A paste of this many lines or bytes is folded.
-const FOLD_LINES: usize = 30;
-const FOLD_BYTES: usize = 8_000;
-const HISTORY: usize = 500;
+mod draft;
+mod history;
+mod motion;
+mod pastes;
+mod undo;
+mod vim;
 
-#[derive(Clone, Debug)]
-pub struct Composer {
-    area: TextArea<'static>,
-    history: Vec<String>,
-    /// Position in the history while going through it, and what was typed before.
-    recall: Option<(usize, String)>,
-    /// Placeholder and what it stands for.
-    pastes: Vec<(String, String)>,
+/// What a key of the table does to the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edit {
+    Undo,
+    Redo,
+    WordBack,
+    WordForward,
+    DeleteWord,
+    DeleteNextWord,
+    DeleteToStart,
+    DeleteToEnd,
+    /// What was deleted last, by words or lines.
+    Yank,
+    SearchHistory,
+    /// A folded paste is shown as what it is.
+    Unfold,
 }
 
-impl Default for Composer {
-    fn default() -> Self {
-        Self { area: new_area(""), history: Vec::new(), recall: None, pastes: Vec::new() }
-    }
+#[derive(Clone, Debug, Default)]
+pub struct Composer {
+    draft: Draft,
+    history: History,
+    pastes: Pastes,
+    vim: Option<Vim>,
+    /// What was typed since the insert mode began, to do it once more.
+    inserted: Vec<KeyEvent>,
 }
 
 impl Composer {
     /// What is seen, with placeholders.
     pub fn text(&self) -> String {
-        self.area.lines().join("\n")
+        self.draft.text()
     }
 
     pub fn first_line(&self) -> &str {
-        self.area.lines().first().map_or("", String::as_str)
+        self.draft.area().lines().first().map_or("", String::as_str)
     }
 
     /// The first line up to the cursor, if the cursor is in it: what completion works on.
     pub fn before_cursor(&self) -> Option<&str> {
-        let cursor = self.area.cursor();
-        let line = self.first_line();
-        if cursor.0 != 0 {
-            return None;
-        }
-        let end = line.char_indices().nth(cursor.1).map_or(line.len(), |(at, _)| at);
-        Some(&line[..end])
+        (self.draft.cursor().0 == 0).then(|| self.draft.line_before())
+    }
+
+    /// The word that the cursor stands behind, in any line.
+    pub fn word_before_cursor(&self) -> &str {
+        let before = self.draft.line_before();
+        before.rsplit(char::is_whitespace).next().unwrap_or(before)
     }
 
     /// Nothing was ever sent from it.
@@ -53,22 +73,46 @@ impl Composer {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.area.is_empty()
+        self.draft.area().is_empty()
     }
 
     pub fn area(&self) -> &TextArea<'static> {
-        &self.area
+        self.draft.area()
+    }
+
+    /// Line and column of the cursor, in characters.
+    pub fn cursor(&self) -> (usize, usize) {
+        self.draft.cursor()
     }
 
     /// Rows the text takes in `columns`.
     pub fn rows(&self, columns: usize) -> usize {
-        self.area.lines().iter().map(|line| wrap(line, columns).len()).sum()
+        self.area().lines().iter().map(|line| wrap(line, columns).len()).sum()
     }
 
     pub fn set(&mut self, text: &str) {
-        self.area = new_area(text);
-        self.area.move_cursor(CursorMove::Bottom);
-        self.area.move_cursor(CursorMove::End);
+        self.draft.set(text);
+    }
+
+    /// The first characters of the text become something else, behind which the cursor then stands; can be undone.
+    pub fn complete(&mut self, typed: usize, with: &str) {
+        let rest: String = self.text().chars().skip(typed).collect();
+        self.draft.replace(&format!("{with}{}", rest.trim_start_matches(' ')), with.chars().count());
+    }
+
+    /// The word before the cursor becomes something else; can be undone.
+    pub fn complete_word(&mut self, with: &str) {
+        let (text, place) = (self.draft.chars(), self.draft.place());
+        let from = place - self.word_before_cursor().chars().count();
+        let line: String =
+            text[..from].iter().chain(&with.chars().collect::<Vec<_>>()).chain(&text[place..]).collect();
+        self.draft.replace(&line, from + with.chars().count());
+    }
+
+    /// Another program has written the text anew; can be undone.
+    pub fn rewrite(&mut self, text: &str) {
+        let text = clean(text.trim_end_matches('\n'));
+        self.draft.replace(&text, text.chars().count());
     }
 
     /// Empties the box; what was in it can be had back with Up.
@@ -78,7 +122,7 @@ impl Composer {
             self.remember(&shown);
         }
         self.set("");
-        self.recall = None;
+        self.history.settle();
     }
 
     /// Takes the text with pastes expanded, remembers it, empties the box. `None`: nothing but blanks.
@@ -88,122 +132,302 @@ impl Composer {
             return None;
         }
         self.remember(&shown);
-        let text = self.expand(&shown);
-        self.area = new_area("");
-        self.recall = None;
+        let text = self.pastes.expand(&shown);
+        self.set("");
+        if let Some(vim) = &mut self.vim {
+            vim.mode = Mode::Insert;
+        }
         Some(text)
+    }
+
+    /// The text with pastes expanded; it stays.
+    pub fn whole(&self) -> String {
+        self.pastes.expand(&self.text())
     }
 
     /// Puts a text into the history.
     pub fn remember(&mut self, text: &str) {
-        if self.history.last().is_none_or(|last| last != text) {
-            self.history.push(text.to_owned());
-        }
-        if self.history.len() > HISTORY {
-            self.history.remove(0);
-        }
+        self.history.remember(text);
+        let gone = self.pastes.trim();
+        self.history.forget(&gone);
     }
 
     /// Text from the clipboard: short ones as they are, long ones folded. Line ends become `\n`.
     pub fn paste(&mut self, text: &str) {
+        self.leave_search();
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let lines = text.lines().count();
-        if lines < FOLD_LINES && text.len() < FOLD_BYTES {
-            self.area.insert_str(clean(&text));
-            return;
+        match self.pastes.fold(&text) {
+            Some(name) => self.draft.insert(&name),
+            None => self.draft.insert(&clean(&text)),
         }
-        let mut name = format!("[pasted {} lines]", thousands(lines as u64));
-        let mut count = 1;
-        while self.pastes.iter().any(|(known, kept)| *known == name && *kept != text) {
-            count += 1;
-            name = format!("[pasted {} lines #{count}]", thousands(lines as u64));
-        }
-        self.area.insert_str(&name);
-        self.pastes.push((name, text));
     }
 
     pub fn newline(&mut self) {
-        self.area.insert_newline();
+        self.draft.newline();
+    }
+
+    /// What a key of the table means; says what could not be done.
+    pub fn edit(&mut self, edit: Edit) -> Result<(), String> {
+        let (text, at) = (self.draft.chars(), self.draft.place());
+        let nothing = |what: &str, done: bool| if done { Ok(()) } else { Err(format!("nothing to {what}")) };
+        match edit {
+            Edit::Undo => return nothing("undo", self.draft.undo()),
+            Edit::Redo => return nothing("redo", self.draft.redo()),
+            Edit::WordBack => drop(self.draft.go(word_before(&text, at, false))),
+            Edit::WordForward => drop(self.draft.go(word_after(&text, at, false))),
+            Edit::DeleteWord => drop(self.draft.cut(word_before(&text, at, false), at)),
+            Edit::DeleteNextWord => drop(self.draft.cut(at, word_rest(&text, at, false))),
+            Edit::DeleteToStart => {
+                let start = motion::line_start(&text, at);
+                drop(self.draft.cut(if start == at { at.saturating_sub(1) } else { start }, at));
+            }
+            Edit::DeleteToEnd => {
+                let end = motion::line_end(&text, at);
+                drop(self.draft.cut(at, if end == at { at + 1 } else { end }.min(text.len())));
+            }
+            Edit::Yank => self.draft.yank(),
+            Edit::SearchHistory if self.history.is_empty() => {
+                return nothing("search: nothing was sent", false);
+            }
+            Edit::SearchHistory => {
+                let shown = self.text();
+                self.history.begin_search(&shown);
+            }
+            Edit::Unfold => return self.unfold(),
+        }
+        Ok(())
     }
 
     /// Any other key.
     pub fn key(&mut self, key: KeyEvent) {
+        if self.inserting() {
+            self.inserted.push(key);
+        }
         match (key.code, key.modifiers) {
-            (KeyCode::Up, KeyModifiers::NONE) if self.area.cursor().0 == 0 => self.older(),
-            (KeyCode::Down, KeyModifiers::NONE) if self.area.cursor().0 + 1 == self.area.lines().len() => {
+            (KeyCode::Up, KeyModifiers::NONE) if self.draft.cursor().0 == 0 => self.older(),
+            (KeyCode::Down, KeyModifiers::NONE)
+                if self.draft.cursor().0 + 1 == self.draft.area().lines().len() =>
+            {
                 self.newer();
             }
-            // What shells taught: the widget has undo on Ctrl+U.
-            (KeyCode::Char('u'), KeyModifiers::CONTROL) => {
-                self.area.delete_line_by_head();
+            (KeyCode::Left, KeyModifiers::NONE) => drop(self.draft.back()),
+            (KeyCode::Right, KeyModifiers::NONE) => self.draft.forward(),
+            (KeyCode::Backspace, KeyModifiers::NONE | KeyModifiers::SHIFT)
+            | (KeyCode::Char('h'), KeyModifiers::CONTROL) => self.delete_back(),
+            (KeyCode::Delete, KeyModifiers::NONE) => self.draft.delete_forward(),
+            (KeyCode::Char(c), KeyModifiers::NONE | KeyModifiers::SHIFT) => {
+                // a command of ours that was begun in another mode goes on as text
+                self.to_insert();
+                // in vi everything that was inserted is one change
+                if c.is_whitespace() && self.vim.is_none() {
+                    self.draft.pause();
+                }
+                self.draft.key(key, Change::Typed);
             }
-            (KeyCode::Char('z'), KeyModifiers::CONTROL) => {
-                self.area.undo();
+            _ => self.draft.shortcut(key),
+        }
+    }
+
+    /// Keys as in vi, or not.
+    pub fn use_vim(&mut self, on: bool) {
+        if on != self.vim.is_some() {
+            self.vim = on.then(Vim::default);
+            self.draft.pause();
+        }
+    }
+
+    pub fn uses_vim(&self) -> bool {
+        self.vim.is_some()
+    }
+
+    /// The sign before the text: the mode, if there are several.
+    pub fn sign(&self) -> &'static str {
+        self.vim.as_ref().map_or("❯", Vim::sign)
+    }
+
+    /// A key that vi takes before anybody else; whether it was one.
+    pub fn vim_key(&mut self, key: KeyEvent) -> bool {
+        if !self.takes_as_vim(key) {
+            return false;
+        }
+        let Some(vim) = &mut self.vim else { return false };
+        match key.code {
+            KeyCode::Esc => return vim.escape(&mut self.draft),
+            KeyCode::Char('r') if key.modifiers.contains(KeyModifiers::CONTROL) => self.wish(Wish::Redo),
+            KeyCode::Char(c) => self.letter(c),
+            KeyCode::Backspace | KeyCode::Left => self.letter('h'),
+            KeyCode::Right => self.letter('l'),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether vi would take a key.
+    pub fn takes_as_vim(&self, key: KeyEvent) -> bool {
+        let Some(vim) = &self.vim else { return false };
+        let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        let insert = vim.mode == Mode::Insert;
+        match key.code {
+            KeyCode::Esc => insert || vim.waits() || vim.mode != Mode::Normal,
+            KeyCode::Char('r') if key.modifiers == KeyModifiers::CONTROL => !insert,
+            // a command of ours begins with it
+            KeyCode::Char('/') if self.is_empty() && !vim.waits() => false,
+            KeyCode::Char(_) => !insert && plain,
+            KeyCode::Backspace | KeyCode::Left | KeyCode::Right => !insert && key.modifiers.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// What is typed goes into the text again.
+    pub fn to_insert(&mut self) {
+        if let Some(vim) = &mut self.vim {
+            vim.mode = Mode::Insert;
+        }
+    }
+
+    pub fn searching(&self) -> bool {
+        self.history.searching()
+    }
+
+    /// A key while what was sent is searched; whether it was one of the search.
+    pub fn search_key(&mut self, key: KeyEvent) -> bool {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let hit = match key.code {
+            KeyCode::Esc => {
+                self.leave_search();
+                return true;
             }
-            (KeyCode::Char('y'), KeyModifiers::CONTROL) => {
-                self.area.redo();
+            KeyCode::Char('c' | 'g') if control => {
+                self.leave_search();
+                return true;
             }
-            _ => {
-                self.area.input(key);
+            KeyCode::Char('r') if control => self.history.search_on(true),
+            KeyCode::Char('s') if control => self.history.search_on(false),
+            KeyCode::Up => self.history.search_on(true),
+            KeyCode::Down => self.history.search_on(false),
+            KeyCode::Backspace => self.history.search(|words| {
+                words.pop();
+            }),
+            KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+                self.history.search(|words| words.push(c))
+            }
+            // the hit stays, and the key means what it means
+            code => {
+                self.history.end_search();
+                self.to_insert();
+                return matches!(code, KeyCode::Enter | KeyCode::Tab);
+            }
+        };
+        if let Some(hit) = hit.map(str::to_owned) {
+            self.draft.set(&hit);
+        }
+        true
+    }
+
+    /// For the line above the box, while what was sent is searched.
+    pub fn search_line(&self) -> Option<String> {
+        self.history.search_line()
+    }
+
+    /// Out of the search, back to what was typed before; whether there was one.
+    pub fn leave_search(&mut self) -> bool {
+        let draft = self.history.end_search();
+        if let Some(draft) = &draft {
+            self.draft.set(draft);
+        }
+        draft.is_some()
+    }
+
+    fn inserting(&self) -> bool {
+        self.vim.as_ref().is_some_and(|vim| vim.mode == Mode::Insert) && self.inserted.len() < 10_000
+    }
+
+    fn letter(&mut self, c: char) {
+        let Some(vim) = &mut self.vim else { return };
+        let wish = vim.letter(c, &mut self.draft);
+        if vim.mode == Mode::Insert {
+            self.inserted.clear();
+        }
+        self.wish(wish);
+    }
+
+    fn wish(&mut self, wish: Wish) {
+        match wish {
+            Wish::Nothing => {}
+            Wish::Undo => drop(self.draft.undo()),
+            Wish::Redo => drop(self.draft.redo()),
+            Wish::Older => self.older(),
+            Wish::Newer => self.newer(),
+            Wish::Again(times) => {
+                // every time costs as much as typing it
+                for _ in 0..times.min(100) {
+                    self.again();
+                }
             }
         }
+        if let Some(vim) = &self.vim {
+            vim.settle(&mut self.draft);
+        }
+    }
+
+    fn again(&mut self) {
+        let Some(vim) = &mut self.vim else { return };
+        for c in vim.last().to_owned().chars() {
+            vim.letter(c, &mut self.draft);
+        }
+        if vim.mode == Mode::Insert {
+            let typed = std::mem::take(&mut self.inserted);
+            typed.iter().for_each(|key| self.key(*key));
+            self.inserted = typed;
+            if let Some(vim) = &mut self.vim {
+                vim.escape(&mut self.draft);
+            }
+        }
+    }
+
+    /// A placeholder goes as a whole.
+    fn delete_back(&mut self) {
+        let selecting = self.draft.area().is_selecting();
+        let name = self.pastes.ending(self.draft.line_before()).filter(|_| !selecting);
+        match name.map(|name| name.chars().count()) {
+            Some(length) => {
+                let place = self.draft.place();
+                self.draft.cut(place - length, place);
+            }
+            None => self.draft.delete_back(),
+        }
+    }
+
+    fn unfold(&mut self) -> Result<(), String> {
+        let text = self.text();
+        let byte = text.char_indices().nth(self.draft.place()).map_or(text.len(), |(at, _)| at);
+        let (at, name, whole) = self.pastes.at(&text, byte)?;
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let middle = clean(whole);
+        let place = before.chars().count() + middle.chars().count();
+        self.draft.replace(&format!("{before}{middle}{after}"), place);
+        Ok(())
     }
 
     fn older(&mut self) {
-        let at = self.recall.as_ref().map_or(self.history.len(), |recall| recall.0);
-        if at == 0 {
-            self.area.move_cursor(CursorMove::Head);
-            return;
+        let shown = self.text();
+        match self.history.older(&shown).map(str::to_owned) {
+            Some(text) => {
+                self.draft.set(&text);
+                // Going on upwards must not first walk through a recalled text's lines.
+                self.draft.to(CursorMove::Top);
+                self.draft.to(CursorMove::End);
+            }
+            None => self.draft.to(CursorMove::Head),
         }
-        let draft = self.recall.take().map_or_else(|| self.text(), |recall| recall.1);
-        self.recall = Some((at - 1, draft));
-        let text = self.history[at - 1].clone();
-        self.set(&text);
-        // Going on upwards must not first walk through a recalled text's lines.
-        self.area.move_cursor(CursorMove::Top);
-        self.area.move_cursor(CursorMove::End);
     }
 
     fn newer(&mut self) {
-        let Some((at, draft)) = self.recall.take() else {
-            self.area.move_cursor(CursorMove::End);
-            return;
-        };
-        if at + 1 < self.history.len() {
-            self.recall = Some((at + 1, draft));
-            let text = self.history[at + 1].clone();
-            self.set(&text);
-        } else {
-            self.set(&draft);
+        match self.history.newer() {
+            Some(text) => self.draft.set(&text),
+            None => self.draft.to(CursorMove::End),
         }
     }
-
-    fn expand(&self, shown: &str) -> String {
-        let mut text = String::with_capacity(shown.len());
-        let mut rest = shown;
-        // One pass from the left, so that a placeholder inside a pasted text stays as it is.
-        while let Some((at, paste)) = self
-            .pastes
-            .iter()
-            .filter_map(|paste| rest.find(&paste.0).map(|at| (at, paste)))
-            .min_by_key(|(at, _)| *at)
-        {
-            text.push_str(&rest[..at]);
-            text.push_str(&paste.1);
-            rest = &rest[at + paste.0.len()..];
-        }
-        text.push_str(rest);
-        text
-    }
-}
-
-fn new_area(text: &str) -> TextArea<'static> {
-    let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
-    area.set_wrap_mode(WrapMode::WordOrGlyph);
-    area.set_cursor_line_style(ratatui::style::Style::new());
-    // The terminal's own cursor is used: input methods and screen readers look for it.
-    area.set_cursor_style(ratatui::style::Style::new());
-    area
 }
 
 #[cfg(test)]
@@ -218,10 +442,10 @@ mod tests {
     fn long_pastes_are_folded_and_sent_whole() {
         let long = "zeile mit é\n".repeat(10_000);
         let mut composer = Composer::default();
-        composer.area.insert_str("look: ");
+        composer.draft.insert("look: ");
         composer.paste(&long);
-        assert_eq!(composer.text(), "look: [pasted 10,000 lines]");
-        composer.area.insert_str(" thanks");
+        assert_eq!(composer.text(), "look: [pasted 10,000 lines #1]");
+        composer.draft.insert(" thanks");
         assert_eq!(composer.take().unwrap(), format!("look: {long} thanks"));
         assert!(composer.is_empty());
     }
@@ -250,7 +474,7 @@ mod tests {
         let mut composer = Composer::default();
         composer.paste(&one);
         composer.paste(&two);
-        assert_eq!(composer.text(), "[pasted 40 lines][pasted 40 lines #2]");
+        assert_eq!(composer.text(), "[pasted 40 lines #1][pasted 40 lines #2]");
         assert_eq!(composer.take().unwrap(), format!("{one}{two}"));
     }
 
@@ -258,10 +482,10 @@ mod tests {
     fn history_keeps_the_draft() {
         let mut composer = Composer::default();
         for text in ["first", "second\nline"] {
-            composer.area.insert_str(text);
+            composer.draft.insert(text);
             composer.take();
         }
-        composer.area.insert_str("draft");
+        composer.draft.insert("draft");
         let mut seen = Vec::new();
         for code in [KeyCode::Up, KeyCode::Up, KeyCode::Up, KeyCode::Down, KeyCode::Down] {
             press(&mut composer, code);

@@ -15,6 +15,7 @@ use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::Layer;
 use crate::tui::run_view::drawing::Drawing;
 
+pub mod act;
 pub mod buffer;
 pub mod complete;
 pub mod known;

@@ -5,6 +5,8 @@
 
 use self::chord::Chord;
 use crate::tui::archive::Deed;
+use crate::tui::composer::Edit;
+use crate::tui::editor::act::Act;
 use crate::tui::layout::Pane;
 use crate::tui::text::fit;
 
@@ -58,6 +60,12 @@ pub enum Action {
     Copy,
     CopyAll,
     Back,
+    /// Of the text in the input box.
+    Edit(Edit),
+    /// The text goes into the person's own editor.
+    EditElsewhere,
+    /// In the editor of workflows and roles.
+    Editor(Act),
     /// Opens the history.
     History,
     /// The rest is for the history.
@@ -89,6 +97,8 @@ pub enum Place {
     Free,
     /// A pane has the keys, or the history.
     Pane,
+    /// The editor of workflows and roles is open: nothing else has keys.
+    Editor,
     /// The history is in front.
     History,
 }
@@ -102,6 +112,7 @@ impl Place {
             Self::Empty => "empty input",
             Self::Free => "empty input, pane",
             Self::Pane => "pane, history",
+            Self::Editor => "editor",
             Self::History => "history",
         }
     }
@@ -118,11 +129,13 @@ impl Place {
             typing(one) && other.takes_letters() || one == Self::Pane && other == Self::History
         };
         // what both a pane and the history understand means the history's in it
-        !(apart(self, other) || apart(other, self))
+        (self == Self::Editor) == (other == Self::Editor) && !(apart(self, other) || apart(other, self))
     }
 
     fn holds(self, now: Now) -> bool {
         match self {
+            Self::Editor => now.editor,
+            _ if now.editor => false,
             Self::Anywhere => true,
             _ if now.asked => false,
             Self::Screen => true,
@@ -144,6 +157,8 @@ pub struct Now {
     pub pane: bool,
     /// Nothing is typed.
     pub empty: bool,
+    /// The editor of workflows and roles is open.
+    pub editor: bool,
     /// The history is in front.
     pub history: bool,
 }
@@ -159,6 +174,9 @@ pub struct Row {
     /// Its keys cannot be changed: the way to stop, to leave and to answer stays where people look for it.
     pub fixed: bool,
 }
+
+/// Keys of the editor that no table has: they are the text field's.
+const WIDGET: &str = "Ctrl+Left, Ctrl+Right a word · Ctrl+W delete a word · Ctrl+Home, Ctrl+End the ends · Shift and arrows select";
 
 /// Where an action's keys are from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -194,6 +212,11 @@ impl Keymap {
         meant.min_by_key(|(row, ..)| particular(row.place)).map(|(row, ..)| row.action)
     }
 
+    /// Whether it is a key of an action, wherever that is valid.
+    pub fn has(&self, action: Action, chord: Chord) -> bool {
+        self.rows().any(|(row, keys, _)| row.action == action && keys.contains(&chord))
+    }
+
     /// The first key of an action, for hints; `None`: it has none.
     pub fn key(&self, action: Action) -> Option<Chord> {
         self.rows().find(|(row, ..)| row.action == action).and_then(|(_, keys, _)| keys.first().copied())
@@ -206,7 +229,7 @@ impl Keymap {
 
     /// For help: two actions a line, and in one paragraph what a pane understands.
     pub fn help(&self) -> String {
-        let bound = || self.rows().filter(|(_, keys, _)| !keys.is_empty());
+        let bound = || self.rows().filter(|(row, keys, _)| !keys.is_empty() && row.place != Place::Editor);
         let cells = bound().filter(|(row, ..)| !row.place.takes_letters()).map(|(row, keys, _)| {
             let cell = format!("{:<16} {}", listed(&keys[..keys.len().min(2)]), row.about);
             format!("{:<39}", fit(&cell, 38))
@@ -220,6 +243,13 @@ impl Keymap {
         let pane = format!("In a pane: {}", named(Place::Pane));
         let history = format!("In the history, too: {}", named(Place::History));
         lines.chain([pane, history]).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The keys of the editor of workflows and roles, as one paragraph.
+    pub fn editor_help(&self) -> String {
+        let rows = self.rows().filter(|(row, keys, _)| row.place == Place::Editor && !keys.is_empty());
+        let rows = rows.map(|(row, keys, _)| format!("{} {}", listed(&keys[..keys.len().min(2)]), row.about));
+        rows.chain([WIDGET.to_owned()]).collect::<Vec<String>>().join(" · ")
     }
 
     /// `/keys`: what it does, its keys, its name in the file, where the keys are from.

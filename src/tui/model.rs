@@ -78,6 +78,12 @@ pub struct Model {
     pub panel: bool,
     pub panes: Panes,
     pub keymap: Keymap,
+    /// What the terminal is said to be.
+    pub background: Background,
+    /// The last command of the person, with its answer.
+    pub shell: Option<String>,
+    /// No screen: lines come and go, for screen readers and pipes.
+    pub linear: bool,
     /// The run that the panes show, if the person chose one.
     pub watched: Option<RunId>,
     /// The mouse scrolls and chooses panes.
@@ -95,7 +101,25 @@ pub struct Model {
     pub leaving: bool,
 }
 
+/// What stands behind the text, as far as the terminal says it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Background {
+    /// The theme goes by it.
+    pub wanted: bool,
+    /// What it answered.
+    pub light: Option<bool>,
+    /// The theme for a light one.
+    pub theme: Theme,
+}
+
 impl Model {
+    /// The theme that goes with what the terminal said.
+    pub fn use_background(&mut self) {
+        if self.background.wanted && self.background.light == Some(true) {
+            self.theme = self.background.theme;
+        }
+    }
+
     pub fn new(facts: StatusFacts, theme: Theme) -> Self {
         Self { facts, theme, panel: true, size: (80, 24), ..Self::default() }
     }
@@ -134,7 +158,8 @@ impl Model {
     pub fn now_valid(&self) -> Now {
         let asked = self.setup.is_some() || self.dialogs.front().is_some_and(|dialog| !dialog.is_written());
         let history = self.archive.is_some();
-        Now { asked, pane: self.keyed_pane().is_some(), empty: self.composer.is_empty(), history }
+        let pane = self.keyed_pane().is_some();
+        Now { asked, pane, empty: self.composer.is_empty(), editor: false, history }
     }
 
     /// The pane that has the keys: none while an answer is written.

@@ -12,8 +12,8 @@ use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Beside, FoundLine, Plan, Reload, RoleLine, RunFilter, SnapshotCommand, StatusFacts, Steps, ToolLine,
-    Travel, Travelled, WorkflowLine,
+    Beside, Changed, FoundLine, Page, Plan, Reload, RoleLine, RunFilter, ShellTold, SnapshotCommand,
+    StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -29,6 +29,8 @@ pub enum Msg {
     Key(KeyEvent, Timestamp),
     Paste(String),
     Resize(u16, u16),
+    /// The terminal said what stands behind its text: is it light?
+    Background(bool),
     Mouse(MouseEvent),
     Run(Published),
     /// Once a second while something runs, for the elapsed time.
@@ -59,6 +61,8 @@ pub enum Reply {
         workflows: Vec<WorkflowLine>,
         roles: Vec<RoleLine>,
     },
+    /// Files of the project, for `@`.
+    Files(Result<Vec<String>, String>),
     Workflows(Vec<WorkflowLine>),
     Roles {
         group: String,
@@ -129,6 +133,14 @@ pub enum Reply {
         run: RunId,
         found: Result<Box<Definition>, String>,
     },
+    /// A title and a text.
+    Page(Result<(String, String), String>),
+    Shell {
+        command: String,
+        told: Result<ShellTold, String>,
+    },
+    /// What to ask about the project's own definitions, or what to say.
+    Trusts(Result<Changed, String>),
     /// A theme by this name, or why there is none.
     Themed(Result<Theme, String>),
     /// With the number of the dialog that asked.
@@ -190,6 +202,8 @@ pub enum Cmd {
     /// A tool is never asked about again: into the settings.
     AllowAlways(String),
     Names,
+    /// Of the project, for `@`.
+    Files,
     Workflows,
     ChooseWorkflow(String),
     Roles(String),
@@ -223,6 +237,11 @@ pub enum Cmd {
     /// Into the terminal's clipboard.
     Copy(String),
     Mouse(bool),
+    Page(Page),
+    /// A command of the person; `true`: also one that looks dangerous.
+    Shell(String, bool),
+    /// Whether the project's own definitions count.
+    Trusts,
     Theme(String),
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<Asked>),

@@ -3,6 +3,8 @@
 //! Keys are drawn at once; streams at most 30 times a second, and while such a frame is due nobody is woken
 //! by further events. Nothing in flight: no timer, no wake-up.
 
+mod later;
+
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
@@ -15,15 +17,14 @@ use ratatui::crossterm::event::{Event, KeyEventKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
-use crate::domain::ids::RunId;
+use self::later::{isolated, later};
 use crate::engine::event::Published;
 use crate::tui::backend::{Backend, Beside, Start, StatusFacts};
 use crate::tui::dialog::Dialog;
-use crate::tui::editor::Asked as EditAsked;
-use crate::tui::model::Model;
+use crate::tui::model::{Background, Model};
 use crate::tui::msg::{Cmd, Msg, Reply};
 use crate::tui::session::{FirstAction, Session, TrustQuestion};
-use crate::tui::terminal::{self, Screen};
+use crate::tui::terminal::{self, Heard, Screen};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item::{Item, Tone};
 use crate::tui::update::{history, update};
@@ -44,6 +45,9 @@ pub async fn run(session: Session) -> io::Result<()> {
     let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
     let (mut model, first) = initial(facts, session.start, session.trust, &session.banner, session.theme);
     (model.keymap, model.mouse, model.calm) = (session.keymap, session.mouse, session.calm);
+    model.composer.use_vim(session.vim);
+    let light = session.light;
+    model.background = Background { wanted: light.is_some(), light: None, theme: light.unwrap_or_default() };
     let setup = session.setup.map(|asked| Cmd::Setup(0, Box::new(asked)));
     let mut first = first;
     if model.dialogs.is_empty() {
@@ -58,13 +62,15 @@ pub async fn run(session: Session) -> io::Result<()> {
     screen.mouse(model.mouse)?;
     let mut program = Program {
         screen,
-        backend: session.backend,
-        replies: FuturesUnordered::new(),
+        wishes: Wishes::new(session.backend),
         model,
         stale: None,
         frame_at: Instant::now(),
     };
     program.draw()?;
+    if light.is_some() {
+        program.screen.ask_background()?;
+    }
     program.perform(first);
     program.perform(offer);
     let ended = program.turn(terminal::events(), session.events, end).await;
@@ -106,10 +112,45 @@ pub fn initial(
     }
 }
 
+/// Who asks the rest of the program for what `update` wants, and has the answers.
+pub struct Wishes {
+    backend: Arc<dyn Backend>,
+    pub replies: FuturesUnordered<BoxFuture<'static, Reply>>,
+}
+
+/// What of the terminal a wish may want.
+pub trait Face {
+    fn copy(&mut self, text: &str);
+
+    fn mouse(&mut self, on: bool);
+
+    /// Another program gets the terminal for a while.
+    /// # Errors
+    /// Why it cannot have it, or what went wrong there.
+    fn external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String>;
+}
+
+impl Face for Screen {
+    fn copy(&mut self, text: &str) {
+        // a terminal that cannot do it is no reason to stop
+        drop(Screen::copy(self, text));
+    }
+
+    fn mouse(&mut self, on: bool) {
+        drop(Screen::mouse(self, on));
+    }
+
+    fn external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {
+        self.lend().map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
+        let result = act();
+        self.take_back().map_err(|error| format!("the terminal did not come back: {error}"))?;
+        result
+    }
+}
+
 struct Program {
     screen: Screen,
-    backend: Arc<dyn Backend>,
-    replies: FuturesUnordered<BoxFuture<'static, Reply>>,
+    wishes: Wishes,
     model: Model,
     /// When the screen must be drawn again at the latest; `None`: it shows the model.
     stale: Option<Instant>,
@@ -120,7 +161,7 @@ struct Program {
 impl Program {
     async fn turn(
         &mut self,
-        mut keys: UnboundedReceiver<Event>,
+        mut keys: UnboundedReceiver<Heard>,
         mut events: UnboundedReceiver<Published>,
         end: impl Future<Output = ()>,
     ) -> io::Result<()> {
@@ -145,7 +186,7 @@ impl Program {
                     None => self.apply_quit(),
                 },
                 () = sleep_until(due.unwrap_or(tick)), if due.is_some() => {}
-                Some(reply) = self.replies.next(), if !self.replies.is_empty() => {
+                Some(reply) = self.wishes.replies.next(), if !self.wishes.replies.is_empty() => {
                     self.apply(Msg::Reply(reply));
                     self.mark();
                 }
@@ -197,7 +238,14 @@ impl Program {
         })
     }
 
-    fn input(&mut self, event: Event) -> io::Result<()> {
+    fn input(&mut self, heard: Heard) -> io::Result<()> {
+        let event = match heard {
+            Heard::Event(event) => event,
+            Heard::Light(light) => {
+                self.apply(Msg::Background(light));
+                return Ok(());
+            }
+        };
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 self.apply(Msg::Key(key, terminal::now()))
@@ -225,59 +273,73 @@ impl Program {
         self.perform(cmds);
     }
 
-    /// Does what was asked for; answers from memory go straight back in.
     fn perform(&mut self, cmds: Vec<Cmd>) {
+        if self.wishes.perform(&mut self.model, cmds, &mut self.screen) {
+            self.mark();
+        }
+        // it may have been resized while it was another program's
+        self.model.size = self.screen.size();
+    }
+
+    /// What stays in the terminal after the screen is gone.
+    fn farewell(&self) -> Option<String> {
+        farewell(&self.model)
+    }
+}
+
+impl Wishes {
+    pub fn new(backend: Arc<dyn Backend>) -> Self {
+        Self { backend, replies: FuturesUnordered::new() }
+    }
+
+    /// Does what was asked for; answers from memory go straight back in. Whether there were such answers.
+    pub fn perform(&mut self, model: &mut Model, cmds: Vec<Cmd>, face: &mut dyn Face) -> bool {
         let mut waiting = VecDeque::from(cmds);
+        let mut answered = false;
         while let Some(cmd) = waiting.pop_front() {
-            match cmd {
-                // a terminal that cannot do it is no reason to stop
-                Cmd::Copy(text) => drop(self.screen.copy(&text)),
-                Cmd::Mouse(on) => drop(self.screen.mouse(on)),
-                Cmd::External { number, name, text } => {
-                    let result = self.external(&name, &text);
-                    self.reply(Reply::Edited(number, result), &mut waiting);
+            let reply = match cmd {
+                Cmd::Copy(text) => {
+                    face.copy(&text);
+                    None
                 }
-                cmd => self.perform_one(cmd, &mut waiting),
+                Cmd::Mouse(on) => {
+                    face.mouse(on);
+                    None
+                }
+                Cmd::External { number, name, text } => {
+                    let backend = Arc::clone(&self.backend);
+                    let result = face.external(&mut || backend.external(&name, &text));
+                    Some(Reply::Edited(number, result))
+                }
+                cmd => match self.reloaded(cmd) {
+                    (Some(reply), None) => Some(reply),
+                    (reply, Some(cmd)) => {
+                        if let Some(reply) = reply {
+                            waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
+                        }
+                        terminal::guarded(|| self.ask(cmd))
+                    }
+                    (None, None) => None,
+                },
+            };
+            if let Some(reply) = reply {
+                answered = true;
+                waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
             }
         }
-    }
-
-    fn perform_one(&mut self, cmd: Cmd, waiting: &mut VecDeque<Cmd>) {
-        let cmd = match self.reloaded(cmd, waiting) {
-            Some(cmd) => cmd,
-            None => return,
-        };
-        if let Some(reply) = terminal::guarded(|| self.ask(cmd)) {
-            self.reply(reply, waiting);
-        }
-    }
-
-    fn reply(&mut self, reply: Reply, waiting: &mut VecDeque<Cmd>) {
-        let model = &mut self.model;
-        waiting.extend(terminal::guarded(|| update(model, Msg::Reply(reply))));
-        self.mark();
+        answered
     }
 
     /// What starts something sees the files as they are now (CFG-18). `None`: the person is asked first, but never while
     /// typing.
-    fn reloaded(&mut self, cmd: Cmd, waiting: &mut VecDeque<Cmd>) -> Option<Cmd> {
+    fn reloaded(&self, cmd: Cmd) -> (Option<Reply>, Option<Cmd>) {
         let Some(found) = cmd.reads_definitions().then(|| self.backend.reload(cmd != Cmd::Names)).flatten()
         else {
-            return Some(cmd);
+            return (None, Some(cmd));
         };
         let asked = found.question.is_some();
         let (now, then) = if asked { (None, Some(Box::new(cmd))) } else { (Some(cmd), None) };
-        self.reply(Reply::Reloaded { found, then }, waiting);
-        now
-    }
-
-    /// The terminal is another program's for a while.
-    fn external(&mut self, name: &str, text: &str) -> Result<String, String> {
-        self.screen.lend().map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
-        let result = self.backend.external(name, text);
-        self.screen.take_back().map_err(|error| format!("the terminal did not come back: {error}"))?;
-        self.model.size = self.screen.size();
-        result
+        (Some(Reply::Reloaded { found, then }), now)
     }
 
     fn ask(&self, cmd: Cmd) -> Option<Reply> {
@@ -310,11 +372,9 @@ impl Program {
             Cmd::Roles(group) => Reply::Roles { group, roles: backend.roles() },
             Cmd::Role(wanted) => Reply::Role { wanted, roles: backend.roles() },
             Cmd::Tools(role) => Reply::Tools { tools: backend.tools(&role), role },
-            Cmd::Prices(models) => {
-                let price = |model: String| (model.clone(), backend.price(&model));
-                Reply::Prices(models.into_iter().map(price).collect())
-            }
+            Cmd::Prices(models) => prices(&**backend, models),
             Cmd::Trust(yes) => Reply::Trusted { yes, result: backend.trust(yes) },
+            Cmd::Trusts => Reply::Trusts(backend.trusts()),
             Cmd::Theme(name) => Reply::Themed(backend.theme(&name)),
             Cmd::Status => Reply::Status(backend.status_line()),
             Cmd::Quit
@@ -322,6 +382,9 @@ impl Program {
             | Cmd::Mouse(_)
             | Cmd::AllowAlways(_)
             | Cmd::Definition(_)
+            | Cmd::Files
+            | Cmd::Page(_)
+            | Cmd::Shell(..)
             | Cmd::Runs(..)
             | Cmd::Search(_)
             | Cmd::Past(_)
@@ -356,119 +419,24 @@ impl Program {
         };
         Reply::WorkflowStarted { name, input, run, note: None }
     }
-
-    /// What stays in the terminal after the screen is gone.
-    fn farewell(&self) -> Option<String> {
-        let used = self.model.usage().total();
-        let spent = (used > 0).then(|| {
-            let (tokens, cost) =
-                (crate::tui::text::thousands(used), crate::tui::text::dollars(self.model.cost_usd()));
-            format!("{tokens} tokens · {cost}")
-        });
-        let left = self.model.left.iter();
-        let left = left.map(|(name, run)| format!("left: {name} {run}; /resume takes it up again"));
-        let lines: Vec<String> = self.model.parting.clone().into_iter().chain(left).chain(spent).collect();
-        (!lines.is_empty()).then(|| lines.join("\n"))
-    }
 }
 
-/// What takes a while, away from the screen; outside, what is answered from memory.
-fn later(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply>, Cmd> {
-    Ok(match cmd {
-        Cmd::Runs(filter, wanted) => {
-            let list = backend.runs(filter);
-            Box::pin(async move { Reply::Runs { wanted, list: list.await, at: terminal::now() } })
-        }
-        Cmd::Search(words) => {
-            let lines = backend.search(words.clone());
-            Box::pin(async move { Reply::Found { words, lines: lines.await, at: terminal::now() } })
-        }
-        Cmd::Past(run) => {
-            let (glance, whole) = (backend.glance(run.clone()), whole(backend, run));
-            Box::pin(async move {
-                match glance.await {
-                    Some(glance) => Reply::Glance(Box::new(glance)),
-                    None => whole.await,
-                }
-            })
-        }
-        Cmd::Whole(run) => whole(backend, run.0),
-        Cmd::Earlier(run, before) => {
-            let items = backend.earlier(run.clone(), before);
-            Box::pin(async move { Reply::Earlier { run, before, items: items.await } })
-        }
-        Cmd::Resume(run) => resumed(backend.resume(run.clone()), run),
-        Cmd::Retry(run) => resumed(backend.retry(run.clone()), run),
-        Cmd::Archive(number, asked) => {
-            let told = backend.archive(*asked);
-            Box::pin(async move { Reply::Archive(number, Box::new(told.await)) })
-        }
-        Cmd::Review { run, agent } => {
-            let text = backend.review(run, agent);
-            Box::pin(async move { Reply::Reviewed(text.await) })
-        }
-        Cmd::Definition(run) => {
-            let found = backend.definition(run.clone());
-            Box::pin(async move { Reply::Defined { run, found: found.await.map(Box::new) } })
-        }
-        Cmd::AllowAlways(tool) => allow_always(backend, tool),
-        Cmd::Steps(run) => {
-            let steps = backend.steps(run);
-            Box::pin(async move { Reply::Steps(steps.await) })
-        }
-        Cmd::Plan(travel) => {
-            let plan = backend.plan(travel);
-            Box::pin(async move { Reply::Planned(plan.await) })
-        }
-        Cmd::Travel(travel) => {
-            let done = backend.travel(travel);
-            Box::pin(async move { Reply::Travelled(done.await) })
-        }
-        Cmd::Snapshot(command, purpose) => {
-            let text = backend.snapshot(command.clone());
-            Box::pin(async move { Reply::Snapshot { command, purpose, text: text.await } })
-        }
-        Cmd::Setup(number, asked) => {
-            let told = backend.set_up(*asked);
-            Box::pin(async move { Reply::Setup(number, told.await) })
-        }
-        Cmd::Edit(number, asked) => edit(backend, number, *asked),
-        other => return Err(other),
-    })
+fn prices(backend: &dyn Backend, models: Vec<String>) -> Reply {
+    let price = |model: String| (model.clone(), backend.price(&model));
+    Reply::Prices(models.into_iter().map(price).collect())
 }
 
-fn allow_always(backend: &dyn Backend, tool: String) -> BoxFuture<'static, Reply> {
-    let saved = backend.allow_always(tool);
-    Box::pin(async move { Reply::AllowedAlways(saved.await) })
-}
-
-fn resumed(result: BoxFuture<'static, Result<(), String>>, run: RunId) -> BoxFuture<'static, Reply> {
-    Box::pin(async move { Reply::Resumed { run, result: result.await } })
-}
-
-fn edit(backend: &dyn Backend, number: u64, asked: EditAsked) -> BoxFuture<'static, Reply> {
-    let told = backend.edit(asked);
-    Box::pin(async move { Reply::Edit(number, told.await) })
-}
-
-/// Nothing is read before it is asked for its answer.
-fn whole(backend: &dyn Backend, run: String) -> BoxFuture<'static, Reply> {
-    let past = backend.past(run.clone());
-    Box::pin(async move { Reply::Past { run, past: past.await.map(Box::new) } })
-}
-
-fn isolated(
-    name: String,
-    input: String,
-    begun: BoxFuture<'static, Result<(RunId, String), String>>,
-) -> BoxFuture<'static, Reply> {
-    Box::pin(async move {
-        let (run, note) = match begun.await {
-            Ok((run, note)) => (Ok(run), Some(note)),
-            Err(error) => (Err(error), None),
-        };
-        Reply::WorkflowStarted { name, input, run, note }
-    })
+/// What stays in the terminal after the screen is gone.
+pub fn farewell(model: &Model) -> Option<String> {
+    let used = model.usage().total();
+    let spent = (used > 0).then(|| {
+        let (tokens, cost) = (crate::tui::text::thousands(used), crate::tui::text::dollars(model.cost_usd()));
+        format!("{tokens} tokens · {cost}")
+    });
+    let left = model.left.iter();
+    let left = left.map(|(name, run)| format!("left: {name} {run}; /resume takes it up again"));
+    let lines: Vec<String> = model.parting.clone().into_iter().chain(left).chain(spent).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn writeln_out(line: &str) {

@@ -27,6 +27,10 @@ pub struct Session {
     pub mouse: bool,
     /// Reduced motion.
     pub calm: bool,
+    /// Keys as in vi in the input box.
+    pub vim: bool,
+    /// Which theme goes with a light background, if the terminal shall be asked for its.
+    pub light: Option<Theme>,
 }
 
 /// What happens without a key pressed.

@@ -7,90 +7,18 @@ use self::places::{unquote, word};
 pub use self::snapshots::SNAPSHOT_WORDS;
 use crate::config::settings::rules::LEVELS;
 use crate::domain::journal::RunStatus;
-use crate::tui::backend::{Beside, SnapshotCommand, Travel};
+use crate::tui::backend::{Beside, Page, Travel};
 
+mod command;
 mod distance;
+pub mod help;
+pub mod needs;
 mod places;
 mod snapshots;
 pub mod steering;
 
+pub use command::{Action, Argument, SlashCommand};
 pub use places::changes;
-
-/// What completes an argument.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Argument {
-    None,
-    Command,
-    Workflow,
-    Role,
-    RoleGroup,
-    Snapshot,
-    Status,
-    Run,
-    /// A workflow or a role.
-    Definition,
-}
-
-/// What a line asks for, understood.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Action {
-    Help(Option<String>),
-    Workflow {
-        name: String,
-        input: String,
-        /// Although another one works on the same files.
-        beside: Option<Beside>,
-    },
-    Workflows,
-    Role(String),
-    Roles(String),
-    Tools,
-    Cost,
-    /// The last request of this agent, or of any.
-    Review(Option<String>),
-    Runs {
-        statuses: Vec<RunStatus>,
-        words: Option<String>,
-    },
-    Search(String),
-    Resume(Option<String>),
-    /// Of a run, to go back to.
-    Steps(Option<String>),
-    Travel(Travel),
-    Snapshot(SnapshotCommand),
-    /// A level: base, smart or fast.
-    Configure(String),
-    Keys,
-    /// A name; without one: which is used, and which there are.
-    Theme(Option<String>),
-    /// On, off, or the other way.
-    Mouse(Option<bool>),
-    /// Of the run in front.
-    Steer(steering::Steer),
-    /// The run that the panes show, by its id or workflow.
-    Watch(Option<String>),
-    /// A workflow, role or file; without one: the list of files.
-    Edit {
-        name: Option<String>,
-        external: bool,
-    },
-    /// The runs, to look into and to go back to.
-    History,
-    Clear,
-    Quit,
-}
-
-pub struct SlashCommand {
-    pub name: &'static str,
-    pub aliases: &'static [&'static str],
-    /// The arguments, as help shows them.
-    pub usage: &'static str,
-    pub about: &'static str,
-    /// More, for `/help NAME`.
-    pub more: &'static str,
-    pub argument: Argument,
-    parse: fn(&str) -> Result<Action, String>,
-}
 
 /// A command that `steering` understands.
 const fn steers(row: steering::Row) -> SlashCommand {
@@ -182,7 +110,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         about: "what a model was asked last, and its answer",
         more: "Of the run that is shown; without an agent: of whoever was asked last. Keys are left out. \
                synthdev runs show RUN --request STEP shows earlier ones.",
-        argument: Argument::None,
+        argument: Argument::Agent,
         parse: |rest| Ok(Action::Review(named(rest))),
     },
     SlashCommand {
@@ -329,9 +257,9 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         usage: "[NAME]",
         about: "colours: auto, dark, light, light16, plain",
-        more: "For this session; the setting \"theme\" keeps it. auto looks at COLORFGBG; light16 uses the sixteen \
+        more: "For this session; the setting \"theme\" keeps it. auto looks at COLORFGBG, else asks the terminal; light16 uses the sixteen \
                colours of the terminal only. NO_COLOR wins over all of them.",
-        argument: Argument::None,
+        argument: Argument::Theme,
         parse: |rest| Ok(Action::Theme(named(rest))),
     },
     SlashCommand {
@@ -340,13 +268,8 @@ pub const COMMANDS: &[SlashCommand] = &[
         usage: "[on|off]",
         about: "the mouse scrolls and chooses panes, or selects text",
         more: "For this session; the setting \"mouse\" keeps it. While it is on, most terminals select text with Shift.",
-        argument: Argument::None,
-        parse: |rest| match rest {
-            "" => Ok(Action::Mouse(None)),
-            "on" => Ok(Action::Mouse(Some(true))),
-            "off" => Ok(Action::Mouse(Some(false))),
-            other => Err(format!("/mouse is on or off, not `{other}`")),
-        },
+        argument: Argument::Switch,
+        parse: |rest| Ok(Action::Mouse(switch("mouse", rest)?)),
     },
     SlashCommand {
         name: "clear",
@@ -367,6 +290,100 @@ pub const COMMANDS: &[SlashCommand] = &[
         argument: Argument::Definition,
         parse: |rest| Ok(places::definition(rest)).map(|(name, external)| Action::Edit { name, external }),
     },
+    SlashCommand::new(
+        ("agents", ""),
+        "agents of this session's runs: what they do, what they used",
+        "",
+        Argument::None,
+        |_| Ok(Action::Agents),
+    ),
+    SlashCommand::new(
+        ("agent", "NAME"),
+        "one agent: its state, its model, what it said last",
+        "Of the run that is shown; see /agents and /watch.",
+        Argument::Agent,
+        |rest| if rest.is_empty() { Ok(Action::Agents) } else { Ok(Action::Agent(rest.to_owned())) },
+    ),
+    SlashCommand::new(
+        ("graph", "[WORKFLOW]"),
+        "the graph of the run that is shown, or of a workflow",
+        "",
+        Argument::Workflow,
+        |rest| Ok(Action::Graph(named(rest))),
+    ),
+    SlashCommand::new(
+        ("pane", "NAME"),
+        "show a pane, or take it away",
+        "Panes: conversation, graph, agents, data, tools, timeline, costs.",
+        Argument::Pane,
+        |rest| {
+            if rest.is_empty() {
+                Err("/pane needs the name of a pane".to_owned())
+            } else {
+                Ok(Action::Pane(rest.to_owned()))
+            }
+        },
+    ),
+    SlashCommand::new(
+        ("budget", ""),
+        "what the run that is shown may spend, and has spent",
+        "",
+        Argument::None,
+        |_| Ok(Action::Budget),
+    ),
+    SlashCommand::new(
+        ("models", "[PROVIDER]"),
+        "models that can be had, from whom, at which price",
+        "Asks the servers whose keys are known.",
+        Argument::None,
+        |rest| Ok(Action::Page(Page::Models(named(rest)))),
+    ),
+    SlashCommand::new(
+        ("config", "[SETTING]"),
+        "every setting, or where one is from",
+        "Keys are never shown. /configure sets up a model.",
+        Argument::None,
+        |rest| Ok(Action::Page(Page::Config(named(rest)))),
+    ),
+    SlashCommand::new(
+        ("export", "[RUN] [FILE]"),
+        "write a run into a file, for people or for import",
+        "FILE ends in .md: a text. Anything else: everything of the run, for synthdev runs import. Without a file: \
+         RUN.md. Without a run: the one that is shown. A file that is there is left as it is.",
+        Argument::Run,
+        |rest| Ok(Action::Page(places::export(rest))),
+    ),
+    SlashCommand::new(
+        ("trust", "[yes|no]"),
+        "whether this project's own definitions are used",
+        "Without a word: asks, or says what is trusted. no: they are left out in this session.",
+        Argument::None,
+        |rest| match rest {
+            "" => Ok(Action::Trust(None)),
+            "yes" => Ok(Action::Trust(Some(true))),
+            "no" => Ok(Action::Trust(Some(false))),
+            other => Err(format!("/trust is yes or no, not `{other}`")),
+        },
+    ),
+    SlashCommand::new(
+        ("cmd", "COMMAND | add"),
+        "run a shell command here, without a model",
+        "It has no input and ends after the usual time of commands; you are asked first if it looks dangerous. \
+         /cmd add puts the last command and its answer into the input box, to be sent.",
+        Argument::None,
+        |rest| match rest {
+            "" => Err("/cmd needs a command, such as /cmd git status".to_owned()),
+            "add" => Ok(Action::ShellAdd),
+            command => Ok(Action::Shell(command.to_owned())),
+        },
+    ),
+    SlashCommand::new(
+        ("vim", "[on|off]"),
+        "keys as in vi in the input box",
+        "For this session; the setting \"vim\" keeps it.",
+        Argument::Switch,
+        |rest| Ok(Action::Vim(switch("vim", rest)?)),
+    ),
     SlashCommand {
         name: "exit",
         aliases: &["quit", "q"],
@@ -413,39 +430,6 @@ pub fn unknown(word: &str) -> String {
     }
 }
 
-/// The text of `/help` and `/help NAME`; `keys` are those of the table.
-pub fn help(name: Option<&str>, keys: &str) -> Result<(String, String), String> {
-    let Some(name) = name else { return Ok(("Commands".to_owned(), overview(keys))) };
-    let command = find(name).ok_or_else(|| unknown(name))?;
-    let mut text = command.about.to_owned();
-    if !command.aliases.is_empty() {
-        let also: Vec<String> = command.aliases.iter().map(|alias| format!("/{alias}")).collect();
-        text.push_str("\nalso: ");
-        text.push_str(&also.join(", "));
-    }
-    if !command.more.is_empty() {
-        text.push('\n');
-        text.push_str(command.more);
-    }
-    Ok((format!("/{} {}", command.name, command.usage).trim_end().to_owned(), text))
-}
-
-/// Keys that no table has: they are the text field's, or mean different things one after the other.
-const MORE_KEYS: &str = "\
-Up, Down         what was sent before   Tab              complete a command
-Ctrl+C           stop; twice: leave     /keys            all keys";
-
-fn overview(keys: &str) -> String {
-    let mut text = String::new();
-    for command in COMMANDS {
-        let usage = if command.usage.len() > 20 { "…" } else { command.usage };
-        let left = format!("/{} {usage}", command.name);
-        text.push_str(&format!("{left:<27} {}\n", command.about));
-    }
-    text.push_str(&format!("\nKeys\n{MORE_KEYS}\n{keys}"));
-    text
-}
-
 fn parse_workflow(rest: &str) -> Result<Action, String> {
     let (name, input) = word(rest);
     if name.is_empty() {
@@ -483,6 +467,15 @@ fn parse_runs(rest: &str) -> Action {
     Action::Runs { statuses, words: named(unquote(left)) }
 }
 
+fn switch(name: &str, rest: &str) -> Result<Option<bool>, String> {
+    match rest {
+        "" => Ok(None),
+        "on" => Ok(Some(true)),
+        "off" => Ok(Some(false)),
+        other => Err(format!("/{name} is on or off, not `{other}`")),
+    }
+}
+
 fn named(rest: &str) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_owned())
 }
@@ -495,6 +488,7 @@ fn parse_snapshot(rest: &str) -> Result<Action, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::backend::SnapshotCommand;
 
     fn workflow(name: &str, input: &str) -> Result<Action, String> {
         Ok(Action::Workflow { name: name.into(), input: input.into(), beside: None })
@@ -543,16 +537,5 @@ mod tests {
         assert!(is_command("/help"));
         assert!(!is_command("/etc/hosts is what?"));
         assert!(!is_command("what is /help"));
-    }
-
-    #[test]
-    fn every_command_has_help() {
-        for command in COMMANDS {
-            assert!(help(Some(command.name), "").is_ok());
-            assert!(overview("").contains(command.about));
-            for alias in command.aliases {
-                assert_eq!(find(alias).unwrap().name, command.name);
-            }
-        }
     }
 }

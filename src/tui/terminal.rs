@@ -1,8 +1,10 @@
 //! The only file that meets the terminal: raw mode, alternate screen, one write per frame, and everything
 //! back as it was at the end, also after a panic.
 //!
-//! Asks the terminal nothing: no cursor, colour or keyboard queries, so a terminal that never answers costs
+//! Asks the terminal for the colour of its background only, and waits for no answer: a terminal that never answers costs
 //! no time. Its size comes from the kernel.
+
+mod background;
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -24,6 +26,8 @@ use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+pub use self::background::Heard;
+use self::background::Listener;
 use crate::domain::ids::Timestamp;
 
 /// The screen is ours right now.
@@ -45,6 +49,12 @@ enum Reader {
     /// It may.
     Lent,
 }
+
+/// The terminal was asked for its background and has not answered.
+static ASKED: AtomicBool = AtomicBool::new(false);
+const ASK_BACKGROUND: &str = "\x1b]11;?\x1b\\";
+/// What the terminal answers comes in one piece, or nearly so; keys do not.
+const PIECE: Duration = Duration::from_millis(50);
 
 /// Clicks and the wheel, not every movement: that would wake us for nothing.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
@@ -157,6 +167,14 @@ impl Screen {
         }
     }
 
+    /// Asks for the colour of the background; what is answered comes with the events.
+    /// # Errors
+    /// The terminal is gone.
+    pub fn ask_background(&mut self) -> io::Result<()> {
+        ASKED.store(true, Ordering::SeqCst);
+        tell(ASK_BACKGROUND)
+    }
+
     /// Puts a text into the clipboard of whoever looks at this terminal (OSC 52); one that cannot, ignores it.
     /// # Errors
     /// The terminal is gone.
@@ -187,20 +205,39 @@ impl Drop for Screen {
 }
 
 /// What the person does. A thread of its own waits for it, so that a dead terminal cannot stall the loop.
-pub fn events() -> UnboundedReceiver<Event> {
+pub fn events() -> UnboundedReceiver<Heard> {
     let (sender, receiver) = unbounded_channel();
     thread::spawn(move || {
-        while let Ok(event) = event::read() {
+        let mut listener = Listener::default();
+        while let Ok(event) = next_event(&mut listener, |heard| sender.send(heard).is_ok()) {
             // the signal that woke us says nothing else
             if waited_while_lent() && matches!(event, Event::Resize(..)) {
                 continue;
             }
-            if sender.send(event).is_err() {
+            if !ASKED.load(Ordering::SeqCst) && !listener.holds() {
+                if sender.send(Heard::Event(event)).is_err() {
+                    break;
+                }
+                continue;
+            }
+            let heard = listener.hear(event);
+            if heard.iter().any(|heard| matches!(heard, Heard::Light(_))) {
+                ASKED.store(false, Ordering::SeqCst);
+            }
+            if heard.into_iter().any(|heard| sender.send(heard).is_err()) {
                 break;
             }
         }
     });
     receiver
+}
+
+/// The next event. Keys that could have begun an answer are given up as keys when nothing follows at once.
+fn next_event(listener: &mut Listener, send: impl Fn(Heard) -> bool) -> io::Result<Event> {
+    if listener.holds() && !event::poll(PIECE)? && !listener.release().into_iter().all(send) {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
+    event::read()
 }
 
 /// Runs a part of the loop in which a panic must give the terminal back first.
@@ -221,13 +258,48 @@ pub fn now() -> Timestamp {
 /// signals no longer kill: call it before the screen is opened.
 #[cfg(unix)]
 pub fn asked_to_end() -> impl Future<Output = ()> {
+    use tokio::signal::unix::SignalKind;
+    any_of(vec![SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()])
+}
+
+/// As `asked_to_end`, where Ctrl+C is a signal that means something else.
+#[cfg(unix)]
+pub fn told_to_end() -> impl Future<Output = ()> {
+    use tokio::signal::unix::SignalKind;
+    any_of(vec![SignalKind::terminate(), SignalKind::hangup()])
+}
+
+/// Every Ctrl+C, where it is a signal. From the call on it no longer kills.
+#[cfg(unix)]
+pub fn interrupts() -> UnboundedReceiver<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let kinds = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()];
+    let (sender, receiver) = unbounded_channel();
+    if let Ok(mut signal) = signal(SignalKind::interrupt()) {
+        tokio::spawn(async move { while signal.recv().await.is_some() && sender.send(()).is_ok() {} });
+    }
+    receiver
+}
+
+#[cfg(not(unix))]
+pub fn interrupts() -> UnboundedReceiver<()> {
+    let (sender, receiver) = unbounded_channel();
+    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {} });
+    receiver
+}
+
+#[cfg(unix)]
+fn any_of(kinds: Vec<tokio::signal::unix::SignalKind>) -> impl Future<Output = ()> {
+    use tokio::signal::unix::signal;
     let mut signals: Vec<_> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
     async move {
         let waits = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
         let _ = futures_util::future::select_all(waits).await;
     }
+}
+
+#[cfg(not(unix))]
+pub async fn told_to_end() {
+    std::future::pending::<()>().await;
 }
 
 #[cfg(not(unix))]

@@ -37,6 +37,11 @@ pub struct Terminal {
 /// Names of themes, as the setting and `/theme` take them.
 pub const NAMES: [&str; 5] = ["auto", "dark", "light", "light16", "plain"];
 
+/// Which is used, and which there are.
+pub fn list(used: Theme) -> String {
+    format!("{} is used; there are {}", used.name(), NAMES.join(", "))
+}
+
 impl Theme {
     /// A theme by its name; `None`: there is no such theme. `NO_COLOR` wins over every name.
     pub fn named(name: &str, terminal: &Terminal) -> Option<Self> {

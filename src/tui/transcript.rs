@@ -176,6 +176,11 @@ impl Transcript {
         self.entries.len()
     }
 
+    /// How many first items were forgotten because there were too many: positions were so much larger.
+    pub fn gone(&self) -> usize {
+        self.gone
+    }
+
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

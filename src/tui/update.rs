@@ -10,13 +10,16 @@ use crate::tui::run_view::RunView;
 mod answers;
 mod approvals;
 mod archive;
+mod asides;
 mod busy;
 mod commands;
 mod editor;
 mod front;
 pub mod history;
 mod keys;
+mod mention;
 mod opening;
+mod palette;
 mod panes;
 pub mod past;
 mod replies;
@@ -24,10 +27,12 @@ mod runs;
 mod setup;
 mod steering;
 mod submit;
+mod typing;
 
 /// Applies one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut cmds = apply(model, msg);
+    palette::explain(model);
     cmds.extend(panes::wanted(model));
     cmds
 }
@@ -52,6 +57,11 @@ fn apply(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Mouse(event) => panes::mouse(model, event),
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);
+            Vec::new()
+        }
+        Msg::Background(light) => {
+            model.background.light = Some(light);
+            model.use_background();
             Vec::new()
         }
         Msg::Run(published) => {

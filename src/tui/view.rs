@@ -169,6 +169,9 @@ fn note_text(model: &Model) -> Option<String> {
     if let Some(hint) = &model.hint {
         return Some(hint.clone());
     }
+    if let Some(search) = model.composer.search_line() {
+        return Some(search);
+    }
     if model.panes.focus == Some(Pane::Conversation)
         && let Some(search) = &model.panes.search
     {
@@ -194,7 +197,7 @@ fn draw_composer(model: &Model, area: Rect, frame: &mut Frame<'_>) {
     }
     let rule = "─".repeat(usize::from(area.width));
     put(frame, area.x, area.y, &Line::styled(rule, model.theme.dim()), area.width);
-    put(frame, area.x, area.y + 1, &Line::styled("❯", model.theme.accent()), 1);
+    put(frame, area.x, area.y + 1, &Line::styled(model.composer.sign(), model.theme.accent()), 1);
     let text = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 3, height: area.height - 1 };
     let input = model.composer.area();
     frame.render_widget(input, text);

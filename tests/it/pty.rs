@@ -3,6 +3,7 @@
 
 mod editor;
 mod history;
+mod linear;
 mod resuming;
 mod setup;
 mod steering;
@@ -97,6 +98,20 @@ fn a_theme_that_is_none_is_told_and_another_is_used() {
 }
 
 #[test]
+fn the_terminal_says_what_its_background_is() {
+    let mut terminal = Terminal::start(&["demo"], &[]);
+    terminal.wait_for("write_file?");
+    terminal.press("\x1b]11;rgb:ffff/ffff/e0e0\x1b\\");
+    terminal.press(ESC);
+    terminal.wait_for("the user denied this call");
+    terminal.press("/theme\r");
+    terminal.wait_for("light is used");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+    terminal.assert_restored();
+}
+
+#[test]
 fn the_demo_asks_runs_and_gives_the_terminal_back() {
     let mut terminal = Terminal::start(&["demo"], &[]);
     terminal.wait_for("coder to change files: write_file?");
@@ -162,7 +177,7 @@ async fn unicode_over_several_lines_arrives_whole() {
     assert_eq!(last_text(&server), "Grüße, é\u{301}\n世界 👩‍👩‍👧");
     let lines: String = (0..10_000).map(|line| format!("{}é\n", line % 10)).collect();
     terminal.press(&format!("\x1b[200~{lines}\x1b[201~"));
-    terminal.wait_for("[pasted 10,000 lines]");
+    terminal.wait_for("[pasted 10,000 lines #1]");
     terminal.press(ENTER);
     terminal.wait_for("Gelesen.");
     terminal.wait_for("… 9,990 more lines (Ctrl+O)");

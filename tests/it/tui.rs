@@ -10,6 +10,7 @@ mod questions;
 mod review;
 mod setup;
 mod steering;
+mod typing;
 
 use std::collections::BTreeMap;
 
@@ -959,7 +960,7 @@ fn pastes_stay_whole() {
     desk.run("c1", person(1, Question::Message));
     assert_eq!(desk.take(), [answer("c1", 1, "à\nb\n日本")]);
     desk.msg(Msg::Paste("x\n".repeat(10_000)));
-    assert!(desk.screen(80, 24).contains("[pasted 10,000 lines]"));
+    assert!(desk.screen(80, 24).contains("[pasted 10,000 lines #1]"));
 }
 
 #[test]

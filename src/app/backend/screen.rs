@@ -23,6 +23,9 @@ pub(super) struct Look {
     pub(super) keymap: Keymap,
     pub(super) mouse: bool,
     pub(super) calm: bool,
+    pub(super) vim: bool,
+    /// The theme for a light background, where only the terminal knows what it has.
+    pub(super) light: Option<Theme>,
     /// What is wrong with the theme or the keys, a line each.
     pub(super) findings: Vec<String>,
 }
@@ -35,7 +38,24 @@ pub(super) fn look(world: &World, catalog: &Catalog) -> Look {
         named(world, "auto").unwrap_or_default()
     });
     let keymap = keys(world, &mut findings);
-    Look { theme, keymap, mouse: settings.mouse(), calm: settings.reduced_motion(), findings }
+    let light = unknown_ground(world, settings.theme()).then(|| named(world, "light").ok()).flatten();
+    Look {
+        theme,
+        keymap,
+        mouse: settings.mouse(),
+        calm: settings.reduced_motion(),
+        vim: settings.vim(),
+        light,
+        findings,
+    }
+}
+
+/// Nothing says what stands behind the text, and it matters.
+fn unknown_ground(world: &World, theme: &str) -> bool {
+    let set = |name: &str| world.environment.get(name).filter(|value| !value.is_empty());
+    // these terminals show what they do not understand
+    let mute = set("TERM").is_none_or(|term| matches!(term.as_str(), "linux" | "dumb" | "vt100" | "ansi"));
+    theme == "auto" && set("NO_COLOR").is_none() && set("COLORFGBG").is_none() && !mute
 }
 
 /// A theme in this terminal.

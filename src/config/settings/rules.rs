@@ -387,6 +387,7 @@ pub const RULES: &[Rule] = &[
         "false",
         "nothing on the screen moves by itself: no running seconds, answers come in larger pieces",
     ),
+    rule("vim", Shape::Flag, &["SYNTHDEV_VIM"], &[], "false", "keys as in vi in the input box"),
 ];
 
 /// The rule for a dotted path, families included.

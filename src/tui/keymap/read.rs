@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{ACTIONS, Chord, Keymap, Origin};
+use super::{ACTIONS, Chord, Keymap, Origin, Place};
 use crate::config::json::Node;
 use crate::config::source::{Findings, SourceFile};
 use crate::config::suggest::or_list;
@@ -70,7 +70,9 @@ fn chords(action: usize, value: &Node, findings: &mut Findings<'_>) -> Option<Ve
             chord if chord.is_text() && !row.place.takes_letters() => {
                 Err(format!("`{chord}` would be typed: use it with Ctrl or Alt"))
             }
-            chord if reserved(chord) => Err(format!("`{chord}` has a meaning that cannot be changed")),
+            chord if reserved(chord, row.place) => {
+                Err(format!("`{chord}` has a meaning that cannot be changed"))
+            }
             chord => Ok(chord),
         });
         match read {
@@ -84,10 +86,14 @@ fn chords(action: usize, value: &Node, findings: &mut Findings<'_>) -> Option<Ve
     Some(chords)
 }
 
-/// Keys that stop, leave and send.
-fn reserved(chord: Chord) -> bool {
-    let fixed = ACTIONS.iter().filter(|row| row.fixed).flat_map(|row| row.keys).copied();
-    fixed.chain(["Ctrl+C"]).any(|key| Chord::parse(key) == Ok(chord))
+/// Keys that stop, leave and send there.
+fn reserved(chord: Chord, place: Place) -> bool {
+    let there =
+        ACTIONS.iter().filter(|row| row.fixed && (row.place == Place::Editor) == (place == Place::Editor));
+    let fixed = there.flat_map(|row| row.keys).copied();
+    fixed
+        .chain(if place == Place::Editor { "Enter" } else { "Ctrl+C" }.split_whitespace())
+        .any(|key| Chord::parse(key) == Ok(chord))
 }
 
 /// Of two actions that want one key in one place, the first gets it.
@@ -155,7 +161,7 @@ mod tests {
             }
         };
         check("{}", &[]);
-        check("{\"graph\": [\"Alt+G\", \"F3\"], \"costs\": \"Ctrl+G\", \"zoom\": []}", &[]);
+        check("{\"graph\": [\"Alt+G\", \"F3\"], \"costs\": \"Alt+C\", \"zoom\": []}", &[]);
         check("{\"grph\": [\"Alt+G\"]}", &["K01 there is no action `grph`"]);
         check("[]", &["K01 must be an object"]);
         check("{", &["C01"]);
@@ -168,6 +174,16 @@ mod tests {
         check("{\"graph\": \"Alt+3\"}", &["K05 Alt+3 is now `graph` and no longer `agents`"]);
         check("{\"graph\": \"Alt+3\", \"agents\": \"Alt+2\"}", &[]);
         check("{\"copy\": \"c\", \"search\": \"s\"}", &[]);
+        check("{\"editor_save\": \"Alt+2\"}", &[]);
+        check("{\"editor_save\": \"Ctrl+Q\"}", &["K03 `Ctrl+Q` has a meaning"]);
+        check(
+            "{\"editor_save\": \"Ctrl+F\"}",
+            &["K05 Ctrl+F is now `editor_save` and no longer `editor_find`"],
+        );
+        check(
+            "{\"text_undo\": \"Ctrl+R\"}",
+            &["K05 Ctrl+R is now `text_undo` and no longer `search_history`"],
+        );
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use super::{Action, Place, Row};
 use crate::tui::archive::Deed;
+use crate::tui::composer::Edit;
+use crate::tui::editor::act::Act;
 use crate::tui::layout::Pane;
 
 const fn row(
@@ -30,6 +32,42 @@ pub const ACTIONS: &[Row] = &[
     row(Action::NewLine, "new_line", "new line", Place::Input, &["Alt+Enter", "Shift+Enter", "Ctrl+J"]),
     fixed(Action::Stop, "stop", "stop what runs", Place::Input, &["Esc"]),
     row(Action::Leave, "leave", "leave, on an empty line", Place::Empty, &["Ctrl+D"]),
+    row(Action::Edit(Edit::Undo), "text_undo", "undo", Place::Input, &["Ctrl+Z"]),
+    row(Action::Edit(Edit::Redo), "text_redo", "redo", Place::Input, &["Ctrl+Y"]),
+    row(Action::Edit(Edit::WordBack), "word_back", "a word back", Place::Input, &["Ctrl+Left", "Alt+B"]),
+    row(Action::Edit(Edit::WordForward), "word_forward", "a word on", Place::Input, &["Ctrl+Right", "Alt+F"]),
+    row(
+        Action::Edit(Edit::DeleteWord),
+        "delete_word",
+        "delete a word",
+        Place::Input,
+        &["Ctrl+W", "Alt+Backspace"],
+    ),
+    row(
+        Action::Edit(Edit::DeleteNextWord),
+        "delete_next_word",
+        "delete the next word",
+        Place::Input,
+        &["Alt+D", "Ctrl+Delete"],
+    ),
+    row(
+        Action::Edit(Edit::DeleteToStart),
+        "delete_to_start",
+        "delete to the start",
+        Place::Input,
+        &["Ctrl+U"],
+    ),
+    row(Action::Edit(Edit::DeleteToEnd), "delete_to_end", "delete to the end", Place::Input, &["Ctrl+K"]),
+    row(Action::Edit(Edit::Yank), "yank", "insert the deleted", Place::Input, &["Alt+Y"]),
+    row(
+        Action::Edit(Edit::SearchHistory),
+        "search_history",
+        "search what was sent",
+        Place::Input,
+        &["Ctrl+R"],
+    ),
+    row(Action::Edit(Edit::Unfold), "unfold", "show a folded paste", Place::Input, &["Alt+U"]),
+    row(Action::EditElsewhere, "edit_elsewhere", "text in your editor", Place::Input, &["Ctrl+G"]),
     row(Action::PageUp, "page_up", "page up", Place::Input, &["PgUp"]),
     row(Action::PageDown, "page_down", "page down", Place::Input, &["PgDn"]),
     row(Action::LineUp, "line_up", "line up", Place::Screen, &["Ctrl+Up"]),
@@ -80,4 +118,37 @@ pub const ACTIONS: &[Row] = &[
     row(Action::Deed(Deed::Rewind), "rewind", "rewind to a step", Place::History, &["b"]),
     row(Action::Deed(Deed::Undo), "undo", "undo its files", Place::History, &["u"]),
     row(Action::Deed(Deed::Export), "export", "export", Place::History, &["e"]),
+    fixed(Action::Editor(Act::Leave), "editor_leave", "leave", Place::Editor, &["Esc", "Ctrl+Q"]),
+    row(Action::Editor(Act::Help), "editor_help", "these keys", Place::Editor, &["F1"]),
+    row(Action::Editor(Act::Save), "editor_save", "save", Place::Editor, &["Ctrl+S"]),
+    row(Action::Editor(Act::External), "editor_external", "your own editor", Place::Editor, &["Ctrl+O"]),
+    row(Action::Editor(Act::Undo), "editor_undo", "undo", Place::Editor, &["Ctrl+Z"]),
+    row(Action::Editor(Act::Redo), "editor_redo", "redo", Place::Editor, &["Ctrl+Y"]),
+    row(Action::Editor(Act::Cut), "editor_cut", "cut", Place::Editor, &["Ctrl+X"]),
+    row(Action::Editor(Act::Copy), "editor_copy", "copy", Place::Editor, &["Ctrl+C"]),
+    row(Action::Editor(Act::Paste), "editor_paste", "paste what was cut", Place::Editor, &["Ctrl+V"]),
+    row(Action::Editor(Act::SelectAll), "editor_select_all", "select all", Place::Editor, &["Ctrl+A"]),
+    row(Action::Editor(Act::Find), "editor_find", "find", Place::Editor, &["Ctrl+F"]),
+    row(Action::Editor(Act::FindNext), "editor_find_next", "the next hit", Place::Editor, &["F3", "Ctrl+G"]),
+    row(
+        Action::Editor(Act::FindBack),
+        "editor_find_back",
+        "the hit before",
+        Place::Editor,
+        &["Shift+F3", "F15"],
+    ),
+    row(Action::Editor(Act::Offer), "editor_offer", "what fits here", Place::Editor, &["Ctrl+Space"]),
+    row(Action::Editor(Act::Describe), "editor_describe", "what this key means", Place::Editor, &["F2"]),
+    row(Action::Editor(Act::NextFinding), "editor_next_finding", "the next finding", Place::Editor, &["F8"]),
+    row(
+        Action::Editor(Act::FindingBack),
+        "editor_finding_back",
+        "the one before",
+        Place::Editor,
+        &["Shift+F8", "F20"],
+    ),
+    row(Action::Editor(Act::Findings), "editor_findings", "all findings", Place::Editor, &["F4"]),
+    row(Action::Editor(Act::Graph), "editor_graph", "the graph", Place::Editor, &["F6"]),
+    row(Action::Editor(Act::GraphUp), "editor_graph_up", "scroll the graph up", Place::Editor, &["Alt+Up"]),
+    row(Action::Editor(Act::GraphDown), "editor_graph_down", "scroll it down", Place::Editor, &["Alt+Down"]),
 ];

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::tui::backend::Page;
+
 /// Where to go back to; without a step the steps are shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place<'a> {
@@ -40,6 +42,16 @@ pub fn definition(text: &str) -> (Option<String>, bool) {
     let (options, names): (Vec<&str>, Vec<&str>) =
         text.split_whitespace().partition(|word| matches!(*word, "--external" | "-e"));
     (names.first().map(|name| (*name).to_owned()), !options.is_empty())
+}
+
+/// `[RUN] [FILE]`: a word with a dot or a slash in it is a file.
+pub fn export(text: &str) -> Page {
+    let (first, rest) = word(text);
+    let file = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+    if first.contains(['.', '/']) {
+        return Page::Export { run: None, file: file(text.trim()) };
+    }
+    Page::Export { run: file(first), file: file(rest.trim()) }
 }
 
 /// `name=value …`: a value is JSON, or a plain word. Names are those of `common_data`, with dots below them.

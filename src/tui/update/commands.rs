@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::busy::{end_chat, refuse_while_busy};
-use super::{archive, editor, history, panes, setup, steering};
+use super::{archive, asides, editor, history, panes, setup, steering};
 use crate::tui::backend::{Beside, SnapshotCommand};
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
@@ -59,19 +59,15 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
             model.say(Item::report("Keys", &table));
             Vec::new()
         }
-        Action::Theme(Some(name)) => vec![Cmd::Theme(name)],
+        Action::Theme(Some(name)) => {
+            model.background.wanted = name == "auto";
+            vec![Cmd::Theme(name)]
+        }
         Action::Theme(None) => {
-            let text = format!("{} is used; there are {}", model.theme.name(), theme::NAMES.join(", "));
-            model.say(Item::note(&text));
+            model.say(Item::note(&theme::list(model.theme)));
             Vec::new()
         }
-        Action::Mouse(wanted) => {
-            model.mouse = wanted.unwrap_or(!model.mouse);
-            let text =
-                if model.mouse { "the mouse scrolls and chooses panes" } else { "the mouse selects text" };
-            model.say(Item::note(text));
-            vec![Cmd::Mouse(model.mouse)]
-        }
+        Action::Mouse(wanted) => mouse(model, wanted),
         Action::Steer(steer) => steering::act(model, steer),
         Action::Watch(wanted) => {
             panes::watch_named(model, wanted.as_deref());
@@ -81,7 +77,15 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::History => archive::open(model),
         Action::Clear => clear(model),
         Action::Quit => super::leave(model),
+        aside => asides::act(model, aside),
     }
+}
+
+fn mouse(model: &mut Model, wanted: Option<bool>) -> Vec<Cmd> {
+    model.mouse = wanted.unwrap_or(!model.mouse);
+    let text = if model.mouse { "the mouse scrolls and chooses panes" } else { "the mouse selects text" };
+    model.say(Item::note(text));
+    vec![Cmd::Mouse(model.mouse)]
 }
 
 fn review(model: &mut Model, agent: Option<String>) -> Vec<Cmd> {
@@ -93,7 +97,7 @@ fn review(model: &mut Model, agent: Option<String>) -> Vec<Cmd> {
 }
 
 fn help(model: &mut Model, name: Option<&str>) -> Vec<Cmd> {
-    let item = match slash::help(name, &model.keymap.help()) {
+    let item = match slash::help::help(name, &model.keymap.help()) {
         Ok((title, text)) => Item::report(&title, &text),
         Err(reason) => Item::line(Tone::Bad, &reason),
     };

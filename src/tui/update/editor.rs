@@ -3,9 +3,12 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 
 use crate::domain::diagnostic::Severity;
+use crate::tui::editor::act::Act;
 use crate::tui::editor::{
     Asked, Edit, Editor, LARGEST, Listing, Opened, Prompt, Refused, Report, Saved, Told,
 };
+use crate::tui::keymap::chord::Chord;
+use crate::tui::keymap::{Action, Now};
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::run_view::drawing::Drawing;
@@ -28,11 +31,14 @@ pub fn open(model: &mut Model, name: Option<String>, external: bool) -> Vec<Cmd>
 
 /// A key while the editor is in front.
 pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    if control && key.code == KeyCode::Char('l') {
+    let chord = Chord::of(key);
+    if model.keymap.has(Action::Repaint, chord) {
         model.repaint = true;
         return Vec::new();
     }
+    let meant = model.keymap.action(chord, Now { editor: true, ..Now::default() });
+    let meant = meant.and_then(|action| if let Action::Editor(act) = action { Some(act) } else { None });
+    let help = if meant == Some(Act::Help) { model.keymap.editor_help() } else { String::new() };
     match &mut model.edit {
         None => Vec::new(),
         Some(Edit::List(listing)) => match in_list(listing, key) {
@@ -44,7 +50,7 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
             Chosen::File(name) => open(model, Some(name), false),
         },
         Some(Edit::Text(editor)) => {
-            let mut cmds = keys::press(editor, key);
+            let mut cmds = keys::press(editor, key, meant, &help);
             cmds.extend(settle(editor));
             if editor.leaves && editor.prompt.is_none() && !editor.saving && !editor.wants_save {
                 model.edit = None;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{archive, busy, opening};
+use super::{archive, busy, mention, opening};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::tui::backend::{Plan, RunFilter, Travel, Travelled};
@@ -137,6 +137,9 @@ fn listed(model: &mut Model, wanted: RunsFor, list: &[RunSummary]) -> Vec<Cmd> {
         return Vec::new();
     }
     model.names.runs = list.iter().map(|run| report::name_and_state(run, now)).collect();
+    if mention::refresh(model).is_some() {
+        return Vec::new();
+    }
     if let Some(before) = model.composer.before_cursor() {
         model.popup = complete(before, &model.names);
     }

@@ -2,7 +2,9 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{answers, approvals, archive, editor, history, leave, panes, setup, steering, submit};
+use super::{
+    answers, approvals, archive, editor, history, leave, mention, panes, setup, steering, submit, typing,
+};
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
 use crate::tui::complete::complete;
@@ -68,7 +70,7 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp) -> Vec<Cmd> {
 
 /// Whoever wants to leave is not kept by a question; it stays open.
 fn leaves(model: &Model, key: KeyEvent) -> bool {
-    let free = Now { asked: false, pane: false, empty: model.composer.is_empty(), history: false };
+    let free = Now { empty: model.composer.is_empty(), ..Now::default() };
     let writes = model.dialogs.front().is_none_or(|dialog| dialog.reason.is_some());
     !writes && model.keymap.action(Chord::of(key), free) == Some(Action::Leave)
 }
@@ -176,6 +178,9 @@ fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
     let page = usize::from(model.size.1 / 2).max(1);
     let dialog = model.dialogs.front_mut()?;
     dialog.problem = None;
+    if model.composer.searching() || model.composer.takes_as_vim(key) {
+        return None;
+    }
     match key.code {
         KeyCode::PageUp => dialog.scroll = dialog.scroll.saturating_sub(page),
         KeyCode::PageDown => dialog.scroll += page,
@@ -193,6 +198,9 @@ fn in_written(model: &mut Model, key: KeyEvent) -> Option<Vec<Cmd>> {
 }
 
 fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> {
+    if typing::takes(model, key) {
+        return Vec::new();
+    }
     match meant {
         Some(Action::Send) => {
             model.popup = None;
@@ -202,22 +210,32 @@ fn outside(model: &mut Model, key: KeyEvent, meant: Option<Action>) -> Vec<Cmd> 
                 model.hint = Some("taken as the rest of your answer; Up brings it back".to_owned());
                 return Vec::new();
             }
-            return submit::submit(model);
+            submit::submit(model)
         }
-        Some(Action::NewLine) => model.composer.newline(),
-        Some(Action::Leave) => return leave(model),
-        Some(Action::Stop) => return stop(model),
-        Some(Action::NextQuestion) => approvals::next(model),
-        Some(action) => return panes::act(model, action),
+        Some(Action::NewLine) => {
+            model.composer.newline();
+            refresh_popup(model)
+        }
+        Some(Action::Leave) => leave(model),
+        Some(Action::Stop) => stop(model),
+        Some(Action::Edit(edit)) => {
+            typing::edit(model, edit);
+            refresh_popup(model)
+        }
+        Some(Action::EditElsewhere) => typing::elsewhere(model),
+        Some(Action::NextQuestion) => {
+            approvals::next(model);
+            Vec::new()
+        }
+        Some(action) => panes::act(model, action),
         None if key.code == KeyCode::Up && model.composer.is_empty() && model.has_unread() => {
-            return steering::take_back_newest(model).unwrap_or_default();
+            steering::take_back_newest(model).unwrap_or_default()
         }
         None => {
             model.composer.key(key);
-            return refresh_popup(model);
+            refresh_popup(model)
         }
     }
-    Vec::new()
 }
 
 /// `None`: the key is not the popup's.
@@ -252,15 +270,26 @@ fn accept(model: &mut Model) -> Vec<Cmd> {
     }) else {
         return Vec::new();
     };
-    let text = model.composer.text();
-    let typed = model.composer.before_cursor().map_or(0, str::len);
-    let rest = text[typed..].trim_start_matches(' ');
-    model.composer.set(&format!("{}{rest}", candidate.line));
+    if candidate.word {
+        model.composer.complete_word(&candidate.line);
+        return Vec::new();
+    }
+    let typed = model.composer.before_cursor().map_or(0, |typed| typed.chars().count());
+    model.composer.complete(typed, &candidate.line);
     refresh_popup(model)
 }
 
 /// Opens, narrows or closes the completion after the text changed.
 fn refresh_popup(model: &mut Model) -> Vec<Cmd> {
+    let agents =
+        model.watched_run().map(|run| run.agents.iter().map(|a| (a.name.clone(), a.model.clone())).collect());
+    model.names.agents = agents.unwrap_or_default();
+    if let Some(mut cmds) = mention::refresh(model) {
+        if !cmds.is_empty() {
+            cmds.push(history::names());
+        }
+        return cmds;
+    }
     let before = model.composer.before_cursor().filter(|before| slash::is_command(before)).map(str::to_owned);
     let Some(before) = before else {
         model.popup = None;
@@ -295,6 +324,9 @@ fn names_for(before: &str) -> Vec<Cmd> {
 fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
     if model.last_interrupt.is_some_and(|last| at.0 - last.0 <= TWICE_MS) {
         return leave(model);
+    }
+    if model.composer.leave_search() {
+        return Vec::new();
     }
     model.last_interrupt = Some(at);
     let writing = model.dialogs.front().is_some_and(Dialog::is_written) && !model.composer.is_empty();
@@ -349,6 +381,9 @@ fn stop(model: &mut Model) -> Vec<Cmd> {
 
 /// The list of names arrived: show it if it is still wanted.
 pub fn names_arrived(model: &mut Model) {
+    if mention::refresh(model).is_some() {
+        return;
+    }
     if let Some(before) = model.composer.before_cursor() {
         model.popup = complete(before, &model.names);
     }

@@ -1,6 +1,6 @@
 //! Answers of the outside to what the screen asked.
 
-use super::{archive, busy, editor, history, keys, setup, submit};
+use super::{archive, asides, busy, editor, history, keys, mention, setup, submit, typing};
 use crate::domain::ids::RunId;
 use crate::tui::backend::{Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
@@ -28,15 +28,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::ChatStarted { role, run } => return chat_started(model, &role, run),
         Reply::Names { workflows, roles } => names(model, workflows, &roles),
         Reply::Workflows(list) => say_report(model, "Workflows", &report::workflows(&list)),
-        Reply::Roles { group, roles } => {
-            let text = report::roles(&roles, &group, &model.facts.role);
-            match text {
-                Ok(text) => say_report(model, "Roles", &text),
-                Err(reason) => {
-                    model.say(Item::line(Tone::Bad, &reason));
-                }
-            }
-        }
+        Reply::Roles { group, roles } => list_roles(model, &group, &roles),
         Reply::Role { wanted, roles } => return choose_role(model, &wanted, &roles),
         Reply::WorkflowChosen { wanted, workflows } => return choose_workflow(model, wanted, &workflows),
         Reply::Tools { role, tools } => {
@@ -49,6 +41,8 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Reviewed(text) => reviewed(model, text),
         Reply::Snapshot { command, purpose, text } => snapshot(model, command, purpose, text),
         Reply::Trusted { yes, result } => return trusted(model, yes, result),
+        aside @ (Reply::Page(_) | Reply::Shell { .. } | Reply::Trusts(_)) => asides::reply(model, aside),
+        Reply::Files(files) => mention::files(model, files),
         Reply::Defined { run, found } => {
             if let Some(view) = model.run_mut(&run) {
                 view.watch.define(found.map(|found| *found));
@@ -60,6 +54,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Setup(number, told) => return setup::told(model, number, told),
         Reply::Archive(number, told) => return archive::told(model, number, *told),
         Reply::Edit(number, told) => return editor::told(model, number, told),
+        Reply::Edited(typing::ELSEWHERE, result) => typing::written_elsewhere(model, result),
         Reply::Edited(number, result) => return editor::edited(model, number, result),
         Reply::Reloaded { found, then } => reloaded(model, found, then),
         past @ (Reply::Runs { .. }
@@ -73,6 +68,14 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         | Reply::Travelled(_)) => return history::reply(model, past),
     }
     Vec::new()
+}
+
+fn list_roles(model: &mut Model, group: &str, roles: &[RoleLine]) {
+    let item = match report::roles(roles, group, &model.facts.role) {
+        Ok(text) => Item::report("Roles", &text),
+        Err(reason) => Item::line(Tone::Bad, &reason),
+    };
+    model.say(item);
 }
 
 fn reviewed(model: &mut Model, text: Result<String, String>) {
@@ -156,7 +159,7 @@ fn names(model: &mut Model, workflows: Vec<WorkflowLine>, roles: &[RoleLine]) {
             .collect(),
         roles: roles.iter().map(|role| (report::role_name(role), role.description.clone())).collect(),
         groups,
-        runs: std::mem::take(&mut model.names.runs),
+        ..std::mem::take(&mut model.names)
     };
     keys::names_arrived(model);
 }
@@ -248,6 +251,8 @@ fn themed(model: &mut Model, found: Result<Theme, String>) {
     let item = match found {
         Ok(theme) => {
             model.theme = theme;
+            model.use_background();
+            let theme = model.theme;
             Item::note(&format!("theme {}", theme.name()))
         }
         Err(reason) => Item::line(Tone::Bad, &reason),

@@ -9,7 +9,9 @@ use ratatui::text::{Line, Span};
 use super::marks::{boxed, put};
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::printable;
+use crate::tui::editor::act::Act;
 use crate::tui::editor::{Edit, Editor, Listing, Prompt};
+use crate::tui::keymap::{Action, Keymap};
 use crate::tui::model::Model;
 use crate::tui::text::{counted, fit, one_line, width, wrap};
 use crate::tui::theme::Theme;
@@ -96,7 +98,7 @@ fn draw_editor(model: &Model, editor: &Editor, area: Rect, frame: &mut Frame<'_>
         put(frame, areas.note.x, areas.note.y, &Line::styled(note.as_str(), style), area.width);
     }
     if areas.keys.height > 0 {
-        let keys = fit(keys(editor), usize::from(area.width)).into_owned();
+        let keys = fit(&keys(&model.keymap, editor), usize::from(area.width)).into_owned();
         put(frame, areas.keys.x, areas.keys.y, &Line::styled(keys, theme.dim()), area.width);
     }
     let (row, column) = editor.buffer.cursor();
@@ -255,14 +257,25 @@ fn note(theme: Theme, editor: &Editor) -> (String, Style) {
     }
 }
 
-fn keys(editor: &Editor) -> &'static str {
+fn keys(keymap: &Keymap, editor: &Editor) -> String {
     if editor.offer.is_some() {
-        return "↑↓ Enter takes it · typing narrows · Esc closes";
+        return "↑↓ Enter takes it · typing narrows · Esc closes".to_owned();
     }
     match editor.prompt {
-        Some(Prompt::Find(_)) => "type · ↓ the next · ↑ the one before · Enter stays here · Esc",
-        Some(_) => "",
-        None => "F1 keys · Ctrl+S save · Esc leave · Ctrl+Space what fits · F8 next finding · F2 meaning",
+        Some(Prompt::Find(_)) => "type · ↓ the next · ↑ the one before · Enter stays here · Esc".to_owned(),
+        Some(_) => String::new(),
+        None => {
+            let shown = [
+                (Act::Help, "keys"),
+                (Act::Save, "save"),
+                (Act::Leave, "leave"),
+                (Act::Offer, "what fits"),
+                (Act::NextFinding, "next finding"),
+                (Act::Describe, "meaning"),
+            ];
+            let named = |(act, about)| Some(format!("{} {about}", keymap.key(Action::Editor(act))?));
+            shown.into_iter().filter_map(named).collect::<Vec<String>>().join(" · ")
+        }
     }
 }
 

@@ -31,8 +31,17 @@ pub fn draw(model: &Model, popup: &Popup, composer: Rect, frame: &mut Frame<'_>)
     for (at, candidate) in popup.candidates.iter().enumerate().skip(first).take(count) {
         let label = fit(&candidate.label, names).into_owned();
         let pad = " ".repeat(names - width(&label) + 2);
-        let about = fit(&one_line(&candidate.about), room.saturating_sub(names + 2)).into_owned();
-        let style = if at == popup.selected { theme.selected() } else { theme.text() };
+        let told = match candidate.blocked {
+            Some(why) => format!("not now: {why}"),
+            None => one_line(&candidate.about),
+        };
+        let about = fit(&told, room.saturating_sub(names + 2)).into_owned();
+        let style = match candidate.blocked {
+            Some(_) if at == popup.selected => theme.selected().patch(theme.dim()),
+            Some(_) => theme.dim(),
+            None if at == popup.selected => theme.selected(),
+            None => theme.text(),
+        };
         let line =
             Line::from(vec![Span::styled(label, style), Span::raw(pad), Span::styled(about, theme.dim())]);
         let y = inside.y + u16::try_from(at - first).unwrap_or(0);

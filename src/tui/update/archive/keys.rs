@@ -36,7 +36,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent, typing: bool) -> Vec<Cmd> 
     if archive.list.typing || archive.search.as_ref().is_some_and(|search| search.typing) {
         return type_words(model, key);
     }
-    let now = Now { asked: false, pane: true, empty: true, history: true };
+    let now = Now { pane: true, empty: true, history: true, ..Now::default() };
     model.keymap.action(Chord::of(key), now).map_or_else(Vec::new, |action| act(model, action))
 }
 

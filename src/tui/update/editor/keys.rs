@@ -4,22 +4,14 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::acts::{again, external, find, wish_save};
 use super::prompt;
+use crate::tui::editor::act::Act;
 use crate::tui::editor::buffer::Way;
 use crate::tui::editor::complete::describe;
 use crate::tui::editor::{Editor, LARGEST, Prompt};
 use crate::tui::msg::Cmd;
 
-/// What F1 shows.
-const KEYS: &str = "\
-Ctrl+S saves · Ctrl+Q or Esc leaves · Ctrl+O your own editor
-Ctrl+Z, Ctrl+Y undo, redo · Ctrl+X, C, V cut, copy, paste · Ctrl+A all
-Ctrl+← Ctrl+→ a word · Ctrl+W deletes a word · Ctrl+Home Ctrl+End ends
-Ctrl+F finds · F3, Shift+F3 the next, the one before
-Ctrl+Space what fits here · F2 what this key means
-F8, Shift+F8 the next finding, the one before · F4 all findings
-F6 the graph · Alt+↑ Alt+↓ scroll it";
-
-pub(super) fn press(editor: &mut Editor, key: KeyEvent) -> Vec<Cmd> {
+/// `meant`: what the key is in the table; `help`: all of them, for whoever asks.
+pub(super) fn press(editor: &mut Editor, key: KeyEvent, meant: Option<Act>, help: &str) -> Vec<Cmd> {
     if editor.about.take().is_some() && key.code == KeyCode::Esc {
         return Vec::new();
     }
@@ -30,21 +22,18 @@ pub(super) fn press(editor: &mut Editor, key: KeyEvent) -> Vec<Cmd> {
     if editor.offer.is_some() && in_offer(editor, key) {
         return Vec::new();
     }
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if let Some(act) = meant {
+        return perform(editor, act, help);
+    }
     match key.code {
-        KeyCode::Char(c) if control => return with_control(editor, c, key),
-        KeyCode::Esc => leave(editor),
-        KeyCode::F(number) => function(editor, number, key.modifiers.contains(KeyModifiers::SHIFT)),
         KeyCode::PageUp | KeyCode::PageDown => {
             let page = isize::try_from(editor.rows.saturating_sub(1).max(1)).unwrap_or(1);
             editor.buffer.scroll(if key.code == KeyCode::PageUp { -page } else { page });
         }
-        KeyCode::Up if key.modifiers.contains(KeyModifiers::ALT) => {
-            editor.graph_top = editor.graph_top.saturating_sub(1)
-        }
-        KeyCode::Down if key.modifiers.contains(KeyModifiers::ALT) => editor.graph_top += 1,
         KeyCode::Enter => editor.buffer.newline(),
-        KeyCode::Char(_) if editor.buffer.text().len() >= LARGEST => {
+        KeyCode::Char(_)
+            if !key.modifiers.contains(KeyModifiers::CONTROL) && editor.buffer.text().len() >= LARGEST =>
+        {
             editor.note = Some("too long: texts of up to 1 MB are edited here".to_owned());
         }
         _ => editor.buffer.key(key),
@@ -52,46 +41,39 @@ pub(super) fn press(editor: &mut Editor, key: KeyEvent) -> Vec<Cmd> {
     Vec::new()
 }
 
-fn with_control(editor: &mut Editor, c: char, key: KeyEvent) -> Vec<Cmd> {
+fn perform(editor: &mut Editor, act: Act, help: &str) -> Vec<Cmd> {
     let mut copied = None;
-    match c {
-        's' => wish_save(editor),
-        'q' => leave(editor),
-        'o' => return vec![external(editor)],
-        'f' => editor.prompt = Some(Prompt::Find(String::new())),
-        'g' => find(editor, Way::Next),
-        'z' => drop(editor.buffer.undo()),
-        'y' => drop(editor.buffer.redo()),
-        'a' => editor.buffer.select_all(),
-        'x' => copied = editor.buffer.cut(),
-        'v' => editor.buffer.put_back(),
-        'c' => match editor.buffer.copy() {
+    match act {
+        Act::Leave => leave(editor),
+        Act::Help => editor.about = Some(help.to_owned()),
+        Act::Save => wish_save(editor),
+        Act::External => return vec![external(editor)],
+        Act::Undo => drop(editor.buffer.undo()),
+        Act::Redo => drop(editor.buffer.redo()),
+        Act::Cut => copied = editor.buffer.cut(),
+        Act::Copy => match editor.buffer.copy() {
             None => editor.note = Some("nothing is selected · Esc leaves the editor".to_owned()),
             some => copied = some,
         },
-        ' ' => offer(editor),
-        _ => editor.buffer.key(key),
-    }
-    copied.map(Cmd::Copy).into_iter().collect()
-}
-
-fn function(editor: &mut Editor, number: u8, shift: bool) {
-    match number {
-        1 => editor.about = Some(KEYS.to_owned()),
-        2 => {
+        Act::Paste => editor.buffer.put_back(),
+        Act::SelectAll => editor.buffer.select_all(),
+        Act::Find => editor.prompt = Some(Prompt::Find(String::new())),
+        Act::FindNext => find(editor, Way::Next),
+        Act::FindBack => find(editor, Way::Back),
+        Act::Offer => offer(editor),
+        Act::Describe => {
             let found = describe(&editor.buffer.text(), editor.buffer.offset(), &editor.schema);
             editor.about =
                 Some(found.unwrap_or_else(|| "the schema says nothing about this place".to_owned()));
         }
-        3 => find(editor, if shift { Way::Back } else { Way::Next }),
-        4 => editor.list = !editor.list,
-        6 => editor.graph = !editor.graph,
-        8 => to_finding(editor, shift),
-        // what many terminals send for Shift+F3 and Shift+F8
-        15 => find(editor, Way::Back),
-        20 => to_finding(editor, true),
-        _ => {}
+        Act::NextFinding => to_finding(editor, false),
+        Act::FindingBack => to_finding(editor, true),
+        Act::Findings => editor.list = !editor.list,
+        Act::Graph => editor.graph = !editor.graph,
+        Act::GraphUp => editor.graph_top = editor.graph_top.saturating_sub(1),
+        Act::GraphDown => editor.graph_top += 1,
     }
+    copied.map(Cmd::Copy).into_iter().collect()
 }
 
 fn to_finding(editor: &mut Editor, back: bool) {

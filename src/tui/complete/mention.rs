@@ -1,0 +1,157 @@
+//! `@`: a file, a workflow, a role, a run or a state by a part of its name. What is inserted is what the model reads:
+//! the path of a file as its tools take it, of everything else what it is and how it is called.
+
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+use super::{Candidate, Names, Popup};
+
+/// More are never looked through in a list.
+const MOST: usize = 50;
+
+/// What is before the `@` (a quote, a bracket) and what is after it; `None`: the word mentions nothing.
+pub fn of(word: &str) -> Option<(&str, &str)> {
+    let at = word.find('@')?;
+    word[..at]
+        .chars()
+        .all(|c| matches!(c, '"' | '\'' | '(' | '[' | '{' | '`'))
+        .then(|| (&word[..at], &word[at + 1..]))
+}
+
+/// What fits the word before the cursor, the best first. In a command only the name is inserted.
+pub fn complete(word: &str, names: &Names, states: &[String], command: bool) -> Option<Popup> {
+    let (before, wanted) = of(word)?;
+    let (kind, wanted) = match wanted.split_once(':') {
+        Some((kind, wanted)) if KINDS.contains(&kind) => (Some(kind), wanted),
+        _ => (None, wanted),
+    };
+    let mut search = Search::new(wanted);
+    let wants = |name: &str| kind.is_none_or(|kind| kind == name);
+    if wants("file") {
+        names.files.iter().for_each(|path| search.look("file", path, path));
+    }
+    let groups = [("workflow", &names.workflows), ("role", &names.roles), ("run", &names.runs)];
+    for (kind, list) in groups.into_iter().filter(|(kind, _)| wants(kind)) {
+        list.iter().for_each(|(name, about)| search.look(kind, name, about));
+    }
+    if wants("state") {
+        states.iter().for_each(|state| search.look("state", state, ""));
+    }
+    let candidates: Vec<Candidate> =
+        search.best().into_iter().map(|found| candidate(before, &found, command)).collect();
+    (!candidates.is_empty()).then_some(Popup { candidates, selected: 0, chosen: false })
+}
+
+/// What can be written before a colon, to see only those.
+const KINDS: [&str; 5] = ["file", "workflow", "role", "run", "state"];
+
+struct Found<'a> {
+    rank: (bool, u32),
+    kind: &'static str,
+    name: &'a str,
+    about: &'a str,
+}
+
+struct Search<'a> {
+    wanted: String,
+    pattern: Pattern,
+    matcher: Matcher,
+    buffer: Vec<char>,
+    found: Vec<Found<'a>>,
+}
+
+impl<'a> Search<'a> {
+    fn new(wanted: &str) -> Self {
+        Self {
+            wanted: wanted.to_lowercase(),
+            pattern: Pattern::new(wanted, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy),
+            matcher: Matcher::new(Config::DEFAULT.match_paths()),
+            buffer: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    fn look(&mut self, kind: &'static str, name: &'a str, about: &'a str) {
+        let score = self.pattern.score(Utf32Str::new(name, &mut self.buffer), &mut self.matcher);
+        let Some(score) = score else { return };
+        // who types the beginning of a file's name wants that file
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let starts = !self.wanted.is_empty() && last.to_lowercase().starts_with(&self.wanted);
+        self.found.push(Found { rank: (starts, score), kind, name, about });
+    }
+
+    fn best(mut self) -> Vec<Found<'a>> {
+        let shorter = |found: &Found<'_>| std::cmp::Reverse(found.name.len());
+        if self.wanted.is_empty() {
+            // all are as good: a few of each
+            let mut seen = std::collections::BTreeMap::new();
+            self.found.retain(|found| {
+                let count = seen.entry(found.kind).or_insert(0_usize);
+                *count += 1;
+                *count <= MOST / KINDS.len()
+            });
+        } else {
+            self.found.sort_by_key(|found| std::cmp::Reverse((found.rank, shorter(found))));
+        }
+        self.found.truncate(MOST);
+        self.found
+    }
+}
+
+fn candidate(before: &str, found: &Found<'_>, command: bool) -> Candidate {
+    let Found { kind, name, about, .. } = found;
+    let text = match *kind {
+        "file" if name.contains(char::is_whitespace) && before.is_empty() => format!("\"{name}\""),
+        "run" if !command => format!("run {name} ({about})"),
+        "workflow" | "role" | "state" if !command => format!("{kind} {name}"),
+        _ => (*name).to_owned(),
+    };
+    let about = match (*kind, about.is_empty()) {
+        ("file", _) | (_, true) => (*kind).to_owned(),
+        _ => format!("{kind} · {about}"),
+    };
+    Candidate {
+        line: format!("{before}{text} "),
+        label: (*name).to_owned(),
+        about,
+        word: true,
+        blocked: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_completed_to_what_means_something() {
+        let pair = |name: &str, about: &str| (name.to_owned(), about.to_owned());
+        let names = Names {
+            workflows: vec![pair("coder_reviewer", "two agents")],
+            roles: vec![pair("coder", "writes code")],
+            runs: vec![pair("019ab", "coder_reviewer · failed")],
+            files: ["src/main.rs", "src/tui/main_view.rs", "docs/my file.md"].map(str::to_owned).to_vec(),
+            ..Names::default()
+        };
+        let check = |word: &str, command: bool, expected: &[&str]| {
+            let found = complete(word, &names, &["review".to_owned()], command);
+            let lines: Vec<String> = found
+                .map(|popup| popup.candidates.into_iter().map(|one| one.line).collect())
+                .unwrap_or_default();
+            let lines: Vec<&str> = lines.iter().take(expected.len().max(1)).map(String::as_str).collect();
+            assert_eq!(lines, expected, "{word}");
+        };
+        check("@main", false, &["src/main.rs ", "src/tui/main_view.rs "]);
+        check("@tuimain", false, &["src/tui/main_view.rs "]);
+        check("(@src/main", false, &["(src/main.rs "]);
+        check("@my", false, &["\"docs/my file.md\" "]);
+        check("@role:co", false, &["role coder "]);
+        check("@role:co", true, &["coder "]);
+        check("@workflow:", false, &["workflow coder_reviewer "]);
+        check("@019", false, &["run 019ab (coder_reviewer · failed) "]);
+        check("@state:rev", false, &["state review "]);
+        check("@zzzz", false, &[]);
+        check("me@main", false, &[]);
+        check("main", false, &[]);
+    }
+}

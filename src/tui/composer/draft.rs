@@ -1,0 +1,290 @@
+//! The text in the box and the place in it. Places count characters of the whole text, newlines included; the cursor
+//! never stands inside of what is one letter for people.
+
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::style::{Modifier, Style};
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::undo::{Change, Held, Undo};
+
+#[derive(Clone, Debug)]
+pub struct Draft {
+    area: TextArea<'static>,
+    undo: Undo,
+}
+
+impl Default for Draft {
+    fn default() -> Self {
+        Self { area: new_area(""), undo: Undo::default() }
+    }
+}
+
+impl Draft {
+    pub fn area(&self) -> &TextArea<'static> {
+        &self.area
+    }
+
+    pub fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    pub fn chars(&self) -> Vec<char> {
+        self.text().chars().collect()
+    }
+
+    /// Line and column of the cursor, in characters.
+    pub fn cursor(&self) -> (usize, usize) {
+        let cursor = self.area.cursor();
+        (cursor.0, cursor.1)
+    }
+
+    pub fn place(&self) -> usize {
+        let (row, column) = self.cursor();
+        self.area.lines()[..row].iter().map(|line| line.chars().count() + 1).sum::<usize>() + column
+    }
+
+    /// The text of the cursor's line before the cursor.
+    pub fn line_before(&self) -> &str {
+        let (row, column) = self.cursor();
+        let line = &self.area.lines()[row];
+        &line[..byte_at(line, column)]
+    }
+
+    fn line_after(&self) -> &str {
+        &self.area.lines()[self.cursor().0][self.line_before().len()..]
+    }
+
+    /// Another text, with the cursor at its end; nothing of before can be brought back.
+    pub fn set(&mut self, text: &str) {
+        self.area = new_area(text);
+        self.area.move_cursor(CursorMove::Bottom);
+        self.area.move_cursor(CursorMove::End);
+        self.undo = Undo::default();
+    }
+
+    /// Another text, as a change that can be undone.
+    pub fn replace(&mut self, text: &str, place: usize) {
+        let before = self.held();
+        let undo = std::mem::take(&mut self.undo);
+        self.set(text);
+        self.undo = undo;
+        self.go(place);
+        self.undo.note(before, Change::Other);
+    }
+
+    /// To a place; `false`: the cursor cannot get there, which only texts of absurd size have.
+    pub fn go(&mut self, place: usize) -> bool {
+        self.area.cancel_selection();
+        self.jump(place) && {
+            self.snap();
+            true
+        }
+    }
+
+    /// Between two places everything is marked.
+    pub fn mark(&mut self, from: usize, to: usize) {
+        self.area.cancel_selection();
+        if from != to && self.jump(from) {
+            self.area.start_selection();
+            self.jump(to);
+        } else {
+            self.go(to);
+        }
+    }
+
+    fn jump(&mut self, place: usize) -> bool {
+        let (mut row, mut left) = (0, place);
+        for line in self.area.lines() {
+            let length = line.chars().count();
+            if left <= length {
+                break;
+            }
+            left -= length + 1;
+            row += 1;
+        }
+        let row = row.min(self.area.lines().len() - 1);
+        let (Ok(to_row), Ok(to_column)) = (u16::try_from(row), u16::try_from(left)) else { return false };
+        self.area.move_cursor(CursorMove::Jump(to_row, to_column));
+        self.cursor() == (row, left)
+    }
+
+    /// Takes out what stands between two places; gives it.
+    pub fn cut(&mut self, from: usize, to: usize) -> String {
+        let taken: String = self.text().chars().skip(from).take(to.saturating_sub(from)).collect();
+        if taken.is_empty() {
+            return taken;
+        }
+        let before = self.held();
+        self.area.cancel_selection();
+        if !self.jump(from) {
+            return String::new();
+        }
+        self.area.delete_str(taken.chars().count());
+        self.snap();
+        self.undo.note(before, Change::Other);
+        taken
+    }
+
+    pub fn insert(&mut self, text: &str) {
+        self.changed(Change::Other, |area| area.insert_str(text));
+    }
+
+    /// What was cut last, once more.
+    pub fn yank(&mut self) {
+        self.changed(Change::Other, |area| area.paste());
+    }
+
+    pub fn newline(&mut self) {
+        self.changed(Change::Other, |area| {
+            area.insert_newline();
+            true
+        });
+    }
+
+    /// A key of the widget; a letter belongs to the word before it.
+    pub fn key(&mut self, key: KeyEvent, change: Change) {
+        self.changed(change, |area| area.input_without_shortcuts(key));
+    }
+
+    /// A key with everything that the widget knows.
+    pub fn shortcut(&mut self, key: KeyEvent) {
+        self.undo.pause();
+        self.changed(Change::Other, |area| area.input(key));
+    }
+
+    pub fn to(&mut self, movement: CursorMove) {
+        self.undo.pause();
+        self.area.cancel_selection();
+        self.area.move_cursor(movement);
+        self.snap();
+    }
+
+    /// A place, or the nearest one behind it (before it) that is not inside of a letter.
+    pub fn boundary(&self, place: usize, behind: bool) -> usize {
+        let text = self.text();
+        let byte = byte_at(&text, place);
+        let mut ends = text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]);
+        let found =
+            if behind { ends.find(|at| *at >= byte) } else { ends.take_while(|at| *at <= byte).last() };
+        found.map_or(place, |at| text[..at].chars().count())
+    }
+
+    /// One letter back; whether there was one.
+    pub fn back(&mut self) -> bool {
+        self.undo.pause();
+        let place = self.place();
+        let letter = self.line_before().graphemes(true).next_back().map_or(1, |one| one.chars().count());
+        place > 0 && self.go(place - letter.min(place))
+    }
+
+    /// One letter on.
+    pub fn forward(&mut self) {
+        self.undo.pause();
+        let place = self.place();
+        let letter = self.line_after().graphemes(true).next().map_or(1, |one| one.chars().count());
+        self.go(place + letter);
+    }
+
+    /// Takes the letter before the cursor away, or what is marked.
+    pub fn delete_back(&mut self) {
+        if self.area.is_selecting() {
+            return self.changed(Change::Other, |area| area.delete_char());
+        }
+        let place = self.place();
+        let letter = self.line_before().graphemes(true).next_back().map_or(1, |one| one.chars().count());
+        self.silently(|draft| draft.cut(place.saturating_sub(letter), place));
+    }
+
+    pub fn delete_forward(&mut self) {
+        if self.area.is_selecting() {
+            return self.changed(Change::Other, |area| area.delete_char());
+        }
+        let place = self.place();
+        let letter = self.line_after().graphemes(true).next().map_or(1, |one| one.chars().count());
+        self.silently(|draft| draft.cut(place, place + letter));
+    }
+
+    pub fn undo(&mut self) -> bool {
+        let before = self.undo.undo(self.held());
+        self.bring_back(before)
+    }
+
+    pub fn redo(&mut self) -> bool {
+        let after = self.undo.redo(self.held());
+        self.bring_back(after)
+    }
+
+    /// What is typed next can be undone by itself.
+    pub fn pause(&mut self) {
+        self.undo.pause();
+    }
+
+    /// What is typed next is undone together with the change before.
+    pub fn go_on(&mut self) {
+        self.undo.go_on();
+    }
+
+    fn held(&self) -> Held {
+        (self.text(), self.place())
+    }
+
+    fn bring_back(&mut self, held: Option<Held>) -> bool {
+        let Some((text, place)) = held else { return false };
+        let undo = std::mem::take(&mut self.undo);
+        let cut = self.area.yank_text();
+        self.set(&text);
+        self.area.set_yank_text(cut);
+        self.undo = undo;
+        self.go(place)
+    }
+
+    fn changed(&mut self, change: Change, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
+        let before = self.held();
+        act(&mut self.area);
+        self.snap();
+        if self.text() != before.0 {
+            self.undo.note(before, change);
+        }
+    }
+
+    /// What single letters leave is nothing that `yank` should bring.
+    fn silently(&mut self, act: impl FnOnce(&mut Self) -> String) {
+        let cut = self.area.yank_text();
+        act(self);
+        self.area.set_yank_text(cut);
+    }
+
+    /// Out of the middle of a letter, to its end.
+    fn snap(&mut self) {
+        let (row, column) = self.cursor();
+        let line = &self.area.lines()[row];
+        if line.is_ascii() {
+            return;
+        }
+        let byte = byte_at(line, column);
+        let end = line.grapheme_indices(true).map(|(at, _)| at).chain([line.len()]).find(|at| *at >= byte);
+        if let Some(end) = end.filter(|end| *end > byte) {
+            let more = line[byte..end].chars().count();
+            if let (Ok(row), Ok(column)) = (u16::try_from(row), u16::try_from(column + more)) {
+                self.area.move_cursor(CursorMove::Jump(row, column));
+            }
+        }
+    }
+}
+
+fn byte_at(line: &str, column: usize) -> usize {
+    line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
+}
+
+fn new_area(text: &str) -> TextArea<'static> {
+    let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
+    area.set_cursor_line_style(Style::new());
+    // The terminal's own cursor is used: input methods and screen readers look for it.
+    area.set_cursor_style(Style::new());
+    area.set_selection_style(Style::new().add_modifier(Modifier::REVERSED));
+    // undone is what people take for one change, not every letter
+    area.set_max_histories(0);
+    area
+}

@@ -1,0 +1,122 @@
+//! What was sent before: one after the other with Up and Down, or searched.
+
+const MOST: usize = 500;
+
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    sent: Vec<String>,
+    /// Position while going through it, and what was typed before.
+    recall: Option<(usize, String)>,
+    search: Option<Search>,
+}
+
+/// A search that goes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Search {
+    pub words: String,
+    /// The entry that is shown.
+    at: Option<usize>,
+    draft: String,
+}
+
+impl History {
+    pub fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    pub fn remember(&mut self, text: &str) {
+        self.recall = None;
+        if self.sent.last().is_none_or(|last| last != text) {
+            self.sent.push(text.to_owned());
+        }
+        if self.sent.len() > MOST {
+            self.sent.remove(0);
+        }
+    }
+
+    /// Entries that hold one of these are of no use any more.
+    pub fn forget(&mut self, gone: &[String]) {
+        if !gone.is_empty() {
+            self.sent.retain(|text| !gone.iter().any(|name| text.contains(name)));
+            (self.recall, self.search) = (None, None);
+        }
+    }
+
+    /// The text has become one of its own.
+    pub fn settle(&mut self) {
+        self.recall = None;
+    }
+
+    /// The entry before the one that is shown; `None`: there is none.
+    pub fn older(&mut self, shown: &str) -> Option<&str> {
+        let at = self.recall.as_ref().map_or(self.sent.len(), |recall| recall.0).checked_sub(1)?;
+        let draft = self.recall.take().map_or_else(|| shown.to_owned(), |recall| recall.1);
+        self.recall = Some((at, draft));
+        Some(&self.sent[at])
+    }
+
+    /// The entry after the one that is shown, at the end what was typed before; `None`: none is shown.
+    pub fn newer(&mut self) -> Option<String> {
+        let (at, draft) = self.recall.take()?;
+        let Some(text) = self.sent.get(at + 1) else { return Some(draft) };
+        self.recall = Some((at + 1, draft));
+        Some(text.clone())
+    }
+
+    pub fn searching(&self) -> bool {
+        self.search.is_some()
+    }
+
+    pub fn begin_search(&mut self, draft: &str) {
+        self.recall = None;
+        self.search = Some(Search { words: String::new(), at: None, draft: draft.to_owned() });
+    }
+
+    /// Other words: the newest entry that holds them, in any case, else what was typed before the search.
+    pub fn search(&mut self, change: impl FnOnce(&mut String)) -> Option<&str> {
+        let search = self.search.as_mut()?;
+        change(&mut search.words);
+        search.at = None;
+        self.search_on(true);
+        let search = self.search.as_ref()?;
+        Some(search.at.map_or(&search.draft, |at| &self.sent[at]))
+    }
+
+    /// The next hit, among the older ones or the newer ones; `None`: there is none, the shown one stays.
+    pub fn search_on(&mut self, older: bool) -> Option<&str> {
+        let search = self.search.as_mut()?;
+        let words = search.words.to_lowercase();
+        if words.is_empty() {
+            return None;
+        }
+        let shown = search.at.map(|at| self.sent[at].as_str());
+        let fits = |at: &usize| {
+            // the same text once more is no other hit
+            self.sent[*at].to_lowercase().contains(&words) && Some(self.sent[*at].as_str()) != shown
+        };
+        let hit = match (older, search.at) {
+            (true, at) => (0..at.unwrap_or(self.sent.len())).rev().find(fits),
+            (false, Some(at)) => (at + 1..self.sent.len()).find(fits),
+            (false, None) => None,
+        };
+        search.at = hit.or(search.at);
+        hit.map(|at| self.sent[at].as_str())
+    }
+
+    /// Ends the search; gives back what was typed before it.
+    pub fn end_search(&mut self) -> Option<String> {
+        self.search.take().map(|search| search.draft)
+    }
+
+    /// For the line above the box: the words, and whether something has them.
+    pub fn search_line(&self) -> Option<String> {
+        let search = self.search.as_ref()?;
+        Some(match (search.at, search.words.is_empty()) {
+            (Some(_), _) => {
+                format!("history: {} · Enter takes it · Ctrl+R an older one · Esc back", search.words)
+            }
+            (None, true) => "history: type a part of what was sent · Esc back".to_owned(),
+            (None, false) => format!("history: nothing with `{}` · Esc back", search.words),
+        })
+    }
+}

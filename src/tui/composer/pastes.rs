@@ -1,0 +1,85 @@
+//! Long pastes: a placeholder in the text, the whole of it when the text is sent.
+
+use crate::tui::text::counted;
+
+/// A paste of this many lines or bytes is folded.
+const FOLD_LINES: usize = 30;
+const FOLD_BYTES: usize = 8_000;
+/// What is larger is not shown in the input box; it is sent whole all the same.
+const SHOWN_BYTES: usize = 64_000;
+const SHOWN_LINES: usize = 2_000;
+/// What all of them may weigh together, in bytes.
+const KEPT_BYTES: usize = 32 << 20;
+
+#[derive(Clone, Debug, Default)]
+pub struct Pastes {
+    /// Placeholder and what it stands for, the oldest first.
+    list: Vec<(String, String)>,
+    made: usize,
+}
+
+impl Pastes {
+    /// The placeholder for a text; `None`: it is short enough to be shown.
+    pub fn fold(&mut self, text: &str) -> Option<String> {
+        let lines = text.lines().count();
+        if lines < FOLD_LINES && text.len() < FOLD_BYTES {
+            return None;
+        }
+        self.made += 1;
+        let name = format!("[pasted {} #{}]", counted(lines as u64, "line"), self.made);
+        self.list.push((name.clone(), text.to_owned()));
+        Some(name)
+    }
+
+    /// The text with everything that was pasted into it.
+    pub fn expand(&self, shown: &str) -> String {
+        let mut text = String::with_capacity(shown.len());
+        let mut rest = shown;
+        // One pass from the left, so that a placeholder inside a pasted text stays as it is.
+        while let Some((at, paste)) = self
+            .list
+            .iter()
+            .filter_map(|paste| rest.find(&paste.0).map(|at| (at, paste)))
+            .min_by_key(|(at, _)| *at)
+        {
+            text.push_str(&rest[..at]);
+            text.push_str(&paste.1);
+            rest = &rest[at + paste.0.len()..];
+        }
+        text.push_str(rest);
+        text
+    }
+
+    /// The placeholder that ends at the end of `before`.
+    pub fn ending(&self, before: &str) -> Option<&str> {
+        self.list.iter().map(|(name, _)| name.as_str()).find(|name| before.ends_with(name))
+    }
+
+    /// The placeholder to be shown as what it stands for: the one at this byte, else the last; with its place.
+    /// # Errors
+    /// There is none, or it is too long for the box.
+    pub fn at(&self, text: &str, byte: usize) -> Result<(usize, &str, &str), String> {
+        let places = self.list.iter().filter_map(|(name, whole)| Some((text.rfind(name)?, name, whole)));
+        let places: Vec<(usize, &String, &String)> = places.collect();
+        let here = places.iter().find(|(at, name, _)| (*at..=*at + name.len()).contains(&byte));
+        let Some((at, name, whole)) = here.or_else(|| places.iter().max_by_key(|(at, ..)| *at)) else {
+            return Err("there is no folded paste in the text".to_owned());
+        };
+        if whole.len() > SHOWN_BYTES || whole.lines().count() > SHOWN_LINES {
+            return Err(format!("{name} is too long to be shown here; it is sent whole"));
+        }
+        Ok((*at, name, whole))
+    }
+
+    /// Forgets the oldest when they weigh too much; the placeholders of those that are gone.
+    pub fn trim(&mut self) -> Vec<String> {
+        let mut weight: usize = self.list.iter().map(|(_, text)| text.len()).sum();
+        let mut gone = Vec::new();
+        while weight > KEPT_BYTES && self.list.len() > 1 {
+            let (name, text) = self.list.remove(0);
+            weight -= text.len();
+            gone.push(name);
+        }
+        gone
+    }
+}

@@ -1,0 +1,86 @@
+//! What the letters of a command mean, as far as they are typed: `[count] operator [count] motion` and shorter ones.
+
+use crate::tui::composer::motion::Motion;
+
+/// No count is larger: it would only keep the screen waiting.
+const MOST: usize = 10_000;
+
+/// What was read of a command.
+pub(super) enum Read {
+    More,
+    Nonsense,
+    Command { count: Option<usize>, verb: Verb },
+}
+
+pub(super) enum Verb {
+    Move(Motion),
+    /// An operator on what a motion passes.
+    Over(char, Motion),
+    /// On whole lines.
+    Lines(char),
+    /// On a word; with the blanks behind it.
+    Word(char, bool),
+    Replace(char),
+    Single(char),
+}
+
+/// Reads a command as far as it is typed.
+pub(super) fn read(typed: &str, visual: bool) -> Read {
+    let (first, rest) = number(typed);
+    let mut letters = rest.chars();
+    let Some(verb) = letters.next() else { return Read::More };
+    let rest = letters.as_str();
+    let command = |count, verb| Read::Command { count, verb };
+    match verb {
+        'd' | 'c' | 'y' if visual => command(first, Verb::Lines(verb)),
+        'd' | 'c' | 'y' => {
+            let (second, rest) = number(rest);
+            let count = match (first, second) {
+                (None, None) => None,
+                (a, b) => Some((a.unwrap_or(1) * b.unwrap_or(1)).min(MOST)),
+            };
+            let mut letters = rest.chars();
+            match (letters.next(), letters.next()) {
+                (None, _) | (Some('i' | 'a'), None) => Read::More,
+                (Some(again), _) if again == verb => command(count, Verb::Lines(verb)),
+                (Some(which @ ('i' | 'a')), Some('w')) => command(count, Verb::Word(verb, which == 'a')),
+                _ => motion(rest, count, |motion| Verb::Over(verb, motion)),
+            }
+        }
+        'r' if visual => Read::Nonsense,
+        'r' => rest.chars().next().map_or(Read::More, |c| command(first, Verb::Replace(c))),
+        'x' | 's' | 'X' | 'D' | 'C' | 'S' | 'Y' | 'p' | 'P' | 'i' | 'I' | 'a' | 'A' | 'o' | 'O' | 'v'
+        | 'V' | '~' | 'J' | 'u' | '.' => command(first, Verb::Single(verb)),
+        _ => motion(&typed[typed.len() - rest.len() - verb.len_utf8()..], first, Verb::Move),
+    }
+}
+
+fn motion(text: &str, count: Option<usize>, verb: impl FnOnce(Motion) -> Verb) -> Read {
+    let mut letters = text.chars();
+    match (letters.next(), letters.next()) {
+        (Some('f' | 't' | 'F' | 'T' | 'g') | None, None) => Read::More,
+        (Some(key @ ('f' | 't' | 'F' | 'T')), Some(wanted)) => {
+            Read::Command { count, verb: verb(Motion { key, wanted }) }
+        }
+        (Some('g'), Some('g')) => Read::Command { count, verb: verb(Motion::plain('g')) },
+        (
+            Some(
+                key @ ('h' | 'l' | 'j' | 'k' | '0' | '^' | '$' | 'w' | 'W' | 'b' | 'B' | 'e' | 'E' | 'G'
+                | ';' | ','),
+            ),
+            _,
+        ) => Read::Command { count, verb: verb(Motion::plain(key)) },
+        (Some(' '), _) => Read::Command { count, verb: verb(Motion::plain('l')) },
+        _ => Read::Nonsense,
+    }
+}
+
+/// A count does not begin with 0: that is a motion.
+fn number(text: &str) -> (Option<usize>, &str) {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if digits == 0 || text.starts_with('0') {
+        return (None, text);
+    }
+    let (number, rest) = text.split_at(digits);
+    (Some(number.parse().unwrap_or(MOST).clamp(1, MOST)), rest)
+}

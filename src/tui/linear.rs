@@ -1,0 +1,244 @@
+//! The session as lines: for screen readers, pipes and plain scrollback.
+//!
+//! The same model, the same `update` and the same commands as on the screen; what has happened is printed when it is
+//! finished, questions are numbered, and nothing ever moves the cursor or sends an escape sequence.
+
+use std::io;
+
+use futures_util::StreamExt;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use self::lines::Line;
+use self::printer::Printer;
+use crate::engine::event::Published;
+use crate::tui::dialog::Kind;
+use crate::tui::model::Model;
+use crate::tui::msg::{Cmd, Msg};
+use crate::tui::program::{Face, Wishes, farewell, initial};
+use crate::tui::session::Session;
+use crate::tui::slash;
+use crate::tui::slash::needs::without_screen;
+use crate::tui::terminal;
+use crate::tui::theme::Theme;
+use crate::tui::transcript::item::{Item, Tone};
+use crate::tui::update::{history, leave, update};
+
+mod lines;
+mod printer;
+mod questions;
+mod said;
+
+/// Runs the session until the person leaves, or until nothing more can be read and nothing more happens.
+/// # Errors
+/// What is printed cannot be written.
+pub async fn run(session: Session) -> io::Result<()> {
+    let facts = session.backend.status_line();
+    let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
+    let plain = Theme { plain: true, ..session.theme };
+    let (mut model, first) = initial(facts, session.start, session.trust, &session.banner, plain);
+    (model.linear, model.calm, model.keymap) = (true, true, session.keymap);
+    if session.setup.is_some() {
+        model.say(Item::note("no model is set up: synthdev configure sets one up"));
+    }
+    let typed = lines::typed();
+    let printer = Printer::new(lines::is_watched());
+    let wishes = Wishes::new(session.backend);
+    let mut linear =
+        Linear { model, wishes, printer, typed, lines: lines::read(), ended: false, begun: String::new() };
+    linear.perform(first);
+    linear.perform(offer);
+    linear.turn(session.events).await?;
+    linear.printer.print(&mut linear.model)?;
+    if let Some(line) = farewell(&linear.model) {
+        linear.printer.line(&line)?;
+    }
+    Ok(())
+}
+
+struct Linear {
+    model: Model,
+    wishes: Wishes,
+    printer: Printer,
+    /// Somebody types; otherwise lines come from a file or a program.
+    typed: bool,
+    lines: UnboundedReceiver<Line>,
+    /// No more lines come.
+    ended: bool,
+    /// A text that goes on in the next line.
+    begun: String,
+}
+
+/// There is no terminal to steer.
+struct Lines {
+    typed: bool,
+}
+
+impl Face for Lines {
+    fn copy(&mut self, _text: &str) {}
+
+    fn mouse(&mut self, _on: bool) {}
+
+    fn external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {
+        if self.typed { act() } else { Err("another editor needs a terminal".to_owned()) }
+    }
+}
+
+impl Linear {
+    async fn turn(&mut self, mut events: UnboundedReceiver<Published>) -> io::Result<()> {
+        let (end, mut interrupts) = (terminal::told_to_end(), terminal::interrupts());
+        tokio::pin!(end);
+        let mut gone = false;
+        self.printer.print(&mut self.model)?;
+        while !self.model.leaving {
+            let ready = self.wants_line();
+            if self.ended && (ready || self.typed) {
+                let cmds = leave(&mut self.model);
+                self.perform(cmds);
+                break;
+            }
+            self.printer.prompt(&self.model, ready)?;
+            tokio::select! {
+                biased;
+                () = &mut end => {
+                    let cmds = leave(&mut self.model);
+                    self.perform(cmds);
+                }
+                Some(()) = interrupts.recv() => {
+                    self.printer.answered();
+                    self.key(KeyCode::Char('c'), KeyModifiers::CONTROL);
+                }
+                Some(reply) = self.wishes.replies.next(), if !self.wishes.replies.is_empty() => {
+                    self.apply(Msg::Reply(reply));
+                }
+                event = events.recv(), if !gone => match event {
+                    Some(event) => self.apply(Msg::Run(event)),
+                    None => gone = true,
+                },
+                line = self.lines.recv(), if !self.ended && (self.typed || ready) => match line {
+                    Some(line) => {
+                        self.printer.answered();
+                        self.line(line);
+                    }
+                    None => self.ended = true,
+                },
+            }
+            while let Ok(event) = events.try_recv() {
+                self.apply(Msg::Run(event));
+            }
+            self.printer.print(&mut self.model)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing goes on that the next line would have to wait for, or a question waits for it.
+    fn wants_line(&self) -> bool {
+        let model = &self.model;
+        let queued =
+            model.chat.as_ref().and_then(|id| model.run(id)).is_some_and(|run| !run.outbox.is_empty());
+        let busy = model.busy_run().is_some() || model.opening.is_some() || model.isolating.is_some();
+        !model.dialogs.is_empty() || self.wishes.replies.is_empty() && !busy && !queued
+    }
+
+    fn apply(&mut self, msg: Msg) {
+        let cmds = terminal::guarded(|| update(&mut self.model, msg));
+        self.printer.collect(&mut self.model);
+        self.perform(cmds);
+        // forms and editors need the screen; nothing here opens them knowingly
+        let fronts = [
+            self.model.setup.take().is_some(),
+            self.model.edit.take().is_some(),
+            self.model.archive.take().is_some(),
+        ];
+        if fronts.contains(&true) {
+            self.model.say(Item::note("this needs the screen: start without --linear"));
+        }
+    }
+
+    fn perform(&mut self, cmds: Vec<Cmd>) {
+        let cmds = cmds.into_iter().map(|cmd| match cmd {
+            // what is shown at a glance would be told twice
+            Cmd::Past(run) => Cmd::Whole(run.as_str().into()),
+            other => other,
+        });
+        let cmds = cmds.collect();
+        let typed = self.typed;
+        self.wishes.perform(&mut self.model, cmds, &mut Lines { typed });
+    }
+
+    fn key(&mut self, code: KeyCode, modifiers: KeyModifiers) {
+        self.apply(Msg::Key(KeyEvent::new(code, modifiers), terminal::now()));
+    }
+
+    /// A line was read: a command, an answer, a text, or the first part of one.
+    fn line(&mut self, Line { text, cut }: Line) {
+        if cut {
+            self.model.say(Item::warning("the line is too long: what is beyond 1 MB was left out"));
+        }
+        if let Some(part) = text.strip_suffix('\\') {
+            self.begun.push_str(part);
+            self.begun.push('\n');
+            return;
+        }
+        let text = std::mem::take(&mut self.begun) + &text;
+        // a line is no key that was pressed by mistake
+        (self.model.tail, self.model.last_key) = (false, None);
+        if slash::is_command(text.trim()) {
+            return self.command(text.trim());
+        }
+        if !self.model.dialogs.is_empty() {
+            return self.answer(&text);
+        }
+        self.send(&text);
+    }
+
+    fn command(&mut self, text: &str) {
+        let word = text.split_whitespace().next().unwrap_or_default().trim_start_matches('/');
+        if word == "later" && !self.model.dialogs.is_empty() {
+            return self.key(KeyCode::Esc, KeyModifiers::NONE);
+        }
+        match slash::find(word).and_then(|command| without_screen(command.name)) {
+            Some(why) => {
+                self.model.say(Item::line(Tone::Warning, &why));
+            }
+            None => self.send(text),
+        }
+    }
+
+    fn send(&mut self, text: &str) {
+        // a question that waits has no claim on this line
+        let waiting = std::mem::take(&mut self.model.dialogs);
+        self.model.composer.set(text);
+        self.key(KeyCode::Enter, KeyModifiers::NONE);
+        let new = std::mem::replace(&mut self.model.dialogs, waiting);
+        self.model.dialogs.extend(new);
+        self.model.composer.set("");
+    }
+
+    /// What was typed while a question is open.
+    fn answer(&mut self, text: &str) {
+        let Some(dialog) = self.model.dialogs.front_mut() else { return };
+        if dialog.reason.is_some() {
+            dialog.reason = Some(text.trim().to_owned());
+            dialog.armed = true;
+            return self.key(KeyCode::Enter, KeyModifiers::NONE);
+        }
+        if let Kind::Write { form, .. } = &mut dialog.kind {
+            form.draft = Some(false);
+            self.model.composer.set(text);
+            self.key(KeyCode::Enter, KeyModifiers::NONE);
+            return self.model.composer.set("");
+        }
+        match questions::choice(dialog, text) {
+            Ok(keys) => {
+                dialog.armed = true;
+                for code in keys {
+                    self.key(code, KeyModifiers::NONE);
+                }
+            }
+            Err(problem) => {
+                self.model.say(Item::line(Tone::Warning, &problem));
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `/agents`, `/agent NAME`, `/budget`.
+
+use std::fmt::Write as _;
+
+use super::table;
+use crate::domain::limits::Budget;
+use crate::tui::run_view::{AgentLine, Doing, RunView};
+use crate::tui::text::{counted, dollars, duration, thousands};
+use crate::tui::transcript::item::Item;
+
+/// Messages of an agent that are shown.
+const LAST: usize = 5;
+
+/// Every agent of every run of the session, the newest run last.
+pub fn all(runs: &[RunView]) -> String {
+    let mut text = String::new();
+    for run in runs {
+        let state = if run.over { "over".to_owned() } else { run.state.clone() };
+        let place = if state.is_empty() { String::new() } else { format!(" · {state}") };
+        let _ = writeln!(text, "{} {}{place}", run.workflow, run.id);
+        if run.agents.is_empty() {
+            text.push_str("  nobody was asked yet\n");
+        }
+        let rows: Vec<Vec<String>> = run
+            .agents
+            .iter()
+            .map(|agent| {
+                vec![
+                    format!("  {}", agent.name),
+                    doing(run, agent),
+                    agent.model.clone(),
+                    format!("{} tok", thousands(agent.usage.total())),
+                ]
+            })
+            .collect();
+        text.push_str(&table(&rows));
+        for branch in &run.branches {
+            let _ = writeln!(text, "  at the same time: {}{}", branch.owner, branch.name);
+        }
+    }
+    text
+}
+
+/// What an agent is and what it said last; `None`: the run has no such agent.
+pub fn one<'a>(
+    run: &RunView,
+    name: &str,
+    items: impl DoubleEndedIterator<Item = &'a Item>,
+) -> Option<String> {
+    let agent = run.agents.iter().find(|agent| agent.name == name)?;
+    let mut text =
+        format!("of {} {}, {} seat, {}\n", run.workflow, run.id, agent.side.as_str(), doing(run, agent));
+    let asked =
+        agent.instead_of.as_ref().map(|asked| format!(" ({asked} was asked for)")).unwrap_or_default();
+    let _ = writeln!(text, "model {}{asked}", agent.model);
+    let _ = write!(text, "{} tokens", thousands(agent.usage.total()));
+    if let Some(sum) = run.watch.spending.agents.get(&agent.name) {
+        let _ = write!(text, " · {} · {}", dollars(sum.cost_usd), counted(sum.calls, "call"));
+    }
+    let said = items.rev().filter_map(|item| match item {
+        Item::Reply(reply) if reply.agent == name && !reply.text.trim().is_empty() => Some(reply.text.trim()),
+        _ => None,
+    });
+    let mut said: Vec<&str> = said.take(LAST).collect();
+    said.reverse();
+    for words in said {
+        let _ = write!(text, "\n\n{words}");
+    }
+    Some(text)
+}
+
+/// What a run may spend and has spent.
+pub fn budget(run: &RunView) -> String {
+    let Budget { tokens, cost_usd, duration_ms } = run.budget;
+    let used = run.ledger.usage().total();
+    let of = |end: Option<String>| end.map_or_else(|| "no end set".to_owned(), |end| format!("of {end}"));
+    let rows = vec![
+        vec!["tokens".to_owned(), thousands(used), of(tokens.hard.map(thousands))],
+        vec![
+            "dollars".to_owned(),
+            dollars(run.ledger.cost_usd()),
+            of(cost_usd.hard.map(|end| dollars(Some(end)))),
+        ],
+        vec![
+            "time".to_owned(),
+            run.elapsed(run.last_at).map_or_else(|| "none yet".to_owned(), duration),
+            of(duration_ms.hard.map(duration)),
+        ],
+    ];
+    format!("{} {}\n{}", run.workflow, run.id, table(&rows))
+}
+
+fn doing(run: &RunView, agent: &AgentLine) -> String {
+    match &agent.doing {
+        Doing::Nothing if run.over => "done".to_owned(),
+        Doing::Nothing => "idle".to_owned(),
+        Doing::Thinks => "thinks".to_owned(),
+        Doing::Writes => "writes".to_owned(),
+        Doing::Runs(tool) => format!("runs {tool}"),
+        Doing::WaitsFor(tool) => format!("waits for your yes to {tool}"),
+    }
+}

@@ -1,0 +1,114 @@
+//! What the slash commands are made of: what a line asks for, and how a command is described.
+
+use super::steering::Steer;
+use crate::domain::journal::RunStatus;
+use crate::tui::backend::{Beside, Page, SnapshotCommand, Travel};
+
+/// What completes an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Argument {
+    None,
+    Command,
+    Workflow,
+    Role,
+    RoleGroup,
+    Snapshot,
+    Status,
+    Run,
+    /// A workflow or a role.
+    Definition,
+    /// Of the run that is shown.
+    Agent,
+    Theme,
+    /// On or off.
+    Switch,
+    Pane,
+}
+
+/// What a line asks for, understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    Help(Option<String>),
+    Workflow {
+        name: String,
+        input: String,
+        /// Although another one works on the same files.
+        beside: Option<Beside>,
+    },
+    Workflows,
+    Role(String),
+    Roles(String),
+    Tools,
+    Cost,
+    /// The last request of this agent, or of any.
+    Review(Option<String>),
+    Runs {
+        statuses: Vec<RunStatus>,
+        words: Option<String>,
+    },
+    Search(String),
+    Resume(Option<String>),
+    /// Of a run, to go back to.
+    Steps(Option<String>),
+    Travel(Travel),
+    Snapshot(SnapshotCommand),
+    /// A level: base, smart or fast.
+    Configure(String),
+    Keys,
+    /// A name; without one: which is used, and which there are.
+    Theme(Option<String>),
+    /// On, off, or the other way.
+    Mouse(Option<bool>),
+    /// Of the run in front.
+    Steer(Steer),
+    /// The run that the panes show, by its id or workflow.
+    Watch(Option<String>),
+    /// A workflow, role or file; without one: the list of files.
+    Edit {
+        name: Option<String>,
+        external: bool,
+    },
+    /// The runs, to look into and to go back to.
+    History,
+    Clear,
+    Quit,
+    Agents,
+    Agent(String),
+    /// A workflow; without one: the graph of the run that is shown.
+    Graph(Option<String>),
+    /// By its name in the table of keys.
+    Pane(String),
+    Page(Page),
+    Budget,
+    /// Yes, no; without either: what is asked, or what is so.
+    Trust(Option<bool>),
+    /// A command for the shell.
+    Shell(String),
+    /// The last command and its answer go into the input box.
+    ShellAdd,
+    Vim(Option<bool>),
+}
+
+pub struct SlashCommand {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    /// The arguments, as help shows them.
+    pub usage: &'static str,
+    pub about: &'static str,
+    /// More, for `/help NAME`.
+    pub more: &'static str,
+    pub argument: Argument,
+    pub(super) parse: fn(&str) -> Result<Action, String>,
+}
+
+impl SlashCommand {
+    pub(super) const fn new(
+        (name, usage): (&'static str, &'static str),
+        about: &'static str,
+        more: &'static str,
+        argument: Argument,
+        parse: fn(&str) -> Result<Action, String>,
+    ) -> Self {
+        Self { name, aliases: &[], usage, about, more, argument, parse }
+    }
+}

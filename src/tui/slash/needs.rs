@@ -1,0 +1,92 @@
+//! What a command needs before it can do anything: the list of commands shows it beforehand, with the reason.
+
+/// Where the session stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Situation {
+    /// Something runs, is being read or copied.
+    pub busy: bool,
+    /// There is a run to show something of.
+    pub run: bool,
+    /// Lines come and go instead of a screen.
+    pub linear: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Need {
+    /// Nothing else goes on.
+    Quiet,
+    Run,
+    Screen,
+}
+
+/// Commands that are not listed need nothing.
+const NEEDS: &[(&str, Need)] = &[
+    ("role", Need::Quiet),
+    ("resume", Need::Quiet),
+    ("undo", Need::Quiet),
+    ("rewind", Need::Quiet),
+    ("fork", Need::Quiet),
+    ("review", Need::Run),
+    ("agents", Need::Run),
+    ("agent", Need::Run),
+    ("budget", Need::Run),
+    ("watch", Need::Run),
+    ("configure", Need::Screen),
+    ("edit", Need::Screen),
+    ("history", Need::Screen),
+    ("mouse", Need::Screen),
+    ("pane", Need::Screen),
+    ("theme", Need::Screen),
+    ("vim", Need::Screen),
+];
+
+/// Why a command can do nothing now, as half a sentence.
+pub fn blocked(name: &str, now: Situation) -> Option<&'static str> {
+    let needed = NEEDS.iter().filter(|(command, _)| *command == name).map(|(_, need)| *need);
+    needed.filter_map(|need| missing(need, now)).next()
+}
+
+/// Why a command makes no sense where lines come and go: with what to do instead.
+pub fn without_screen(name: &str) -> Option<String> {
+    let screen = NEEDS.iter().any(|(command, need)| *command == name && *need == Need::Screen);
+    screen.then(|| match name {
+        "configure" => "/configure needs the screen: synthdev configure does the same".to_owned(),
+        "history" => "/history needs the screen: /runs, /search and synthdev runs show the same".to_owned(),
+        "edit" => "/edit needs the screen: edit the file with your own editor, synthdev check looks at it"
+            .to_owned(),
+        _ => format!("/{name} is about the screen, which is not used here"),
+    })
+}
+
+fn missing(need: Need, now: Situation) -> Option<&'static str> {
+    match need {
+        Need::Quiet if now.busy => Some("something is running"),
+        Need::Run if !now.run => Some("nothing has run in this session"),
+        Need::Screen if now.linear => Some("it needs the screen"),
+        Need::Quiet | Need::Run | Need::Screen => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::COMMANDS;
+    use super::*;
+
+    #[test]
+    fn needs_are_of_commands_that_exist_and_are_told() {
+        for (name, _) in NEEDS {
+            assert!(COMMANDS.iter().any(|command| command.name == *name), "{name}");
+        }
+        let check = |name: &str, now: Situation, expected: Option<&str>| {
+            assert_eq!(blocked(name, now), expected, "{name} {now:?}");
+        };
+        let (quiet, busy) = (Situation::default(), Situation { busy: true, run: true, linear: false });
+        check("help", busy, None);
+        check("role", quiet, None);
+        check("role", busy, Some("something is running"));
+        check("agents", quiet, Some("nothing has run in this session"));
+        check("agents", busy, None);
+        check("mouse", quiet, None);
+        check("mouse", Situation { linear: true, ..quiet }, Some("it needs the screen"));
+    }
+}

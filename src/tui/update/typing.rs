@@ -1,0 +1,63 @@
+//! Keys of the input box that are in the table of keys, keys as in vi, the search of what was sent, and the text in the
+//! person's own editor.
+
+use ratatui::crossterm::event::KeyEvent;
+
+use crate::tui::composer::Edit;
+use crate::tui::model::Model;
+use crate::tui::msg::Cmd;
+use crate::tui::transcript::item::Item;
+
+/// The number of the editor that the input box is: those of workflows and roles count from 1.
+pub const ELSEWHERE: u64 = 0;
+
+/// Larger texts come back folded, as if they had been pasted.
+const LARGEST: usize = 64_000;
+
+/// Keys that mean something else than the table says: a search goes on, or they are vi's.
+pub fn takes(model: &mut Model, key: KeyEvent) -> bool {
+    let taken =
+        if model.composer.searching() { model.composer.search_key(key) } else { model.composer.vim_key(key) };
+    if taken {
+        model.popup = None;
+    }
+    taken
+}
+
+pub fn edit(model: &mut Model, edit: Edit) {
+    if let Err(reason) = model.composer.edit(edit) {
+        model.hint = Some(reason);
+    }
+}
+
+/// The text goes into the person's own editor.
+pub fn elsewhere(model: &mut Model) -> Vec<Cmd> {
+    model.popup = None;
+    let text = model.composer.whole().into();
+    vec![Cmd::External { number: ELSEWHERE, name: "message.md".to_owned(), text }]
+}
+
+/// The text as the person's own editor left it.
+pub fn written_elsewhere(model: &mut Model, result: Result<String, String>) {
+    model.repaint = true;
+    match result {
+        Ok(text) if text.len() > LARGEST => {
+            model.composer.set("");
+            model.composer.paste(text.trim_end_matches('\n'));
+        }
+        Ok(text) => model.composer.rewrite(&text),
+        Err(reason) => model.hint = Some(reason),
+    }
+}
+
+/// `/vim`
+pub fn vim(model: &mut Model, wanted: Option<bool>) {
+    let on = wanted.unwrap_or(!model.composer.uses_vim());
+    model.composer.use_vim(on);
+    let text = if on {
+        "keys as in vi: Esc leaves the insert mode, i comes back; the letter before the text is the mode"
+    } else {
+        "keys as usual"
+    };
+    model.say(Item::note(text));
+}

@@ -1,0 +1,159 @@
+//! `--linear`: lines in a terminal and through pipes, without one escape sequence.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use super::ENTER;
+use super::terminal::Terminal;
+use crate::support::model_server::{Behaviour, ModelServer};
+
+/// The product between two pipes, in an empty project with an empty home directory: what it printed, and how it ended.
+fn piped(arguments: &[&str], environment: &[(&str, &str)], lines: &str) -> (String, Option<i32>) {
+    let home = tempfile::tempdir().unwrap();
+    let project = home.path().join("project");
+    std::fs::create_dir_all(&project).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_synthdev"))
+        .args(arguments)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", home.path())
+        .envs(environment.iter().copied())
+        .current_dir(&project)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    (text, output.status.code())
+}
+
+fn assert_in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let at = rest.find(part);
+        assert!(at.is_some(), "{part:?} is missing after the others in\n{text}");
+        rest = &rest[at.unwrap() + part.len()..];
+    }
+}
+
+async fn model(script: Vec<Behaviour>) -> (ModelServer, Vec<(&'static str, String)>) {
+    let server = ModelServer::start(script).await;
+    let variables = vec![
+        ("SYNTHDEV_BASE_URL", server.base_url.clone()),
+        ("SYNTHDEV_BASE_MODEL", "mock-1".to_owned()),
+        ("SYNTHDEV_API_KEY", "sk-test".to_owned()),
+        ("NO_COLOR", "1".to_owned()),
+    ];
+    (server, variables)
+}
+
+fn borrowed(variables: &[(&'static str, String)]) -> Vec<(&'static str, &'static str)> {
+    variables.iter().map(|(name, value)| (*name, &*value.clone().leak())).collect()
+}
+
+#[test]
+fn the_demo_through_pipes() {
+    let (text, code) = piped(&["--linear", "demo"], &[], "1\n4\nnot yet\nperhaps\n2\n2\n");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    assert_in_order(
+        &text,
+        &[
+            "question: Allow coder to change files: write_file?",
+            "  1. allow\n",
+            "  4. deny, with a reason",
+            "question: Allow coder to execute: execute_terminal?",
+            "type the reason",
+            "coder (code): Done: slug.sh now",
+            "state: code → review",
+            "`perhaps` is no answer: type a number from 1 to 6",
+            "coder_reviewer completed",
+        ],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_through_pipes_waits_for_its_answers() {
+    let (server, variables) =
+        model(vec![Behaviour::text("First \u{1b}[2Janswer.\nTwo lines."), Behaviour::text("Second.")]).await;
+    let variables = borrowed(&variables);
+    let run = move || piped(&["--linear"], &variables, "one \\\nmore\n/mouse on\n/wrkflow\ntwo\n/agents\n");
+    let (text, code) = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    assert_in_order(
+        &text,
+        &[
+            "you:\none \nmore\n",
+            "coder: First answer.\nTwo lines.\n",
+            "/mouse is about the screen",
+            "did you mean /workflow?",
+            "you: two\n",
+            "coder: Second.\n",
+            "Agents",
+        ],
+    );
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_in_a_terminal_is_lines_and_a_prompt() {
+    let (_server, variables) = model(vec![Behaviour::text("An answer."), super::unfinished("half")]).await;
+    let mut terminal = Terminal::start(&["--linear"], &borrowed(&variables));
+    terminal.wait_for("role:coder>");
+    terminal.press("hello");
+    terminal.press(ENTER);
+    terminal.wait_for("coder: An answer.");
+    terminal.press("again\r");
+    terminal.wait_for("you: again");
+    // only for the program: the shell around it would end as well
+    terminal.signal("INT");
+    terminal.wait_for("stopping");
+    terminal.press("/exit\r");
+    let end = terminal.end();
+    assert!(end.contains("exit=0"), "{end}");
+    terminal.assert_never_shown("\u{1b}");
+}
+
+#[test]
+fn it_is_for_the_screen_only() {
+    let (text, code) = piped(&["--linear", "workflows"], &[], "");
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("--linear is about the screen"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_beside_the_conversation_answer_from_the_real_thing() {
+    let (_server, variables) = model(vec![Behaviour::text("An answer.")]).await;
+    let variables = borrowed(&variables);
+    let lines = "one\n/export out.md\n/export out.md\n/config theme\n/cmd echo $((6*7))\n/cmd git reset --hard\n2\n\
+        /graph coder_reviewer\n/graph nothing\n/trust\n/budget\n/models nobody\n/agent coder\n";
+    let (text, code) =
+        tokio::task::spawn_blocking(move || piped(&["--linear"], &variables, lines)).await.unwrap();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains("sk-test"), "{text}");
+    assert_in_order(
+        &text,
+        &[
+            "coder: An answer.",
+            "written to out.md",
+            "out.md exists: it was left as it is",
+            "theme",
+            "$ echo $((6*7)) · ",
+            "exit 0: 42\n",
+            "question: Run this command?",
+            "  2. leave it",
+            "nothing was changed",
+            "Graph of coder_reviewer",
+            "review",
+            "no workflow nothing",
+            "this project has no definitions of its own",
+            "no end set",
+            "there is no provider nobody",
+            "An answer.",
+        ],
+    );
+}

@@ -1,0 +1,504 @@
+//! The input box: rows of keys → text and place, the search of what was sent, folded pastes, keys as in vi, mentions, the
+//! list of commands, commands beside what goes on; and random keys, which leave the cursor between letters.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use synthdev::tui::backend::{Changed, Page, ShellTold};
+use synthdev::tui::keymap;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::*;
+
+impl Desk {
+    /// Keys in short: `^x` Ctrl, `!x` Alt, `<name>`, anything else is typed.
+    fn keys(&mut self, keys: &str) -> &mut Self {
+        let mut letters = keys.chars();
+        while let Some(c) = letters.next() {
+            match c {
+                '^' => self.control(letters.next().unwrap()),
+                '!' => self.press(KeyCode::Char(letters.next().unwrap()), KeyModifiers::ALT),
+                '<' => {
+                    let name: String = letters.by_ref().take_while(|c| *c != '>').collect();
+                    self.named(&name)
+                }
+                c => self.key(KeyCode::Char(c)),
+            };
+        }
+        self
+    }
+
+    fn named(&mut self, name: &str) -> &mut Self {
+        let plain = KeyModifiers::NONE;
+        let (code, modifiers) = match name {
+            "cr" => (KeyCode::Enter, plain),
+            "nl" => (KeyCode::Enter, KeyModifiers::ALT),
+            "esc" => (KeyCode::Esc, plain),
+            "bs" => (KeyCode::Backspace, plain),
+            "del" => (KeyCode::Delete, plain),
+            "left" => (KeyCode::Left, plain),
+            "right" => (KeyCode::Right, plain),
+            "up" => (KeyCode::Up, plain),
+            "down" => (KeyCode::Down, plain),
+            "home" => (KeyCode::Home, plain),
+            "end" => (KeyCode::End, plain),
+            "tab" => (KeyCode::Tab, plain),
+            "hat" => (KeyCode::Char('^'), plain),
+            "wordleft" => (KeyCode::Left, KeyModifiers::CONTROL),
+            "wordright" => (KeyCode::Right, KeyModifiers::CONTROL),
+            other => panic!("no key {other}"),
+        };
+        self.press(code, modifiers)
+    }
+
+    /// The text with the cursor as `|`.
+    fn box_now(&self) -> String {
+        let (row, column) = self.model.composer.cursor();
+        let text = self.model.composer.text();
+        let lines = text.split('\n').enumerate().map(|(at, line)| {
+            let mut letters: Vec<char> = line.chars().collect();
+            if at == row {
+                letters.insert(column, '|');
+            }
+            letters.into_iter().collect::<String>()
+        });
+        lines.collect::<Vec<String>>().join("\n")
+    }
+
+    fn popup(&self) -> Vec<String> {
+        let list = self.model.popup.as_ref().map(|popup| popup.candidates.clone()).unwrap_or_default();
+        list.into_iter().map(|one| one.label).collect()
+    }
+
+    fn said_last(&self) -> String {
+        self.model.transcript.items().next_back().unwrap().text()
+    }
+}
+
+fn check(keys: &str, expected: &str) {
+    let mut desk = Desk::new();
+    desk.keys(keys);
+    assert_eq!(desk.box_now(), expected, "{keys}");
+}
+
+#[test]
+fn keys_edit_the_text() {
+    check("one two<wordleft>", "one |two");
+    check("one two<wordleft><wordleft><wordright>", "one |two");
+    check("one two^w", "one |");
+    check("one, two^w^w", "one|");
+    check("one two<home>!d", "| two");
+    check("a b<home>!d", "| b");
+    check("one two<wordleft>^k", "one |");
+    check("one two<wordleft>^u", "|two");
+    check("one<nl>two<home>^u", "one|two");
+    check("one<nl>two<up><end>^k", "one|two");
+    check("one two^w!y!y", "one twotwo|");
+    check("x<bs>one two^w<left><bs>!y", "ontwo| ");
+    check("é<left>x", "x|é");
+    check("e\u{301}x<left><left>a", "a|e\u{301}x");
+    check("e\u{301}x<bs><bs>", "|");
+    check("👩‍👩‍👧x<left><bs>", "|x");
+    check("👩‍👩‍👧x<home><del>", "|x");
+}
+
+#[test]
+fn changes_are_undone_as_people_count_them() {
+    check("one two^z", "one| ".trim_end());
+    check("one two^z^z", "|");
+    check("one two^z^z^y^y", "one two|");
+    check("one two^w^z", "one two|");
+    check("one^wx^z^z", "one|");
+    check("one^z^zx^y", "x|");
+    let mut desk = Desk::new();
+    desk.keys("^z");
+    assert_eq!(desk.model.hint.as_deref(), Some("nothing to undo"));
+}
+
+#[test]
+fn what_was_sent_is_searched() {
+    let check = |keys: &str, expected: &str, note: Option<&str>| {
+        let mut desk = Desk::new();
+        desk.line("/help first").line("/help second").line("/cost first");
+        desk.keys(keys);
+        assert_eq!(desk.box_now(), expected, "{keys}");
+        let shown = desk.screen(80, 24);
+        assert_eq!(shown.contains("history: "), note.is_some(), "{keys}\n{shown}");
+        assert!(note.is_none_or(|note| shown.contains(note)), "{keys}\n{shown}");
+    };
+    check("draft^r", "draft|", Some("history: type a part of what was sent"));
+    check("draft^rfirst", "/cost first|", Some("history: first · Enter takes it"));
+    check("draft^rFIRST^r", "/help first|", Some("history: FIRST"));
+    check("draft^rfirst^r^s", "/cost first|", Some("history: first"));
+    check("draft^rsecond<bs><bs>", "/help second|", Some("history: seco"));
+    check("draft^rnowhere", "draft|", Some("history: nothing with `nowhere`"));
+    check("draft^rfirst<esc>", "draft|", None);
+    check("draft^rfirst^c", "draft|", None);
+    check("draft^rfirst<cr>", "/cost first|", None);
+    check("draft^rfirst<left>x", "/cost firsx|t", None);
+}
+
+#[test]
+fn long_pastes_are_one_thing_until_they_are_unfolded() {
+    let long: String = (0..120).map(|line| format!("line {line} é\n")).collect();
+    let mut desk = Desk::new();
+    desk.keys("see ");
+    desk.msg(Msg::Paste(long.clone())).msg(Msg::Paste(long.clone()));
+    assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1][pasted 120 lines #2]");
+    desk.keys("<bs>");
+    assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1]");
+    desk.keys("!u");
+    assert_eq!(desk.model.composer.text(), format!("see {long}"));
+    desk.keys("^z");
+    assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1]");
+    desk.keys("<cr>");
+    assert_eq!(desk.take(), [Cmd::StartChat { role: "coder".into() }]);
+    assert_eq!(desk.model.queued, [format!("see {long}")]);
+    desk.msg(Msg::Paste("x".repeat(1 << 20))).keys("!u");
+    assert!(desk.model.hint.as_deref().is_some_and(|hint| hint.contains("too long to be shown here")));
+    assert!(desk.screen(80, 24).contains("[pasted 1 line #3]"));
+}
+
+#[test]
+fn keys_as_in_vi() {
+    let check = |keys: &str, expected: &str| {
+        let mut desk = Desk::new();
+        desk.line("/vim");
+        desk.keys(keys);
+        assert_eq!(desk.box_now(), expected, "{keys}");
+    };
+    check("one two", "one two|");
+    check("one two<esc>", "one tw|o");
+    check("one two<esc>0", "|one two");
+    check("one two<esc>bb", "|one two");
+    check("one two<esc>0w", "one |two");
+    check("one two<esc>0e", "on|e two");
+    check("one two<esc>0$", "one tw|o");
+    check("  one<esc>0<hat>", "  |one");
+    check("one two<esc>0ft", "one |two");
+    check("one two<esc>0tt", "one| two");
+    check("a.b.c<esc>0f.;", "a.b|.c");
+    check("a.b.c<esc>0f.;,", "a|.b.c");
+    check("one two three<esc>0dw", "|two three");
+    check("one two three<esc>02dw", "|three");
+    check("one two three<esc>0d2w", "|three");
+    check("one two<esc>0cwsix", "six| two");
+    check("one two<esc>0cwsix<esc>w.", "six si|x");
+    check("one two<esc>0D", "|");
+    check("one two<esc>0x", "|ne two");
+    check("one two<esc>03x", "| two");
+    check("one two<esc>0xp", "n|oe two");
+    check("one<esc>rx", "on|x");
+    check("one<esc>~", "on|E");
+    check("one<nl>two<esc>dd", "|one");
+    check("one<nl>two<esc>kdd", "|two");
+    check("one<nl>two<esc>yyp", "one\ntwo\n|two");
+    check("one<nl>two<esc>ggyyP", "|one\none\ntwo");
+    check("one<nl>two<esc>ggG", "one\n|two");
+    check("one<nl>two<esc>kJ", "one| two");
+    check("one<nl>two<esc>ggdG", "|");
+    check("one two<esc>diw", "one| ");
+    check("one two<esc>0daw", "|two");
+    check("one two<esc>0iX", "X|one two");
+    check("one two<esc>0aX", "oX|ne two");
+    check("one<esc>oX", "one\nX|");
+    check("one<esc>OX", "X|\none");
+    check("one two<esc>0vey", "|one two");
+    check("one two<esc>0ved", "| two");
+    check("one two<esc>0vecsix", "six| two");
+    check("one<nl>two<esc>Vd", "|one");
+    check("one two<esc>0dwu", "|one two");
+    check("one two<esc>u", "|");
+    check("one two<esc>0dwu^r", "|two");
+    check("<esc>/help", "/help|");
+    check("one<esc>99999999999l", "on|e");
+    check("one<esc>dqx", "o|n");
+    check("x<cr>", "|");
+    check("e\u{301}a<esc>h", "|e\u{301}a");
+    check("e\u{301}a<esc>hx", "|a");
+}
+
+#[test]
+fn the_mode_stands_before_the_text() {
+    let mut desk = Desk::new();
+    assert!(desk.screen(80, 24).contains("❯ message"));
+    desk.line("/vim on");
+    for (keys, sign) in [("one", "I one"), ("<esc>", "N one"), ("v", "V one"), ("<esc>i", "I one")] {
+        desk.keys(keys);
+        let shown = desk.screen(80, 24);
+        assert!(shown.lines().any(|line| line.starts_with(sign)), "{sign}\n{shown}");
+    }
+    desk.keys("<esc>");
+    desk.control('c');
+    desk.keys("i").line("/vim off");
+    assert!(desk.screen(80, 24).contains("❯ message"));
+}
+
+fn named() -> Desk {
+    let mut desk = Desk::new();
+    desk.keys("look at @");
+    assert_eq!(desk.take()[..2], [Cmd::Files, Cmd::Names]);
+    let files = ["src/main.rs", "src/tui/view.rs", "README.md"].map(str::to_owned).to_vec();
+    desk.msg(Msg::Reply(Reply::Files(Ok(files))));
+    desk.msg(Msg::Reply(Reply::Names { workflows: workflow_lines(), roles: vec![] }));
+    desk
+}
+
+#[test]
+fn mentions_become_what_a_model_can_use() {
+    let mut desk = named();
+    assert_eq!(desk.popup()[..3], ["src/main.rs", "src/tui/view.rs", "README.md"]);
+    desk.keys("main<tab>now");
+    assert_eq!(desk.box_now(), "look at src/main.rs now|");
+    desk.keys("^z");
+    assert_eq!(desk.box_now(), "look at src/main.rs |");
+    let mut desk = named();
+    desk.keys("<nl>@coderrev<tab>");
+    assert_eq!(desk.box_now(), "look at @\nworkflow coder_reviewer |");
+    let mut desk = named();
+    desk.keys("zzz");
+    assert!(desk.popup().is_empty());
+    desk.keys("<cr>");
+    assert_eq!(desk.take().last(), Some(&Cmd::StartChat { role: "coder".into() }));
+    let mut desk = named();
+    desk.control('u').control('u');
+    desk.keys("/wf tick @vie<tab>");
+    assert_eq!(desk.box_now(), "/wf tick src/tui/view.rs |");
+    desk.workflow_states();
+}
+
+impl Desk {
+    fn workflow_states(&mut self) {
+        let mut desk = Desk::new();
+        desk.workflow();
+        desk.keys("@state:");
+        assert_eq!(desk.popup(), ["code", "start"]);
+    }
+}
+
+#[test]
+fn the_list_of_commands_says_what_cannot_be_done() {
+    let mut desk = Desk::new();
+    desk.keys("/agen");
+    let shown = desk.screen(120, 40);
+    assert!(shown.contains("not now: nothing has run in this session"), "{shown}");
+    let mut desk = Desk::new();
+    desk.workflow();
+    desk.keys("/rol");
+    let shown = desk.screen(120, 40);
+    assert!(shown.contains("not now: something is running"), "{shown}");
+    assert!(!shown.contains("nothing has run"), "{shown}");
+}
+
+#[test]
+fn commands_beside_what_goes_on() {
+    let mut desk = Desk::new();
+    let check = |desk: &mut Desk, line: &str, expected: &[Cmd], said: &str| {
+        desk.take();
+        desk.line(line);
+        let mut wanted = desk.take();
+        wanted.retain(|cmd| !matches!(cmd, Cmd::Names | Cmd::Runs(..)));
+        assert_eq!(wanted, expected, "{line}");
+        assert!(desk.said_last().contains(said), "{line}: {}", desk.said_last());
+    };
+    check(&mut desk, "/agents", &[], "nobody has been asked");
+    check(&mut desk, "/budget", &[], "nothing has run");
+    check(&mut desk, "/graph", &[], "/graph WORKFLOW draws one");
+    check(&mut desk, "/graph tick", &[Cmd::Page(Page::Graph("tick".into()))], "");
+    check(&mut desk, "/models", &[Cmd::Page(Page::Models(None))], "");
+    check(&mut desk, "/config theme", &[Cmd::Page(Page::Config(Some("theme".into())))], "");
+    check(&mut desk, "/export", &[], "/export RUN");
+    check(&mut desk, "/pane grph", &[], "they are conversation, graph");
+    check(&mut desk, "/trust maybe", &[], "/trust is yes or no");
+    check(&mut desk, "/trust", &[Cmd::Trusts], "");
+    check(&mut desk, "/trust no", &[Cmd::Trust(false)], "");
+    check(&mut desk, "/cmd", &[], "/cmd needs a command");
+    check(&mut desk, "/cmd add", &[], "no command was run yet");
+    check(&mut desk, "/cmd git status", &[Cmd::Shell("git status".into(), false)], "$ git status");
+    let told = ShellTold::Done { ok: true, summary: "exit 0".into(), text: "clean\n".into() };
+    desk.msg(Msg::Reply(Reply::Shell { command: "git status".into(), told: Ok(told) }));
+    assert!(desk.said_last().contains("$ git status · exit 0\nclean"), "{}", desk.said_last());
+    desk.line("/cmd add");
+    assert_eq!(desk.model.composer.text(), "$ git status\nclean\n");
+    let risky = Ok(ShellTold::Risky("removes files".into()));
+    desk.msg(Msg::Reply(Reply::Shell { command: "rm -rf x".into(), told: risky }));
+    assert!(desk.screen(80, 24).contains("! removes files"));
+    desk.pause(1_000).keys("y");
+    assert_eq!(desk.take(), [Cmd::Shell("rm -rf x".into(), true)]);
+}
+
+#[test]
+fn agents_and_budget_of_a_run() {
+    let mut desk = Desk::new();
+    desk.workflow();
+    desk.run("r1", called(7, "coder", Side::Assistant));
+    desk.run("r1", replied(7, "coder", Side::Assistant, "It is done.", ""));
+    desk.line("/agents");
+    let said = desk.said_last();
+    assert!(said.contains("coder_reviewer r1 · code") && said.contains("1,540 tok"), "{said}");
+    desk.line("/agent coder");
+    assert!(desk.said_last().contains("It is done."), "{}", desk.said_last());
+    desk.line("/agent codr");
+    assert!(desk.said_last().contains("did you mean coder?"), "{}", desk.said_last());
+    desk.line("/budget");
+    assert!(desk.said_last().contains("no end set"), "{}", desk.said_last());
+    desk.line("/pane costs");
+    assert!(desk.screen(80, 24).contains("costs"), "{}", desk.screen(80, 24));
+}
+
+#[test]
+fn trust_is_asked_when_there_is_something_to_ask() {
+    let mut desk = Desk::new();
+    desk.line("/trust");
+    desk.msg(Msg::Reply(Reply::Trusts(Err("this project's own definitions are trusted".into()))));
+    assert!(desk.said_last().contains("are trusted"));
+    let asked = Changed { files: vec![".synthdev/settings.json".into()], changes: "+ x".into() };
+    desk.msg(Msg::Reply(Reply::Trusts(Ok(asked)))).take();
+    assert!(desk.screen(80, 24).contains(".synthdev/settings.json"));
+    desk.pause(1_000).keys("y");
+    assert_eq!(desk.take(), [Cmd::Trust(true)]);
+}
+
+#[test]
+fn the_text_goes_to_another_editor_and_back() {
+    let mut desk = Desk::new();
+    desk.keys("half^g");
+    let text = "half".into();
+    assert_eq!(desk.take(), [Cmd::External { number: 0, name: "message.md".into(), text }]);
+    desk.msg(Msg::Reply(Reply::Edited(0, Ok("whole\u{1b}[2J text\n".into()))));
+    assert_eq!(desk.box_now(), "whole text|");
+    desk.keys("^z");
+    assert_eq!(desk.box_now(), "half|");
+}
+
+#[test]
+fn the_background_decides_the_theme_unless_one_was_chosen() {
+    let light = Theme { ground: synthdev::tui::theme::Ground::Light, plain: false };
+    let asked = |wanted: bool| {
+        let mut desk = Desk::new();
+        desk.model.background = synthdev::tui::model::Background { wanted, light: None, theme: light };
+        desk
+    };
+    let name = |desk: &Desk| desk.model.theme.name();
+    let mut desk = asked(true);
+    desk.msg(Msg::Background(true));
+    assert_eq!(name(&desk), "light");
+    desk.line("/theme dark").msg(Msg::Reply(Reply::Themed(Ok(Theme::default()))));
+    assert_eq!(name(&desk), "dark");
+    desk.line("/theme auto").msg(Msg::Reply(Reply::Themed(Ok(Theme::default()))));
+    assert_eq!(name(&desk), "light");
+    for (wanted, answer) in [(true, false), (false, true)] {
+        let mut desk = asked(wanted);
+        desk.msg(Msg::Background(answer));
+        assert_eq!(name(&desk), "dark", "{wanted} {answer}");
+    }
+}
+
+#[test]
+fn other_keys_for_the_editor_and_the_input_box() {
+    use synthdev::config::source::SourceFile;
+    let text = "{\"text_undo\": [\"Alt+U\"], \"unfold\": [], \"editor_save\": [\"F12\"]}";
+    let (keymap, found) = keymap::read(&SourceFile::new(Layer::User, "user:keyboard.json", text));
+    assert!(found.is_empty(), "{found:?}");
+    let mut desk = Desk::new();
+    desk.model.keymap = keymap;
+    desk.keys("one two^z");
+    assert_eq!(desk.box_now(), "one two|");
+    desk.keys("!u");
+    assert_eq!(desk.box_now(), "one|");
+    desk.control('u').line("/keys");
+    let table = desk.said_last();
+    assert!(table.contains("F12") && table.contains("editor_save"), "{table}");
+    assert!(desk.model.keymap.editor_help().contains("F12"));
+}
+
+/// What can happen to the input box.
+#[derive(Clone, Debug)]
+enum Step {
+    Key(KeyCode, KeyModifiers),
+    Paste(String),
+    Size(u16, u16),
+    Vim,
+    Files,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let letter = prop_oneof![
+        6 => proptest::char::range(' ', '~'),
+        1 => proptest::sample::select(vec!['é', '\u{301}', '世', '👩', '\u{200d}', '👧', '\u{fe0f}', '🇩', '\u{202e}', '\u{5d0}', '\t']),
+        1 => any::<char>(),
+    ];
+    let plain = letter.prop_map(|c| Step::Key(KeyCode::Char(c), KeyModifiers::NONE));
+    let control = proptest::char::range('a', 'z').prop_filter("leaves", |c| !matches!(c, 'c' | 'd'));
+    let control = control.prop_map(|c| Step::Key(KeyCode::Char(c), KeyModifiers::CONTROL));
+    let alt = proptest::char::range('a', 'z').prop_map(|c| Step::Key(KeyCode::Char(c), KeyModifiers::ALT));
+    let codes = vec![
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::Tab,
+        KeyCode::Esc,
+        KeyCode::Enter,
+    ];
+    let mods = vec![
+        KeyModifiers::NONE,
+        KeyModifiers::NONE,
+        KeyModifiers::SHIFT,
+        KeyModifiers::CONTROL,
+        KeyModifiers::ALT,
+    ];
+    let named = (proptest::sample::select(codes), proptest::sample::select(mods))
+        .prop_map(|(code, modifiers)| Step::Key(code, modifiers));
+    let pasted = prop_oneof!["[a-zé世👩\u{301}\u{200d} \n\r\t]{0,60}", Just("line\n".repeat(40))];
+    let step = prop_oneof![
+        10 => plain,
+        3 => control,
+        2 => alt,
+        6 => named,
+        1 => pasted.prop_map(Step::Paste),
+        1 => (1_u16..60, 1_u16..20).prop_map(|(columns, rows)| Step::Size(columns, rows)),
+        1 => Just(Step::Vim),
+        1 => Just(Step::Files),
+    ];
+    proptest::collection::vec(step, 0..80)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, rng_seed: RngSeed::Fixed(6), ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_keys_leave_the_cursor_between_letters(steps in steps()) {
+        let mut desk = Desk::new();
+        for step in steps {
+            match step {
+                Step::Key(code, modifiers) => desk.press(code, modifiers),
+                Step::Paste(text) => desk.msg(Msg::Paste(text)),
+                Step::Size(columns, rows) => {
+                    desk.screen(columns, rows);
+                    &mut desk
+                }
+                Step::Vim => {
+                    let on = !desk.model.composer.uses_vim();
+                    desk.model.composer.use_vim(on);
+                    &mut desk
+                }
+                Step::Files => desk.msg(Msg::Reply(Reply::Files(Ok(vec!["src/é main.rs".into()])))),
+            };
+            let (row, column) = desk.model.composer.cursor();
+            let text = desk.model.composer.text();
+            let line = text.split('\n').nth(row);
+            prop_assert!(line.is_some(), "line {row} of {text:?}");
+            let line = line.unwrap_or_default();
+            let byte = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+            prop_assert!(column <= line.chars().count(), "{column} in {line:?}");
+            let boundary = byte == line.len() || line.grapheme_indices(true).any(|(at, _)| at == byte);
+            prop_assert!(boundary, "inside of a letter: {column} in {line:?}");
+        }
+        desk.screen(80, 24);
+        desk.screen(20, 5);
+    }
+}
