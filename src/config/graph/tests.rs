@@ -104,7 +104,6 @@ impl Sketch {
             resume: None,
             snapshot: SnapshotPolicy::default(),
             isolated: false,
-            sub_agents: SubAgents::None,
             conversational: false,
             layer: Layer::User,
             place: Place::default(),
