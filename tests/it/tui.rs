@@ -703,7 +703,7 @@ fn commands_work_during_a_run() {
             &Cmd::Roles("all".into())
         ]
     );
-    assert!(desk.screen(80, 90).contains("Commands"));
+    assert!(desk.screen(80, 140).contains("Commands"));
 }
 
 #[test]
