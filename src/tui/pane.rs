@@ -103,8 +103,13 @@ impl Panes {
         Wish { open: &self.open, front: self.front, zoomed: self.zoomed, panel, graph }
     }
 
-    /// Shows a pane and gives it the keys; one that has them goes away.
+    /// Shows a pane and gives it the keys; one that has them goes away. From another pane the way back to the
+    /// conversation is the way back to the input box: who goes there means to type.
     pub fn show(&mut self, pane: Pane) {
+        let elsewhere = self.front.is_some() || self.focus.is_some_and(|focus| focus != Pane::Conversation);
+        if pane == Pane::Conversation && elsewhere {
+            return self.to_conversation();
+        }
         if self.focus == Some(pane) {
             return self.hide(pane);
         }
