@@ -205,11 +205,6 @@ impl<K: Copy + Ord + Hash> Leases<K> {
         over
     }
 
-    /// Takes every lease back, as if it had run out (D17).
-    pub fn release(&mut self) -> Vec<Expired<K>> {
-        self.expire(Timestamp(i64::MAX))
-    }
-
     /// When the next lease ends.
     pub fn next_end(&self) -> Option<Timestamp> {
         self.ends.first().map(|(end, _)| *end)

@@ -43,14 +43,20 @@ async fn submit(
 ) -> Result<Value, Fault> {
     reach(call.backend, id).await?;
     let handle = call.backend.handle();
-    let open = match handle.desk().submission(id, step, who, result).map_err(Fault::of)? {
+    let now = handle.ports().clock.now();
+    let open = match handle.desk().submission(id, step, who, (result, now)).map_err(Fault::of)? {
         Submission::Duplicate => return Ok(accepted(Taken::Duplicate)),
         Submission::Open(open) => open,
     };
     let input = as_input(&open, result).map_err(|why| {
         let left = handle.misfit(id, &open, &why);
-        let next = if left == 0 { "the step has failed" } else { "the step stays yours: submit it again" };
-        Fault::new("validation_failed", format!("{why}; {next}")).with("tries_left", json!(left))
+        let failed = left == Some(0);
+        let next = if failed { "the step has failed" } else { "the step stays yours: submit it again" };
+        let fault = Fault::new("validation_failed", format!("{why}; {next}"));
+        match left {
+            Some(left) => fault.with("tries_left", json!(left)),
+            None => fault,
+        }
     })?;
     handle.submit(id, step, who, result, input).await.map(accepted).map_err(Fault::of)
 }

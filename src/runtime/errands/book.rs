@@ -192,11 +192,13 @@ impl Book {
         }
         let silence = self.lease_ms.saturating_mul(u64::from(LOSSES));
         for entry in self.entries.values_mut().filter(|entry| entry.ended.is_none()) {
-            let mut over = entry.leases.expire(now);
-            if now >= later(entry.contact, silence) && !entry.open.is_empty() {
+            let over = entry.leases.expire(now);
+            // whoever has a step is at work on it, however long that may take
+            if !over.is_empty() || entry.leases.next_end().is_some() {
+                entry.contact = entry.contact.max(now);
+            } else if entry.met && now >= later(entry.contact, silence) && !entry.open.is_empty() {
                 entry.contact = now;
                 entry.losses += 1;
-                over.extend(entry.leases.release());
             }
             let lost = entry.losses >= LOSSES;
             let spent = over.iter().filter(|over: &&Expired<CallId>| over.spent).map(|over| over.step);
@@ -315,10 +317,14 @@ fn not_done(step: &Step, lost: bool) -> Input {
     failing(step, why, detail.clone(), ModelError::Timeout { detail }, json!({"timed_out": true}))
 }
 
-/// A step fails after so many results that are none.
-pub(super) fn unfit(step: &Step, why: &str) -> Input {
+/// A step fails after so many results that are none. A question does not: what its person did not say is no answer.
+pub(super) fn unfit(step: &Step, why: &str) -> Option<Input> {
+    if matches!(step.work, Work::Prompt(_)) {
+        return None;
+    }
     let detail = format!("a sub-agent gave {TRIES} results that do not fit: {why}");
-    failing(step, why, detail.clone(), ModelError::Protocol { detail }, json!({}))
+    let input = failing(step, why, detail.clone(), ModelError::Protocol { detail }, json!({}));
+    Some(input)
 }
 
 fn failing(step: &Step, why: &str, detail: String, error: ModelError, data: Value) -> Input {

@@ -13,7 +13,7 @@ use super::super::tokens::{hash, sorted};
 use super::book::{Step, unfit};
 use super::desk::{Desk, Past};
 use super::{Ended, call_of};
-use crate::domain::ids::{CallId, RunId};
+use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::engine::input::Input;
 use crate::ports::run_store::StoreError;
 use crate::runtime::leases::Standing;
@@ -68,10 +68,10 @@ impl Desk {
         &self,
         id: &str,
         step_id: &str,
-        (worker, expected): (&str, Option<u64>),
-        result: &Value,
+        who: (&str, Option<u64>),
+        (result, now): (&Value, Timestamp),
     ) -> Result<Submission, SubmitError> {
-        match self.claim(id, step_id, (worker, expected), result, false)? {
+        match self.claim(id, step_id, who, (result, now), false)? {
             Claimed::Open(step) => Ok(Submission::Open(step)),
             Claimed::Busy | Claimed::Duplicate => Ok(Submission::Duplicate),
         }
@@ -82,13 +82,14 @@ impl Desk {
         id: &str,
         step_id: &str,
         (worker, expected): (&str, Option<u64>),
-        result: &Value,
+        (result, now): (&Value, Timestamp),
         take: bool,
     ) -> Result<Claimed, SubmitError> {
         let mut table = self.table();
         let book = table.book(id).ok_or(SubmitError::UnknownWorkflow)?;
         let over = book.over();
         let entry = book.entry(id).ok_or(SubmitError::UnknownWorkflow)?;
+        (entry.contact, entry.met) = (now, true);
         let call = call_of(step_id).ok_or(SubmitError::UnknownStep)?;
         if let Some((_, mark)) = entry.done.iter().find(|(done, _)| *done == call) {
             return if *mark == mark_of(result) {
@@ -184,14 +185,15 @@ impl Handle {
         &self,
         id: &str,
         step_id: &str,
-        (worker, expected): (&str, Option<u64>),
+        who: (&str, Option<u64>),
         result: &Value,
         input: Input,
     ) -> Result<Taken, SubmitError> {
         let desk = &self.shared.desk;
         let run = desk.run_of(id).ok_or(SubmitError::UnknownWorkflow)?;
         for _ in 0..LOOKS {
-            match desk.claim(id, step_id, (worker, expected), result, true)? {
+            let now = self.ports().clock.now();
+            match desk.claim(id, step_id, who, (result, now), true)? {
                 Claimed::Duplicate => return Ok(Taken::Duplicate),
                 Claimed::Busy => tokio::time::sleep(Duration::from_millis(LOOK_AGAIN_MS)).await,
                 Claimed::Open(step) => {
@@ -206,15 +208,16 @@ impl Handle {
         Err(SubmitError::NotRecorded)
     }
 
-    /// An answer to a step did not fit; how many more may come.
-    pub fn misfit(&self, id: &str, step: &Step, why: &str) -> u32 {
+    /// An answer to a step did not fit; how many more may come, if they are counted.
+    pub fn misfit(&self, id: &str, step: &Step, why: &str) -> Option<u32> {
+        let failing = unfit(step, why)?;
         let left = self.shared.desk.misfit(id, step.call);
         if left == 0
             && let Some(run) = self.shared.desk.run_of(id)
         {
-            self.shared.send(&run, Mail::Input(unfit(step, why)));
+            self.shared.send(&run, Mail::Input(failing));
         }
-        left
+        Some(left)
     }
 
     async fn deliver(

@@ -159,3 +159,44 @@ fn a_cancelled_run_tells_its_sub_agents() {
     assert_eq!(code(&submit(&mut client, &id, &step, &done(&step))), "workflow_cancelled");
     client.close();
 }
+
+#[test]
+fn a_question_is_not_answered_by_what_does_not_fit() {
+    let mut flow = each(&names(&["a"]));
+    let ask = &mut flow["states"][0]["states"][1];
+    (ask["kind"], ask["default"]) = (json!("boolean"), json!(true));
+    let world = world(&[flow]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let step = next(&mut client, &id)["step"].clone();
+    submit(&mut client, &id, &step, &done(&step));
+    let question = next(&mut client, &id)["step"].clone();
+    assert_eq!(question["type"], "prompt", "{question}");
+    for _ in 0..6 {
+        let said = submit(&mut client, &id, &question, &json!("no"));
+        assert_eq!((code(&said), said.get("tries_left")), ("validation_failed", None), "{said}");
+        assert!(said["message"].as_str().unwrap().ends_with("submit it again"), "{said}");
+    }
+    assert_eq!(next(&mut client, &id)["step"], question);
+    assert_eq!(submit(&mut client, &id, &question, &json!({"confirmed": false}))["status"], "accepted");
+    assert_eq!(next(&mut client, &id)["final_result"], "a:ok-a:false");
+    client.close();
+}
+
+#[test]
+fn nobody_is_silent_who_has_a_step_that_takes_long() {
+    let mut flow = each(&names(&["a"]));
+    flow["states"][0]["states"][0]["timeout"] = json!("8s");
+    let world = world(&[flow]);
+    let mut client = Client::open_with(&world, &["--lease-seconds", "1"]);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let step = next(&mut client, &id)["step"].clone();
+    assert_eq!(step["timeout"], 9, "{step}");
+    std::thread::sleep(std::time::Duration::from_millis(4_500));
+    let other = client.call("get_next_step", json!({"workflow_id": id, "worker_id": "other"}));
+    assert_eq!(other["status"], "waiting", "{other}");
+    assert_eq!(submit(&mut client, &id, &step, &done(&step)), json!({"status": "accepted"}));
+    client.close();
+}
