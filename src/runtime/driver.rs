@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::command::Command;
-use super::errands;
+use super::errands::{self, Answered};
 use super::glance::Ring;
 use super::journal::{Journal, Recorded, needs_intent};
 use super::mail::{Mail, Partial, Streamed, Submitted};
@@ -188,7 +188,7 @@ impl Driver {
         let now = self.shared.ports.clock.now();
         let input = self.shared.redactor.clean_data(input);
         let output = self.machine.handle(now, input.clone());
-        let answered = (input.answers(), self.journal.mark());
+        let mark = self.journal.mark();
         self.hear(now, &output.events);
         // what is paid for late may be the last that lists learn of the run
         let late = matches!(input, Input::Stopped { .. });
@@ -203,6 +203,7 @@ impl Driver {
             let recorded = self.journal.flush();
             effects.extend(self.note(recorded));
         }
+        let answered = Answered { call: input.answers(), mark, unwritten: self.journal.is_behind() };
         self.shared.desk.after((now, &self.run), &self.machine, answered, &output);
         effects.extend(output.effects);
         if self.machine.is_over() {
@@ -302,6 +303,7 @@ impl Driver {
             Ok(Recorded::Written) => {
                 self.withheld.written();
                 if self.trouble.take().is_some() {
+                    self.shared.desk.written(&self.run);
                     self.warn("this run is recorded again, with all that happened meanwhile".to_owned());
                 }
                 self.held_back()

@@ -12,6 +12,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use self::book::{Step, Work};
+pub(super) use self::desk::Answered;
 pub use self::desk::{Desk, Handed, Look, Next, Task};
 pub use self::submit::{Submission, SubmitError, Taken};
 use super::window;

@@ -8,6 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::command::Command;
 use super::driver::{Driver, Opening};
+use super::errands::Answered;
 use super::glance::Ring;
 use super::journal::{self, Journal};
 use super::mail::Mail;
@@ -125,7 +126,7 @@ impl Handle {
         let mut machine = Machine::new(Arc::new(spec));
         let at = shared.ports.clock.now();
         let output = machine.handle(at, input.clone());
-        shared.desk.after((at, &run), &machine, (None, None), &output);
+        shared.desk.after((at, &run), &machine, Answered::default(), &output);
         let mut rows = Vec::new();
         journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::driver::Opening;
+use super::errands::Answered;
 use super::glance::Ring;
 use super::handle::Handle;
 use super::journal;
@@ -218,7 +219,7 @@ impl Handle {
         let started = (!begun).then(|| Input::Started { seed: self.ports().ids.seed() });
         for input in started.into_iter().chain([input]) {
             let led = machine.handle(at, input.clone());
-            self.shared.desk.after((at, run), &machine, (None, None), &led);
+            self.shared.desk.after((at, run), &machine, Answered::default(), &led);
             let Output { effects, events } = led;
             journal::rows(at, &input, &effects, &events, &mut rows)?;
             output.effects.extend(effects);

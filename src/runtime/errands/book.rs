@@ -63,6 +63,8 @@ pub(super) struct Book {
     steps: HashMap<CallId, u64>,
     /// Ids that nobody was told yet.
     pub(super) fresh: Vec<String>,
+    /// Steps whose results count and could not be written down so far.
+    pub(super) unwritten: BTreeSet<CallId>,
     /// The run itself has ended.
     over: Option<Ended>,
 }
@@ -77,6 +79,7 @@ impl Book {
             owners: HashMap::new(),
             steps: HashMap::new(),
             fresh: Vec::new(),
+            unwritten: BTreeSet::new(),
             over: None,
         }
     }

@@ -55,6 +55,16 @@ pub struct Task {
     pub met: bool,
 }
 
+/// What an input answered.
+#[derive(Default)]
+pub(in crate::runtime) struct Answered {
+    pub(in crate::runtime) call: Option<CallId>,
+    /// What makes it the same as another result, if a sub-agent gave it.
+    pub(in crate::runtime) mark: Option<String>,
+    /// It could not be written down so far.
+    pub(in crate::runtime) unwritten: bool,
+}
+
 /// An input of a journal.
 pub(in crate::runtime) struct Past<'j> {
     pub(in crate::runtime) at: Timestamp,
@@ -174,12 +184,12 @@ impl Desk {
         })
     }
 
-    /// What an input led to. `mark`: a sub-agent gave it.
+    /// What an input led to.
     pub(in crate::runtime) fn after(
         &self,
         (now, run): (Timestamp, &RunId),
         machine: &Machine,
-        (answered, mark): (Option<CallId>, Option<String>),
+        answered: Answered,
         output: &Output,
     ) {
         let mut table = self.table();
@@ -188,7 +198,11 @@ impl Desk {
             return;
         }
         let book = table.runs.entry(run.clone()).or_insert_with(|| Book::new(run.clone(), lease_ms));
-        if let Some(call) = answered {
+        let Answered { call, mark, unwritten } = answered;
+        if let Some(call) = call {
+            if unwritten && mark.is_some() {
+                book.unwritten.insert(call);
+            }
             book.answered(call, None, mark);
         }
         book.hear(output.events.iter());
@@ -242,6 +256,13 @@ impl Desk {
         table.name(run);
         drop(table);
         self.news.send_modify(|news| *news += 1);
+    }
+
+    /// All that is known of the run stands in its journal.
+    pub(in crate::runtime) fn written(&self, run: &RunId) {
+        if let Some(book) = self.table().runs.get_mut(run) {
+            book.unwritten.clear();
+        }
     }
 
     /// Another process drives the run by now.

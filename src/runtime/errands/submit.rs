@@ -88,14 +88,15 @@ impl Desk {
         let mut table = self.table();
         let book = table.book(id).ok_or(SubmitError::UnknownWorkflow)?;
         let over = book.over();
+        let unwritten = call_of(step_id).is_some_and(|call| book.unwritten.contains(&call));
         let entry = book.entry(id).ok_or(SubmitError::UnknownWorkflow)?;
         (entry.contact, entry.met) = (now, true);
         let call = call_of(step_id).ok_or(SubmitError::UnknownStep)?;
         if let Some((_, mark)) = entry.done.iter().find(|(done, _)| *done == call) {
-            return if *mark == mark_of(result) {
-                Ok(Claimed::Duplicate)
-            } else {
-                Err(SubmitError::Completed)
+            return match *mark == mark_of(result) {
+                true if unwritten => Err(SubmitError::NotRecorded),
+                true => Ok(Claimed::Duplicate),
+                false => Err(SubmitError::Completed),
             };
         }
         if let Some(ended) = entry.ended.clone().or(over) {

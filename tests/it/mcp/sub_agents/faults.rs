@@ -200,3 +200,25 @@ fn nobody_is_silent_who_has_a_step_that_takes_long() {
     assert_eq!(submit(&mut client, &id, &step, &done(&step)), json!({"status": "accepted"}));
     client.close();
 }
+
+#[test]
+fn what_is_not_written_down_is_not_accepted_the_second_time_either() {
+    let world = world(&[each(&names(&["a"]))]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let step = next(&mut client, &id)["step"].clone();
+    let other = rusqlite::Connection::open(world.data().join("runs.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for _ in 0..2 {
+        let said = submit(&mut client, &id, &step, &done(&step));
+        assert_eq!(code(&said), "not_recorded", "{said}");
+    }
+    other.execute_batch("ROLLBACK").unwrap();
+    let said = eventually("the store is written again", || {
+        let said = submit(&mut client, &id, &step, &done(&step));
+        (said["status"] == "accepted").then_some(said)
+    });
+    assert_eq!(said, json!({"status": "accepted", "duplicate": true}));
+    client.close();
+}
