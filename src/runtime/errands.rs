@@ -6,6 +6,7 @@
 
 mod book;
 mod desk;
+mod reading;
 mod submit;
 
 use serde_json::Value;

@@ -175,8 +175,13 @@ impl Handle {
             }
             let mut runs = shared.runs.lock().unwrap_or_else(PoisonError::into_inner);
             // it may have been taken up again here meanwhile
-            if runs.get(&run).is_some_and(|outbox| outbox.same_channel(&mine)) {
+            let left = runs.get(&run).is_some_and(|outbox| outbox.same_channel(&mine));
+            if left {
                 runs.remove(&run);
+            }
+            drop(runs);
+            if left {
+                shared.desk.rests(&run, |run| shared.drives(run));
             }
         });
     }

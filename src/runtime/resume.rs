@@ -120,6 +120,7 @@ impl Handle {
     /// Another living process drives it, it has ended, or what was given does not fit. Then nothing was changed.
     pub async fn resume(&self, run: &RunId, going: Going) -> Result<(), ResumeError> {
         let store = Arc::clone(&self.ports().store);
+        let _rising = self.shared.desk.rises(run);
         let before = store.claim(run)?;
         match self.resume_claimed(run, &before, going).await {
             Ok(()) => Ok(()),

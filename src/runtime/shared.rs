@@ -66,6 +66,10 @@ impl Shared {
         runs.get(run).is_some_and(|outbox| outbox.send(mail).is_ok())
     }
 
+    pub(super) fn drives(&self, run: &RunId) -> bool {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(run)
+    }
+
     /// The driver panicked: the run is closed as failed, so that nobody waits for it. `last` is what lists
     /// knew of it: its path and the snapshot to go back to stay.
     pub(super) fn end_broken(&self, run: &RunId, last: Option<RunProgress>) {

@@ -31,16 +31,23 @@ pub(super) async fn reach(backend: &dyn Backend, id: &str) -> Result<Reached, Fa
         if driven {
             return known(backend, id, run, true);
         }
-        if run.progress.status != RunStatus::Interrupted {
-            read(backend, &run)?;
-            return known(backend, id, run, false);
+        if is_rising(backend, &run) {
+            tokio::time::sleep(LOOK_AGAIN).await;
+            continue;
         }
-        if look == 0 {
-            // an id that is none of the run's sets nothing going
-            read(backend, &run)?;
+        let stands = run.progress.status != RunStatus::Interrupted;
+        // an id that is none of the run's sets nothing going
+        if stands || desk.run_of(id).is_none() {
+            if !read(backend, &run).await? {
+                tokio::time::sleep(LOOK_AGAIN).await;
+                continue;
+            }
             if desk.run_of(id).is_none() {
                 return Err(Fault::unknown());
             }
+        }
+        if stands {
+            return known(backend, id, run, false);
         }
         let taken = take_up(backend, &run).await;
         if let Err(fault) = taken
@@ -69,9 +76,18 @@ fn searched(backend: &dyn Backend, id: &str) -> Option<RunId> {
     runs.into_iter().map(|run| run.id).find(|run| may_be_of(id, run))
 }
 
-fn read(backend: &dyn Backend, run: &RunSummary) -> Result<(), Fault> {
-    let read = backend.handle().read_errands(&run.id);
-    read.map_err(|error| Fault::new("store", format!("the run cannot be read: {}", error.message)))
+/// Whether this process has claimed a run that it does not drive yet, or has just ceased to drive.
+fn is_rising(backend: &dyn Backend, run: &RunSummary) -> bool {
+    run.progress.status == RunStatus::Running && backend.handle().ports().store.drives(&run.id)
+}
+
+/// `false`: somebody takes the run up meanwhile.
+async fn read(backend: &dyn Backend, run: &RunSummary) -> Result<bool, Fault> {
+    let failed = |why: &str| Fault::new("store", format!("the run cannot be read: {why}"));
+    let (handle, run) = (backend.handle().clone(), run.clone());
+    // others are served while a long journal is read
+    let read = tokio::task::spawn_blocking(move || handle.read_errands(&run)).await;
+    read.map_err(|_| failed("there is a bug in the program"))?.map_err(|error| failed(&error.message))
 }
 
 async fn take_up(backend: &dyn Backend, run: &RunSummary) -> Result<(), Fault> {

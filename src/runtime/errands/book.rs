@@ -52,6 +52,9 @@ pub(super) struct Entry {
     pub(super) ended: Option<Ended>,
 }
 
+/// If it is the same at two times, nothing has happened to the run between them.
+pub(in crate::runtime) type Stand = (RunStatus, Timestamp);
+
 pub(super) struct Book {
     run: RunId,
     lease_ms: u64,
@@ -65,6 +68,8 @@ pub(super) struct Book {
     pub(super) fresh: Vec<String>,
     /// Steps whose results count and could not be written down so far.
     pub(super) unwritten: BTreeSet<CallId>,
+    /// How the run stood when all this was read from its journal, unless it went on here since.
+    pub(super) read_as: Option<Stand>,
     /// The run itself has ended.
     over: Option<Ended>,
 }
@@ -80,6 +85,7 @@ impl Book {
             steps: HashMap::new(),
             fresh: Vec::new(),
             unwritten: BTreeSet::new(),
+            read_as: None,
             over: None,
         }
     }

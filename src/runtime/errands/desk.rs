@@ -1,18 +1,15 @@
 //! Where sub-agents come for their steps: the errands of all runs of this process.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
 use super::book::{Book, Entry, Step};
 use super::{Ended, LEASE_SECONDS, step_id};
 use crate::domain::ids::{CallId, RunId, Timestamp};
-use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
 use crate::engine::machine::{Errand, Machine, Output};
-use crate::engine::replay::Tape;
-use crate::engine::spec::RunSpec;
 
 /// A step that is handed out.
 #[derive(Clone, PartialEq, Debug)]
@@ -65,21 +62,17 @@ pub(in crate::runtime) struct Answered {
     pub(in crate::runtime) unwritten: bool,
 }
 
-/// An input of a journal.
-pub(in crate::runtime) struct Past<'j> {
-    pub(in crate::runtime) at: Timestamp,
-    pub(in crate::runtime) input: &'j Input,
-    /// What makes it the same as another result, if a sub-agent gave it.
-    pub(in crate::runtime) submitted: Option<&'j str>,
-}
-
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) runs: HashMap<RunId, Book>,
     /// Whose errand an id is.
-    ids: HashMap<String, RunId>,
+    pub(super) ids: HashMap<String, RunId>,
+    /// Runs that are being taken up here, and by how many at once.
+    pub(super) rising: HashMap<RunId, usize>,
+    /// Runs that nobody drives here; what was used last comes last.
+    pub(super) idle: VecDeque<RunId>,
     /// Milliseconds; 0 while no sub-agent can be reached.
-    lease_ms: u64,
+    pub(super) lease_ms: u64,
 }
 
 pub struct Desk {
@@ -105,6 +98,11 @@ impl Desk {
 
     pub(super) fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something may be ready.
+    pub(super) fn tell(&self) {
+        self.news.send_modify(|news| *news += 1);
     }
 
     /// Changes whenever a step may have become ready, or an errand has come up or ended.
@@ -198,6 +196,7 @@ impl Desk {
             return;
         }
         let book = table.runs.entry(run.clone()).or_insert_with(|| Book::new(run.clone(), lease_ms));
+        book.read_as = None;
         let Answered { call, mark, unwritten } = answered;
         if let Some(call) = call {
             if unwritten && mark.is_some() {
@@ -212,50 +211,7 @@ impl Desk {
         }
         table.name(run);
         drop(table);
-        self.news.send_modify(|news| *news += 1);
-    }
-
-    /// Everything that a journal tells of the errands of its run. Leases begin anew.
-    pub(in crate::runtime) fn read<'j>(
-        &self,
-        (now, run): (Timestamp, &RunId),
-        spec: &Arc<RunSpec>,
-        journal: impl Iterator<Item = Past<'j>> + Clone,
-    ) {
-        let lease_ms = self.table().lease_ms;
-        if lease_ms == 0 {
-            return;
-        }
-        let mut book = Book::new(run.clone(), lease_ms);
-        let mut tape = Tape::sparing(Arc::clone(spec), journal.clone().map(|past| past.input));
-        let mut journal = journal.peekable();
-        while let Some(Past { at, input, submitted }) = journal.next() {
-            let answered = input.answers().zip(submitted);
-            let whose = answered.and_then(|(call, _)| tape.machine.errand_of(call));
-            let next = journal.peek().map(|next| next.input);
-            let told = tape.feed(at, input.clone(), next).iter().map(|(_, event)| event);
-            let events: Vec<RunEvent> = told.filter(|event| tells(event)).cloned().collect();
-            if let Some((call, mark)) = answered {
-                book.answered(call, whose, Some(mark.to_owned()));
-            }
-            book.hear(events.iter());
-            book.look(now, &tape.machine);
-        }
-        let machine = &tape.machine;
-        tape.open().for_each(|effect| book.offer(machine, effect));
-        let mut table = self.table();
-        let before = table.runs.insert(run.clone(), book);
-        // whoever had come still is there
-        if let (Some(before), Some(book)) = (before, table.runs.get_mut(run)) {
-            for (lane, entry) in before.entries {
-                if let Some(same) = book.entries.get_mut(&lane) {
-                    same.met |= entry.met;
-                }
-            }
-        }
-        table.name(run);
-        drop(table);
-        self.news.send_modify(|news| *news += 1);
+        self.tell();
     }
 
     /// All that is known of the run stands in its journal.
@@ -279,7 +235,7 @@ impl Desk {
             .collect();
         drop(table);
         // what was given back may be taken
-        self.news.send_modify(|news| *news += 1);
+        self.tell();
         failing
     }
 }
@@ -289,18 +245,8 @@ impl Table {
         self.runs.get_mut(self.ids.get(id)?)
     }
 
-    fn name(&mut self, run: &RunId) {
+    pub(super) fn name(&mut self, run: &RunId) {
         let Some(book) = self.runs.get_mut(run) else { return };
         self.ids.extend(book.fresh.drain(..).map(|id| (id, run.clone())));
     }
-}
-
-fn tells(event: &RunEvent) -> bool {
-    matches!(
-        event,
-        RunEvent::DataChanged { .. }
-            | RunEvent::BranchFinished { .. }
-            | RunEvent::Finished { .. }
-            | RunEvent::Resumed { .. }
-    )
 }

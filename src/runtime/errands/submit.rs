@@ -11,9 +11,11 @@ use super::super::mail::{Mail, Submitted};
 use super::super::reopen::{self, Story};
 use super::super::tokens::{hash, sorted};
 use super::book::{Step, unfit};
-use super::desk::{Desk, Past};
+use super::desk::Desk;
+use super::reading::Past;
 use super::{Ended, call_of};
 use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::domain::journal::{RunStatus, RunSummary};
 use crate::engine::input::Input;
 use crate::ports::run_store::StoreError;
 use crate::runtime::leases::Standing;
@@ -158,24 +160,26 @@ impl Handle {
         });
     }
 
-    /// What a run's journal tells of its errands, without taking it up.
+    /// What a run's journal tells of its errands, without taking it up. `false`: it is driven or taken up here by now, so
+    /// its driver tells that. Takes long where the journal is long.
     ///
     /// # Errors
     /// Unknown or unreadable.
-    pub fn read_errands(&self, run: &RunId) -> Result<(), StoreError> {
-        let story = reopen::read(&*self.ports().store, run)?;
-        self.tell_desk(&story);
-        Ok(())
+    pub fn read_errands(&self, run: &RunSummary) -> Result<bool, StoreError> {
+        let (desk, stand) = (&self.shared.desk, (run.progress.status, run.progress.updated));
+        // what another process drives goes on without a trace in its summary
+        if run.progress.status != RunStatus::Running && desk.knows(&run.id, stand) {
+            return Ok(true);
+        }
+        let story = reopen::read(&*self.ports().store, &run.id)?;
+        let now = self.ports().clock.now();
+        let driven = |run: &RunId| self.shared.drives(run);
+        Ok(desk.look_up((now, &run.id, stand), &story.spec, past(&story), driven))
     }
 
-    /// Tells the desk what a run has come to.
+    /// Tells the desk what a run has come to that is taken up here.
     pub(in crate::runtime) fn tell_desk(&self, story: &Story) {
-        let journal = story.entries.iter().map(|entry| Past {
-            at: entry.at,
-            input: &entry.input,
-            submitted: entry.submitted.as_deref(),
-        });
-        self.shared.desk.read((self.ports().clock.now(), &story.header.id), &story.spec, journal);
+        self.shared.desk.read((self.ports().clock.now(), &story.header.id), &story.spec, past(story));
     }
 
     /// Hands in the result of a step; `input` is what it means for the run.
@@ -239,6 +243,14 @@ impl Handle {
             Err(_) => Err(SubmitError::NotRunning),
         }
     }
+}
+
+fn past(story: &Story) -> impl Iterator<Item = Past<'_>> + Clone {
+    story.entries.iter().map(|entry| Past {
+        at: entry.at,
+        input: &entry.input,
+        submitted: entry.submitted.as_deref(),
+    })
 }
 
 /// What makes two results the same: their content, in whatever order.

@@ -97,3 +97,31 @@ fn a_task_that_is_taken_up_elsewhere_is_asked_about_there() {
     let listed = world.run(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(listed[0]["status"], "paused", "{listed}");
 }
+
+#[test]
+fn all_tasks_are_asked_for_at_once_while_one_of_them_takes_the_run_up() {
+    let items: Vec<String> = (0..12).map(|item| format!("i{item}")).collect();
+    let items: Vec<&str> = items.iter().map(String::as_str).collect();
+    let world = world(&[each(&names(&items))]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let ids = tasks(&told);
+    client.kill();
+    let mut client = Client::open(&world);
+    let asked: Vec<u64> =
+        ids.iter().map(|id| client.begin_call("get_next_step", json!({"workflow_id": id}))).collect();
+    for asked in asked {
+        let told = client.told(asked);
+        assert_eq!(
+            (&told["status"], &told["step"]["attempt"]),
+            (&json!("pending_step"), &json!(1)),
+            "{told}"
+        );
+    }
+    // each has kept its lease
+    for id in &ids {
+        let other = client.call("get_next_step", json!({"workflow_id": id, "worker_id": "other"}));
+        assert_eq!(other["status"], "waiting", "{other}");
+    }
+    client.close();
+}

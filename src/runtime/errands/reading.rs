@@ -1,0 +1,168 @@
+//! What journals tell of errands, and how long it is kept where nobody drives the run.
+//!
+//! Whoever takes a run up tells the desk of it once; everybody else may look into its journal, but what they find never
+//! stands in for what a driver has told meanwhile.
+
+use std::sync::Arc;
+
+use super::book::{Book, Stand};
+use super::desk::{Desk, Table};
+use crate::domain::ids::{RunId, Timestamp};
+use crate::engine::event::RunEvent;
+use crate::engine::input::Input;
+use crate::engine::replay::Tape;
+use crate::engine::spec::RunSpec;
+
+/// Runs without a driver here whose errands are kept; those of others are read again when somebody asks.
+const KEPT: usize = 16;
+
+/// An input of a journal.
+pub(in crate::runtime) struct Past<'j> {
+    pub(in crate::runtime) at: Timestamp,
+    pub(in crate::runtime) input: &'j Input,
+    /// What makes it the same as another result, if a sub-agent gave it.
+    pub(in crate::runtime) submitted: Option<&'j str>,
+}
+
+/// A run is being taken up: as long as this lives, only who does it tells the desk of the run.
+pub(in crate::runtime) struct Rising<'d> {
+    desk: &'d Desk,
+    run: RunId,
+}
+
+impl Drop for Rising<'_> {
+    fn drop(&mut self) {
+        let mut table = self.desk.table();
+        let left = table.rising.remove(&self.run).unwrap_or(0).saturating_sub(1);
+        if left > 0 {
+            table.rising.insert(self.run.clone(), left);
+        }
+    }
+}
+
+impl Desk {
+    /// Before a run is claimed; to be kept until it is driven, or will not be.
+    pub(in crate::runtime) fn rises(&self, run: &RunId) -> Rising<'_> {
+        *self.table().rising.entry(run.clone()).or_insert(0) += 1;
+        Rising { desk: self, run: run.clone() }
+    }
+
+    /// Everything that the journal tells of the errands of a run that is taken up. Leases begin anew.
+    pub(in crate::runtime) fn read<'j>(
+        &self,
+        (now, run): (Timestamp, &RunId),
+        spec: &Arc<RunSpec>,
+        journal: impl Iterator<Item = Past<'j>> + Clone,
+    ) {
+        let Some(book) = self.replayed((now, run), spec, journal) else { return };
+        let mut table = self.table();
+        table.idle.retain(|idle| idle != run);
+        table.place(run, book);
+        drop(table);
+        self.tell();
+    }
+
+    /// The same of a run that others drive, or nobody. `false`: it is driven or taken up here by now, and what was read
+    /// counts no longer.
+    pub(in crate::runtime) fn look_up<'j>(
+        &self,
+        (now, run, stand): (Timestamp, &RunId, Stand),
+        spec: &Arc<RunSpec>,
+        journal: impl Iterator<Item = Past<'j>> + Clone,
+        driven: impl Fn(&RunId) -> bool,
+    ) -> bool {
+        let Some(mut book) = self.replayed((now, run), spec, journal) else { return true };
+        book.read_as = Some(stand);
+        let mut table = self.table();
+        if table.rising.contains_key(run) || driven(run) {
+            return false;
+        }
+        table.place(run, book);
+        table.rest(run, driven);
+        drop(table);
+        self.tell();
+        true
+    }
+
+    /// Whether nothing has happened to a run since its journal was read.
+    pub(in crate::runtime) fn knows(&self, run: &RunId, stand: Stand) -> bool {
+        self.table().runs.get(run).is_some_and(|book| book.read_as == Some(stand))
+    }
+
+    /// Nobody drives the run here any more.
+    pub(in crate::runtime) fn rests(&self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
+        self.table().rest(run, driven);
+    }
+
+    fn replayed<'j>(
+        &self,
+        (now, run): (Timestamp, &RunId),
+        spec: &Arc<RunSpec>,
+        journal: impl Iterator<Item = Past<'j>> + Clone,
+    ) -> Option<Book> {
+        let lease_ms = Some(self.table().lease_ms).filter(|lease_ms| *lease_ms > 0)?;
+        let mut book = Book::new(run.clone(), lease_ms);
+        let mut tape = Tape::sparing(Arc::clone(spec), journal.clone().map(|past| past.input));
+        let mut journal = journal.peekable();
+        while let Some(Past { at, input, submitted }) = journal.next() {
+            let answered = input.answers().zip(submitted);
+            let whose = answered.and_then(|(call, _)| tape.machine.errand_of(call));
+            let next = journal.peek().map(|next| next.input);
+            let told = tape.feed(at, input.clone(), next).iter().map(|(_, event)| event);
+            let events: Vec<RunEvent> = told.filter(|event| tells(event)).cloned().collect();
+            if let Some((call, mark)) = answered {
+                book.answered(call, whose, Some(mark.to_owned()));
+            }
+            book.hear(events.iter());
+            book.look(now, &tape.machine);
+        }
+        let machine = &tape.machine;
+        tape.open().for_each(|effect| book.offer(machine, effect));
+        Some(book)
+    }
+}
+
+impl Table {
+    fn place(&mut self, run: &RunId, book: Book) {
+        let before = self.runs.insert(run.clone(), book);
+        // whoever had come still is there
+        if let (Some(before), Some(book)) = (before, self.runs.get_mut(run)) {
+            for (lane, entry) in before.entries {
+                if let Some(same) = book.entries.get_mut(&lane) {
+                    same.met |= entry.met;
+                }
+            }
+        }
+        self.name(run);
+    }
+
+    /// Keeps what was told last of runs without a driver.
+    fn rest(&mut self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
+        if !self.runs.contains_key(run) {
+            return;
+        }
+        self.idle.retain(|idle| idle != run);
+        self.idle.push_back(run.clone());
+        if self.idle.len() <= KEPT {
+            return;
+        }
+        let Some(oldest) = self.idle.pop_front() else { return };
+        if self.rising.contains_key(&oldest) || driven(&oldest) {
+            return;
+        }
+        let book = self.runs.remove(&oldest);
+        for id in book.iter().flat_map(|book| book.lanes.keys()) {
+            self.ids.remove(id);
+        }
+    }
+}
+
+fn tells(event: &RunEvent) -> bool {
+    matches!(
+        event,
+        RunEvent::DataChanged { .. }
+            | RunEvent::BranchFinished { .. }
+            | RunEvent::Finished { .. }
+            | RunEvent::Resumed { .. }
+    )
+}
