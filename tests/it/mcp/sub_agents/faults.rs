@@ -187,13 +187,13 @@ fn a_question_is_not_answered_by_what_does_not_fit() {
 #[test]
 fn nobody_is_silent_who_has_a_step_that_takes_long() {
     let mut flow = each(&names(&["a"]));
-    flow["states"][0]["states"][0]["timeout"] = json!("8s");
+    flow["states"][0]["states"][0]["timeout"] = json!("PT20S");
     let world = world(&[flow]);
     let mut client = Client::open_with(&world, &["--lease-seconds", "1"]);
     let told = client.call("each", json!({}));
     let id = tasks(&told).remove(0);
     let step = next(&mut client, &id)["step"].clone();
-    assert_eq!(step["timeout"], 9, "{step}");
+    assert_eq!(step["timeout"], 21, "{step}");
     std::thread::sleep(std::time::Duration::from_millis(4_500));
     let other = client.call("get_next_step", json!({"workflow_id": id, "worker_id": "other"}));
     assert_eq!(other["status"], "waiting", "{other}");
