@@ -3,15 +3,12 @@
 use serde_json::{Value, json};
 
 use super::super::answer::may_answer;
-use super::super::arguments::{Arguments, missing_arguments};
+use super::super::arguments::{Arguments, missing_arguments, of_a_size};
 use super::super::follow::summary;
 use super::super::refusal::{NO_TOKEN, Problem, Refusal, invalid, of_token};
 use super::call::Call;
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
 use crate::runtime::tokens::TokenError;
-
-/// Longer results are refused: what is large belongs into a file, and its path into the results (DELEG-11).
-const MOST_BYTES: usize = 1 << 20;
 
 pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
     let (token, results) = read(&mut call)?;
@@ -82,13 +79,7 @@ fn read(call: &mut Call<'_>) -> Result<(String, Value), Refusal> {
             json!({"type": "wrong_argument", "argument": name}),
         ));
     }
-    let bytes = results.to_string().len();
-    if bytes > MOST_BYTES {
-        let message = format!(
-            "`{name}` has {bytes} bytes, at most {MOST_BYTES} are taken: write what is large into a file and give its path"
-        );
-        return Err(invalid(message, json!({"type": "too_large", "argument": name})));
-    }
+    of_a_size(name, &results)?;
     Ok((token, results))
 }
 
