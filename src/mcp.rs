@@ -14,6 +14,7 @@ mod http;
 mod moment;
 mod progress;
 mod refusal;
+pub mod reminders;
 mod replies;
 mod resources;
 mod sampling;

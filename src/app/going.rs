@@ -175,7 +175,7 @@ async fn redeem(
     results: Value,
     going: Going,
 ) -> Result<ControlFlow<Repetition, RunId>> {
-    let done = handle.redeem(token, results, going).await.map_err(told)?;
+    let done = handle.redeem(token, results, going, &|_| true).await.map_err(told)?;
     if !done.ignored.is_empty() {
         tell(format_args!("warning: not asked for and ignored: {}", done.ignored.join(", ")));
     }

@@ -26,6 +26,7 @@ use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::{Program, SubAgents, Work};
 use crate::mcp::backend::{Backend, Broken, Offered, Reason};
+use crate::mcp::reminders::Reminders;
 use crate::ports::run_store::StoreError;
 use crate::runtime::handle::Handle;
 use crate::runtime::interactions::{Delegating, Interactions};
@@ -70,6 +71,7 @@ struct Shop {
     wired: Arc<Wired>,
     shelves: Arc<Shelves>,
     interactions: Arc<Interactions>,
+    reminders: Arc<Reminders>,
     yes: bool,
     remote_approvals: bool,
     serial: bool,
@@ -83,6 +85,7 @@ impl Shop {
             shelves: Arc::new(Shelves::new(world, catalog, &wired, notes)),
             wired,
             interactions: Arc::default(),
+            reminders: Arc::default(),
             yes: args.yes,
             remote_approvals: args.remote_approvals,
             serial: args.serial,
@@ -129,6 +132,10 @@ impl Backend for Shop {
 
     fn interactions(&self) -> &Interactions {
         &self.interactions
+    }
+
+    fn reminders(&self) -> &Arc<Reminders> {
+        &self.reminders
     }
 
     fn serial(&self) -> bool {

@@ -12,6 +12,7 @@ pub(super) use self::waiting::{Offer, action, may_answer};
 pub(super) use self::words::SUB_AGENTS;
 use super::refusal::Problem;
 use crate::domain::failure::Failure;
+use crate::domain::ids::Timestamp;
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::runtime::interactions::Interaction;
 
@@ -48,8 +49,8 @@ pub(super) fn of_run(run: &RunSummary, offers: &[Offer]) -> Value {
 }
 
 /// What a run asks its client's model, if it does.
-pub(super) fn directive(run: &RunSummary, open: &[Interaction]) -> Option<Value> {
-    let asked = directive::fields(run, open)?;
+pub(super) fn directive(run: &RunSummary, open: &[Interaction], now: Timestamp) -> Option<Value> {
+    let asked = directive::fields(run, open, now)?;
     let mut fields = head(directive::PENDING, run);
     fields.extend(asked);
     Some(Value::Object(fields))

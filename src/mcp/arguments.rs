@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::refusal::{Refusal, invalid, short};
 
+/// Longer values are refused: what is large belongs into a file, and its path into the results (DELEG-11).
+const MOST_BYTES: usize = 1 << 20;
+
 pub(super) struct Arguments {
     given: Map<String, Value>,
 }
@@ -82,6 +85,19 @@ impl Arguments {
     pub(super) fn take(&mut self, name: &str) -> Value {
         self.given.remove(name).unwrap_or_default()
     }
+}
+
+/// # Errors
+/// A value is larger than what is kept of one.
+pub(super) fn of_a_size(name: &str, value: &Value) -> Result<(), Refusal> {
+    let bytes = value.to_string().len();
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "`{name}` has {bytes} bytes, at most {MOST_BYTES} are taken: write what is large into a file and give its path"
+    );
+    Err(invalid(message, json!({"type": "too_large", "argument": name})))
 }
 
 pub(super) fn missing_arguments(missing: &[&str]) -> Refusal {

@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
+use super::reminders::Reminders;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
 use crate::domain::workflow::{Parameter, SubAgents};
@@ -63,6 +64,9 @@ pub trait Backend: Send + Sync {
 
     /// Model calls that clients make.
     fn interactions(&self) -> &Interactions;
+
+    /// Who is reminded that a run waits.
+    fn reminders(&self) -> &Arc<Reminders>;
 
     /// Items are handed out one at a time, to look for what is wrong.
     fn serial(&self) -> bool;

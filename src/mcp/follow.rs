@@ -1,5 +1,6 @@
 //! Staying with a run until it stops, for the request that set it going.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
@@ -10,6 +11,7 @@ use super::answer::{Offer, may_answer};
 use super::backend::Backend;
 use super::progress::Progress;
 use super::refusal::{Problem, Refusal};
+use super::reminders::Reminder;
 use super::sampling::Sampling;
 use super::wire::Presence;
 use crate::domain::ids::RunId;
@@ -21,6 +23,8 @@ use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
 
 /// How long is waited for further requests of the same moment.
 const TOGETHER: Duration = Duration::from_millis(20);
+/// How often is looked whether the run is there at all.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Whose request it is.
 #[derive(Clone, Copy)]
@@ -61,7 +65,8 @@ async fn follow(
     let (mut asked, mut tasks) = (interactions.watch(), handle.desk().watch());
     let mut progress = Progress::of(context);
     let mut sampling = Sampling::new(interactions, &context.peer);
-    let mut cancelled = false;
+    let mut looks = tokio::time::interval(LOOK_AGAIN);
+    let (mut cancelled, mut over) = (false, false);
     let mut last = None;
     loop {
         if !cancelled && interactions.asks(run) {
@@ -83,6 +88,7 @@ async fn follow(
                 cancelled = true;
                 handle.send(run, Command::Cancel);
             }
+            () = progress.send(), if progress.is_busy() => {}
             event = events.recv() => {
                 let Some(published) = event else { break };
                 if published.run != *run {
@@ -92,13 +98,22 @@ async fn follow(
                     last = Some((status, error));
                     break;
                 }
-                progress.tell(&published.event).await;
+                progress.tell(&published.event);
             }
             _ = asked.changed() => {}
             _ = tasks.changed() => {}
             () = sampling.next(), if !sampling.is_idle() => {}
+            _ = looks.tick() => {
+                // it may have told its end before anybody listened; what it told since is read before the next look
+                let gone = !handle.running().contains(run);
+                if over && gone {
+                    break;
+                }
+                over = gone;
+            }
         }
     }
+    progress.finish().await;
     let mut summary = summary(handle, run)?;
     if let (RunStatus::Running, Some((status, error))) = (summary.progress.status, last) {
         // its end could not be recorded
@@ -131,13 +146,22 @@ fn offer(backend: &dyn Backend, run: &RunId, pause: &OpenPause) -> Offer {
     let token = || backend.handle().issue_token(run, pause.call, ttl_seconds).ok();
     let token = allowed.then(token).flatten();
     if token.is_some() {
-        tokio::spawn(warn_in_time(backend.handle().clone(), run.clone(), pause.clone(), ttl_seconds));
+        let reminders = Arc::clone(backend.reminders());
+        if let Some(reminder) = reminders.remind((run.clone(), pause.call)) {
+            let handle = backend.handle().clone();
+            tokio::spawn(warn_in_time(handle, (run.clone(), pause.clone()), ttl_seconds, reminder));
+        }
     }
     Offer { token, pause: pause.clone(), ttl_seconds }
 }
 
 /// A line in the log when five sixths of a token's time are over and it is still needed (B4).
-async fn warn_in_time(handle: Handle, run: RunId, pause: OpenPause, ttl_seconds: u64) {
+async fn warn_in_time(
+    handle: Handle,
+    (run, pause): (RunId, OpenPause),
+    ttl_seconds: u64,
+    _reminder: Reminder,
+) {
     let left = Duration::from_secs(ttl_seconds) / 6;
     tokio::time::sleep(left * 5).await;
     let still = |run: RunSummary| run.progress.pauses.iter().any(|open| open.call == pause.call);

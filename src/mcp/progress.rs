@@ -1,28 +1,77 @@
 //! What a run does meanwhile, as progress notifications: for clients that asked for them.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
 
 use crate::engine::event::RunEvent;
 
+/// Steps that wait until the client has read those before them.
+const KEPT: usize = 256;
+/// How long the answer of a request waits for the rest of its progress.
+const LAST_MOMENT: Duration = Duration::from_millis(200);
+
 pub(super) struct Progress {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
     count: u32,
+    /// What is being sent; it takes as long as the client takes to read.
+    sending: Option<BoxFuture<'static, ()>>,
+    /// What comes after it.
+    next: VecDeque<ProgressNotificationParam>,
 }
 
 impl Progress {
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
-        Self { peer: context.peer.clone(), token: context.meta.get_progress_token(), count: 0 }
+        let (peer, token) = (context.peer.clone(), context.meta.get_progress_token());
+        Self { peer, token, count: 0, sending: None, next: VecDeque::new() }
     }
 
-    /// One step further. A client that does not listen any more misses nothing.
-    pub(super) async fn tell(&mut self, event: &RunEvent) {
+    /// One step further. A client that reads slowly misses the oldest ones.
+    pub(super) fn tell(&mut self, event: &RunEvent) {
         let (Some(token), Some(line)) = (&self.token, line(event)) else { return };
         self.count += 1;
         let told = ProgressNotificationParam::new(token.clone(), f64::from(self.count)).with_message(line);
-        let _ = self.peer.notify_progress(told).await;
+        self.next.push_back(told);
+        if self.next.len() > KEPT {
+            self.next.pop_front();
+        }
+    }
+
+    /// Whether anything is still to be sent.
+    pub(super) fn is_busy(&self) -> bool {
+        self.sending.is_some() || !self.next.is_empty()
+    }
+
+    /// Sends one. Whoever gives this up loses nothing: it goes on where it was.
+    pub(super) async fn send(&mut self) {
+        if self.sending.is_none()
+            && let Some(told) = self.next.pop_front()
+        {
+            let peer = self.peer.clone();
+            let sending = async move {
+                let _ = peer.notify_progress(told).await;
+            };
+            self.sending = Some(Box::pin(sending));
+        }
+        if let Some(sending) = &mut self.sending {
+            sending.await;
+            self.sending = None;
+        }
+    }
+
+    /// The rest, before the request is answered; a client that does not read is not waited for.
+    pub(super) async fn finish(mut self) {
+        let rest = async {
+            while self.is_busy() {
+                self.send().await;
+            }
+        };
+        let _ = tokio::time::timeout(LAST_MOMENT, rest).await;
     }
 }
 

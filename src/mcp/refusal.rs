@@ -98,6 +98,9 @@ pub(super) fn of_token(error: TokenError, missing: &[String]) -> Refusal {
                 .with("triesLeft", json!(left))
                 .into()
         }
+        TokenError::Forbidden(_) => {
+            Problem::new("not_permitted", "A person must decide this", text).hint(hint).into()
+        }
         TokenError::Spent => Problem::new("token_spent", "The resume token is worth nothing now", text)
             .hint(Some("get_workflow_status with the workflowId gives a new token".to_owned()))
             .into(),

@@ -95,7 +95,7 @@ async fn ask(
     let read = data(&answered, wanted(&claim.interaction.request));
     match replies::reply(&id, &claim.interaction.request, &read) {
         Ok(reply) => {
-            interactions.answer(&id, &answered.to_string(), Ok(reply));
+            interactions.answer(&id, &answered, Ok(reply));
             None
         }
         Err(why) => {

@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
+use super::tokens::{hash, sorted};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::ports::clock::{Clock, IdSource};
@@ -48,7 +49,7 @@ pub enum Given {
 #[derive(Default)]
 struct Table {
     open: BTreeMap<String, Waiting>,
-    /// Oldest first: id, run, what was answered.
+    /// Oldest first: id, run, hash of what was answered.
     answered: Vec<(String, RunId, String)>,
     /// How many were asked.
     asked: u64,
@@ -112,14 +113,16 @@ impl Interactions {
         self.count.subscribe()
     }
 
-    /// Hands in an answer. `said` is all that was said, to tell a repetition from another answer.
-    pub fn answer(&self, id: &str, said: &str, answer: Result<ModelReply, ModelError>) -> Given {
+    /// Hands in an answer. `said` is all that was said, to tell a repetition, in any order of
+    /// its keys, from another answer.
+    pub fn answer(&self, id: &str, said: &Value, answer: Result<ModelReply, ModelError>) -> Given {
+        let said = hash(&sorted(said.clone()).to_string());
         let mut table = self.table();
         if let Some((.., before)) = table.answered.iter().find(|(known, ..)| known == id) {
-            return if before == said { Given::Duplicate } else { Given::Conflict };
+            return if *before == said { Given::Duplicate } else { Given::Conflict };
         }
         let Some(waiting) = table.open.remove(id) else { return Given::Unknown };
-        table.answered.push((id.to_owned(), waiting.interaction.run, said.to_owned()));
+        table.answered.push((id.to_owned(), waiting.interaction.run, said));
         if table.answered.len() > REMEMBERED {
             table.answered.remove(0);
         }

@@ -53,6 +53,8 @@ pub enum TokenError {
     Stale,
     #[error("{problem}; {left} {} left", if *left == 1 { "try is" } else { "tries are" })]
     Unfit { problem: String, left: u32 },
+    #[error("the answer for state `{}` is not for whoever has its token", .0.state)]
+    Forbidden(Box<OpenPause>),
     #[error("this token was used with {TRIES} answers that do not fit: it is worth nothing now")]
     Spent,
     #[error(transparent)]
@@ -75,7 +77,7 @@ impl TokenError {
             Self::Stale | Self::Spent => {
                 Some("resume the run by its id; a new pause gives a new token".to_owned())
             }
-            Self::Unfit { .. } => Some("the token stays valid".to_owned()),
+            Self::Unfit { .. } | Self::Forbidden(_) => Some("the token stays valid".to_owned()),
             Self::Resume(error) => error.hint(),
         }
     }
@@ -127,18 +129,25 @@ impl Handle {
         record.map(|record| (record.run, record.call)).ok_or(TokenError::Unknown)
     }
 
-    /// Answers the pause that the token is for, and goes on.
+    /// Answers the pause that the token is for, and goes on. `may` judges that pause, as it is found now and however
+    /// the run stands.
     ///
     /// # Errors
     /// The token or the results are not accepted: nothing was changed.
-    pub async fn redeem(&self, token: &str, results: Value, going: Going) -> Result<Redemption, TokenError> {
+    pub async fn redeem(
+        &self,
+        token: &str,
+        results: Value,
+        going: Going,
+        may: &(dyn Fn(&OpenPause) -> bool + Sync),
+    ) -> Result<Redemption, TokenError> {
         let record = self.ports().store.token(&hash(token.trim()))?.ok_or(TokenError::Unknown)?;
         let results = self.shared.redactor.clean_data(results);
         if record.used.is_some() {
             return used_before(record, &results);
         }
         let hash = record.hash.clone();
-        let error = match self.redeem_unused(record, results.clone(), going).await {
+        let error = match self.redeem_unused(record, results.clone(), going, may).await {
             Ok(done) => return Ok(done),
             Err(error) => error,
         };
@@ -154,6 +163,7 @@ impl Handle {
         record: TokenRecord,
         results: Value,
         mut given: Going,
+        may: &(dyn Fn(&OpenPause) -> bool + Sync),
     ) -> Result<Redemption, TokenError> {
         let store = &self.ports().store;
         let run = record.run.clone();
@@ -168,6 +178,9 @@ impl Handle {
         let same = store.find(run.as_str())?.definition_hash == record.definition_hash;
         let pause = machine.pauses().into_iter().find(|pause| pause.call == record.call).filter(|_| same);
         let pause = pause.ok_or(TokenError::Stale)?;
+        if !may(&pause) {
+            return Err(TokenError::Forbidden(Box::new(pause)));
+        }
         let declared = &pause.required_outputs;
         let (ignored, results_hash) = (ignored(declared, &results), results_hash(declared, &results));
         let fits = answer_to(&pause, results, &mut given).and_then(|()| {

@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::super::moment::iso;
+use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RunSummary;
 use crate::domain::message::ChatMessage;
 use crate::domain::model::{ModelRequest, ToolChoice};
 use crate::domain::tool::ParsingTool;
-use crate::runtime::interactions::{Interaction, PROVIDER, TTL};
+use crate::runtime::interactions::{Interaction, PROVIDER};
 
 pub(super) const PENDING: &str = "pending_agent_llm_action";
 
@@ -22,18 +23,20 @@ pub(in crate::mcp) fn wanted(request: &ModelRequest) -> Option<&ParsingTool> {
     request.parsing_tools.iter().find(|tool| tool.name == *name)
 }
 
-pub(super) fn fields(run: &RunSummary, open: &[Interaction]) -> Option<Map<String, Value>> {
+pub(super) fn fields(run: &RunSummary, open: &[Interaction], now: Timestamp) -> Option<Map<String, Value>> {
     let first = open.first()?;
-    let mut fields = one(run, first);
+    let mut fields = one(run, first, now);
     if open.len() > 1 {
-        let all: Vec<Value> = open.iter().map(|interaction| Value::Object(one(run, interaction))).collect();
+        let all: Vec<Value> =
+            open.iter().map(|interaction| Value::Object(one(run, interaction, now))).collect();
         fields.insert("pendingInteractions".to_owned(), Value::Array(all));
     }
     Some(fields)
 }
 
-fn one(run: &RunSummary, interaction: &Interaction) -> Map<String, Value> {
+fn one(run: &RunSummary, interaction: &Interaction, now: Timestamp) -> Map<String, Value> {
     let id = &interaction.id;
+    let left = interaction.expires.0.saturating_sub(now.0).max(0).unsigned_abs().div_ceil(1_000);
     let fields = json!({
         "toolResponseSource": "taskmaster_to_agent",
         "status": PENDING,
@@ -41,7 +44,7 @@ fn one(run: &RunSummary, interaction: &Interaction) -> Map<String, Value> {
         "llmRequestForAgent": asked(
             &interaction.request,
             &run.workflow,
-            &format!("{}/{}", interaction.run, interaction.request.agent),
+            &conversation(&interaction.request, &interaction.run),
         ),
         "interactionId": id,
         "pendingInteractionSignalToAgent": {
@@ -50,7 +53,7 @@ fn one(run: &RunSummary, interaction: &Interaction) -> Map<String, Value> {
             "instructions": INSTRUCTIONS,
         },
         "expiresAt": iso(interaction.expires),
-        "expiresInSeconds": TTL.as_secs(),
+        "expiresInSeconds": left,
     });
     fields.as_object().cloned().unwrap_or_default()
 }
@@ -90,6 +93,14 @@ pub(in crate::mcp) fn asked(request: &ModelRequest, command: &str, conversation:
         };
     }
     asked
+}
+
+/// Branches talk to the same agent at the same time, each in a conversation of its own.
+fn conversation(request: &ModelRequest, run: &RunId) -> String {
+    match request.state.rsplit_once('/') {
+        Some((branch, _)) => format!("{run}/{branch}/{}", request.agent),
+        None => format!("{run}/{}", request.agent),
+    }
 }
 
 fn message(message: &ChatMessage) -> Value {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::arguments::Arguments;
+use super::super::arguments::{Arguments, of_a_size};
 use super::super::refusal::{Problem, Refusal, invalid, short};
 use super::super::replies::{error, reply};
 use super::call::Call;
@@ -28,7 +28,8 @@ pub(super) async fn respond(mut call: Call<'_>) -> Result<Value, Refusal> {
         return Err(wrong(&message, "projectRoot"));
     }
     let response = arguments.object("agentLLMResponse")?;
-    let said = Value::Object(response.clone()).to_string();
+    let said = Value::Object(response.clone());
+    of_a_size("agentLLMResponse", &said)?;
     let failed = failed(&response)?;
     let interactions = call.backend.interactions();
     let answer = match (interactions.find(&id), failed) {

@@ -59,7 +59,8 @@ pub(super) fn told(backend: &dyn Backend, run: &RunSummary) -> Value {
         RunStatus::Running => backend.interactions().open(&run.id),
         _ => Vec::new(),
     };
-    if let Some(asked) = answer::directive(run, &open) {
+    let now = backend.handle().ports().clock.now();
+    if let Some(asked) = answer::directive(run, &open, now) {
         return asked;
     }
     handed_out(backend, run).unwrap_or_else(|| answer::of_run(run, &follow::offers(backend, run)))

@@ -3,14 +3,12 @@
 use serde_json::{Value, json};
 
 use super::super::answer::may_answer;
-use super::super::arguments::{Arguments, missing_arguments};
+use super::super::arguments::{Arguments, missing_arguments, of_a_size};
 use super::super::follow::summary;
 use super::super::refusal::{NO_TOKEN, Problem, Refusal, invalid, of_token};
 use super::call::Call;
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
-
-/// Longer results are refused: what is large belongs into a file, and its path into the results (DELEG-11).
-const MOST_BYTES: usize = 1 << 20;
+use crate::runtime::tokens::TokenError;
 
 pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
     let (token, results) = read(&mut call)?;
@@ -23,14 +21,18 @@ pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
     // one that nobody waits for any more was answered, or the run went on
     let pause = before.progress.pauses.iter().find(|open| open.call == pause);
     let pause = pause.filter(|_| before.progress.status == RunStatus::Paused);
-    if let Some(pause) = pause {
-        permitted(pause, &results, backend.remote_approvals())?;
-    }
     let missing = pause.map(|pause| missing(pause, &results)).unwrap_or_default();
     let (handle, going) = backend.taking_up(&before)?;
     let events = handle.subscribe(false);
-    let redeemed = handle.redeem(&token, results, going).await;
-    let redeemed = redeemed.map_err(|error| of_token(error, &missing))?;
+    // asked of the pause that is answered: a run that was cut off has open ones, too
+    let remote = backend.remote_approvals();
+    let (asked, given) = (results.clone(), results);
+    let may = |pause: &OpenPause| refused(pause, &given, remote).is_none();
+    let redeemed = handle.redeem(&token, asked, going, &may).await.map_err(|error| {
+        let why =
+            if let TokenError::Forbidden(pause) = &error { refused(pause, &given, remote) } else { None };
+        why.unwrap_or_else(|| of_token(error, &missing))
+    })?;
     let again = redeemed.duplicate.is_some();
     let mut answer = if again && !handle.running().contains(&run) {
         call.now(&run)?
@@ -77,31 +79,24 @@ fn read(call: &mut Call<'_>) -> Result<(String, Value), Refusal> {
             json!({"type": "wrong_argument", "argument": name}),
         ));
     }
-    let bytes = results.to_string().len();
-    if bytes > MOST_BYTES {
-        let message = format!(
-            "`{name}` has {bytes} bytes, at most {MOST_BYTES} are taken: write what is large into a file and give its path"
-        );
-        return Err(invalid(message, json!({"type": "too_large", "argument": name})));
-    }
+    of_a_size(name, &results)?;
     Ok((token, results))
 }
 
 /// A token gives no right to decide what a person must.
-fn permitted(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Result<(), Refusal> {
+fn refused(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option<Refusal> {
     if !may_answer(pause, remote_approvals) {
         let detail = format!("state `{}` waits for a person: {}", pause.state, pause.message);
         let hint =
             "`synthdev resume` answers it; a server started with --remote-approvals lets clients do so";
-        return Err(Problem::new("not_permitted", "A person must decide this", detail)
-            .hint(Some(hint.to_owned()))
-            .into());
+        let problem = Problem::new("not_permitted", "A person must decide this", detail);
+        return Some(problem.hint(Some(hint.to_owned())).into());
     }
     if pause.reason == PauseReason::Approval && results["decision"] == "always" {
         let detail = "a client allows or denies this one call";
-        return Err(Problem::new("not_permitted", "Approvals cannot be widened from here", detail).into());
+        return Some(Problem::new("not_permitted", "Approvals cannot be widened from here", detail).into());
     }
-    Ok(())
+    None
 }
 
 fn missing(pause: &OpenPause, results: &Value) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::cli::world::World;
+use super::super::cli::world::{World, eventually};
 use super::client::Client;
 use super::flows::{asking, flow, world};
 use super::pausing::token;
@@ -84,6 +84,44 @@ fn what_a_person_must_decide_is_not_for_clients_unless_they_may() {
         client.close();
         trusted.close();
     }
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_no_way_around_a_person() {
+    let ask = json!([{"name": "start", "type": "delegate", "transition": [{"target": "nap"}],
+                      "action": {"prompt": "Do it", "required_outputs": ["it"]}},
+                     {"name": "nap", "type": "wait", "duration": 60, "transition": [{"target": "stop"}]}]);
+    let touch = json!([{"name": "start", "type": "shell", "command": "touch made-by-a-run",
+                        "transition": [{"target": "stop"}]}]);
+    let states = json!([
+        {"name": "start", "transition": [{"target": "both"}]},
+        {"name": "both", "type": "parallel", "transition": [{"target": "stop"}],
+         "branches": [{"name": "left", "states": ask}, {"name": "right", "states": touch}]},
+    ]);
+    let world = world(&[flow("both", &states)]);
+    let mut trusted = Client::open_with(&world, &["--remote-approvals"]);
+    let told = trusted.call("both", json!({}));
+    let pending = told["pending"].as_array().unwrap_or_else(|| panic!("{told}"));
+    let of = |kind: &str| {
+        token(
+            pending.iter().find(|one| (one["action"]["type"] == "approval") == (kind == "approval")).unwrap(),
+        )
+    };
+    let (approval, work) = (of("approval"), of("work"));
+    trusted.begin_call("resume_workflow", json!({"resumeToken": work, "results": {"it": 1}}));
+    eventually("the other branch goes on", || {
+        let told = trusted.call("get_workflow_status", json!({"workflowId": told["workflowId"]}));
+        (told["status"] == "running").then_some(())
+    });
+    trusted.kill();
+    let mut client = Client::open(&world);
+    let stands = client.call("get_workflow_status", json!({"workflowId": told["workflowId"]}));
+    assert_eq!(stands["status"], "interrupted", "{stands}");
+    let yes = json!({"resumeToken": approval, "results": {"decision": "allow"}});
+    let refused = client.call("resume_workflow", yes);
+    assert_eq!(refused["error"]["type"], "not_permitted", "{refused}");
+    assert!(!made(&world));
+    client.close();
 }
 
 fn made(world: &World) -> bool {
