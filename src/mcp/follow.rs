@@ -114,6 +114,9 @@ async fn follow(
         }
     }
     progress.finish().await;
+    if last.is_some() {
+        let_go(handle, run).await;
+    }
     let mut summary = summary(handle, run)?;
     if let (RunStatus::Running, Some((status, error))) = (summary.progress.status, last) {
         // its end could not be recorded
@@ -121,6 +124,16 @@ async fn follow(
         summary.progress.error = error.map(|error| *error);
     }
     Ok(summary)
+}
+
+/// The end of a run is told before it lets go of the project's files: whoever hears of it may start the next one.
+async fn let_go(handle: &Handle, run: &RunId) {
+    let gone = async {
+        while handle.running().contains(run) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let _ = tokio::time::timeout(LOOK_AGAIN, gone).await;
 }
 
 /// How a run stands by what is stored of it.
