@@ -52,6 +52,7 @@ use super::frame::Frame;
 use super::input::Input;
 use super::lane::{Asked, Lane, Phase, Scope, Then};
 use super::purse::{AgentPurse, Estimate, Kind, Purse};
+use super::said::Said;
 use super::spared::{Asks, Spared};
 use super::speaking::Speaking;
 use super::spec::RunSpec;
@@ -115,7 +116,7 @@ pub struct Machine {
     substituted: BTreeSet<(String, String)>,
     approvals: ApprovalPolicy,
     /// What the person said unasked.
-    said: VecDeque<said::Said>,
+    said: VecDeque<Said>,
     /// Where it stands still.
     stops: Stops,
     /// Every lane stands before its next state.

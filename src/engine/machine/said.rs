@@ -6,14 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::{CallId, Lane, Machine, RunEvent};
+use crate::engine::said::Said;
 use crate::engine::spec::OFFERS_SINCE;
-
-#[derive(Clone, Debug)]
-pub(super) struct Said {
-    text: String,
-    /// The script that may take it.
-    offered: Option<CallId>,
-}
 
 impl Machine {
     pub(super) fn offers(&self) -> bool {
@@ -90,11 +84,5 @@ impl Machine {
     /// The calls that are waited for: a script that was given up takes nothing any more.
     fn reading(&self) -> BTreeSet<CallId> {
         if self.offers() { self.every_lane().filter_map(Lane::pending).collect() } else { BTreeSet::new() }
-    }
-}
-
-impl Said {
-    fn is_free(&self, held: &BTreeSet<CallId>) -> bool {
-        self.offered.is_none_or(|call| !held.contains(&call))
     }
 }

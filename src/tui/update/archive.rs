@@ -174,9 +174,10 @@ fn feed(model: &mut Model) -> Vec<Cmd> {
     vec![ask(number, Asked::Page { filter, after })]
 }
 
-/// Where nothing works, nobody looks by the clock whether anything has begun elsewhere: a key does, once a second.
+/// Where nothing works, nobody looks by the clock whether anything has begun elsewhere: a key does, but not each of
+/// many in a row.
 fn look(model: &mut Model, at: Timestamp) -> Option<Cmd> {
-    const APART_MS: i64 = 1_000;
+    const APART_MS: i64 = 5_000;
     let idle = !model.ticking();
     let archive = model.archive.as_mut().filter(|_| idle)?;
     if at.0.saturating_sub(archive.counted.0) < APART_MS {
