@@ -179,7 +179,7 @@ fn feed(model: &mut Model) -> Vec<Cmd> {
 fn look(model: &mut Model, at: Timestamp) -> Option<Cmd> {
     const APART_MS: i64 = 5_000;
     let idle = !model.ticking();
-    let archive = model.archive.as_mut().filter(|_| idle)?;
+    let archive = model.archive.as_mut().filter(|archive| idle && archive.wait.is_none())?;
     if at.0.saturating_sub(archive.counted.0) < APART_MS {
         return None;
     }
