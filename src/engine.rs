@@ -16,6 +16,7 @@ pub mod machine;
 pub mod merge;
 pub mod purse;
 pub mod replay;
+mod said;
 pub mod scope;
 pub mod sight;
 pub mod spared;

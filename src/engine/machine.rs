@@ -21,6 +21,7 @@ mod replied;
 mod request;
 mod resumed;
 mod returned;
+mod said;
 mod served;
 mod sighted;
 mod snapshot_progress;
@@ -51,6 +52,7 @@ use super::frame::Frame;
 use super::input::Input;
 use super::lane::{Asked, Lane, Phase, Scope, Then};
 use super::purse::{AgentPurse, Estimate, Kind, Purse};
+use super::said::Said;
 use super::spared::{Asks, Spared};
 use super::speaking::Speaking;
 use super::spec::RunSpec;
@@ -114,7 +116,7 @@ pub struct Machine {
     substituted: BTreeSet<(String, String)>,
     approvals: ApprovalPolicy,
     /// What the person said unasked.
-    said: VecDeque<String>,
+    said: VecDeque<Said>,
     /// Where it stands still.
     stops: Stops,
     /// Every lane stands before its next state.
@@ -361,10 +363,11 @@ impl Machine {
 
     fn evaluate(&mut self, task: ScriptTask) -> CallId {
         let call = self.next_call();
+        let said = self.offer(call);
         let (seed, now, spared) = (self.seed, self.now, self.spared.has(call, Asks::Script));
         if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
             let mut scope = Box::new(super::scope::view(frame, &workflow, seed, call, now));
-            scope.said.extend(self.said.iter().cloned());
+            scope.said = said;
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
             self.effect(Effect::Evaluate { call, job });
         }

@@ -9,7 +9,7 @@ use crate::domain::workflow::Program;
 use crate::engine::steering::Stops;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 5;
+pub const MACHINE_VERSION: u32 = 6;
 
 /// Runs since this version go on as they began: where the machine has changed since, it asks for the version.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -26,6 +26,11 @@ pub const WINDOWED_SINCE: u32 = 4;
 /// Since this version sealed thoughts count in views and budgets, a hard budget limits the answers of unknown models,
 /// what sums up is given no more than its own window takes, and small views are cut in larger steps.
 pub const MEASURES_SINCE: u32 = 5;
+
+/// Since this version a stand before a step is not taken for one before the state that follows, an approval that was
+/// left open has its time anew for whoever takes the run up, and a text that was said is offered to one script at a
+/// time.
+pub const OFFERS_SINCE: u32 = 6;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {

@@ -36,6 +36,8 @@ pub struct Archive {
     /// The store's change counter as it was seen last, and whether it is being asked for.
     pub seen: Option<u64>,
     pub counting: bool,
+    /// When a key asked for it last.
+    pub counted: Timestamp,
 }
 
 /// A run that is looked at.

@@ -301,6 +301,11 @@ impl Dialog {
         self.asker().map(|(run, _)| run)
     }
 
+    /// The call that waits for the answer.
+    pub fn call(&self) -> Option<CallId> {
+        self.asker().map(|(_, call)| call)
+    }
+
     pub fn answers(&self, run: &RunId, call: CallId) -> bool {
         self.asker() == Some((run, call))
     }

@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::domain::cost::{CostLedger, Usage};
 use crate::domain::ids::{RunId, Timestamp};
+use crate::domain::journal::RunStatus;
 use crate::engine::steering::Stops;
 use crate::tui::archive::Archive;
 use crate::tui::backend::StatusFacts;
@@ -248,9 +249,16 @@ impl Model {
         self.dialogs.front().is_some_and(|dialog| dialog.until.is_some())
     }
 
+    /// The history is open and something that it shows works.
+    fn history_moves(&self) -> bool {
+        let Some(archive) = &self.archive else { return false };
+        let open = archive.run.as_ref().is_some_and(|run| run.row.status == RunStatus::Running);
+        open || archive.list.works() || self.runs.iter().any(RunView::busy)
+    }
+
     /// Something is in flight, so that the elapsed time on screen goes on; or the history looks whether it has changed.
     pub fn ticking(&self) -> bool {
         let moves = |run: &RunView| !run.stands_still() || self.counts_down();
-        self.archive.is_some() || !self.calm && self.busy_run().is_some_and(moves)
+        self.history_moves() || !self.calm && self.busy_run().is_some_and(moves)
     }
 }

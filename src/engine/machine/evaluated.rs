@@ -23,7 +23,9 @@ impl Machine {
         for text in outcome.logs {
             self.emit(RunEvent::ScriptLog { state: state.clone(), text });
         }
-        if let Err(problem) = self.apply(outcome.patch) {
+        let applied = self.apply(call, outcome.patch);
+        self.offer_ends(call);
+        if let Err(problem) = applied {
             return self.fail(Failure::new("script", "A script broke a conversation", problem));
         }
         match self.lane.phase {
@@ -56,14 +58,12 @@ impl Machine {
     }
 
     /// Changes count only now that the whole script has succeeded.
-    fn apply(&mut self, patch: ScopePatch) -> Result<(), String> {
+    fn apply(&mut self, call: CallId, patch: ScopePatch) -> Result<(), String> {
         if patch.is_empty() {
             return Ok(());
         }
         let state = self.state_name();
-        for text in self.said.drain(..patch.heard.min(self.said.len())) {
-            self.out.events.push(RunEvent::Heard { text });
-        }
+        self.hear_front(patch.heard);
         let Some(workflow) = self.workflow() else { return Ok(()) };
         let Some(frame) = self.frame_mut() else { return Ok(()) };
         let mut rebuilt = Vec::with_capacity(patch.contexts.len());
@@ -80,6 +80,7 @@ impl Machine {
             }
         }
         frame.set_data(&patch.set, &patch.removed);
+        self.hear(call, patch.heard);
         if !patch.set.is_empty() || !patch.removed.is_empty() {
             self.emit(RunEvent::DataChanged { state, set: patch.set, removed: patch.removed });
         }
@@ -216,6 +217,7 @@ impl Machine {
         if ![Phase::Script(call), Phase::Values(call), Phase::Choice(call)].contains(&self.lane.phase) {
             return;
         }
+        self.offer_ends(call);
         let failure = self.script_failure(error);
         if !self.pass_over_script(error, &failure) {
             self.fail(failure);

@@ -59,7 +59,7 @@ impl Machine {
     /// What was said before and fits no state `resume` (A62).
     fn take_said(&mut self) -> Option<String> {
         let resumes = self.spec.program.workflows.first().is_some_and(|root| root.resume.is_some());
-        if resumes { None } else { self.said.pop_front() }
+        if resumes { None } else { self.next_said() }
     }
 
     /// Nobody will answer: the default counts at once, `on_timeout` when its time has come; else the run waits.
@@ -166,7 +166,7 @@ impl Machine {
             return self.on_answered(call, Answer::Text { text });
         }
         self.emit(RunEvent::Queued { text: text.clone() });
-        self.said.push_back(text);
+        self.keep_said(text);
     }
 
     fn listener(&self) -> Option<(u64, CallId)> {
@@ -186,7 +186,7 @@ impl Machine {
             return None;
         }
         let target = self.workflow()?.resume?;
-        let text = self.said.pop_front()?;
+        let text = self.next_said()?;
         let state = self.state_name();
         let set = Map::from_iter([("resume_input".to_owned(), Value::String(text))]);
         self.frame_mut()?.set_data(&set, &[]);

@@ -141,6 +141,9 @@ impl Machine {
             return;
         }
         self.lane.shown = true;
+        if matches!(self.lane.phase, Phase::Approval(_)) && self.offers() {
+            self.renew_deadline();
+        }
         let lane = &self.lane;
         let asked = lane.question.clone().filter(|_| matches!(lane.phase, Phase::Person(..)));
         if let Some(question) = asked {

@@ -41,8 +41,7 @@ impl Machine {
                 }
             }
             Steering::TakeBack { text } => {
-                if let Some(at) = self.said.iter().position(|said| *said == text) {
-                    self.said.remove(at);
+                if self.take_back(&text) {
                     self.emit(RunEvent::TakenBack { text });
                 }
             }
@@ -85,9 +84,14 @@ impl Machine {
         match place {
             Place::State => self.lane.passed = true,
             Place::Model => self.lane.phase = Phase::Held,
+            Place::Tool if self.is_step() => {
+                // a step does not look at it again: it would count for the next state
+                self.lane.passed = !self.offers();
+                self.permit_step();
+            }
             Place::Tool => {
                 self.lane.passed = true;
-                if self.is_step() { self.permit_step() } else { self.next_tool() }
+                self.next_tool();
             }
         }
     }

@@ -60,6 +60,13 @@ impl Machine {
         Some(self.later(ms))
     }
 
+    /// Whoever is here now has all the time to answer; what ran out while nobody could see it does not count.
+    pub(super) fn renew_deadline(&mut self) {
+        self.stop_ttl();
+        self.lane.since = self.now;
+        self.begin_deadline();
+    }
+
     /// When the approval that a lane waits for is denied by itself.
     pub(super) fn deadline_of(&self, lane: &Lane) -> Option<Timestamp> {
         lane.frames.last()?.stay.ttl?;

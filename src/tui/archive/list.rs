@@ -63,6 +63,8 @@ pub struct List {
     pub typing: bool,
     /// Newest first.
     rows: Vec<RunRow>,
+    /// One of the newest runs works: it will change by itself.
+    works: bool,
     /// Places in `rows` with what joins each to its parent.
     order: Vec<(usize, String)>,
     pub cursor: usize,
@@ -95,6 +97,11 @@ impl List {
     pub fn row(&self, at: usize) -> Option<(&RunRow, &str)> {
         let (place, branch) = self.order.get(at)?;
         Some((self.rows.get(*place)?, branch))
+    }
+
+    /// A run that is listed will change by itself.
+    pub fn works(&self) -> bool {
+        self.works
     }
 
     pub fn chosen(&self) -> Option<&RunRow> {
@@ -133,11 +140,12 @@ impl List {
         self.problem = None;
         let anew = self.read.as_ref() != Some(&filter);
         let kept = if anew { None } else { self.chosen().map(|row| row.id.clone()) };
+        let mut moved = true;
         if anew {
             (self.rows, self.more) = (rows, more);
             (self.cursor, self.top) = (0, 0);
         } else if first {
-            self.renewed(rows, more);
+            moved = self.renewed(rows, more);
         } else {
             let known: HashSet<RunId> = self.rows.iter().map(|row| row.id.clone()).collect();
             let before = self.rows.len();
@@ -145,7 +153,11 @@ impl List {
             self.more = more && self.rows.len() > before;
         }
         self.read = Some(filter);
-        self.arrange(kept.as_ref());
+        // older ones are not read again, so that waiting for them would have no end
+        self.works = self.rows.iter().take(PAGE).any(|row| row.status == RunStatus::Running);
+        if moved {
+            self.arrange(kept.as_ref());
+        }
         if self.to_end {
             self.go_to(self.len());
             self.to_end = self.more;
@@ -162,11 +174,18 @@ impl List {
         }
     }
 
-    /// The newest runs once more; older ones stay as they were read.
-    fn renewed(&mut self, rows: Vec<RunRow>, more: bool) {
+    /// The newest runs once more; older ones stay as they were read. `false`: all stand where they stood.
+    fn renewed(&mut self, rows: Vec<RunRow>, more: bool) -> bool {
+        let all = rows.len() == self.rows.len();
+        let same = |(new, old): (&RunRow, &RunRow)| new.id == old.id && new.origin == old.origin;
+        if (all || more && rows.len() < self.rows.len()) && rows.iter().zip(&self.rows).all(same) {
+            self.more = more && (all || self.more);
+            self.rows.iter_mut().zip(rows).for_each(|(old, new)| *old = new);
+            return false;
+        }
         let Some(oldest) = rows.last().map(|row| row.started).filter(|_| more) else {
             (self.rows, self.more) = (rows, more);
-            return;
+            return true;
         };
         let new: HashSet<RunId> = rows.iter().map(|row| row.id.clone()).collect();
         let mut all = rows;
@@ -174,6 +193,7 @@ impl List {
         all.extend(older);
         self.more |= all.len() == new.len();
         self.rows = all;
+        true
     }
 
     /// Puts the rows in the order of a tree; the cursor stays on its run, and that where it was on screen.

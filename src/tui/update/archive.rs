@@ -22,7 +22,8 @@ use asking::{ask, number};
 /// `/history`, and its key.
 pub fn open(model: &mut Model) -> Vec<Cmd> {
     model.popup = None;
-    model.archive = Some(Box::default());
+    let counted = model.last_key.unwrap_or_default();
+    model.archive = Some(Box::new(Archive { counted, ..Archive::default() }));
     model.panes.leave();
     let mut cmds = feed(model);
     cmds.extend(count(model));
@@ -41,6 +42,7 @@ pub fn press(model: &mut Model, key: KeyEvent, at: Timestamp, typing: bool) -> V
         _ => {
             let mut cmds = keys::press(model, key, typing);
             cmds.extend(feed(model));
+            cmds.extend(look(model, at));
             return cmds;
         }
     }
@@ -66,7 +68,7 @@ pub fn wheel(model: &mut Model, down: bool) -> Vec<Cmd> {
     feed(model)
 }
 
-/// Once a second while it is open: did anybody write?
+/// Once a second while something works: did anybody write?
 pub fn tick(model: &mut Model) -> Vec<Cmd> {
     count(model).into_iter().collect()
 }
@@ -170,6 +172,19 @@ fn feed(model: &mut Model) -> Vec<Cmd> {
     let filter = archive.list.filter.clone();
     archive.list.asked = Some((number, filter.clone(), after.is_none()));
     vec![ask(number, Asked::Page { filter, after })]
+}
+
+/// Where nothing works, nobody looks by the clock whether anything has begun elsewhere: a key does, but not each of
+/// many in a row.
+fn look(model: &mut Model, at: Timestamp) -> Option<Cmd> {
+    const APART_MS: i64 = 5_000;
+    let idle = !model.ticking();
+    let archive = model.archive.as_mut().filter(|archive| idle && archive.wait.is_none())?;
+    if at.0.saturating_sub(archive.counted.0) < APART_MS {
+        return None;
+    }
+    archive.counted = at;
+    count(model)
 }
 
 fn count(model: &mut Model) -> Option<Cmd> {

@@ -144,6 +144,16 @@ fn it_stands_before_a_tool() {
         vec![STEP(), Act::Approves(Decision::Allow), done()],
     );
     assert_eq!(told[2..5], ["stands at start: tool shell", "approve shell {}", "run shell {}"]);
+    // that it stood before the step says nothing about the state that follows
+    let both = || vec![Breakpoint::tool("shell"), Breakpoint::state("review")];
+    let then = || vec![workflow(vec![state("start", step(ToolRisk::Read), 1), state("review", speak(), 2)])];
+    let told = play(stops(false, both(), then(), true), vec![GO(), done(), GO(), SAYS()]);
+    assert_eq!(told[4..6], ["stands at review: state review", "enter review"]);
+    // runs of before go on as they were recorded
+    let old =
+        RunSpec { machine_version: 5, stops: Stops { step: false, points: both() }, ..spec(then(), true) };
+    let told = play(Play::of(old), vec![GO(), done(), SAYS()]);
+    assert_eq!(told[4..6], ["enter review", "model"]);
 }
 
 #[test]
@@ -255,14 +265,20 @@ fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
         other => panic!("{other:?}"),
     };
     assert_eq!(until(&answered), Some(Timestamp(61_000)));
-    // who comes back sees how long is left
-    let mut reopened = replay(Arc::clone(&answered.spec), answered.inputs.clone()).machine;
-    let output = reopened.handle(Timestamp(5_000), resumed(true));
-    let again = output.effects.iter().find_map(|effect| match effect {
-        Effect::AskApproval { until, .. } => *until,
-        _ => None,
-    });
-    assert_eq!(again, Some(Timestamp(61_000)));
+    // who comes back has all the time again, however late it is; the timer of before is no longer waited for
+    for (version, until, timers) in [(MACHINE_VERSION, 905_000, (1, 1)), (5, 61_000, (0, 0))] {
+        let old = Arc::new(RunSpec { machine_version: version, ..RunSpec::clone(&answered.spec) });
+        let mut reopened = replay(old, answered.inputs.clone()).machine;
+        let effects = reopened.handle(Timestamp(845_000), resumed(true)).effects;
+        let again = effects.iter().find_map(|effect| match effect {
+            Effect::AskApproval { until, .. } => *until,
+            _ => None,
+        });
+        assert_eq!(again, Some(Timestamp(until)), "{version}");
+        let stopped = effects.iter().filter(|effect| matches!(effect, Effect::Abort { .. })).count();
+        let set = effects.iter().filter(|e| matches!(e, Effect::SetTimer { delay_ms: 60_000, .. })).count();
+        assert_eq!((stopped, set), timers, "{version}");
+    }
     answered.act(Act::Approves(Decision::Allow));
     assert!(answered.timers.is_empty());
     assert_eq!(until(&limited(0)), None);
@@ -287,6 +303,48 @@ fn what_a_script_reads_waits_no_longer() {
     play.act(Act::Steers(Steering::TakeBack { text: "one".to_owned() }));
     play.act(Act::Steers(Steering::TakeBack { text: "two".to_owned() }));
     assert_eq!(play.lines.last().unwrap(), "taken back two");
+}
+
+#[test]
+fn what_one_script_was_offered_no_other_takes() {
+    use synthdev::domain::script::ScopePatch;
+    let branch = |name: &str, start| Branch { name: name.to_owned(), start: StateIx(start) };
+    let ending = |name: &str| State { name: name.to_owned(), terminal: true, ..State::default() };
+    let looking = |name, next| State { script: Some(ACTION), ..state(name, Work::None, next) };
+    let spec = Parallel {
+        branches: vec![branch("a", 2), branch("b", 4)],
+        join: Join::All,
+        on_error: BranchErrors::FailFast,
+        max_concurrency: None,
+        merge: Default::default(),
+    };
+    let states = vec![
+        state("first", speak(), 1),
+        state("start", Work::Parallel(spec), 6),
+        looking("start.a/x", 3),
+        ending("start.a/stop"),
+        looking("start.b/y", 5),
+        ending("start.b/stop"),
+    ];
+    let mut play = Play::new(vec![workflow(states)], true);
+    ["one", "two"].into_iter().for_each(|text| play.act(Act::Said(text)));
+    play.act(SAYS());
+    let next = |play: &mut Play| match play.take(|effect| matches!(effect, Effect::Evaluate { .. })) {
+        Effect::Evaluate { call, job } => (call, job.scope.said),
+        other => panic!("{other:?}"),
+    };
+    let (first, second) = (next(&mut play), next(&mut play));
+    assert_eq!((first.1.len(), second.1.len()), (2, 0));
+    // what is gone meanwhile is not made up for by what came meanwhile
+    play.act(Act::Said("three"));
+    play.act(Act::Steers(Steering::TakeBack { text: "one".to_owned() }));
+    let patch = ScopePatch { heard: 2, ..ScopePatch::default() };
+    play.feed(Input::Evaluated { call: first.0, outcome: ScriptOutcome { patch, ..Default::default() } });
+    let heard: Vec<&String> = play.lines.iter().filter(|line| line.starts_with("heard")).collect();
+    assert_eq!(heard, ["heard two"]);
+    play.act(Act::Steers(Steering::TakeBack { text: "three".to_owned() }));
+    play.feed(Input::Evaluated { call: second.0, outcome: ScriptOutcome::default() });
+    assert!(play.finish().contains(&"taken back three".to_owned()));
 }
 
 #[test]

@@ -438,7 +438,7 @@ fn what_starts_elsewhere_appears() {
         desk.msg(Msg::Tick(Timestamp(2_000_000)));
         asked(desk)
     };
-    assert!(desk.model.ticking());
+    assert!(!desk.model.ticking(), "nothing works");
     let [(number, Asked::Changes)] = tick(&mut desk)[..] else { panic!() };
     assert_eq!(tick(&mut desk), [], "one question at a time");
     tell(&mut desk, number, Told::Changes(Some(1)));
@@ -455,6 +455,20 @@ fn what_starts_elsewhere_appears() {
     let screen = desk.screen(80, 24);
     assert!(screen.contains("run000000000") && screen.contains("running"), "{screen}");
     assert_eq!(desk.model.archive.as_ref().unwrap().list.chosen().unwrap().id.as_str(), "run000000002");
+    assert!(desk.model.ticking(), "a run that is listed works");
+    // it has ended; its row is another, and all stand where they stood
+    let [(number, Asked::Changes)] = tick(&mut desk)[..] else { panic!() };
+    tell(&mut desk, number, Told::Changes(Some(3)));
+    page(&mut desk, many(0, 3), false);
+    assert!(!desk.model.ticking() && !desk.screen(80, 24).contains("running"));
+    assert_eq!(desk.model.archive.as_ref().unwrap().list.chosen().unwrap().id.as_str(), "run000000002");
+    // a key looks, but not each of many in a row
+    desk.at += 5_000;
+    desk.key(KeyCode::Up);
+    let [(number, Asked::Changes)] = asked(&mut desk)[..] else { panic!() };
+    tell(&mut desk, number, Told::Changes(Some(3)));
+    desk.key(KeyCode::Down);
+    assert_eq!(asked(&mut desk), []);
     desk.key(KeyCode::Esc);
     assert!(!desk.model.ticking());
     assert_eq!(tick(&mut desk), []);

@@ -130,6 +130,13 @@ fn a_variable_is_set_while_it_stands() {
     ] {
         assert!(screen.contains(line), "{line}\n{screen}");
     }
+    // beside a question, what its own branch sees
+    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.run("r1", approval(21, "read_file", ToolPreview::Text { text: "x".into() }));
+    desk.take();
+    desk.pause(5_000).line("/set limit = 9");
+    let of_the_question = Steering::Set { call: Some(CallId(21)), set: vec![limit(json!(9))] };
+    assert_eq!(desk.take(), [steer("r1", of_the_question)]);
 }
 
 #[test]

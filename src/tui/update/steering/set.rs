@@ -17,11 +17,11 @@ const SHOWN: usize = 80;
 
 pub fn set(model: &mut Model, path: Vec<String>, value: Value, anyway: bool) -> Vec<Cmd> {
     let Some(run) = front(model) else { return nothing_runs(model) };
-    let asks =
-        model.dialogs.iter().find(|dialog| dialog.run() == Some(&run.id)).map(|dialog| dialog.state.as_str());
+    let asks = model.dialogs.iter().find(|dialog| dialog.run() == Some(&run.id));
     let (call, state) = match (run.stands.first(), asks) {
         (Some(stand), _) => (Some(stand.call), stand.state.as_str()),
-        (None, Some(state)) => (None, state),
+        // the branch that asks, not the first that waits
+        (None, Some(dialog)) => (dialog.call(), dialog.state.as_str()),
         (None, None) => {
             model.say(Item::warning(
                 "common_data is changed only while the run stands still: /pause, or /break STATE",
