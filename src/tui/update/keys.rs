@@ -90,6 +90,14 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
     dialog.armed &= !begins && !command;
     let surprised = !dialog.armed && (writes || written);
     dialog.problem = None;
+    if !surprised && typing && !dialog.armed && is_lasting(key) && grants(model) {
+        // what counts beyond this run is never given by a key for something else
+        if let Some(dialog) = model.dialogs.front_mut() {
+            dialog.problem = Some("this appeared just now: read it, then press again".to_owned());
+        }
+        return Some(Vec::new());
+    }
+    let dialog = model.dialogs.front_mut()?;
     if !surprised {
         dialog.armed = true;
         let asked = !matches!(dialog.kind, Kind::Approval { .. } | Kind::Trust | Kind::Confirm(_));
@@ -103,6 +111,11 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
         return Some(cmds);
     }
     (key.code == KeyCode::Enter && answers::refuse_words(model)).then(Vec::new)
+}
+
+/// The keys that allow a tool for longer than the run.
+fn is_lasting(key: KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Char('3' | '4'))
 }
 
 /// A tool waits for approval, which may be given for more than this run.

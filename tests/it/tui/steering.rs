@@ -198,7 +198,11 @@ fn one_list_of_everything_that_waits() {
     desk.run("r1", approval(12, "execute_terminal", command_preview("ls")));
     assert_eq!((desk.take(), desk.model.dialogs.len()), (vec![decided("r1", 12, Decision::AllowTool)], 0));
     // always: into the settings
-    desk.run("r1", approval(13, "edit_file", command_preview("x"))).pause(1_000).typed("4");
+    desk.run("r1", approval(13, "edit_file", command_preview("x")));
+    desk.key(KeyCode::End).model.dialogs[0].armed = false;
+    desk.typed("4").typed("3");
+    assert_eq!(desk.take(), [], "nobody reads that fast");
+    desk.pause(1_000).typed("4");
     assert_eq!(desk.take(), [decided("r1", 13, Decision::AllowTool), Cmd::AllowAlways("edit_file".into())]);
 }
 
