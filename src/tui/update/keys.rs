@@ -374,6 +374,11 @@ fn stop(model: &mut Model) -> Vec<Cmd> {
     if model.popup.take().is_some() {
         return Vec::new();
     }
+    // the question that was asked last is the one that Esc leaves
+    if model.wanted_input.take().is_some() {
+        model.hint = Some("left the workflow: nothing was started".to_owned());
+        return Vec::new();
+    }
     if model.goes_on_here() {
         model.hint = Some("it stands still: /step, /continue or /stop".to_owned());
         return Vec::new();
@@ -385,9 +390,6 @@ fn stop(model: &mut Model) -> Vec<Cmd> {
             view.stopping = true;
         }
         return vec![Cmd::Send(run, Command::Cancel)];
-    }
-    if model.wanted_input.take().is_some() {
-        model.hint = Some("left the workflow: nothing was started".to_owned());
     }
     Vec::new()
 }
