@@ -41,11 +41,17 @@ impl Desk {
             }
             beside if isolated || beside.is_some() => {
                 let elsewhere = self.elsewhere();
-                Ok(Start::Isolated(away(move || elsewhere.start(spec))))
+                let stops = self.stops.clone();
+                Ok(Start::Isolated(away(move || {
+                    let begun = elsewhere.start(spec)?;
+                    stops.set(Stops::default());
+                    Ok(begun)
+                })))
             }
             _ => self.start(spec).map(Start::Running),
         };
-        if started.is_ok() {
+        // one whose files are copied first may still not begin
+        if matches!(started, Ok(Start::Running(_))) {
             self.stops.set(Stops::default());
         }
         started
