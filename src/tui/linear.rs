@@ -11,11 +11,15 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::lines::Line;
 use self::printer::Printer;
+use crate::domain::ids::RunId;
 use crate::engine::event::Published;
+use crate::engine::steering::Steering;
+use crate::runtime::command::Command;
 use crate::tui::dialog::Kind;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::program::{Face, Wishes, farewell, initial};
+use crate::tui::run_view::{RunView, Stand};
 use crate::tui::session::Session;
 use crate::tui::slash;
 use crate::tui::slash::needs::without_screen;
@@ -44,8 +48,8 @@ pub async fn run(session: Session) -> io::Result<()> {
     let typed = lines::typed();
     let printer = Printer::new(lines::is_watched());
     let wishes = Wishes::new(session.backend);
-    let mut linear =
-        Linear { model, wishes, printer, typed, lines: lines::read(), ended: false, begun: String::new() };
+    let (lines, begun) = (lines::read(), String::new());
+    let mut linear = Linear { model, wishes, printer, typed, lines, ended: false, begun, told_on: None };
     linear.perform(first);
     linear.perform(offer);
     linear.turn(session.events).await?;
@@ -67,6 +71,8 @@ struct Linear {
     ended: bool,
     /// A text that goes on in the next line.
     begun: String,
+    /// A run that was told to go on, and where it stood then.
+    told_on: Option<(RunId, Vec<Stand>)>,
 }
 
 /// There is no terminal to steer.
@@ -120,7 +126,7 @@ impl Linear {
                         self.printer.answered();
                         self.line(line);
                     }
-                    None => self.ended = true,
+                    None => self.end_of_lines(),
                 },
             }
             while let Ok(event) = events.try_recv() {
@@ -136,8 +142,26 @@ impl Linear {
         let model = &self.model;
         let queued =
             model.chat.as_ref().and_then(|id| model.run(id)).is_some_and(|run| !run.outbox.is_empty());
-        let busy = model.busy_run().is_some() || model.opening.is_some() || model.isolating.is_some();
+        // at a breakpoint nothing happens until a line says so
+        let busy = model.busy_run().is_some_and(|run| !self.waits(run))
+            || model.opening.is_some()
+            || model.isolating.is_some();
         !model.dialogs.is_empty() || self.wishes.replies.is_empty() && !busy && !queued
+    }
+
+    /// It stands still, and was not told anything that it has yet to do.
+    fn waits(&self, run: &RunView) -> bool {
+        let told = self.told_on.as_ref().is_some_and(|(id, stands)| *id == run.id && *stands == run.stands);
+        run.stands_still() && !run.stopping && !told
+    }
+
+    /// The last line may have promised another one.
+    fn end_of_lines(&mut self) {
+        self.ended = true;
+        let begun = std::mem::take(&mut self.begun);
+        if let Some(text) = begun.strip_suffix('\n') {
+            self.whole(text);
+        }
     }
 
     fn apply(&mut self, msg: Msg) {
@@ -156,6 +180,11 @@ impl Linear {
     }
 
     fn perform(&mut self, cmds: Vec<Cmd>) {
+        for cmd in &cmds {
+            let Cmd::Send(id, Command::Steer(Steering::Step | Steering::Continue)) = cmd else { continue };
+            let stands = self.model.run(id).map(|run| run.stands.clone());
+            self.told_on = stands.filter(|stands| !stands.is_empty()).map(|stands| (id.clone(), stands));
+        }
         let cmds = cmds.into_iter().map(|cmd| match cmd {
             // what is shown at a glance would be told twice
             Cmd::Past(run) => Cmd::Whole(run.as_str().into()),
@@ -181,15 +210,19 @@ impl Linear {
             return;
         }
         let text = std::mem::take(&mut self.begun) + &text;
+        self.whole(&text);
+    }
+
+    fn whole(&mut self, text: &str) {
         // a line is no key that was pressed by mistake
         (self.model.tail, self.model.last_key) = (false, None);
         if slash::is_command(text.trim()) {
             return self.command(text.trim());
         }
         if !self.model.dialogs.is_empty() {
-            return self.answer(&text);
+            return self.answer(text);
         }
-        self.send(&text);
+        self.send(text);
     }
 
     fn command(&mut self, text: &str) {
@@ -206,12 +239,13 @@ impl Linear {
     }
 
     fn send(&mut self, text: &str) {
-        // a question that waits has no claim on this line
-        let waiting = std::mem::take(&mut self.model.dialogs);
+        // a line is no draft from before the question; of those that are open, a command may want to know
+        if let Some(Kind::Write { form, .. }) = self.model.dialogs.front_mut().map(|dialog| &mut dialog.kind)
+        {
+            form.draft = Some(false);
+        }
         self.model.composer.set(text);
         self.key(KeyCode::Enter, KeyModifiers::NONE);
-        let new = std::mem::replace(&mut self.model.dialogs, waiting);
-        self.model.dialogs.extend(new);
         self.model.composer.set("");
     }
 

@@ -205,7 +205,8 @@ impl Model {
     /// `role:coder`, `workflow:coder_reviewer` (WFM-1).
     pub fn mode(&self) -> String {
         let running = self.workflow.as_ref().and_then(|id| self.run(id)).map(|run| run.workflow.as_str());
-        match running.or(self.wanted_input.as_deref()) {
+        // the next text is the input of the one that waits for it
+        match self.wanted_input.as_deref().or(running) {
             Some(name) => format!("workflow:{name}"),
             None => format!("role:{}", self.facts.role),
         }

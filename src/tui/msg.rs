@@ -269,6 +269,7 @@ impl Cmd {
                 | Self::StartChat { .. }
                 | Self::ChooseWorkflow(_)
                 | Self::Workflows
+                | Self::Tools(_)
                 | Self::Role(_)
                 | Self::Roles(_)
                 | Self::Names

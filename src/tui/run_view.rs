@@ -112,6 +112,14 @@ impl Stand {
     }
 }
 
+/// A text that the run is asked to give back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Taking {
+    pub text: String,
+    /// It comes back to the input box; otherwise it is dropped.
+    pub edit: bool,
+}
+
 /// States of the path that are kept; what came before is only counted.
 const PATH: usize = 500;
 
@@ -147,6 +155,8 @@ pub struct RunView {
     pub waiting: Option<CallId>,
     /// Texts for the run that wait for its next question.
     pub outbox: VecDeque<String>,
+    /// Of these, what the person wants back and the run has not given back yet.
+    pub taking: Vec<Taking>,
     /// Who was asked last: name, seat, model.
     pub speaker: Option<Speaker>,
     /// Whose text streams, by call: several may speak at once.
@@ -194,6 +204,7 @@ impl RunView {
             left_open: false,
             waiting: None,
             outbox: VecDeque::new(),
+            taking: Vec::new(),
             speaker: None,
             speakers: HashMap::new(),
             branches: Vec::new(),

@@ -1,12 +1,12 @@
 //! Where the next workflow of the screen stands still.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::engine::steering::Stops;
 
 /// For the workflow that is started next; taken by it.
-#[derive(Debug, Default)]
-pub(super) struct NextStops(Mutex<Stops>);
+#[derive(Clone, Debug, Default)]
+pub(super) struct NextStops(Arc<Mutex<Stops>>);
 
 impl NextStops {
     pub(super) fn set(&self, stops: Stops) {

@@ -1,14 +1,17 @@
 //! Workflow mode of the screen: workflows that begin, also beside others, and tools that are never asked about again.
 
+use std::sync::{Mutex, PoisonError};
+
 use anyhow::Result;
+use futures_util::future::BoxFuture;
 
 use super::facts::unread;
 use super::{Desk, away, history, told};
 use crate::app::runs::spec;
 use crate::app::setup::Candidate;
-use crate::app::{sources, wiring};
-use crate::config::catalog::Catalog;
+use crate::app::world::World;
 use crate::config::inputs;
+use crate::config::settings::layers::Overrides;
 use crate::config::setup::{Change, Changes};
 use crate::engine::spec::RunSpec;
 use crate::engine::steering::Stops;
@@ -38,28 +41,43 @@ impl Desk {
             }
             beside if isolated || beside.is_some() => {
                 let elsewhere = self.elsewhere();
-                Ok(Start::Isolated(away(move || elsewhere.start(spec))))
+                let stops = self.stops.clone();
+                Ok(Start::Isolated(away(move || {
+                    let begun = elsewhere.start(spec)?;
+                    stops.set(Stops::default());
+                    Ok(begun)
+                })))
             }
             _ => self.start(spec).map(Start::Running),
         };
-        if started.is_ok() {
+        // one whose files are copied first may still not begin
+        if matches!(started, Ok(Start::Running(_))) {
             self.stops.set(Stops::default());
         }
         started
     }
 
-    /// Writes `"approvals": {"tools": {NAME: "allow"}}` into the person's settings and takes that up.
-    pub(super) fn save_allowed(&self, tool: &str) -> Result<String> {
-        let path = ["approvals", "tools", tool].map(str::to_owned).to_vec();
-        let settings = vec![Change { path, value: Some("allow".into()) }];
-        let candidate =
-            Candidate::of(&self.world, self.overrides.clone(), &Changes { settings, keys: Vec::new() })?;
-        let files = candidate.save()?;
-        let gathered = sources::gather(&self.world, self.overrides.clone(), false)?;
-        self.take_up(Catalog::load(gathered.sources, wiring::specs(&self.world.project)));
-        Ok(match files.first() {
-            Some(file) => format!("{tool} is allowed from now on: saved in {file}"),
-            None => format!("{tool} was allowed in your settings already"),
-        })
+    /// Writes `"approvals": {"tools": {NAME: "allow"}}` into the person's settings; what starts next reads them again.
+    /// The demo changes nothing of the person's.
+    pub(super) fn save_allowed(&self, tool: String) -> BoxFuture<'static, Result<String, String>> {
+        if self.demo.is_some() || self.world.shipped_only {
+            let why = "the demo leaves your settings as they are: nothing was saved";
+            return Box::pin(std::future::ready(Err(why.to_owned())));
+        }
+        let (world, overrides) = (self.world.clone(), self.overrides.clone());
+        away(move || write_allowed(&world, overrides, &tool).map_err(|error| format!("{error:#}")))
     }
+}
+
+/// Blocking. One at a time: each begins with what the one before has written.
+fn write_allowed(world: &World, overrides: Overrides, tool: &str) -> Result<String> {
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let path = ["approvals", "tools", tool].map(str::to_owned).to_vec();
+    let settings = vec![Change { path, value: Some("allow".into()) }];
+    let files = Candidate::of(world, overrides, &Changes { settings, keys: Vec::new() })?.save()?;
+    Ok(match files.first() {
+        Some(file) => format!("{tool} is allowed from now on: saved in {file}"),
+        None => format!("{tool} was allowed in your settings already"),
+    })
 }

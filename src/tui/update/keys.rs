@@ -90,6 +90,14 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
     dialog.armed &= !begins && !command;
     let surprised = !dialog.armed && (writes || written);
     dialog.problem = None;
+    if !surprised && typing && !dialog.armed && is_lasting(key) && grants(model) {
+        // what counts beyond this run is never given by a key for something else
+        if let Some(dialog) = model.dialogs.front_mut() {
+            dialog.problem = Some("this appeared just now: read it, then press again".to_owned());
+        }
+        return Some(Vec::new());
+    }
+    let dialog = model.dialogs.front_mut()?;
     if !surprised {
         dialog.armed = true;
         let asked = !matches!(dialog.kind, Kind::Approval { .. } | Kind::Trust | Kind::Confirm(_));
@@ -103,6 +111,11 @@ fn in_question(model: &mut Model, key: KeyEvent, typing: bool, beside: bool) -> 
         return Some(cmds);
     }
     (key.code == KeyCode::Enter && answers::refuse_words(model)).then(Vec::new)
+}
+
+/// The keys that allow a tool for longer than the run.
+fn is_lasting(key: KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Char('3' | '4'))
 }
 
 /// A tool waits for approval, which may be given for more than this run.
@@ -361,6 +374,11 @@ fn stop(model: &mut Model) -> Vec<Cmd> {
     if model.popup.take().is_some() {
         return Vec::new();
     }
+    // the question that was asked last is the one that Esc leaves
+    if model.wanted_input.take().is_some() {
+        model.hint = Some("left the workflow: nothing was started".to_owned());
+        return Vec::new();
+    }
     if model.goes_on_here() {
         model.hint = Some("it stands still: /step, /continue or /stop".to_owned());
         return Vec::new();
@@ -372,9 +390,6 @@ fn stop(model: &mut Model) -> Vec<Cmd> {
             view.stopping = true;
         }
         return vec![Cmd::Send(run, Command::Cancel)];
-    }
-    if model.wanted_input.take().is_some() {
-        model.hint = Some("left the workflow: nothing was started".to_owned());
     }
     Vec::new()
 }

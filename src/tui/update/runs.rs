@@ -66,7 +66,8 @@ pub fn event(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) -> 
         RunEvent::Breakpoints { step, points } => {
             steering::stops_changed(model, run, Stops { step, points });
         }
-        RunEvent::TakenBack { text } | RunEvent::Heard { text } => submit::taken_back(model, run, &text),
+        RunEvent::TakenBack { text } => steering::given_back(model, run, &text),
+        RunEvent::Heard { text } => steering::read(model, run, &text),
         // A refusal is told by the event that follows it.
         RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
             submit::heard_by(model, run, call);
@@ -155,7 +156,7 @@ fn machine(model: &mut Model, run: &RunId, at: Timestamp, event: RunEvent) {
         RunEvent::StateEntered { state, agent, .. } => entered(model, run, &state, agent),
         RunEvent::Transitioned { from, to, .. } => moved(model, run, &from, &to),
         RunEvent::DataChanged { set, removed, .. } => {
-            submit::heard_in(model, run, &set);
+            steering::heard_in(model, run, &set);
             let mut parts: Vec<String> =
                 set.iter().map(|(key, value)| format!("{key} = {}", report::value_text(value))).collect();
             parts.extend(removed.iter().map(|key| format!("{key} removed")));

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Map, Value};
+
 use super::front::{front, nothing_runs, send};
 use super::{approvals, busy};
 use crate::domain::ids::RunId;
@@ -10,7 +12,7 @@ use crate::runtime::command::Command;
 use crate::tui::model::Model;
 use crate::tui::msg::Cmd;
 use crate::tui::run_view::watch::Defined;
-use crate::tui::run_view::{RunView, Stand};
+use crate::tui::run_view::{RunView, Stand, Taking};
 use crate::tui::slash::closest;
 use crate::tui::slash::steering::{Steer, Which};
 use crate::tui::text::{counted, dollars, duration, fit, one_line, thousands};
@@ -211,7 +213,7 @@ pub fn left(model: &mut Model, run: &RunId, call: crate::domain::ids::CallId) {
 /// Up on an empty line: the newest text that nobody has read yet comes back.
 pub fn take_back_newest(model: &mut Model) -> Option<Vec<Cmd>> {
     let newest = front(model)?.outbox.len().checked_sub(1)?;
-    Some(edit(model, newest))
+    Some(take_back(model, newest, true))
 }
 
 fn pending(model: &mut Model, which: Which) -> Vec<Cmd> {
@@ -225,12 +227,14 @@ fn pending(model: &mut Model, which: Which) -> Vec<Cmd> {
             Vec::new()
         }
         Which::Edit(at) => match at.unwrap_or(count).checked_sub(1).filter(|at| *at < count) {
-            Some(at) => edit(model, at),
+            Some(at) => take_back(model, at, true),
             None => no_such_text(model),
         },
-        Which::Drop(None) if count > 0 => (0..count).rev().flat_map(|at| drop_text(model, at)).collect(),
+        Which::Drop(None) if count > 0 => {
+            (0..count).rev().flat_map(|at| take_back(model, at, false)).collect()
+        }
         Which::Drop(at) => match at.and_then(|at| at.checked_sub(1)).filter(|at| *at < count) {
-            Some(at) => drop_text(model, at),
+            Some(at) => take_back(model, at, false),
             None => no_such_text(model),
         },
     }
@@ -248,33 +252,61 @@ fn waiting(run: &RunView) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn edit(model: &mut Model, at: usize) -> Vec<Cmd> {
-    let (cmds, text) = taken(model, at);
-    if let Some(text) = text {
-        if !model.composer.is_empty() {
-            model.composer.put_aside();
-        }
-        model.composer.set(&text);
+/// Asks for the text at this position; it is back when the run says so, which may have read it meanwhile.
+fn take_back(model: &mut Model, at: usize, edit: bool) -> Vec<Cmd> {
+    let Some(id) = front(model).map(|run| run.id.clone()) else { return Vec::new() };
+    let Some(run) = model.run_mut(&id) else { return Vec::new() };
+    let Some(text) = run.outbox.get(at).cloned() else { return Vec::new() };
+    let there = run.outbox.iter().filter(|queued| **queued == text).count();
+    if run.taking.iter().filter(|taking| taking.text == text).count() >= there {
+        return Vec::new();
+    }
+    run.taking.push(Taking { text: text.clone(), edit });
+    send(id, Steering::TakeBack { text })
+}
+
+/// The run gave a text back.
+pub fn given_back(model: &mut Model, run: &RunId, text: &str) {
+    no_longer_waits(model, run, text);
+    let Some(taking) = taken(model, run, text) else { return };
+    if taking.edit && model.composer.is_empty() {
+        model.composer.set(text);
         model.hint = Some("taken back: Enter sends it again".to_owned());
+    } else {
+        model.composer.remember(text);
+        let what = if taking.edit { "taken back" } else { "dropped" };
+        model.hint = Some(format!("{what}; it is in the history: Up"));
     }
-    cmds
 }
 
-fn drop_text(model: &mut Model, at: usize) -> Vec<Cmd> {
-    let (cmds, text) = taken(model, at);
-    if let Some(text) = text {
-        model.composer.remember(&text);
-        model.hint = Some("dropped; it is in the history: Up".to_owned());
+/// The run has read a text, also one that was asked back too late.
+pub fn read(model: &mut Model, run: &RunId, text: &str) {
+    no_longer_waits(model, run, text);
+    let left = model.run(run).is_some_and(|view| view.outbox.iter().any(|queued| queued == text));
+    if !left && taken(model, run, text).is_some() {
+        model.hint = Some("the workflow has read it already".to_owned());
     }
-    cmds
 }
 
-fn taken(model: &mut Model, at: usize) -> (Vec<Cmd>, Option<String>) {
-    let Some(id) = front(model).map(|run| run.id.clone()) else { return (Vec::new(), None) };
-    let Some(text) = model.run_mut(&id).and_then(|run| run.outbox.remove(at)) else {
-        return (Vec::new(), None);
-    };
-    (send(id, Steering::TakeBack { text: text.clone() }), Some(text))
+/// The workflow took up what was said at its state `resume`.
+pub fn heard_in(model: &mut Model, run: &RunId, set: &Map<String, Value>) {
+    if let Some(text) = set.get("resume_input").and_then(Value::as_str) {
+        read(model, run, text);
+    }
+}
+
+/// Words wait no longer.
+fn no_longer_waits(model: &mut Model, run: &RunId, text: &str) {
+    let Some(view) = model.run_mut(run).filter(|view| !view.chat) else { return };
+    if let Some(at) = view.outbox.iter().position(|queued| queued == text) {
+        view.outbox.remove(at);
+    }
+}
+
+fn taken(model: &mut Model, run: &RunId, text: &str) -> Option<Taking> {
+    let taking = &mut model.run_mut(run)?.taking;
+    let at = taking.iter().position(|taking| taking.text == text)?;
+    Some(taking.remove(at))
 }
 
 /// `/status`

@@ -1,7 +1,5 @@
 //! Enter: a command, the input of a workflow, or a text for the chat.
 
-use serde_json::{Map, Value};
-
 use super::commands;
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
@@ -82,21 +80,6 @@ pub fn heard_by(model: &mut Model, run: &RunId, call: CallId) {
     let in_time = open.is_some_and(|dialog| dialog.until.is_none_or(|until| now < until));
     if let Some(view) = model.run_mut(run).filter(|view| in_time && !view.chat) {
         view.outbox.pop_front();
-    }
-}
-
-/// The workflow took up what was said at its state `resume`.
-pub fn heard_in(model: &mut Model, run: &RunId, set: &Map<String, Value>) {
-    if let Some(text) = set.get("resume_input").and_then(Value::as_str) {
-        taken_back(model, run, text);
-    }
-}
-
-/// Words wait no longer.
-pub fn taken_back(model: &mut Model, run: &RunId, text: &str) {
-    let Some(view) = model.run_mut(run).filter(|view| !view.chat) else { return };
-    if let Some(at) = view.outbox.iter().position(|queued| queued == text) {
-        view.outbox.remove(at);
     }
 }
 

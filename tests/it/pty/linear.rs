@@ -157,3 +157,22 @@ async fn commands_beside_the_conversation_answer_from_the_real_thing() {
         ],
     );
 }
+
+#[test]
+fn a_run_that_stands_is_gone_on_with_through_pipes() {
+    let lines = "/approvals\n/pause\n2\n2\n/status\n/continue\n2\n2\n2\n/st\\\n";
+    let (text, code) = piped(&["--linear", "demo"], &[], lines);
+    assert_eq!(code, Some(0), "{text}");
+    assert_in_order(
+        &text,
+        &[
+            "Allow coder to change files",
+            "1 coder_reviewer",
+            "stands before",
+            "Status",
+            "stands before",
+            "coder_reviewer completed",
+            "unknown command /st",
+        ],
+    );
+}

@@ -146,8 +146,12 @@ fn what_waits_to_be_read_can_be_changed_and_dropped() {
     assert_eq!(desk.take(), [say("first"), say("second"), say("third")]);
     assert!(desk.screen(80, 24).contains("queued (+2): first"));
     let back = |text: &str| steer("r1", Steering::TakeBack { text: text.into() });
-    desk.key(KeyCode::Up);
-    assert_eq!((desk.take(), desk.model.composer.text()), (vec![back("third")], "third".to_owned()));
+    let gone = |text: &str| RunEvent::TakenBack { text: text.into() };
+    desk.key(KeyCode::Up).key(KeyCode::Up);
+    assert_eq!((desk.take(), desk.unread().len()), (vec![back("third")], 3), "it is not back yet");
+    assert!(desk.model.composer.is_empty());
+    desk.run("r1", gone("third"));
+    assert_eq!((desk.model.composer.text(), desk.unread().len()), ("third".to_owned(), 2));
     desk.control('u').press(KeyCode::Char('c'), KeyModifiers::CONTROL);
     desk.model.composer.set("");
     desk.line("/pending");
@@ -157,10 +161,15 @@ fn what_waits_to_be_read_can_be_changed_and_dropped() {
         "{screen}"
     );
     desk.take();
-    desk.line("/pending drop 2").line("/pending drop 2").line("/pending edit");
+    desk.line("/pending drop 2").run("r1", gone("second")).line("/pending drop 2").line("/pending edit");
     assert_eq!(desk.take(), [back("second"), back("first")]);
-    assert_eq!(desk.model.composer.text(), "first");
     assert!(desk.screen(80, 24).contains("no such text"));
+    // it was read before it could be given back
+    desk.run("r1", RunEvent::Heard { text: "first".into() });
+    assert_eq!((desk.model.composer.text(), desk.unread().len()), (String::new(), 0));
+    // what a run that only stands has not read stays with it
+    desk.line("fourth").run("r1", finished(RunStatus::Paused, None, None));
+    assert_eq!((desk.model.composer.text(), desk.unread()), (String::new(), vec!["fourth".to_owned()]));
 }
 
 #[test]
@@ -205,7 +214,11 @@ fn one_list_of_everything_that_waits() {
     desk.run("r1", approval(12, "execute_terminal", command_preview("ls")));
     assert_eq!((desk.take(), desk.model.dialogs.len()), (vec![decided("r1", 12, Decision::AllowTool)], 0));
     // always: into the settings
-    desk.run("r1", approval(13, "edit_file", command_preview("x"))).pause(1_000).typed("4");
+    desk.run("r1", approval(13, "edit_file", command_preview("x")));
+    desk.key(KeyCode::End).model.dialogs[0].armed = false;
+    desk.typed("4").typed("3");
+    assert_eq!(desk.take(), [], "nobody reads that fast");
+    desk.pause(1_000).typed("4");
     assert_eq!(desk.take(), [decided("r1", 13, Decision::AllowTool), Cmd::AllowAlways("edit_file".into())]);
 }
 
@@ -236,6 +249,15 @@ fn several_runs_at_once() {
     let mut desk = Desk::new();
     desk.workflow().second();
     assert_eq!(desk.model.mode(), "workflow:tick", "the newest is in front");
+    desk.take();
+    desk.model.wanted_input = Some("later".to_owned());
+    assert_eq!(desk.model.mode(), "workflow:later");
+    desk.key(KeyCode::Esc);
+    assert_eq!(
+        (desk.take(), desk.model.mode()),
+        (vec![], "workflow:tick".to_owned()),
+        "nothing else is stopped"
+    );
     // what another one asks is told with its name
     desk.run("r1", stands(20, "review", None));
     assert!(desk.screen(120, 40).contains("coder_reviewer r1 stands before review"));

@@ -1,5 +1,7 @@
 //! The end of a run or of a turn: what is still open is closed, the result and the way back are shown.
 
+use std::collections::VecDeque;
+
 use serde_json::Value;
 
 use super::super::busy;
@@ -81,7 +83,11 @@ pub fn finished(
     if !path.is_empty() {
         view.path = path;
     }
-    let (chat, outbox) = (view.chat, std::mem::take(&mut view.outbox));
+    let chat = view.chat;
+    // what waits for a run that is taken up again is read then, and only then
+    let kept = stands && !chat;
+    let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
+    view.taking.clear();
     let item = end_item(view, (status, stands), result, snapshot, elapsed);
     // A conversation that was left says nothing.
     if !chat || status == RunStatus::Failed {
