@@ -14,6 +14,7 @@ use super::refusal::{Problem, Refusal};
 use super::reminders::Reminder;
 use super::sampling::Sampling;
 use super::wire::Presence;
+use crate::domain::failure::Failure;
 use crate::domain::ids::RunId;
 use crate::domain::journal::{OpenPause, RunStatus, RunSummary};
 use crate::engine::event::{Published, RunEvent};
@@ -114,6 +115,15 @@ async fn follow(
         }
     }
     progress.finish().await;
+    stands(handle, run, last).await
+}
+
+/// How a run stands that was followed, `last` by what it told of its end.
+async fn stands(
+    handle: &Handle,
+    run: &RunId,
+    last: Option<(RunStatus, Option<Box<Failure>>)>,
+) -> Result<RunSummary, Refusal> {
     if last.is_some() {
         let_go(handle, run).await;
     }
