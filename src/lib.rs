@@ -71,6 +71,11 @@
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs`, `tui/view/` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
+//! | breakpoints, step mode, values that a person sets | `engine/steering.rs`, `engine/machine/steered.rs` |
+//! | the history on screen | `tui/archive/`, `tui/update/archive/`, `app/backend/archive.rs` |
+//! | lines instead of a screen | `tui/linear.rs` |
+//! | steps for sub-agents: queue, leases, what is handed in | `runtime/leases.rs`, `runtime/errands/`, `mcp/steps/` |
+//! | how the workflow server is reached | `mcp/wire.rs`, `app/mcp/http.rs` |
 //! | what clients of the workflow server are told | `mcp/answer.rs`, `mcp/tools.rs` |
 //! | exit codes, errors, limits | `cli/exit.rs`, [`domain::failure`], `docs/exit-codes-and-limits.md` |
 //!
