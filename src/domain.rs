@@ -24,6 +24,7 @@ pub mod printable;
 pub mod protocol;
 pub mod recovery;
 pub mod role;
+pub mod sample;
 pub mod script;
 pub mod scripted;
 pub mod secret;

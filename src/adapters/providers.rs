@@ -29,6 +29,7 @@ pub mod scripted;
 mod sealed;
 mod spoken;
 mod sse;
+pub mod stand_in;
 mod stream;
 mod tokens;
 

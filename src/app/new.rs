@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use super::findings;
 use super::runs::load_quietly;
+use super::templates::{self, check_name, filled};
 use super::trust::{self, ProjectFiles};
 use super::world::World;
 use crate::cli::args::{NewCommand, NewPlace, Template};
@@ -21,13 +22,6 @@ use crate::config::source::SourceFile;
 use crate::config::trust::Verdict;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::{Layer, Place};
-
-const MINIMAL: &str = include_str!("../../config/templates/workflow/minimal.json");
-const REVIEW: &str = include_str!("../../config/templates/workflow/review.json");
-const GATED: &str = include_str!("../../config/templates/workflow/gated.json");
-const PARALLEL: &str = include_str!("../../config/templates/workflow/parallel.json");
-const STEPS: &str = include_str!("../../config/templates/workflow/steps.json");
-const ROLE: &str = include_str!("../../config/templates/role.json");
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
@@ -57,14 +51,18 @@ pub(super) fn new(world: &World, command: &NewCommand) -> Result<u8> {
         NewCommand::Workflow { name, template, place } => {
             Draft { what: What::Workflow, name, text: text(*template), place }
         }
-        NewCommand::Role { name, place } => Draft { what: What::Role, name, text: ROLE, place },
+        NewCommand::Role { name, place } => Draft { what: What::Role, name, text: templates::ROLE, place },
     };
-    check_name(&draft)?;
+    check_name(draft.what.word(), draft.name)?;
     let (directory, layer) = directory(world, &draft);
     let path = directory.join(format!("{}.json", draft.name));
     let (catalog, gathered) = load_quietly(world, world.scripted("new"))?;
     let hidden = clash(&catalog, &draft, layer, &path)?;
-    let file = SourceFile::new(layer, path.display().to_string(), filled(&draft, &directory));
+    let file = SourceFile::new(
+        layer,
+        path.display().to_string(),
+        filled(draft.text, (draft.what.word(), draft.name), &directory),
+    );
     let found = problems(&catalog, &draft, &file);
     findings::tell(&catalog, &found);
     if found.iter().any(|finding| finding.severity == Severity::Error) {
@@ -81,26 +79,14 @@ pub(super) fn new(world: &World, command: &NewCommand) -> Result<u8> {
 
 fn text(template: Template) -> &'static str {
     match template {
-        Template::Minimal => MINIMAL,
-        Template::Review => REVIEW,
-        Template::Gated => GATED,
-        Template::Parallel => PARALLEL,
-        Template::Steps => STEPS,
+        Template::Minimal => templates::MINIMAL.text,
+        Template::Chain => templates::CHAIN.text,
+        Template::Review => templates::REVIEW.text,
+        Template::Gated => templates::GATED.text,
+        Template::Parallel => templates::PARALLEL.text,
+        Template::Approval => templates::APPROVAL.text,
+        Template::Steps => templates::STEPS.text,
     }
-}
-
-/// The name becomes a file's name and is typed in commands.
-fn check_name(draft: &Draft<'_>) -> Result<()> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let name = draft.name;
-    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) || name.starts_with('-') {
-        bail!(
-            "`{}` cannot be the name of a {}\nhint: up to 64 letters, digits, _ and -",
-            shown(name),
-            draft.what.word()
-        );
-    }
-    Ok(())
 }
 
 /// Where it goes, and which layer will read it from there (none, for a directory of one's own).
@@ -143,17 +129,6 @@ fn clash(catalog: &Catalog, draft: &Draft<'_>, layer: Layer, path: &Path) -> Res
         Some((known, place)) if known < layer => Ok(Some(place)),
         _ => Ok(None),
     }
-}
-
-/// The template with the name, and with a reference to the schema if one is there.
-fn filled(draft: &Draft<'_>, directory: &Path) -> String {
-    let schema =
-        directory.parent().map(|above| above.join("schema").join(format!("{}.json", draft.what.word())));
-    let reference = match schema.is_some_and(|path| path.is_file()) {
-        true => format!("  \"$schema\": \"../schema/{}.json\",\n", draft.what.word()),
-        false => String::new(),
-    };
-    draft.text.replace("  __SCHEMA__\n", &reference).replace("__NAME__", draft.name)
 }
 
 fn problems(catalog: &Catalog, draft: &Draft<'_>, file: &SourceFile) -> Vec<Diagnostic> {

@@ -3,27 +3,29 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::cassettes;
 use crate::adapters::javascript::Host;
 use crate::adapters::providers::cassette::{Player, Recorder};
 use crate::adapters::providers::scripted::{BadScript, ScriptedModel};
+use crate::adapters::providers::stand_in::StandIn;
 use crate::adapters::tools::scripted::ScriptedTools;
 use crate::cli::simulate::facts::Facts;
 use crate::cli::simulate::judge::{Loose, Problem, judge};
 use crate::cli::simulate::report::Judged;
 use crate::config::catalog::Catalog;
 use crate::config::source::SourceFile;
-use crate::config::test_file::{ANY_TOOL, Expect, Scenario};
+use crate::config::test_file::{ANY_TOOL, Expect, NEW_YEAR, Scenario};
 use crate::domain::approval::ApprovalPolicy;
 use crate::domain::brief::Brief;
 use crate::domain::cost::Price;
 use crate::domain::diagnostic::Diagnostic;
 use crate::domain::ids::Timestamp;
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
-use crate::domain::scripted::ScriptedAnswer;
-use crate::domain::workflow::{Program, SnapshotPolicy, Workflow};
+use crate::domain::sample::sample;
+use crate::domain::scripted::{ScriptedAnswer, ScriptedResult};
+use crate::domain::workflow::{Parameter, Program, SnapshotPolicy, Workflow, plain_text};
 use crate::engine::spec::{MACHINE_VERSION, RunSpec};
 use crate::engine::steering::Stops;
 use crate::ports::model::{DeltaSink, ModelPort};
@@ -38,6 +40,8 @@ pub enum Words {
     Played(Player),
     /// Real ones, while they are recorded.
     Recorded(Recorder),
+    /// Nobody wrote replies: anything that fits.
+    Any(StandIn),
 }
 
 impl Words {
@@ -46,6 +50,7 @@ impl Words {
             Self::Scripted(model) => model,
             Self::Played(player) => player,
             Self::Recorded(recorder) => recorder,
+            Self::Any(model) => model,
         }
     }
 
@@ -56,7 +61,7 @@ impl Words {
                 unused.map(|(agent, at)| format!("reply {} of agent `{agent}`", at + 1)).collect()
             }
             Self::Played(player) => cassettes::unused(player),
-            Self::Recorded(_) => Vec::new(),
+            Self::Recorded(_) | Self::Any(_) => Vec::new(),
         }
     }
 }
@@ -77,11 +82,35 @@ pub struct Scene {
     words: Arc<Words>,
     tools: ScriptedTools,
     answers: Vec<ScriptedAnswer>,
+    improvise: bool,
     now: Timestamp,
     expect: Expect,
 }
 
 impl Scene {
+    /// Without a script: whoever is asked says something that fits, every tool and step goes well.
+    pub fn improvised(catalog: &Catalog, program: &Program) -> Self {
+        let parameters = program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
+        let step = |name: &str, data: Value| (name.to_owned(), vec![always("", Some(data))]);
+        let shell = json!({"exit_code": 0, "stdout": "", "stderr": "", "timed_out": false, "duration_ms": 0});
+        let request =
+            json!({"status": 200, "headers": {}, "body": null, "timed_out": false, "duration_ms": 0});
+        let results = vec![
+            step("shell", shell),
+            step("http_request", request),
+            (ANY_TOOL.to_owned(), vec![always("ok", None)]),
+        ];
+        Self {
+            spec: spec(staged(program, None), invented(parameters)),
+            words: Arc::new(Words::Any(StandIn::default())),
+            tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
+            answers: Vec::new(),
+            improvise: true,
+            now: NEW_YEAR,
+            expect: Expect::default(),
+        }
+    }
+
     /// `inputs`: instead of those of the file; `words`: instead of its replies.
     ///
     /// # Errors
@@ -114,19 +143,11 @@ impl Scene {
         let results =
             scenario.results.iter().map(|(tool, list)| (tool.value.clone(), list.clone())).collect();
         Ok(Self {
-            spec: RunSpec {
-                machine_version: MACHINE_VERSION,
-                program: staged(program, scenario.prices),
-                inputs,
-                approvals: ApprovalPolicy::default().approving_all(),
-                // a test is the same in every directory and on every day
-                brief: Brief::default(),
-                stops: Stops::default(),
-                interactive: true,
-            },
+            spec: spec(staged(program, scenario.prices), inputs),
             words: Arc::new(words),
             tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: scenario.answers.clone(),
+            improvise: false,
             now: scenario.now,
             expect: scenario.expect.clone(),
         })
@@ -152,6 +173,7 @@ impl Scene {
             scripts,
             missing: &missing,
             answers: self.answers,
+            improvise: self.improvise,
             now: self.now,
         };
         let played = play(self.spec, props).await;
@@ -168,6 +190,34 @@ impl Scene {
         }
         Judged { problems, facts }
     }
+}
+
+fn spec(program: Program, inputs: Map<String, Value>) -> RunSpec {
+    RunSpec {
+        machine_version: MACHINE_VERSION,
+        program,
+        inputs,
+        approvals: ApprovalPolicy::default().approving_all(),
+        // a test is the same in every directory and on every day
+        brief: Brief::default(),
+        stops: Stops::default(),
+        interactive: true,
+    }
+}
+
+/// However often it is asked for.
+fn always(content: &str, data: Option<Value>) -> ScriptedResult {
+    let content = data.as_ref().map_or_else(|| content.to_owned(), plain_text);
+    ScriptedResult { fit: None, ok: true, content, data, delay_ms: 0, repeat: true }
+}
+
+/// Something for every input that has to be given.
+fn invented(parameters: &[Parameter]) -> Map<String, Value> {
+    let value = |one: &Parameter| {
+        let by_type = json!({"type": one.kind.as_str()});
+        one.default.clone().unwrap_or_else(|| sample(one.schema.as_ref().unwrap_or(&by_type), &one.name, 0))
+    };
+    parameters.iter().map(|one| (one.name.clone(), value(one))).collect()
 }
 
 /// Without snapshots, and with these prices.

@@ -170,7 +170,8 @@ fn plan(studio: &mut Studio<'_>, files: &[SourceFile], names: &[String]) -> Plan
     plan
 }
 
-fn workflow_of(file: &SourceFile, test: &Scenario) -> String {
+/// The workflow that a test is for; empty where nothing says it.
+pub(super) fn workflow_of(file: &SourceFile, test: &Scenario) -> String {
     let named = test.workflow.as_ref().map(|name| name.value.clone());
     named.or_else(|| test_file::workflow_of(&file.name).map(str::to_owned)).unwrap_or_default()
 }

@@ -353,12 +353,16 @@ pub struct NewPlace {
 pub enum Template {
     /// One agent, one task
     Minimal,
+    /// Agents one after the other: one plans, the next one builds
+    Chain,
     /// A coder and a reviewer who sends work back
     Review,
     /// A coder works until a command succeeds
     Gated,
     /// Two agents at the same time, a third one sums up
     Parallel,
+    /// A plan that you agree to before it is carried out
+    Approval,
     /// Steps one after the other, an agent where one is needed
     Steps,
 }

@@ -43,7 +43,7 @@ pub use expect::{CostExpected, ErrorExpected, Expect, MessageExpected};
 /// How the names of test files end.
 pub const ENDING: &str = ".test.json";
 /// When a simulated run begins, unless the file says otherwise: 2026-01-01 UTC.
-const NEW_YEAR: Timestamp = Timestamp(1_767_225_600_000);
+pub const NEW_YEAR: Timestamp = Timestamp(1_767_225_600_000);
 
 const FILE_KEYS: &[&str] = &["workflow", "description", "tests"];
 const TEST_KEYS: &[&str] = &[

@@ -13,9 +13,10 @@ use super::retry::RetryPolicy;
 use crate::domain::approval::Decision;
 use crate::domain::ids::{CallId, Timestamp};
 use crate::domain::model::{DeltaKind, ModelError, ModelRequest};
+use crate::domain::sample::sample;
 use crate::domain::scripted::{Reaction, ScriptedAnswer};
 use crate::domain::tool::ToolInvocation;
-use crate::domain::workflow::plain_text;
+use crate::domain::workflow::{PauseKind, plain_text};
 use crate::engine::effect::{Effect, Question};
 use crate::engine::event::RunEvent;
 use crate::engine::input::{Answer, Input};
@@ -36,6 +37,8 @@ pub struct Props<'a> {
     /// What `tools` had no scripted result for, if that has happened: the run is over then.
     pub missing: &'a (dyn Fn() -> Option<String> + Send + Sync),
     pub answers: Vec<ScriptedAnswer>,
+    /// Questions without an answer get one that fits them.
+    pub improvise: bool,
     /// What the simulated clock shows at the start.
     pub now: Timestamp,
 }
@@ -63,6 +66,7 @@ pub async fn play(spec: RunSpec, props: Props<'_>) -> Played {
         now,
         asked: 0,
         due: BTreeMap::new(),
+        improvised: BTreeMap::new(),
         played: Played { events: Vec::new(), gap: None, unanswered: Vec::new(), unused_answers: Vec::new() },
     };
     stage.run().await;
@@ -80,6 +84,8 @@ struct Stage<'a> {
     asked: u64,
     /// Answers on their way, by time and then by when they were asked for.
     due: BTreeMap<(i64, u64), Input>,
+    /// How often each state was answered without a script.
+    improvised: BTreeMap<String, usize>,
     played: Played,
 }
 
@@ -190,8 +196,12 @@ impl Stage<'_> {
             }
             Question::Message => Some(match self.next_answer("", "") {
                 Some(Reaction::Value(value)) => Answer::Text { text: plain_text(&value) },
+                None if self.props.improvise && self.turn("") == 0 => {
+                    Answer::Text { text: "(simulated answer)".to_owned() }
+                }
                 Some(Reaction::Silence) | None => Answer::Stop,
             }),
+            Question::Pause { problem: None, .. } if self.props.improvise => self.improvise(question),
             Question::Pause { state, message, default, until, problem, .. } => {
                 let reaction = self.next_answer(state, message);
                 self.react(state, message, problem.as_deref(), reaction, default.as_deref(), until.is_some())
@@ -200,6 +210,35 @@ impl Stage<'_> {
         if let Some(answer) = answer {
             self.push(0, Input::Answered { call, answer });
         }
+    }
+
+    /// How often this was asked for before.
+    fn turn(&mut self, state: &str) -> usize {
+        let times = self.improvised.entry(state.to_owned()).or_default();
+        *times += 1;
+        *times - 1
+    }
+
+    /// An answer that fits a pause: yes at first, then no; of several choices each in its turn.
+    fn improvise(&mut self, question: &Question) -> Option<Answer> {
+        let Question::Pause { state, kind, choices, schema, required_outputs, .. } = question else {
+            return None;
+        };
+        let turn = self.turn(state);
+        let value = match (schema, kind) {
+            (Some(schema), _) => sample(schema, "answer", turn),
+            (None, PauseKind::Approval | PauseKind::Boolean) => Value::Bool(turn.is_multiple_of(2)),
+            (None, PauseKind::Text) => Value::from("(simulated answer)"),
+            (None, PauseKind::Number) => Value::from(1),
+            (None, PauseKind::Choice) => choices
+                .get(turn % choices.len().max(1))
+                .map_or(Value::Null, |choice| Value::from(choice.as_str())),
+            (None, PauseKind::Outputs) => required_outputs
+                .iter()
+                .map(|name| (name.clone(), Value::from(format!("(simulated {name})"))))
+                .collect(),
+        };
+        Some(Answer::Value { value })
     }
 
     /// What a pause is told; `None` lets its time run out.

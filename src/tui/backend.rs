@@ -121,6 +121,8 @@ pub enum Page {
     Models(Option<String>),
     /// Where a setting is from, or all of them.
     Config(Option<String>),
+    /// A workflow, walked through without models.
+    Simulation(String),
     /// A run is written into a file; its id may be a unique prefix, without one the shown run is meant.
     Export { run: Option<String>, file: Option<String> },
 }

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use self::buffer::Buffer;
 use self::complete::Offer;
+use self::fresh::{Fresh, Patterns, Wish};
+use self::simulated::{Simulated, Simulation};
 use crate::config::graph::Graph;
 use crate::config::schema::Schema;
 use crate::domain::diagnostic::{Diagnostic, Severity};
@@ -18,8 +20,10 @@ use crate::tui::run_view::drawing::Drawing;
 pub mod act;
 pub mod buffer;
 pub mod complete;
+pub mod fresh;
 pub mod known;
 pub mod meaning;
+pub mod simulated;
 pub mod syntax;
 pub mod tree;
 
@@ -57,6 +61,16 @@ pub enum Asked {
         text: Arc<str>,
         version: u64,
     },
+    /// What a new file can begin with.
+    Patterns,
+    /// The text of a new file, if its name is free.
+    Begin(Wish),
+    /// A text is played without models.
+    Simulate {
+        file: EditFile,
+        text: Arc<str>,
+        version: u64,
+    },
     /// `base`: what was read; the file is written only if that is what it still holds, or if it is to be replaced.
     Save {
         file: EditFile,
@@ -74,6 +88,17 @@ pub enum Told {
     Opened(Result<Box<Opened>, String>),
     Checked { version: u64, report: Box<Report> },
     Saved(Result<Saved, Refused>),
+    Patterns(Result<Patterns, String>),
+    Begun(Result<Box<Begun>, String>),
+    Simulated { version: u64, result: Result<Vec<Simulated>, String> },
+}
+
+/// A new file that is not written yet.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    pub opened: Opened,
+    /// What else has that name.
+    pub note: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +138,7 @@ pub enum Refused {
 #[derive(Clone, Debug)]
 pub enum Edit {
     List(Listing),
+    Fresh(Box<Fresh>),
     Text(Box<Editor>),
 }
 
@@ -179,6 +205,8 @@ pub struct Editor {
     pub outdated: bool,
     pub graph: bool,
     pub graph_top: usize,
+    /// In the graph's place.
+    pub simulation: Option<Simulation>,
     /// The list of findings is shown.
     pub list: bool,
     pub prompt: Option<Prompt>,
@@ -224,6 +252,7 @@ impl Editor {
             outdated: false,
             graph: true,
             graph_top: 0,
+            simulation: None,
             list: false,
             prompt: None,
             words: String::new(),
@@ -238,6 +267,15 @@ impl Editor {
             rows: 1,
             file: opened.file,
         }
+    }
+
+    /// A file that is not there yet: nothing of it is saved.
+    pub fn begun(number: u64, begun: Begun) -> Self {
+        let mut editor = Self::new(number, begun.opened);
+        (editor.base, editor.saved) = (None, u64::MAX);
+        let note = begun.note.map(|note| format!(" — {note}")).unwrap_or_default();
+        editor.note = Some(format!("new: nothing is written until you save it{note}"));
+        editor
     }
 
     pub fn is_changed(&self) -> bool {

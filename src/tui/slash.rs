@@ -283,12 +283,13 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "edit",
         aliases: &[],
-        usage: "[NAME]",
+        usage: "[NAME | --new [NAME]]",
         about: "edit a workflow or role; without a name: which there are",
         more: "Findings, the graph and what fits are shown while you type; F1 lists the keys. A run that goes on \
-               keeps its own version.\n/edit NAME --external opens it in $VISUAL or $EDITOR.",
+               keeps its own version.\n/edit NAME --external opens it in $VISUAL or $EDITOR. /edit --new begins another \
+               one, from a pattern or as a copy.",
         argument: Argument::Definition,
-        parse: |rest| Ok(places::definition(rest)).map(|(name, external)| Action::Edit { name, external }),
+        parse: |rest| Ok(places::definition(rest)),
     },
     SlashCommand::new(
         ("agents", ""),
@@ -310,6 +311,17 @@ pub const COMMANDS: &[SlashCommand] = &[
         "",
         Argument::Workflow,
         |rest| Ok(Action::Graph(named(rest))),
+    ),
+    SlashCommand::new(
+        ("simulate", "WORKFLOW"),
+        "walk through a workflow without models",
+        "Plays its tests, or one run with made-up answers: the path, the visits, how it ends. Nothing is sent, no tool \
+         runs. F5 does the same in the editor, with the text as it stands.",
+        Argument::Workflow,
+        |rest| match rest {
+            "" => Err("/simulate needs the name of a workflow".to_owned()),
+            name => Ok(Action::Page(Page::Simulation(name.to_owned()))),
+        },
     ),
     SlashCommand::new(
         ("pane", "NAME"),

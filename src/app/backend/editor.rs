@@ -10,8 +10,12 @@ use crate::adapters;
 use crate::tui::editor::{Asked, Refused, Told};
 
 impl Desk {
+    pub(super) fn shelf(&self) -> Shelf {
+        Shelf { world: self.world.clone(), checker: Arc::clone(&self.checker) }
+    }
+
     pub(super) fn edit(&self, asked: Asked) -> BoxFuture<'static, Told> {
-        let shelf = Shelf { world: self.world.clone(), checker: Arc::clone(&self.checker) };
+        let shelf = self.shelf();
         let checked = match &asked {
             Asked::Check { file, version, .. } => Some((file.clone(), *version)),
             _ => None,

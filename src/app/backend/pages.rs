@@ -26,6 +26,7 @@ use crate::ports::tool::ToolPort as _;
 use crate::runtime::handle::Handle;
 use crate::runtime::history::RunRecord;
 use crate::tui::backend::{Changed, Page, ShellTold};
+use crate::tui::editor::simulated::{Simulated, told};
 
 /// Columns of a drawing in the conversation.
 const COLUMNS: usize = 76;
@@ -44,6 +45,10 @@ impl Desk {
             Page::Config(None) => away(move || Ok(("Settings".to_owned(), settings(&catalog)))),
             Page::Config(Some(key)) => {
                 away(move || catalog.explain(&key).map(|found| (key, explain_text(&found))))
+            }
+            Page::Simulation(name) => {
+                let shelf = self.shelf();
+                away(move || shelf.simulate(&name).map(|all| simulation(&name, &all)))
             }
             Page::Export { run, file } => {
                 let project = self.world.project.clone();
@@ -169,4 +174,9 @@ fn export(handle: &Handle, project: &Path, run: &str, file: Option<String>) -> T
         moved::exported(&done, Some(&file)).into_iter().collect::<Vec<String>>().join("\n")
     };
     Ok((format!("Run {id}"), told))
+}
+
+fn simulation(name: &str, all: &[Simulated]) -> (String, String) {
+    let lines: Vec<String> = told(all).into_iter().map(|(_, text)| text).collect();
+    (format!("Simulation of {name}"), lines.join("\n"))
 }

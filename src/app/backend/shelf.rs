@@ -1,6 +1,8 @@
 //! The files that the editor of workflows and roles changes: which there are, their texts, what is wrong with a text, and
 //! writing one. Refuses to write where somebody else has written since.
 
+mod fresh;
+
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,6 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::adapters::disk::{self, Stamp};
 use crate::app::loading::load_quietly;
 use crate::app::new::keep_trust;
+use crate::app::rehearsal::{rehearse, rehearse_known};
 use crate::app::trust::{self, FOLDER};
 use crate::app::world::World;
 use crate::config::brief::{GUIDANCE, TEMPLATE};
@@ -26,6 +29,7 @@ use crate::config::workflow_file::index;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::place::{Layer, Place};
 use crate::domain::tool::{ParsingTool, ToolSpec};
+use crate::tui::editor::simulated::Simulated;
 use crate::tui::editor::{Asked, EditFile, Known, Opened, Refused, Report, Saved, Told, Tool, What};
 
 /// How the user's own files are named.
@@ -34,6 +38,8 @@ const USER: &str = "user:";
 /// The configuration that texts are checked with: whatever models this machine has, as `check` does it.
 pub(super) struct Checker {
     catalog: Catalog,
+    /// Test files of the layers that count.
+    tests: Vec<SourceFile>,
     /// Files of this layer count; those of a project that is not trusted do not.
     project: bool,
 }
@@ -67,6 +73,19 @@ impl Shelf {
                 let opened = self.fresh().and_then(|checker| self.open(&checker, &name, external));
                 Told::Opened(opened.map(Box::new).map_err(|error| format!("{error:#}")))
             }
+            Asked::Patterns => {
+                let found = self.fresh().map(|checker| self.patterns(&checker));
+                Told::Patterns(found.map_err(|error| format!("{error:#}")))
+            }
+            Asked::Begin(wish) => {
+                let begun = self.fresh().and_then(|checker| self.begin(&checker, &wish));
+                Told::Begun(begun.map(Box::new).map_err(|error| format!("{error:#}")))
+            }
+            Asked::Simulate { file, text, version } => {
+                let result = self.checker().map_err(|error| format!("{error:#}"));
+                let result = result.and_then(|checker| played(&checker, &file, &text));
+                Told::Simulated { version, result }
+            }
             Asked::Check { file, text, version } => {
                 let report = match self.checker() {
                     Ok(checker) => report(&checker, &file, &text),
@@ -85,6 +104,12 @@ impl Shelf {
         }
     }
 
+    /// A workflow by its name, as it stands in the files now.
+    pub(super) fn simulate(&self, name: &str) -> Result<Vec<Simulated>, String> {
+        let checker = self.fresh().map_err(|error| format!("{error:#}"))?;
+        waited_for(rehearse_known(&checker.catalog, &checker.tests, name))
+    }
+
     /// The files as they are now.
     fn fresh(&self) -> Result<Arc<Checker>> {
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -97,7 +122,8 @@ impl Shelf {
             return Ok(Arc::clone(checker));
         }
         let (catalog, gathered) = load_quietly(&self.world, self.world.scripted("edit"))?;
-        let checker = Arc::new(Checker { catalog, project: gathered.verdict == Verdict::Trusted });
+        let project = gathered.verdict == Verdict::Trusted;
+        let checker = Arc::new(Checker { catalog, tests: gathered.tests, project });
         *known = Some(Arc::clone(&checker));
         Ok(checker)
     }
@@ -236,12 +262,28 @@ pub(super) fn unchecked(file: &EditFile, why: &str) -> Report {
     Report { findings: vec![finding], graphs: Vec::new() }
 }
 
-fn report(checker: &Checker, file: &EditFile, text: &str) -> Report {
-    let catalog = &checker.catalog;
-    // what stands beside a file that does not count is read from the disk
+/// The text as a file. What stands beside one that does not count is read from the disk.
+fn source(checker: &Checker, file: &EditFile, text: &str) -> SourceFile {
     let layer =
         if file.layer == Layer::Project && !checker.project { Layer::CommandLine } else { file.layer };
-    let source = SourceFile::new(layer, file.name.as_str(), text);
+    SourceFile::new(layer, file.name.as_str(), text)
+}
+
+/// The text as it stands, without models. Its own tests count, saved ones, whatever else is in the file.
+fn played(checker: &Checker, file: &EditFile, text: &str) -> Result<Vec<Simulated>, String> {
+    let source = source(checker, file, text);
+    waited_for(rehearse(&checker.catalog, &checker.tests, &source))
+}
+
+/// This is a thread of its own, so that waiting is fine.
+fn waited_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let handle = tokio::runtime::Handle::try_current().map_err(|error| error.to_string())?;
+    handle.block_on(work)
+}
+
+fn report(checker: &Checker, file: &EditFile, text: &str) -> Report {
+    let catalog = &checker.catalog;
+    let source = source(checker, file, text);
     let with = |files: &[SourceFile]| -> Vec<SourceFile> {
         files.iter().filter(|other| other.name != source.name).cloned().chain([source.clone()]).collect()
     };

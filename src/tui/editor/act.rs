@@ -24,6 +24,8 @@ pub enum Act {
     FindingBack,
     /// The list of all.
     Findings,
+    /// Plays the text without models.
+    Simulate,
     Graph,
     GraphUp,
     GraphDown,

@@ -148,6 +148,7 @@ pub const ACTIONS: &[Row] = &[
         &["Shift+F8", "F20"],
     ),
     row(Action::Editor(Act::Findings), "editor_findings", "all findings", Place::Editor, &["F4"]),
+    row(Action::Editor(Act::Simulate), "editor_simulate", "simulate, no model", Place::Editor, &["F5"]),
     row(Action::Editor(Act::Graph), "editor_graph", "the graph", Place::Editor, &["F6"]),
     row(Action::Editor(Act::GraphUp), "editor_graph_up", "scroll the graph up", Place::Editor, &["Alt+Up"]),
     row(Action::Editor(Act::GraphDown), "editor_graph_down", "scroll it down", Place::Editor, &["Alt+Down"]),

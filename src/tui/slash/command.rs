@@ -68,6 +68,8 @@ pub enum Action {
         name: Option<String>,
         external: bool,
     },
+    /// A new workflow or role, with its name if one is wanted.
+    EditNew(Option<String>),
     /// The runs, to look into and to go back to.
     History,
     Clear,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::command::Action;
 use crate::tui::backend::Page;
 
 /// Where to go back to; without a step the steps are shown.
@@ -37,11 +38,15 @@ pub fn place(text: &str) -> Result<Place<'_>, String> {
     }
 }
 
-/// `[NAME] [--external]`: what is edited, and whether in another editor.
-pub fn definition(text: &str) -> (Option<String>, bool) {
+/// `[NAME] [--external]` or `--new [NAME]`: what is edited, and whether in another editor.
+pub fn definition(text: &str) -> Action {
     let (options, names): (Vec<&str>, Vec<&str>) =
-        text.split_whitespace().partition(|word| matches!(*word, "--external" | "-e"));
-    (names.first().map(|name| (*name).to_owned()), !options.is_empty())
+        text.split_whitespace().partition(|word| matches!(*word, "--external" | "-e" | "--new"));
+    let name = names.first().map(|name| (*name).to_owned());
+    if options.contains(&"--new") {
+        return Action::EditNew(name);
+    }
+    Action::Edit { name, external: !options.is_empty() }
 }
 
 /// `[RUN] [FILE]`: a word with a dot or a slash in it is a file.

@@ -99,7 +99,8 @@ fn rule(text: &str, look: Look) -> Line<'static> {
     Line::styled(fit(&line, look.columns).into_owned(), look.theme.dim())
 }
 
-fn style_of(tone: Tone, theme: Theme) -> Style {
+/// How a tone looks.
+pub fn style_of(tone: Tone, theme: Theme) -> Style {
     match tone {
         Tone::Plain => theme.text(),
         Tone::Dim => theme.dim(),

@@ -74,6 +74,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
             Vec::new()
         }
         Action::Edit { name, external } => editor::open(model, name, external),
+        Action::EditNew(name) => editor::open_fresh(model, name),
         Action::History => archive::open(model),
         Action::Clear => clear(model),
         Action::Quit => super::leave(model),

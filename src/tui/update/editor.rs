@@ -16,8 +16,12 @@ use crate::tui::text::counted;
 use crate::tui::transcript::item::{Item, Tone};
 
 mod acts;
+mod fresh;
 mod keys;
 mod prompt;
+mod simulate;
+
+pub use fresh::open as open_fresh;
 
 /// Rows that one step of the wheel moves.
 const WHEEL: isize = 3;
@@ -48,6 +52,15 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Cmd> {
                 Vec::new()
             }
             Chosen::File(name) => open(model, Some(name), false),
+            Chosen::New => fresh::open(model, None),
+        },
+        Some(Edit::Fresh(dialog)) => match fresh::press(dialog, key) {
+            fresh::Next::Stay => Vec::new(),
+            fresh::Next::Leave => {
+                model.edit = None;
+                Vec::new()
+            }
+            fresh::Next::Ask(wish) => vec![Cmd::Edit(model.edits, Box::new(Asked::Begin(wish)))],
         },
         Some(Edit::Text(editor)) => {
             let mut cmds = keys::press(editor, key, meant, &help);
@@ -75,6 +88,10 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Cmd> {
         }
         Some(Edit::List(listing)) => {
             listing.typed.push_str(text.lines().next().unwrap_or_default());
+            Vec::new()
+        }
+        Some(Edit::Fresh(dialog)) => {
+            fresh::paste(dialog, text);
             Vec::new()
         }
         None => Vec::new(),
@@ -105,7 +122,21 @@ pub fn told(model: &mut Model, number: u64, told: Told) -> Vec<Cmd> {
             model.say(Item::line(Tone::Bad, &reason));
             Vec::new()
         }
-        Told::Files(_) | Told::Opened(_) => Vec::new(),
+        Told::Patterns(found) if number == model.edits => {
+            fresh::offered(model, found);
+            Vec::new()
+        }
+        Told::Begun(result) if number == model.edits => match fresh::begun(model, number, result) {
+            Some(editor) => put_in_front(model, editor),
+            None => Vec::new(),
+        },
+        Told::Files(_) | Told::Opened(_) | Told::Patterns(_) | Told::Begun(_) => Vec::new(),
+        Told::Simulated { version, result } => {
+            if let Some(editor) = of(model, number) {
+                simulate::done(editor, version, result);
+            }
+            Vec::new()
+        }
         Told::Checked { version, report } => {
             let Some(editor) = of(model, number) else { return Vec::new() };
             checked(editor, version, *report);
@@ -150,11 +181,15 @@ fn opened_one(model: &mut Model, number: u64, opened: Opened) -> Vec<Cmd> {
         return Vec::new();
     }
     let external = opened.external;
-    let mut editor = Editor::new(number, opened);
-    let mut cmds = settle(&mut editor);
-    if external {
-        cmds.push(acts::external(&editor));
-    }
+    let editor = Editor::new(number, opened);
+    let elsewhere = external.then(|| acts::external(&editor));
+    let mut cmds = put_in_front(model, editor);
+    cmds.extend(elsewhere);
+    cmds
+}
+
+fn put_in_front(model: &mut Model, mut editor: Editor) -> Vec<Cmd> {
+    let cmds = settle(&mut editor);
     model.popup = None;
     model.edit = Some(Edit::Text(Box::new(editor)));
     cmds
@@ -229,6 +264,7 @@ enum Chosen {
     Nothing,
     Leave,
     File(String),
+    New,
 }
 
 fn in_list(listing: &mut Listing, key: KeyEvent) -> Chosen {
@@ -237,6 +273,7 @@ fn in_list(listing: &mut Listing, key: KeyEvent) -> Chosen {
     match key.code {
         KeyCode::Esc => return Chosen::Leave,
         KeyCode::Char('c' | 'q') if control => return Chosen::Leave,
+        KeyCode::Char('n') if control => return Chosen::New,
         KeyCode::Up => listing.selected = (listing.selected + count - 1) % count,
         KeyCode::Down => listing.selected = (listing.selected + 1) % count,
         KeyCode::PageUp => listing.selected = listing.selected.saturating_sub(10),

@@ -10,12 +10,15 @@ use super::marks::{boxed, put};
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::printable;
 use crate::tui::editor::act::Act;
-use crate::tui::editor::{Edit, Editor, Listing, Prompt};
+use crate::tui::editor::simulated::Simulation;
+use crate::tui::editor::{Edit, Editor, Prompt};
 use crate::tui::keymap::{Action, Keymap};
 use crate::tui::model::Model;
 use crate::tui::text::{counted, fit, one_line, width, wrap};
 use crate::tui::theme::Theme;
+use crate::tui::transcript::layout::style_of;
 
+mod listing;
 mod text;
 
 /// Columns from which on the graph has room beside the text.
@@ -28,7 +31,8 @@ struct Areas {
     title: Rect,
     gutter: Rect,
     text: Rect,
-    graph: Option<Rect>,
+    /// The graph or a simulation; where there is no room beside the text, a simulation is below it.
+    beside: Option<Rect>,
     list: Rect,
     note: Rect,
     keys: Rect,
@@ -42,13 +46,19 @@ pub fn arrange(edit: &mut Edit, area: Rect) {
     let cursor = text::columns_before(editor.buffer.line(), column);
     editor.follow(usize::from(areas.text.width), usize::from(areas.text.height), cursor);
     let lines = editor.drawing.as_ref().map_or(0, |drawing| drawing.len());
-    let room = areas.graph.map_or(0, |area| usize::from(area.height));
+    let (room, columns) =
+        areas.beside.map_or((0, 0), |area| (usize::from(area.height), usize::from(area.width)));
     editor.graph_top = editor.graph_top.min(lines.saturating_sub(room));
+    let lines = editor.simulation.as_ref().map_or(0, |simulation| simulation.lines(editor, columns).len());
+    if let Some(simulation) = &mut editor.simulation {
+        simulation.top = simulation.top.min(lines.saturating_sub(room));
+    }
 }
 
 pub fn draw(model: &Model, edit: &Edit, area: Rect, frame: &mut Frame<'_>) {
     match edit {
-        Edit::List(listing) => draw_listing(model, listing, area, frame),
+        Edit::List(listing) => listing::draw_files(model, listing, area, frame),
+        Edit::Fresh(fresh) => listing::draw_fresh(model, fresh, area, frame),
         Edit::Text(editor) => draw_editor(model, editor, area, frame),
     }
 }
@@ -62,20 +72,23 @@ fn areas(editor: &Editor, area: Rect) -> Areas {
     let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
     let list = if editor.list { wanted.min(rest / 2) } else { 0 };
     let height = rest - list;
-    let graph =
-        (editor.graph && editor.drawing.is_some() && area.width >= WIDE).then_some(area.width * 2 / 5);
+    let wanted = editor.simulation.is_some() || editor.graph && editor.drawing.is_some();
+    let graph = (wanted && area.width >= WIDE).then_some(area.width * 2 / 5);
+    let below = if editor.simulation.is_some() && graph.is_none() { height / 2 } else { 0 };
+    let height = height - below;
     let wide = area.width - graph.unwrap_or(0);
     let digits = editor.buffer.lines().len().to_string().len().max(3);
     let gutter = u16::try_from(digits + 2).unwrap_or(6).min(wide / 3);
     let y = area.y + title;
+    let beside = graph.map(|width| Rect { x: area.x + wide + 1, y, width: width.saturating_sub(1), height });
     Areas {
         title: row(area.y, title),
         gutter: Rect { x: area.x, y, width: gutter, height },
         text: Rect { x: area.x + gutter, y, width: wide - gutter, height },
-        graph: graph.map(|width| Rect { x: area.x + wide + 1, y, width: width.saturating_sub(1), height }),
-        list: row(y + height, list),
-        note: row(y + height + list, note),
-        keys: row(y + height + list + note, keys),
+        beside: beside.or_else(|| (below > 1).then(|| row(y + height + 1, below - 1))),
+        list: row(y + height + below, list),
+        note: row(y + height + below + list, note),
+        keys: row(y + height + below + list + note, keys),
     }
 }
 
@@ -88,8 +101,10 @@ fn draw_editor(model: &Model, editor: &Editor, area: Rect, frame: &mut Frame<'_>
     }
     draw_gutter(theme, editor, areas.gutter, frame);
     text::draw(theme, editor, areas.text, frame);
-    if let Some(area) = areas.graph {
-        draw_graph(theme, editor, area, frame);
+    match (areas.beside, &editor.simulation) {
+        (Some(area), Some(simulation)) => draw_simulation(theme, (editor, simulation), area, frame),
+        (Some(area), None) => draw_graph(theme, editor, area, frame),
+        (None, _) => {}
     }
     draw_findings(theme, editor, areas.list, frame);
     let (note, style) = note(theme, editor);
@@ -172,6 +187,20 @@ fn draw_gutter(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>)
         let number =
             Span::styled(format!("{:>digits$} ", row + 1), if here { theme.bold() } else { theme.dim() });
         put(frame, area.x, y, &Line::from(vec![Span::styled(sign, style), number]), area.width);
+    }
+}
+
+fn draw_simulation(theme: Theme, (editor, shown): (&Editor, &Simulation), area: Rect, frame: &mut Frame<'_>) {
+    let lines = shown.lines(editor, usize::from(area.width));
+    if area.x > 0 {
+        (area.y..area.bottom()).for_each(|y| put(frame, area.x - 1, y, &Line::styled("│", theme.dim()), 1));
+    } else {
+        let title = "── simulation ".to_owned();
+        let rule = "─".repeat(usize::from(area.width).saturating_sub(width(&title)));
+        put(frame, area.x, area.y.saturating_sub(1), &Line::styled(title + &rule, theme.dim()), area.width);
+    }
+    for (y, (tone, text)) in (area.y..area.bottom()).zip(lines.into_iter().skip(shown.top)) {
+        put(frame, area.x, y, &Line::styled(text, style_of(tone, theme)), area.width);
     }
 }
 
@@ -272,6 +301,7 @@ fn keys(keymap: &Keymap, editor: &Editor) -> String {
                 (Act::Offer, "what fits"),
                 (Act::NextFinding, "next finding"),
                 (Act::Describe, "meaning"),
+                (Act::Simulate, "simulate"),
             ];
             let named = |(act, about)| Some(format!("{} {about}", keymap.key(Action::Editor(act))?));
             shown.into_iter().filter_map(named).collect::<Vec<String>>().join(" · ")
@@ -325,45 +355,5 @@ fn draw_about(theme: Theme, about: &str, cursor: Position, room: Rect, frame: &m
     let inside = boxed(frame, Rect { x, y, width: columns, height }, "", theme.accent());
     for (y, line) in (inside.y..inside.bottom()).zip(&lines) {
         put(frame, inside.x, y, &Line::raw(line.as_str()), inside.width);
-    }
-}
-
-fn draw_listing(model: &Model, listing: &Listing, area: Rect, frame: &mut Frame<'_>) {
-    let theme = model.theme;
-    let title = " Edit which file? Shipped ones are saved as a copy of your own.";
-    put(frame, area.x, area.y, &Line::styled(pad(title, area.width), theme.selected()), area.width);
-    let typed = format!("❯ {}", printable::name(&listing.typed));
-    if area.height > 1 {
-        put(frame, area.x, area.y + 1, &Line::raw(typed.as_str()), area.width);
-        let x = u16::try_from(width(&typed)).unwrap_or(0).min(area.width.saturating_sub(1));
-        frame.set_cursor_position(Position { x: area.x + x, y: area.y + 1 });
-    }
-    let fits = usize::from(area.height.saturating_sub(3));
-    let files = listing.fitting();
-    if files.is_empty() && fits > 0 {
-        put(frame, area.x, area.y + 2, &Line::styled("  nothing fits", theme.dim()), area.width);
-    }
-    let first = (listing.selected + 1).saturating_sub(fits);
-    let wide = files.iter().map(|file| width(&file.name)).max().unwrap_or(0).min(usize::from(area.width) / 2);
-    for (y, (at, file)) in (area.y + 2..).zip(files.iter().enumerate().skip(first).take(fits)) {
-        let here = at == listing.selected;
-        let name = fit(&printable::name(&file.name), wide).into_owned();
-        let gap = " ".repeat(wide.saturating_sub(width(&name)) + 2);
-        let room = usize::from(area.width).saturating_sub(wide + 5);
-        let (about, style) = match &file.problem {
-            Some(problem) => (format!("✗ {}", one_line(problem)), theme.bad()),
-            None => (printable::name(&file.defines.join(", ")).into_owned(), theme.dim()),
-        };
-        let spans = vec![
-            Span::raw(if here { "▸ " } else { "  " }),
-            Span::styled(name, if here { theme.selected() } else { theme.text() }),
-            Span::raw(gap),
-            Span::styled(fit(&about, room).into_owned(), style),
-        ];
-        put(frame, area.x, y, &Line::from(spans), area.width);
-    }
-    if area.height > 3 {
-        let keys = "↑↓ or type · Enter opens it · Esc leaves";
-        put(frame, area.x, area.bottom() - 1, &Line::styled(keys, theme.dim()), area.width);
     }
 }

@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::acts::{again, external, find, wish_save};
-use super::prompt;
+use super::{prompt, simulate};
 use crate::tui::editor::act::Act;
 use crate::tui::editor::buffer::Way;
 use crate::tui::editor::complete::describe;
@@ -69,11 +69,19 @@ fn perform(editor: &mut Editor, act: Act, help: &str) -> Vec<Cmd> {
         Act::NextFinding => to_finding(editor, false),
         Act::FindingBack => to_finding(editor, true),
         Act::Findings => editor.list = !editor.list,
+        Act::Simulate => return simulate::begin(editor).into_iter().collect(),
+        Act::Graph if editor.simulation.take().is_some() => {}
         Act::Graph => editor.graph = !editor.graph,
-        Act::GraphUp => editor.graph_top = editor.graph_top.saturating_sub(1),
-        Act::GraphDown => editor.graph_top += 1,
+        Act::GraphUp => scroll(editor, false),
+        Act::GraphDown => scroll(editor, true),
     }
     copied.map(Cmd::Copy).into_iter().collect()
+}
+
+/// What stands beside the text; how far it goes is known when it is drawn.
+fn scroll(editor: &mut Editor, down: bool) {
+    let top = editor.simulation.as_mut().map_or(&mut editor.graph_top, |simulation| &mut simulation.top);
+    *top = if down { *top + 1 } else { top.saturating_sub(1) };
 }
 
 fn to_finding(editor: &mut Editor, back: bool) {
