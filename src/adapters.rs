@@ -12,4 +12,5 @@ pub mod providers;
 pub mod sqlite;
 pub mod system;
 pub mod tools;
+pub mod typed;
 pub mod worktree;

@@ -4,6 +4,7 @@ pub mod bundle;
 mod bus;
 mod carried;
 pub mod command;
+mod commanded;
 pub mod compare;
 mod cut_off;
 mod definition;

@@ -28,13 +28,20 @@ const DEEPEST: usize = 16;
 pub struct UserDirs {
     pub config: PathBuf,
     pub data: PathBuf,
+    /// What may be lost without harm.
+    pub state: PathBuf,
 }
 
 impl UserDirs {
     /// `None` where the system knows no home directory.
     pub fn find() -> Option<Self> {
         let dirs = ProjectDirs::from("", "", "synthdev")?;
-        Some(Self { config: dirs.config_dir().to_owned(), data: dirs.data_dir().to_owned() })
+        let state = dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir());
+        Some(Self {
+            config: dirs.config_dir().to_owned(),
+            data: dirs.data_dir().to_owned(),
+            state: state.to_owned(),
+        })
     }
 }
 

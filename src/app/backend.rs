@@ -17,6 +17,7 @@ mod steering;
 mod stored_files;
 mod told;
 mod travel;
+mod typed;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,14 +53,13 @@ use crate::domain::cost::Price;
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::workflow::Program;
 use crate::engine::spec::RunSpec;
 use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Backend, Beside, Changed, FoundLine, Page, Plan, Reload, RoleLine, RunFilter, ShellTold, SnapshotCommand,
-    Start, StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
+    Backend, Beside, Changed, FoundLine, Page, Plan, Recalled, Reload, RoleLine, RunFilter, ShellTold,
+    SnapshotCommand, Start, StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -118,6 +118,7 @@ pub(super) fn interactive(world: World, opening: Opening) -> Result<u8> {
         branch: Mutex::default(),
         stops: NextStops::default(),
         saved: Arc::clone(&saved),
+        unkept: AtomicBool::new(false),
         read,
         checker: Arc::default(),
         entries: Arc::default(),
@@ -166,6 +167,8 @@ struct Desk {
     stops: NextStops,
     /// A model was set up in this session.
     saved: Arc<AtomicBool>,
+    /// It was told that what is typed is not kept.
+    unkept: AtomicBool,
     /// The files as they were when they were read last.
     read: Mutex<Vec<Stamp>>,
     /// What texts are checked with, until files change.
@@ -205,22 +208,6 @@ impl Desk {
             Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
             None => rendered(&catalog, &errors, false),
         }
-    }
-
-    /// The demo's script plays one workflow, again and again.
-    fn prepare_demo(&self, name: &str, program: &Program) -> Result<(), String> {
-        let wired = self.wired();
-        let (Some(script), Some(played)) = (wired.providers.scripted(), &self.demo) else {
-            return Ok(());
-        };
-        let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
-        if let Some(unknown) = agents.map(|agent| &agent.id).find(|id| !script.knows(id)) {
-            return Err(format!(
-                "the demo's script has no words for {unknown} of {name}: it plays {played}\n{HOW_TO_SET}"
-            ));
-        }
-        script.rewind();
-        Ok(())
     }
 }
 
@@ -353,6 +340,14 @@ impl Backend for Desk {
             let known = &mut entries.lock().unwrap_or_else(PoisonError::into_inner);
             earlier::earlier(&handle, &data, known, &run, before)
         })
+    }
+
+    fn recall(&self) -> BoxFuture<'static, Result<Recalled, String>> {
+        self.recalled()
+    }
+
+    fn remember(&self, text: &str) -> Result<(), String> {
+        self.keep_typed(text)
     }
 
     fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {

@@ -27,6 +27,7 @@ use crate::domain::journal::{OpenPause, PauseReason, RunProgress, RunStatus, Run
 use crate::domain::workflow::{Program, plain_text};
 use crate::engine::event::RunEvent;
 use crate::engine::input::Answer;
+use crate::engine::steering::Stops;
 use crate::runtime::handle::Handle;
 use crate::runtime::resume::{Going, ResumeError};
 use crate::runtime::tokens::{TokenError, answer_to};
@@ -79,6 +80,7 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
     let going = Going { approvals, program, ..Going::default() };
     let stored = || Ok(wired.handle.run(summary.id.as_str()).map_err(of_store)?.program);
     let going = foreign::here(&catalog, &summary, stored, going)?;
+    let going = Going { stops: stops(args, going.program.as_ref(), stored)?, ..going };
     explain(&wired.handle, &summary.id, going.program.as_ref())?;
     let run = summary.id.clone();
     let report = if let Some(token) = token {
@@ -99,6 +101,21 @@ pub(super) fn resume(world: &World, args: &ResumeArgs) -> Result<u8> {
         })?
     };
     Ok(headless::conclude(&report, show)?)
+}
+
+/// Where it is to stand still, judged by what it will run.
+fn stops(
+    args: &ResumeArgs,
+    program: Option<&Program>,
+    stored: impl Fn() -> Result<Program>,
+) -> Result<Option<Stops>> {
+    if !args.stops.step && args.stops.breaks.is_empty() {
+        return Ok(None);
+    }
+    match program {
+        Some(program) => super::stops::of(&args.stops, program).map(Some),
+        None => super::stops::of(&args.stops, &stored()?).map(Some),
+    }
 }
 
 /// A run goes on where its files are.

@@ -19,7 +19,7 @@ pub(super) fn of(args: &StopArgs, program: &Program) -> Result<Stops> {
                 judge("state", state, last(state), known)?;
             }
             Breakpoint::Tool { tool } => judge("tool", tool, tool, tools(program))?,
-            Breakpoint::Spend { .. } => {}
+            Breakpoint::Spend { .. } | Breakpoint::Now => {}
         }
     }
     Ok(stops)

@@ -13,7 +13,7 @@ use crate::domain::script::{ScriptError, ScriptOutcome};
 use crate::domain::snapshot::SnapshotInfo;
 use crate::domain::tool::ToolOutcome;
 use crate::domain::workflow::Program;
-use crate::engine::steering::Steering;
+use crate::engine::steering::{Steering, Stops};
 
 /// One input. Each answer names the call it answers; an answer to a call that is no longer pending is dropped.
 ///
@@ -156,6 +156,9 @@ pub struct Resumed {
     /// Sub-agents can be reached from now on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sub_agents: bool,
+    /// Where it stands still from now on, besides where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stops: Option<Stops>,
 }
 
 /// Where a run goes back to, and what is different from then on.

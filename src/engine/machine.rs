@@ -10,6 +10,7 @@ mod errands;
 mod evaluated;
 mod failed;
 mod finish;
+mod interrupted;
 mod join;
 mod lanes;
 mod limits;
@@ -121,6 +122,8 @@ pub struct Machine {
     stops: Stops,
     /// Every lane stands before its next state.
     hold: bool,
+    /// And before its next model call.
+    hold_calls: bool,
     snapshot: snapshot_progress::Progress,
     /// The snapshot taken before the run.
     before: Option<SnapshotId>,
@@ -195,6 +198,7 @@ impl Machine {
             said: VecDeque::new(),
             stops,
             hold: false,
+            hold_calls: false,
             snapshot: snapshot_progress::Progress::None,
             before: None,
             status: RunStatus::Running,

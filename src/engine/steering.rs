@@ -20,6 +20,8 @@ pub enum Breakpoint {
     Tool { tool: String },
     /// When so much was spent, before the next state or model call; once.
     Spend { micro_usd: u64 },
+    /// A person interrupted it ([`Steering::Interrupt`]): before the model is asked again. Never set beforehand.
+    Now,
 }
 
 impl Breakpoint {
@@ -51,6 +53,7 @@ impl fmt::Display for Breakpoint {
         match self {
             Self::State { state } => write!(f, "state {state}"),
             Self::Tool { tool } => write!(f, "tool {tool}"),
+            Self::Now => f.write_str("interrupted"),
             Self::Spend { micro_usd } => {
                 let (dollars, rest) = (micro_usd / 1_000_000, format!("{:06}", micro_usd % 1_000_000));
                 let cents = rest.trim_end_matches('0');
@@ -82,6 +85,13 @@ impl Stops {
 pub enum Steering {
     /// What is under way ends; then it stands still before the next state.
     Pause,
+    /// Model calls that are under way are stopped, and what they had said is kept; it stands still there (WFM-6). What
+    /// else is under way ends, and it stands before the next model call or state.
+    Interrupt {
+        /// The text that had streamed by then, per call.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        partial: Vec<(CallId, String)>,
+    },
     /// Goes on, and stands still before the next state.
     Step,
     /// Goes on, and leaves step mode.

@@ -9,6 +9,9 @@ use crate::engine::steering::Steering;
 pub enum Command {
     /// Stop what is running: ends a workflow, ends only the current turn of a chat.
     Cancel,
+    /// Stop the models of a workflow in the middle of a word: it stands still there, and what the answer to that says
+    /// they are told when they are asked again.
+    Interrupt,
     /// End the run whatever it is (leaving chat, leaving the program).
     End,
     /// Stop driving the run and leave it as it is: it can be taken up again (the terminal went away).

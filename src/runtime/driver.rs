@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::command::Command;
+use super::commanded::as_input;
 use super::errands::{self, Answered};
 use super::glance::Ring;
 use super::journal::{Journal, Recorded, needs_intent};
 use super::mail::{Mail, Partial, Streamed, Submitted};
 use super::perform::Performer;
-use super::redact::Redactor;
 use super::shared::Shared;
 use super::tasks::Tasks;
 use super::withheld::Withheld;
@@ -451,41 +451,4 @@ fn log(run: &RunId, event: &RunEvent) {
         }
         _ => {}
     }
-}
-
-fn as_input(mail: Mail, partial: &Partial, redactor: &Redactor) -> Option<Input> {
-    Some(match mail {
-        Mail::Broken
-        | Mail::Unbegun(..)
-        | Mail::Submitted(_)
-        | Mail::Repeats { .. }
-        | Mail::Command(Command::Leave) => {
-            return None;
-        }
-        Mail::Input(input) => {
-            if let Input::Replied { call, .. } | Input::ModelFailed { call, .. } = &input {
-                partial.lock().unwrap_or_else(PoisonError::into_inner).remove(call);
-            }
-            input
-        }
-        Mail::Command(Command::Cancel) => cancelled(partial, redactor, false),
-        Mail::Command(Command::End) => cancelled(partial, redactor, true),
-        Mail::Command(Command::Approve { call, decision }) => Input::Approved { call, decision },
-        Mail::Command(Command::Answer { call, answer }) => Input::Answered { call, answer },
-        Mail::Command(Command::Steer(steering)) => Input::Steered(Box::new(steering)),
-        Mail::Command(Command::Say { text }) => Input::Said { text },
-    })
-}
-
-fn cancelled(partial: &Partial, redactor: &Redactor, end: bool) -> Input {
-    let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
-    let (mut texts, mut used) = (Vec::new(), Vec::new());
-    for (call, mut streamed) in all {
-        let text = std::mem::take(&mut streamed.text);
-        if !text.is_empty() {
-            texts.push((call, redactor.clean_cut(text)));
-        }
-        used.extend(streamed.all().into_iter().map(|used| (call, used)));
-    }
-    Input::Cancelled { partial: texts, end, used }
 }

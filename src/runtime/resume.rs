@@ -22,6 +22,7 @@ use crate::engine::input::{Answer, Input, Resumed};
 use crate::engine::machine::{Machine, Output};
 use crate::engine::replay::Pending;
 use crate::engine::spec::CONTINUED_SINCE;
+use crate::engine::steering::Stops;
 use crate::ports::run_store::StoreError;
 
 /// What is given to a run that goes on.
@@ -34,6 +35,8 @@ pub struct Going {
     pub decisions: Vec<(CallId, Decision)>,
     /// Go on under this definition (`--upgrade`).
     pub program: Option<Program>,
+    /// Where it stands still from now on, besides where it did.
+    pub stops: Option<Stops>,
     /// The token that gives the right to answer; it is used up in the same write (B6).
     pub token: Option<Spent>,
 }
@@ -210,6 +213,7 @@ impl Handle {
             program: going.program,
             arrived,
             sub_agents: self.shared.desk.is_open(),
+            stops: going.stops,
         }));
         let input = self.shared.redactor.clean_data(input);
         let at = self.ports().clock.now();

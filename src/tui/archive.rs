@@ -48,6 +48,10 @@ pub struct Opened {
     pub look: Option<Look>,
     /// The number under which it was asked for.
     pub asked: Option<u64>,
+    /// When it was read again last.
+    pub read_at: Timestamp,
+    /// It was changed since, and is read again later.
+    pub behind: bool,
     pub cursor: usize,
     pub top: usize,
     /// Rows of steps on screen.
@@ -164,7 +168,8 @@ pub struct Text {
 
 impl Opened {
     pub fn new(row: RunRow, asked: u64) -> Self {
-        Self { row, look: None, asked: Some(asked), cursor: 0, top: 0, height: 0 }
+        let (look, read_at) = (None, Timestamp::default());
+        Self { row, look, asked: Some(asked), read_at, behind: false, cursor: 0, top: 0, height: 0 }
     }
 
     pub fn steps(&self) -> &[StepLine] {

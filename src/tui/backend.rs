@@ -165,6 +165,15 @@ pub struct Changed {
     pub changes: String,
 }
 
+/// What was typed in this project in earlier sessions.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recalled {
+    /// The oldest first.
+    pub texts: Vec<String>,
+    /// What is wrong with it.
+    pub note: Option<String>,
+}
+
 /// A workflow on its way.
 pub enum Start {
     Running(RunId),
@@ -236,6 +245,18 @@ pub trait Backend: Send + Sync {
     /// of the run once; the others cost the same, wherever they are.
     fn earlier(&self, _run: RunId, _before: usize) -> BoxFuture<'static, Result<Vec<Item>, String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// What was typed in this project before; read when it is wanted first.
+    fn recall(&self) -> BoxFuture<'static, Result<Recalled, String>> {
+        Box::pin(std::future::ready(Ok(Recalled::default())))
+    }
+
+    /// Keeps a text for later sessions.
+    /// # Errors
+    /// What is in the way; told once.
+    fn remember(&self, _text: &str) -> Result<(), String> {
+        Ok(())
     }
 
     /// Takes a run up; what it does from then on comes as events.

@@ -18,6 +18,9 @@ mod pastes;
 mod undo;
 mod vim;
 
+/// Longer texts are not kept for later sessions.
+const KEPT: usize = 16 << 10;
+
 /// What a key of the table does to the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edit {
@@ -133,11 +136,42 @@ impl Composer {
         }
         self.remember(&shown);
         let text = self.pastes.expand(&shown);
+        // as in shells: a blank before it keeps a text out
+        if text.len() <= KEPT && !text.starts_with(' ') {
+            self.history.keep(text.clone());
+        }
         self.set("");
         if let Some(vim) = &mut self.vim {
             vim.mode = Mode::Insert;
         }
         Some(text)
+    }
+
+    /// What was taken last is of no use to later sessions.
+    pub fn keep_here(&mut self) {
+        drop(self.history.take_news());
+    }
+
+    /// Texts that later sessions shall have.
+    pub fn take_news(&mut self) -> Vec<String> {
+        self.history.take_news()
+    }
+
+    /// Whether what was sent in earlier sessions is wanted; said once.
+    pub fn wants_earlier(&mut self) -> bool {
+        self.history.wants_earlier()
+    }
+
+    /// What was sent in earlier sessions: who waits for it sees it.
+    pub fn recalled(&mut self, texts: Vec<String>) {
+        let waits = self.history.take_again().is_some_and(|shown| shown == self.text());
+        self.history.recalled(texts);
+        if self.searching() {
+            let hit = self.history.search(|_| {}).map(str::to_owned);
+            hit.into_iter().for_each(|hit| self.draft.set(&hit));
+        } else if waits {
+            self.older();
+        }
     }
 
     /// The text with pastes expanded; it stays.
@@ -186,7 +220,7 @@ impl Composer {
                 drop(self.draft.cut(at, if end == at { at + 1 } else { end }.min(text.len())));
             }
             Edit::Yank => self.draft.yank(),
-            Edit::SearchHistory if self.history.is_empty() => {
+            Edit::SearchHistory if self.history.is_known_empty() => {
                 return nothing("search: nothing was sent", false);
             }
             Edit::SearchHistory => {

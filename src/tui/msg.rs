@@ -12,8 +12,8 @@ use crate::engine::steering::Stops;
 use crate::runtime::command::Command;
 use crate::tui::archive::{Asked as PastAsked, Told as PastTold};
 use crate::tui::backend::{
-    Beside, Changed, FoundLine, Page, Plan, Reload, RoleLine, RunFilter, ShellTold, SnapshotCommand,
-    StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
+    Beside, Changed, FoundLine, Page, Plan, Recalled, Reload, RoleLine, RunFilter, ShellTold,
+    SnapshotCommand, StatusFacts, Steps, ToolLine, Travel, Travelled, WorkflowLine,
 };
 use crate::tui::editor::{Asked as EditAsked, Told as EditTold};
 use crate::tui::past::Past;
@@ -143,6 +143,10 @@ pub enum Reply {
     Trusts(Result<Changed, String>),
     /// A theme by this name, or why there is none.
     Themed(Result<Theme, String>),
+    /// What was typed in earlier sessions.
+    Recalled(Result<Recalled, String>),
+    /// A text is not kept: why.
+    NotKept(String),
     /// With the number of the dialog that asked.
     Setup(u64, Told),
     /// With the number under which the history asked.
@@ -243,6 +247,10 @@ pub enum Cmd {
     /// Whether the project's own definitions count.
     Trusts,
     Theme(String),
+    /// What was typed in earlier sessions.
+    Recall,
+    /// A text is kept for later ones.
+    Remember(String),
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<Asked>),
     /// With a number for the answer.

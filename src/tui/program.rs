@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use ratatui::crossterm::event::{Event, KeyEventKind};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use self::later::{isolated, later};
 use crate::engine::event::Published;
@@ -208,7 +208,18 @@ impl Program {
                 self.draw()?;
             }
         }
+        self.hear_last(&mut keys).await;
         Ok(())
+    }
+
+    /// What the terminal was asked and has not said yet must not reach the shell.
+    async fn hear_last(&self, keys: &mut UnboundedReceiver<Heard>) {
+        let end = Instant::now() + terminal::LAST_WORD;
+        while self.screen.is_asked() {
+            if !matches!(timeout_at(end, keys.recv()).await, Ok(Some(_))) {
+                return;
+            }
+        }
     }
 
     /// A frame is wanted: now, or when the last one is old enough.
@@ -366,6 +377,18 @@ impl Wishes {
                 backend.send(&run, command);
                 return None;
             }
+            Cmd::Remember(text) => match backend.remember(&text) {
+                Ok(()) => return None,
+                Err(reason) => Reply::NotKept(reason),
+            },
+            other => return self.known(other),
+        })
+    }
+
+    /// What is known without waiting.
+    fn known(&self, cmd: Cmd) -> Option<Reply> {
+        let backend = &self.backend;
+        Some(match cmd {
             Cmd::Names => Reply::Names { workflows: backend.workflows(), roles: backend.roles() },
             Cmd::Workflows => Reply::Workflows(backend.workflows()),
             Cmd::ChooseWorkflow(wanted) => Reply::WorkflowChosen { wanted, workflows: backend.workflows() },
@@ -384,6 +407,13 @@ impl Wishes {
             | Cmd::Definition(_)
             | Cmd::Files
             | Cmd::Page(_)
+            | Cmd::Recall
+            | Cmd::Remember(_)
+            | Cmd::StartWorkflow { .. }
+            | Cmd::StartBeside { .. }
+            | Cmd::StartChat { .. }
+            | Cmd::Stops(_)
+            | Cmd::Send(..)
             | Cmd::Shell(..)
             | Cmd::Runs(..)
             | Cmd::Search(_)

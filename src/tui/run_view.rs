@@ -16,6 +16,7 @@ pub mod data;
 pub mod drawing;
 pub mod spending;
 pub mod timeline;
+pub mod tree;
 pub mod watch;
 
 use spending::Spending;
@@ -107,6 +108,7 @@ impl Stand {
     pub fn place(&self) -> String {
         match &self.point {
             None | Some(Breakpoint::State { .. }) => format!("before {}", self.state),
+            Some(Breakpoint::Now) => format!("interrupted in {}", self.state),
             Some(point) => format!("at {}: {}", self.state, one_line(&point.to_string())),
         }
     }
@@ -176,6 +178,8 @@ pub struct RunView {
     pub stands: Vec<Stand>,
     /// Where it will.
     pub stops: Stops,
+    /// Esc was pressed, and it does not stand still yet.
+    pub interrupting: bool,
     /// The person has cancelled it; a workflow is then not there to be taken up again.
     pub stopping: bool,
     pub over: bool,
@@ -215,6 +219,7 @@ impl RunView {
             retry: HashMap::new(),
             stands: Vec::new(),
             stops: Stops::default(),
+            interrupting: false,
             stopping: false,
             over: false,
             watch: Watch::default(),

@@ -12,7 +12,7 @@ use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
@@ -56,6 +56,11 @@ const ASK_BACKGROUND: &str = "\x1b]11;?\x1b\\";
 /// What the terminal answers comes in one piece, or nearly so; keys do not.
 const PIECE: Duration = Duration::from_millis(50);
 
+/// An answer that comes later than this after the question comes never.
+const ANSWERED: Duration = Duration::from_secs(2);
+/// So long is waited for an answer at the end, so that it does not reach whoever reads the terminal next.
+pub const LAST_WORD: Duration = Duration::from_millis(50);
+
 /// Clicks and the wheel, not every movement: that would wake us for nothing.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
@@ -87,6 +92,7 @@ pub struct Screen {
     size: (u16, u16),
     /// The mouse was ours before the terminal was lent.
     mouse_lent: bool,
+    asked_at: Option<Instant>,
 }
 
 impl Screen {
@@ -102,7 +108,7 @@ impl Screen {
             Terminal::with_options(CrosstermBackend::new(bytes.clone()), TerminalOptions { viewport })
         });
         match opened {
-            Ok(terminal) => Ok(Self { terminal, bytes, size, mouse_lent: false }),
+            Ok(terminal) => Ok(Self { terminal, bytes, size, mouse_lent: false, asked_at: None }),
             Err(error) => {
                 restore();
                 Err(error)
@@ -172,7 +178,14 @@ impl Screen {
     /// The terminal is gone.
     pub fn ask_background(&mut self) -> io::Result<()> {
         ASKED.store(true, Ordering::SeqCst);
+        self.asked_at = Some(moment());
         tell(ASK_BACKGROUND)
+    }
+
+    /// An answer of the terminal may still come.
+    pub fn is_asked(&self) -> bool {
+        let lately = |at: Instant| moment().saturating_duration_since(at) < ANSWERED;
+        ASKED.load(Ordering::SeqCst) && self.asked_at.is_some_and(lately)
     }
 
     /// Puts a text into the clipboard of whoever looks at this terminal (OSC 52); one that cannot, ignores it.
@@ -246,6 +259,11 @@ pub fn guarded<T>(part: impl FnOnce() -> T) -> T {
     let value = part();
     DRAWING.set(false);
     value
+}
+
+#[expect(clippy::disallowed_methods, reason = "the border: how long ago the terminal was asked")]
+fn moment() -> Instant {
+    Instant::now()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the border: the time of a key comes in here")]

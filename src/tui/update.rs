@@ -16,6 +16,7 @@ mod commands;
 mod editor;
 mod front;
 pub mod history;
+mod interrupted;
 mod keys;
 mod mention;
 mod opening;
@@ -34,6 +35,12 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut cmds = apply(model, msg);
     palette::explain(model);
     cmds.extend(panes::wanted(model));
+    if model.composer.wants_earlier() {
+        cmds.push(Cmd::Recall);
+    }
+    // before anything else: leaving may be among it
+    let kept = model.composer.take_news().into_iter().map(Cmd::Remember);
+    cmds.splice(0..0, kept);
     cmds
 }
 

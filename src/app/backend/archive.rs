@@ -24,8 +24,10 @@ use crate::tui::report::history::row;
 use crate::tui::transcript::item::{Block, Item, Tone};
 use crate::tui::update::past::step::StepFold;
 
-/// Places that a search looks at; several may be in one run.
+/// Places that a search looks at first; several may be in one run.
 const HITS: usize = 600;
+/// Where so many places are in few runs, older runs are left out.
+const MOST_HITS: usize = HITS * 64;
 /// Characters around the words.
 const WIDTH: usize = 120;
 /// States of a path that are shown: its end.
@@ -61,9 +63,10 @@ impl Reader {
             ..RunQuery::default()
         };
         if !words.is_empty() {
-            let rows =
-                self.found(words, RunQuery { words: Some(words.to_owned()), limit: FOUND, ..query })?;
-            return Ok(Runs { rows, more: false, at });
+            let query =
+                RunQuery { words: Some(words.to_owned()), until: after.map(|after| after.started), ..query };
+            let (rows, more) = self.found(words, &query, after.map_or(0, |after| after.known))?;
+            return Ok(Runs { rows, more, at });
         }
         let query = RunQuery {
             limit: PAGE,
@@ -76,29 +79,48 @@ impl Reader {
         Ok(Runs { rows: found.into_iter().map(|run| row(run, &self.project, None)).collect(), more, at })
     }
 
-    /// Runs with the words in their names or inputs, and in what was said and done; newest first.
-    fn found(&self, words: &str, query: RunQuery) -> Result<Vec<RunRow>, String> {
+    /// Runs with the words in their names or inputs, and in what was said and done; newest first, and whether there are
+    /// others behind them. `known`: so many of the first ones may be known already.
+    fn found(&self, words: &str, query: &RunQuery, known: usize) -> Result<(Vec<RunRow>, bool), String> {
         let store = &self.handle.ports().store;
-        let mut runs = store.list(&query).map_err(|error| of_store(&error))?;
-        let said =
-            SearchQuery { text: words.to_owned(), limit: HITS, run: None, workflow: query.workflow.clone() };
-        let mut texts = std::collections::HashMap::new();
-        for hit in self.handle.search(&said, WIDTH).map_err(|error| of_store(&error))? {
-            texts.entry(hit.run).or_insert(hit.snippet.text);
-        }
-        for run in texts.keys() {
-            if runs.iter().all(|known| known.id != *run) {
-                // it may be gone by now
-                runs.extend(store.find(run.as_str()).ok().filter(|run| fits(run, &query)));
+        let most = FOUND + known;
+        let named =
+            store.list(&RunQuery { limit: most + 1, ..query.clone() }).map_err(|error| of_store(&error))?;
+        let mut hits = HITS;
+        loop {
+            let said = SearchQuery {
+                text: words.to_owned(),
+                limit: hits,
+                run: None,
+                workflow: query.workflow.clone(),
+            };
+            let places = self.handle.search(&said, WIDTH).map_err(|error| of_store(&error))?;
+            let all = places.len() < hits;
+            let mut texts = std::collections::HashMap::new();
+            for hit in places {
+                texts.entry(hit.run).or_insert(hit.snippet.text);
             }
+            let mut runs = named.clone();
+            for run in texts.keys() {
+                if runs.iter().all(|known| known.id != *run) {
+                    // it may be gone by now
+                    runs.extend(store.find(run.as_str()).ok().filter(|run| fits(run, query)));
+                }
+            }
+            // the newest runs come first: with too few of them, more places are looked at
+            if runs.len() <= most && !all && hits < MOST_HITS {
+                hits *= 4;
+                continue;
+            }
+            runs.sort_by(|one, other| (other.started, &other.id).cmp(&(one.started, &one.id)));
+            let more = runs.len() > most;
+            runs.truncate(most);
+            let mut shown = |run: RunSummary| {
+                let text = texts.remove(&run.id);
+                row(run, &self.project, text)
+            };
+            return Ok((runs.into_iter().map(&mut shown).collect(), more));
         }
-        runs.sort_by(|one, other| (other.started, &other.id).cmp(&(one.started, &one.id)));
-        runs.truncate(FOUND);
-        let mut shown = |run: RunSummary| {
-            let text = texts.remove(&run.id);
-            row(run, &self.project, text)
-        };
-        Ok(runs.into_iter().map(&mut shown).collect())
     }
 
     fn open(&self, run: &RunId, known: Option<(Timestamp, RunStatus)>) -> Result<Option<Look>, String> {
@@ -195,7 +217,8 @@ fn step_of(place: &StepPlace) -> String {
 fn fits(run: &RunSummary, query: &RunQuery) -> bool {
     let project = query.project.as_ref().is_none_or(|project| *project == run.project);
     let status = query.statuses.is_empty() || query.statuses.contains(&run.progress.status);
-    project && status && query.workflow.as_ref().is_none_or(|workflow| *workflow == run.workflow)
+    let begun = query.until.is_none_or(|until| run.started <= until);
+    project && status && begun && query.workflow.as_ref().is_none_or(|workflow| *workflow == run.workflow)
 }
 
 /// What `runs show` says above its timeline.

@@ -1,5 +1,6 @@
 //! `resume` and `runs`: everything about runs that are there already.
 
+use super::StopArgs;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -27,6 +28,8 @@ pub struct ResumeArgs {
     /// Approve every tool that would be asked about
     #[arg(long)]
     pub yes: bool,
+    #[command(flatten)]
+    pub stops: StopArgs,
     /// One final JSON object on stdout
     #[arg(long)]
     pub json: bool,

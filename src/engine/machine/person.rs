@@ -46,8 +46,9 @@ impl Machine {
             Asked::Failed => self.try_again(),
             Asked::Uncertain => self.on_certain(answer),
             Asked::Request => self.on_request_answered(call, answer),
-            Asked::Break(_) => {
+            Asked::Break(place) => {
                 self.lane.phase = Phase::Person(call, asked);
+                self.guided(place, answer);
                 self.leave_stand();
                 let stands = |lane: &Lane| matches!(lane.phase, Phase::Person(_, Asked::Break(_)));
                 let still = self.every_lane().any(stands);
@@ -172,7 +173,7 @@ impl Machine {
         self.finish(if idle_chat { RunStatus::Completed } else { RunStatus::Cancelled }, None);
     }
 
-    fn keep_partial(&mut self, partial: Vec<(CallId, String)>) {
+    pub(super) fn keep_partial(&mut self, partial: Vec<(CallId, String)>) {
         // What had streamed of a summary is nobody's word.
         let pending = self.lane.pending().filter(|_| self.summing().is_none());
         let text = partial.into_iter().find(|(call, _)| Some(*call) == pending).map(|(_, text)| text);

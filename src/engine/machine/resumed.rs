@@ -15,8 +15,18 @@ use crate::engine::input::{Answer, Resumed};
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: Resumed) {
-        let Resumed { present, approvals, answers, decisions, again, unclear, program, arrived, sub_agents } =
-            resumed;
+        let Resumed {
+            present,
+            approvals,
+            answers,
+            decisions,
+            again,
+            unclear,
+            program,
+            arrived,
+            sub_agents,
+            stops,
+        } = resumed;
         if self.lane.phase == Phase::Ending {
             // the work is done; only the last snapshot is made again
             let again = again.into_iter().map(|(call, _)| call).collect();
@@ -53,6 +63,9 @@ impl Machine {
         if !present {
             // who takes it up without looking wants it to go on
             self.let_go();
+        }
+        if let Some(stops) = stops {
+            self.also_stop(stops);
         }
         let decided = decisions.into_iter().map(|(call, decision)| Input::Approved { call, decision });
         let answered = answers.into_iter().map(|(call, answer)| Input::Answered { call, answer });

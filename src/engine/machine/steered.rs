@@ -17,6 +17,7 @@ impl Machine {
     pub(super) fn on_steered(&mut self, steering: Steering) {
         match steering {
             Steering::Pause => self.hold = true,
+            Steering::Interrupt { partial } => self.on_interrupted(&partial),
             Steering::Step => {
                 self.let_go();
                 self.hold = true;
@@ -49,6 +50,17 @@ impl Machine {
         }
     }
 
+    /// Besides where it stands still already.
+    pub(super) fn also_stop(&mut self, more: Stops) {
+        self.stops.step |= more.step;
+        for point in more.points {
+            if !self.stops.points.contains(&point) {
+                self.stops.points.push(point);
+            }
+        }
+        self.tell_stops();
+    }
+
     /// Where it stands still from now on.
     pub(super) fn tell_stops(&mut self) {
         let Stops { step, points } = self.stops.clone();
@@ -57,7 +69,7 @@ impl Machine {
 
     /// Every lane that stands goes on.
     pub(super) fn let_go(&mut self) {
-        self.hold = false;
+        (self.hold, self.hold_calls) = (false, false);
         let mut standing: Vec<(CallId, u64)> = self
             .every_lane()
             .filter(|lane| matches!(lane.phase, Phase::Person(_, Asked::Break(_))))
@@ -129,6 +141,9 @@ impl Machine {
 
     /// The current lane stands before its next model call, because so much was spent.
     pub(super) fn stands_before_call(&mut self) -> bool {
+        if self.stands_interrupted() {
+            return true;
+        }
         if self.stops.points.is_empty() {
             return false;
         }
@@ -158,7 +173,7 @@ impl Machine {
         let reached = self.stops.points.iter().filter(|point| point.is_spent(spent));
         let largest = reached.max_by_key(|point| match point {
             Breakpoint::Spend { micro_usd } => *micro_usd,
-            Breakpoint::State { .. } | Breakpoint::Tool { .. } => 0,
+            Breakpoint::State { .. } | Breakpoint::Tool { .. } | Breakpoint::Now => 0,
         });
         let largest = largest.cloned()?;
         self.stops.points.retain(|point| !point.is_spent(spent));
@@ -166,7 +181,7 @@ impl Machine {
         Some(largest)
     }
 
-    fn stand(&mut self, place: Place, state: String, point: Option<Breakpoint>) {
+    pub(super) fn stand(&mut self, place: Place, state: String, point: Option<Breakpoint>) {
         self.hold = true;
         self.ask_person(Asked::Break(place), Question::Break { state, point });
     }
@@ -190,7 +205,11 @@ impl Machine {
 
 /// Why a run that stands at a breakpoint has not gone on.
 pub(super) fn stand_failure(state: &str, point: Option<&Breakpoint>) -> Failure {
-    let title = if point.is_some() { "The run stands at a breakpoint" } else { "The run stands still" };
+    let title = match point {
+        None => "The run stands still",
+        Some(Breakpoint::Now) => "The run was interrupted",
+        Some(_) => "The run stands at a breakpoint",
+    };
     Failure::new("paused", title, stand_words(state, point))
         .hint("`synthdev resume` goes on; in the terminal: /step, /continue, /set")
 }
@@ -202,6 +221,7 @@ pub(super) fn stand_words(state: &str, point: Option<&Breakpoint>) -> String {
         Some(point @ Breakpoint::State { .. }) => {
             format!("stands before state `{state}` (breakpoint: {point})")
         }
+        Some(Breakpoint::Now) => format!("was interrupted in state `{state}`"),
         Some(point) => format!("stands at state `{state}` (breakpoint: {point})"),
     }
 }

@@ -253,7 +253,7 @@ fn rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEntry> {
     entries
 }
 
-fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec) -> String {
+pub(super) fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec) -> String {
     workflow.contexts.get(agent.context.0).map(|context| context.name.clone()).unwrap_or_default()
 }
 

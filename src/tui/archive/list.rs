@@ -10,7 +10,7 @@ use crate::domain::journal::{RunStatus, family};
 
 /// Runs that are asked for at once.
 pub const PAGE: usize = 200;
-/// What is shown of a search: more words narrow it.
+/// What a search gives at once.
 pub const FOUND: usize = 300;
 
 /// A run in the list, without what is long.

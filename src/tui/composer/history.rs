@@ -1,6 +1,8 @@
 //! What was sent before: one after the other with Up and Down, or searched.
 
-const MOST: usize = 500;
+const MOST: usize = 2_000;
+/// Texts that are not given to be kept yet.
+const WAITING: usize = 100;
 
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -8,6 +10,21 @@ pub struct History {
     /// Position while going through it, and what was typed before.
     recall: Option<(usize, String)>,
     search: Option<Search>,
+    earlier: Earlier,
+    /// Up was pressed where nothing was before this text: what comes from earlier sessions is shown at once.
+    again: Option<String>,
+    /// Texts of this session that are to be kept.
+    news: Vec<String>,
+}
+
+/// What was sent in earlier sessions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Earlier {
+    #[default]
+    Unread,
+    Wanted,
+    Asked,
+    Known,
 }
 
 /// A search that goes on.
@@ -22,6 +39,62 @@ pub struct Search {
 impl History {
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
+    }
+
+    /// Whether nothing was ever sent, as far as that is known.
+    pub fn is_known_empty(&self) -> bool {
+        self.sent.is_empty() && self.earlier == Earlier::Known
+    }
+
+    /// What was sent in earlier sessions is wanted now; said once.
+    pub fn wants_earlier(&mut self) -> bool {
+        let wants = self.earlier == Earlier::Wanted;
+        if wants {
+            self.earlier = Earlier::Asked;
+        }
+        wants
+    }
+
+    fn want_earlier(&mut self) {
+        if self.earlier == Earlier::Unread {
+            self.earlier = Earlier::Wanted;
+        }
+    }
+
+    /// It comes before what was sent in this session, of which nothing comes twice.
+    pub fn recalled(&mut self, texts: Vec<String>) {
+        self.earlier = Earlier::Known;
+        let mut before: Vec<String> = Vec::with_capacity(texts.len());
+        for text in texts {
+            if before.last() != Some(&text) && !self.sent.contains(&text) {
+                before.push(text);
+            }
+        }
+        let count = before.len();
+        before.append(&mut self.sent);
+        self.sent = before;
+        if let Some(recall) = &mut self.recall {
+            recall.0 += count;
+        }
+        if let Some(at) = self.search.as_mut().and_then(|search| search.at.as_mut()) {
+            *at += count;
+        }
+    }
+
+    /// The text at which Up found nothing.
+    pub fn take_again(&mut self) -> Option<String> {
+        self.again.take()
+    }
+
+    /// A text of this session is to be there in later ones.
+    pub fn keep(&mut self, text: String) {
+        if self.news.len() < WAITING {
+            self.news.push(text);
+        }
+    }
+
+    pub fn take_news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
     }
 
     pub fn remember(&mut self, text: &str) {
@@ -49,7 +122,12 @@ impl History {
 
     /// The entry before the one that is shown; `None`: there is none.
     pub fn older(&mut self, shown: &str) -> Option<&str> {
-        let at = self.recall.as_ref().map_or(self.sent.len(), |recall| recall.0).checked_sub(1)?;
+        self.want_earlier();
+        let before = self.recall.as_ref().map_or(self.sent.len(), |recall| recall.0).checked_sub(1);
+        if before.is_none() && self.earlier != Earlier::Known {
+            self.again = Some(shown.to_owned());
+        }
+        let at = before?;
         let draft = self.recall.take().map_or_else(|| shown.to_owned(), |recall| recall.1);
         self.recall = Some((at, draft));
         Some(&self.sent[at])
@@ -69,6 +147,7 @@ impl History {
 
     pub fn begin_search(&mut self, draft: &str) {
         self.recall = None;
+        self.want_earlier();
         self.search = Some(Search { words: String::new(), at: None, draft: draft.to_owned() });
     }
 

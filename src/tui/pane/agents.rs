@@ -15,6 +15,15 @@ pub fn rows(run: &RunView, columns: usize, theme: Theme) -> Vec<Row> {
         }
         agent_rows(run, agent, columns, theme, &mut rows);
     }
+    let tree = run.watch.tree.lines();
+    if !tree.is_empty() {
+        rows.push(Row::default());
+    }
+    for line in tree {
+        let text = fit(&format!("{}{}", line.joint, line.text), columns).into_owned();
+        let style = if line.works { theme.warning() } else { theme.dim() };
+        rows.push(Row::new(Line::styled(text, style)).copied(line.text));
+    }
     rows
 }
 

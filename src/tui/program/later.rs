@@ -75,6 +75,10 @@ fn looked_up(backend: &dyn Backend, cmd: Cmd) -> Result<BoxFuture<'static, Reply
             let files = backend.files();
             Box::pin(async move { Reply::Files(files.await) })
         }
+        Cmd::Recall => {
+            let found = backend.recall();
+            Box::pin(async move { Reply::Recalled(found.await) })
+        }
         Cmd::Page(page) => {
             let page = backend.page(page);
             Box::pin(async move { Reply::Page(page.await) })

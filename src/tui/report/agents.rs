@@ -34,8 +34,8 @@ pub fn all(runs: &[RunView]) -> String {
             })
             .collect();
         text.push_str(&table(&rows));
-        for branch in &run.branches {
-            let _ = writeln!(text, "  at the same time: {}{}", branch.owner, branch.name);
+        for line in run.watch.tree.lines() {
+            let _ = writeln!(text, "  {}{}", line.joint, line.text);
         }
     }
     text

@@ -5,6 +5,7 @@ use super::data::Data;
 use super::drawing::{Definition, Drawing};
 use super::spending::Spending;
 use super::timeline::Timeline;
+use super::tree::Tree;
 use crate::domain::ids::Timestamp;
 use crate::domain::trail::Trail;
 use crate::engine::event::RunEvent;
@@ -16,6 +17,8 @@ pub struct Watch {
     pub calls: Calls,
     pub data: Data,
     pub spending: Spending,
+    /// Called workflows, branches and items.
+    pub tree: Tree,
     /// Counts changes of agents.
     pub agents: u64,
     pub drawing: Defined,
@@ -40,6 +43,9 @@ impl Watch {
         self.timeline.hear(at, event);
         self.calls.hear(at, event);
         self.data.hear(event);
+        if self.tree.hear(event) {
+            self.agents += 1;
+        }
         follow(&mut self.trail, event);
         match event {
             RunEvent::StateEntered { .. }

@@ -67,7 +67,7 @@ pub const PAUSE: Row = Row {
     name: "pause",
     about: "let the state end, then stand still",
     more: "What is under way ends; the run stands before its next state. /step goes one state on, /continue goes on, /set \
-           changes common_data. Esc, or /stop, ends the run at once.",
+           changes common_data. Esc stops the model in the middle of a word, /stop ends the run at once.",
     ..NONE
 };
 

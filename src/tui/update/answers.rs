@@ -81,6 +81,8 @@ pub fn write(model: &mut Model) -> Option<Vec<Cmd>> {
         return None;
     }
     let text = model.composer.take().unwrap_or_default();
+    // what a workflow asks for may be for nobody else's eyes
+    model.composer.keep_here();
     match form.read(&text) {
         Ok(value) => Some(reply(model, Answer::Value { value })),
         Err(problem) => {

@@ -199,7 +199,9 @@ fn changed(model: &mut Model, count: Option<u64>) -> Vec<Cmd> {
     archive.counting = false;
     let before = std::mem::replace(&mut archive.seen, count);
     if count.is_none() || before == count || before.is_none() {
-        return Vec::new();
+        // a long run whose turn has not come yet
+        let waits = archive.run.as_ref().is_some_and(|run| run.behind);
+        return if waits { reread(model).into_iter().collect() } else { Vec::new() };
     }
     archive.list.stale = true;
     let mut cmds = feed(model);
@@ -209,12 +211,17 @@ fn changed(model: &mut Model, count: Option<u64>) -> Vec<Cmd> {
 
 /// The open run once more, if nobody asks for it already; it stays on screen meanwhile.
 fn reread(model: &mut Model) -> Option<Cmd> {
-    /// A longer one is read when it is opened.
-    const LONGEST: usize = 2_000;
-    let open = model.archive.as_ref()?.run.as_ref()?;
-    if open.asked.is_some() || open.steps().len() > LONGEST {
+    /// A longer one is not read every second.
+    const LONG: usize = 2_000;
+    const APART_MS: i64 = 10_000;
+    let now = model.now;
+    let open = model.archive.as_mut()?.run.as_mut()?;
+    let early = open.steps().len() > LONG && now.0.saturating_sub(open.read_at.0) < APART_MS;
+    open.behind = early || open.asked.is_some();
+    if open.behind {
         return None;
     }
+    open.read_at = now;
     let (run, known) = (open.row.id.clone(), Some((open.row.updated, open.row.status)));
     let number = number(model);
     model.archive.as_mut()?.run.as_mut()?.asked = Some(number);

@@ -3,7 +3,8 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{
-    answers, approvals, archive, editor, history, leave, mention, panes, setup, steering, submit, typing,
+    answers, approvals, archive, editor, history, interrupted, leave, mention, panes, setup, steering,
+    submit, typing,
 };
 use crate::domain::ids::Timestamp;
 use crate::runtime::command::Command;
@@ -354,7 +355,7 @@ fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
         _ if writing => Vec::new(),
         Some(_) => Vec::new(),
         None if asked => answers::refuse(model),
-        None => stop(model),
+        None => end(model),
     };
     let taken = cmds.is_empty() && (writing || !asked) && !model.composer.is_empty();
     if taken {
@@ -369,7 +370,16 @@ fn interrupt(model: &mut Model, at: Timestamp) -> Vec<Cmd> {
     cmds
 }
 
-/// Esc: closes the popup, else stops what runs.
+/// Ctrl+C: closes the popup, else ends what runs.
+fn end(model: &mut Model) -> Vec<Cmd> {
+    let run = model.busy_run().filter(|run| !run.chat).map(|run| run.id.clone());
+    match run.filter(|_| model.popup.is_none() && model.wanted_input.is_none() && !model.goes_on_here()) {
+        Some(run) => interrupted::end(model, run),
+        None => stop(model),
+    }
+}
+
+/// Esc: closes the popup, else stops what runs: an answer ends, a workflow is interrupted and asks.
 fn stop(model: &mut Model) -> Vec<Cmd> {
     if model.popup.take().is_some() {
         return Vec::new();
@@ -380,11 +390,13 @@ fn stop(model: &mut Model) -> Vec<Cmd> {
         return Vec::new();
     }
     if model.goes_on_here() {
-        model.hint = Some("it stands still: /step, /continue or /stop".to_owned());
-        return Vec::new();
+        return interrupted::asks(model);
     }
     if let Some(run) = model.busy_run() {
-        let run = run.id.clone();
+        let (run, chat) = (run.id.clone(), run.chat);
+        if !chat {
+            return interrupted::interrupt(model, run);
+        }
         model.hint = Some("stopping …".to_owned());
         if let Some(view) = model.run_mut(&run) {
             view.stopping = true;

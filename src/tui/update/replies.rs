@@ -2,7 +2,7 @@
 
 use super::{archive, asides, busy, editor, history, keys, mention, setup, submit, typing};
 use crate::domain::ids::RunId;
-use crate::tui::backend::{Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
+use crate::tui::backend::{Recalled, Reload, RoleLine, SnapshotCommand, StatusFacts, WorkflowLine};
 use crate::tui::complete::Names;
 use crate::tui::dialog::Dialog;
 use crate::tui::model::Model;
@@ -51,6 +51,8 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
         Reply::Themed(found) => themed(model, found),
         Reply::AllowedAlways(saved) => allowed_always(model, saved),
         Reply::Status(facts) => status(model, facts),
+        Reply::Recalled(found) => recalled(model, found),
+        Reply::NotKept(reason) => drop(model.say(Item::warning(&reason))),
         Reply::Setup(number, told) => return setup::told(model, number, told),
         Reply::Archive(number, told) => return archive::told(model, number, *told),
         Reply::Edit(number, told) => return editor::told(model, number, told),
@@ -76,6 +78,18 @@ fn list_roles(model: &mut Model, group: &str, roles: &[RoleLine]) {
         Err(reason) => Item::line(Tone::Bad, &reason),
     };
     model.say(item);
+}
+
+/// What was typed in earlier sessions is there; without it the history is that of this one.
+fn recalled(model: &mut Model, found: Result<Recalled, String>) {
+    let (texts, note) = match found {
+        Ok(found) => (found.texts, found.note),
+        Err(reason) => (Vec::new(), Some(reason)),
+    };
+    model.composer.recalled(texts);
+    if let Some(note) = note {
+        model.say(Item::warning(&format!("history of the input: {note}")));
+    }
 }
 
 fn reviewed(model: &mut Model, text: Result<String, String>) {

@@ -197,7 +197,14 @@ pub fn stands(model: &mut Model, run: &RunId, stand: Stand) {
         Some(_) | None => String::new(),
     };
     let who = if several { format!("{} {} ", view.workflow, view.id) } else { String::new() };
-    let text = format!("{who}stands {}{why} · /step /continue /set /stop", stand.place());
+    let text = match stand.point {
+        Some(Breakpoint::Now) => format!(
+            "{who}interrupted in {} · type what shall be different, or /continue as it was, or /stop",
+            stand.state
+        ),
+        _ => format!("{who}stands {}{why} · /step /continue /set /stop", stand.place()),
+    };
+    view.interrupting = false;
     view.stands.retain(|known| known.call != stand.call);
     view.stands.push(stand);
     model.say(Item::warning(&one_line(&text)));

@@ -1,6 +1,6 @@
 //! Enter: a command, the input of a workflow, or a text for the chat.
 
-use super::commands;
+use super::{commands, interrupted};
 use crate::domain::ids::{CallId, RunId};
 use crate::engine::input::Answer;
 use crate::runtime::command::Command;
@@ -32,6 +32,9 @@ pub fn submit(model: &mut Model) -> Vec<Cmd> {
         return vec![Cmd::StartWorkflow { name, input: text }];
     }
     if let Some(run) = model.workflow.clone() {
+        if let Some(cmds) = interrupted::guide(model, &run, &text) {
+            return cmds;
+        }
         // It waits for the next pause; what nobody asked for until the end comes back (A62).
         if let Some(view) = model.run_mut(&run) {
             view.outbox.push_back(text.clone());

@@ -7,7 +7,6 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::marks::put;
-use crate::tui::archive::list::FOUND;
 use crate::tui::archive::{Archive, Deed, Question, Waiting};
 use crate::tui::keymap::Action;
 use crate::tui::model::Model;
@@ -122,8 +121,7 @@ fn title(model: &Model, archive: &Archive, columns: usize) -> String {
         (Some(page), None) => format!(" {}", page.title),
         (None, Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, run.row.status.as_str()),
         (None, None) => {
-            let cut = !list.filter.words.is_empty() && list.len() >= FOUND;
-            let more = if list.more || cut { "+" } else { "" };
+            let more = if list.more { "+" } else { "" };
             let what = if list.len() == 1 { "run" } else { "runs" };
             let filter = &list.filter;
             let mut text = format!(" history · {}{more} {what}", list.len());
