@@ -1,6 +1,7 @@
 //! The terminal interface's way to everything else: catalogue, runtime, snapshots, trust.
 
 mod archive;
+mod demo;
 mod earlier;
 mod editor;
 mod facts;

@@ -125,3 +125,64 @@ fn cut(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::adapters::disk::UserDirs;
+    use crate::app::loading::load_quietly;
+    use crate::app::templates::{WORKFLOWS, filled};
+    use crate::app::world::World;
+    use crate::config::settings::layers::Overrides;
+    use crate::domain::place::Layer;
+
+    fn shipped() -> (Catalog, Vec<SourceFile>) {
+        let nowhere = std::path::PathBuf::from("/nowhere");
+        let world = World {
+            project: nowhere.clone(),
+            dirs: UserDirs { config: nowhere.clone(), data: nowhere.clone(), state: nowhere },
+            environment: BTreeMap::new(),
+            overrides: Overrides::default(),
+            extra_settings: None,
+            trust: false,
+            linear: false,
+            shipped_only: true,
+        };
+        let (catalog, gathered) = load_quietly(&world, world.scripted("test")).unwrap();
+        (catalog, gathered.tests)
+    }
+
+    #[tokio::test]
+    async fn every_shipped_workflow_and_pattern_is_walked_through_with_made_up_answers() {
+        let (catalog, _) = shipped();
+        let patterns = WORKFLOWS.iter().map(|pattern| {
+            let text = filled(pattern.text, ("workflow", pattern.name), std::path::Path::new("/nowhere/x"));
+            SourceFile::new(Layer::User, format!("user:workflows/{}.json", pattern.name), text)
+        });
+        let files: Vec<SourceFile> = catalog.workflow_files().iter().cloned().chain(patterns).collect();
+        for file in &files {
+            for one in rehearse(&catalog, &[], file).await.unwrap() {
+                assert_eq!(one.problems, [] as [String; 0], "{one:#?}");
+                assert!(one.path.len() > 1 && one.status == "completed" && one.test.is_none(), "{one:#?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn tests_are_played_where_there_are_some_and_a_changed_text_is_told() {
+        let (catalog, tests) = shipped();
+        let file = catalog.workflow_files().iter().find(|file| file.name.contains("coder_reviewer")).unwrap();
+        let all = rehearse(&catalog, &tests, file).await.unwrap();
+        assert!(all.iter().all(|one| one.test.is_some() && one.problems.is_empty()), "{all:#?}");
+        let text = file.text.replace("improvement_needed === true", "improvement_needed === false");
+        let changed = SourceFile::new(file.layer, file.name.as_str(), text);
+        let all = rehearse(&catalog, &tests, &changed).await.unwrap();
+        assert!(all.iter().any(|one| !one.problems.is_empty()), "{all:#?}");
+        let broken = SourceFile::new(file.layer, file.name.as_str(), "{");
+        assert!(rehearse(&catalog, &tests, &broken).await.unwrap_err().contains("C01"));
+        let unknown = rehearse_known(&catalog, &tests, "coder_reviwer").await.unwrap_err();
+        assert!(unknown.ends_with("did you mean coder_reviewer?"), "{unknown}");
+    }
+}

@@ -527,4 +527,65 @@ mod tests {
         }
         assert_eq!(seen, ["second\nline", "first", "first", "second\nline", "draft"]);
     }
+
+    fn sent(composer: &mut Composer, text: &str) {
+        composer.draft.insert(text);
+        composer.take();
+    }
+
+    #[test]
+    fn what_was_sent_in_earlier_sessions_is_read_when_it_is_wanted() {
+        let mut composer = Composer::default();
+        assert!(!composer.wants_earlier(), "nothing is read at the start");
+        sent(&mut composer, "of now");
+        press(&mut composer, KeyCode::Up);
+        assert!(composer.wants_earlier() && !composer.wants_earlier(), "asked for once");
+        composer.recalled(vec!["old".into(), "of now".into(), "old".into(), "older".into(), "older".into()]);
+        assert_eq!(composer.text(), "of now", "what is shown stays");
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            press(&mut composer, KeyCode::Up);
+            seen.push(composer.text());
+        }
+        assert_eq!(seen, ["older", "old", "old", "old"]);
+        // where nothing was sent yet, the key that asked for it is answered
+        let mut composer = Composer::default();
+        press(&mut composer, KeyCode::Up);
+        assert!(composer.wants_earlier());
+        composer.recalled(vec!["old".into()]);
+        assert_eq!(composer.text(), "old");
+        // unless something was typed meanwhile
+        let mut composer = Composer::default();
+        press(&mut composer, KeyCode::Up);
+        press(&mut composer, KeyCode::Char('x'));
+        composer.recalled(vec!["old".into()]);
+        assert_eq!(composer.text(), "x");
+        // a search that has begun finds it
+        let mut composer = Composer::default();
+        composer.edit(Edit::SearchHistory).unwrap();
+        composer.search_key(KeyEvent::new(KeyCode::Char('l'), KeyModifiers::NONE));
+        assert!(composer.wants_earlier());
+        composer.recalled(vec!["old".into(), "new".into()]);
+        assert_eq!(composer.text(), "old");
+        let mut nothing = Composer::default();
+        press(&mut nothing, KeyCode::Up);
+        nothing.recalled(Vec::new());
+        assert!(nothing.edit(Edit::SearchHistory).is_err());
+    }
+
+    #[test]
+    fn what_is_kept_is_whole_and_no_answer() {
+        let mut composer = Composer::default();
+        composer.paste(&"a line\n".repeat(40));
+        composer.take();
+        composer.paste(&"much\n".repeat(10_000));
+        composer.take();
+        sent(&mut composer, " not this");
+        assert_eq!(composer.take_news(), ["a line\n".repeat(40)]);
+        sent(&mut composer, "an answer");
+        composer.keep_here();
+        assert!(composer.take_news().is_empty());
+        press(&mut composer, KeyCode::Up);
+        assert_eq!(composer.text(), "an answer", "in this session it can be had back");
+    }
 }

@@ -306,7 +306,6 @@ fn keys_hint(model: &Model) -> String {
         None => match model.dialogs.front() {
             Some(dialog) => dialog.escape().to_owned(),
             None if model.goes_on_here() => "/step · /continue".to_owned(),
-            None if model.busy_run().is_some_and(|run| !run.chat) => "Esc interrupts".to_owned(),
             None if model.busy_run().is_some() => "Esc stops".to_owned(),
             None => "/help".to_owned(),
         },

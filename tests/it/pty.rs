@@ -302,3 +302,36 @@ fn a_panic_gives_the_terminal_back_before_its_message() {
     assert!(end.contains("the picture broke") && !end.contains("all is well"), "{end}");
     terminal.assert_restored();
 }
+
+#[test]
+fn what_was_typed_is_there_in_the_next_session() {
+    let mut terminal = Terminal::with_workflow("none", &json!({}));
+    terminal.press(ESC);
+    terminal.wait_for("message, or / for commands");
+    let typed = terminal.home().join(".local/state/synthdev/typed");
+    terminal.press("/runs the first\r");
+    terminal.wait_for("none found");
+    terminal.press(" /runs not kept\r/status\r");
+    terminal.wait_for("no workflow runs");
+    let files: Vec<_> = std::fs::read_dir(typed).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let file = files.iter().find(|file| file.extension().is_some_and(|end| end == "jsonl")).unwrap().clone();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("the first") && text.contains("/status") && !text.contains("not kept"), "{text}");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
+    assert!(std::fs::read_to_string(&file).unwrap().ends_with("{\"text\":\"/exit\"}\n"));
+    // a line that cannot be read is told, and costs nothing else
+    std::fs::write(&file, text.clone() + "{broken\n").unwrap();
+    let mut terminal = terminal.again();
+    terminal.press(ESC);
+    terminal.wait_for("message, or / for commands");
+    terminal.press("\x1b[A");
+    terminal.wait_for("cannot be read and is left out");
+    terminal.wait_for("/status");
+    terminal.press("\x15\x12first");
+    terminal.wait_for("/runs the first");
+    terminal.press("\r\r");
+    terminal.wait_for("none found");
+    terminal.press("\x04");
+    assert!(terminal.end().contains("exit=0"));
+}

@@ -47,6 +47,10 @@ use synthdev::tui::{FirstAction, TrustQuestion};
 struct Desk {
     model: Model,
     cmds: Vec<Cmd>,
+    /// Texts that later sessions shall have: they are with everything that is sent.
+    kept: Vec<String>,
+    /// How often those of earlier sessions were asked for.
+    recalls: usize,
     at: i64,
 }
 
@@ -61,12 +65,17 @@ impl Desk {
             notice: None,
         };
         let (model, cmds) = initial(facts, None, None, &["synthdev 0.1.0".into()], Theme::default());
-        Self { model, cmds, at: 1_000_000 }
+        Self { model, cmds, kept: Vec::new(), recalls: 0, at: 1_000_000 }
     }
 
     fn msg(&mut self, msg: Msg) -> &mut Self {
-        let cmds = update(&mut self.model, msg);
-        self.cmds.extend(cmds);
+        for cmd in update(&mut self.model, msg) {
+            match cmd {
+                Cmd::Remember(text) => self.kept.push(text),
+                Cmd::Recall => self.recalls += 1,
+                cmd => self.cmds.push(cmd),
+            }
+        }
         self
     }
 
@@ -319,6 +328,10 @@ fn runs() -> Cmd {
 
 fn cancel(run: &str) -> Cmd {
     Cmd::Send(RunId::from(run), Command::Cancel)
+}
+
+fn interrupt(run: &str) -> Cmd {
+    Cmd::Send(RunId::from(run), Command::Interrupt)
 }
 
 fn workflow_lines() -> Vec<WorkflowLine> {
@@ -675,7 +688,7 @@ fn trust_comes_before_the_first_action() {
         let (model, cmds) =
             initial(facts, Some(start.clone()), Some(question.clone()), &[], Theme::default());
         assert_eq!(cmds, []);
-        let mut desk = Desk { model, cmds, at: 0 };
+        let mut desk = Desk { model, cmds, kept: Vec::new(), recalls: 0, at: 0 };
         if yes {
             desk.frames("trust");
         }
@@ -793,7 +806,7 @@ fn texts_typed_while_the_agent_answers_wait_for_it() {
 fn stopping_and_leaving() {
     let mut desk = Desk::new();
     desk.workflow().key(KeyCode::Esc);
-    assert_eq!(desk.take(), [cancel("r1")]);
+    assert_eq!(desk.take(), [interrupt("r1")], "Esc asks, it does not end a workflow");
     let mut desk = Desk::new();
     desk.workflow().typed("half").control('c');
     assert_eq!(desk.take(), [cancel("r1")]);

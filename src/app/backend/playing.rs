@@ -1,11 +1,8 @@
 //! A session from its first lines to its end.
 
-use super::Desk;
-use super::told::HOW_TO_SET;
 use crate::app::trust::{self, ProjectFiles};
 use crate::app::world::World;
 use crate::config::trust::Verdict;
-use crate::domain::workflow::Program;
 use crate::runtime::handle::Handle;
 use crate::tui::{Session, TrustQuestion};
 
@@ -42,23 +39,5 @@ pub(super) fn question(world: &World, verdict: &Verdict, files: &ProjectFiles) -
             files: added.iter().chain(changed).cloned().collect(),
             changes: trust::changes(world, files),
         }),
-    }
-}
-
-impl Desk {
-    /// The demo's script plays one workflow, again and again.
-    pub(super) fn prepare_demo(&self, name: &str, program: &Program) -> Result<(), String> {
-        let wired = self.wired();
-        let (Some(script), Some(played)) = (wired.providers.scripted(), &self.demo) else {
-            return Ok(());
-        };
-        let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
-        if let Some(unknown) = agents.map(|agent| &agent.id).find(|id| !script.knows(id)) {
-            return Err(format!(
-                "the demo's script has no words for {unknown} of {name}: it plays {played}\n{HOW_TO_SET}"
-            ));
-        }
-        script.rewind();
-        Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! What a simulation of the text came to, as lines for the pane beside it.
 
-use super::Editor;
 use crate::domain::printable;
 use crate::tui::text::{counted, wrap};
 use crate::tui::transcript::item::Tone;
@@ -42,14 +41,14 @@ impl Simulation {
         Self { version, result: None, top: 0 }
     }
 
-    /// The pane's lines.
-    pub fn lines(&self, editor: &Editor, columns: usize) -> Vec<(Tone, String)> {
+    /// The pane's lines; `version`: of the text as it is.
+    pub fn lines(&self, version: u64, columns: usize) -> Vec<(Tone, String)> {
         let mut lines = Vec::new();
         match &self.result {
             None => lines.push((Tone::Dim, "simulating …".to_owned())),
             Some(Err(reason)) => lines.push((Tone::Bad, reason.clone())),
             Some(Ok(all)) => {
-                if self.version != editor.buffer.version() {
+                if self.version != version {
                     lines.push((Tone::Warning, "of the text before the last changes".to_owned()));
                 }
                 lines.extend(told(all));

@@ -292,7 +292,9 @@ mod tests {
             },
             branch("each", "[10]", 10),
         ];
-        events.iter().for_each(|event| drop(tree.hear(event)));
+        for event in &events {
+            tree.hear(event);
+        }
         assert_eq!(
             text(&tree),
             [

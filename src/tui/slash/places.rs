@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::command::Action;
 use crate::tui::backend::Page;
 
 /// Where to go back to; without a step the steps are shown.
@@ -38,15 +37,22 @@ pub fn place(text: &str) -> Result<Place<'_>, String> {
     }
 }
 
-/// `[NAME] [--external]` or `--new [NAME]`: what is edited, and whether in another editor.
-pub fn definition(text: &str) -> Action {
+/// What is to be edited.
+pub struct Definition {
+    pub name: Option<String>,
+    /// In the person's own editor.
+    pub external: bool,
+    /// It is not there yet.
+    pub new: bool,
+}
+
+/// `[NAME] [--external]` or `--new [NAME]`
+pub fn definition(text: &str) -> Definition {
     let (options, names): (Vec<&str>, Vec<&str>) =
         text.split_whitespace().partition(|word| matches!(*word, "--external" | "-e" | "--new"));
     let name = names.first().map(|name| (*name).to_owned());
-    if options.contains(&"--new") {
-        return Action::EditNew(name);
-    }
-    Action::Edit { name, external: !options.is_empty() }
+    let new = options.contains(&"--new");
+    Definition { name, external: !new && !options.is_empty(), new }
 }
 
 /// `[RUN] [FILE]`: a word with a dot or a slash in it is a file.

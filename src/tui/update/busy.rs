@@ -29,11 +29,9 @@ pub fn in_the_way(model: &Model, what: &str) -> Option<String> {
             stand.place()
         ));
     }
-    let (name, how) = match run.chat {
-        true => ("the agent is answering".to_owned(), "Esc stops it"),
-        false => (format!("{} is running", run.workflow), "/stop ends it"),
-    };
-    Some(format!("cannot {what} while {name} — {how}"))
+    let name =
+        if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
+    Some(format!("cannot {what} while {name} — Esc stops it"))
 }
 
 /// Something is in the way of taking up a run.

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::marks::{boxed, put};
+use super::marks::{boxed, pad, put};
 use crate::domain::diagnostic::{Diagnostic, Severity};
 use crate::domain::printable;
 use crate::tui::editor::act::Act;
@@ -49,7 +49,8 @@ pub fn arrange(edit: &mut Edit, area: Rect) {
     let (room, columns) =
         areas.beside.map_or((0, 0), |area| (usize::from(area.height), usize::from(area.width)));
     editor.graph_top = editor.graph_top.min(lines.saturating_sub(room));
-    let lines = editor.simulation.as_ref().map_or(0, |simulation| simulation.lines(editor, columns).len());
+    let version = editor.buffer.version();
+    let lines = editor.simulation.as_ref().map_or(0, |simulation| simulation.lines(version, columns).len());
     if let Some(simulation) = &mut editor.simulation {
         simulation.top = simulation.top.min(lines.saturating_sub(room));
     }
@@ -142,13 +143,6 @@ fn draw_editor(model: &Model, editor: &Editor, area: Rect, frame: &mut Frame<'_>
     }
 }
 
-fn pad(text: &str, columns: u16) -> String {
-    let columns = usize::from(columns);
-    let text = fit(text, columns).into_owned();
-    let blanks = " ".repeat(columns.saturating_sub(width(&text)));
-    text + &blanks
-}
-
 fn title(model: &Model, editor: &Editor) -> String {
     let changed = if editor.is_changed() { " · changed" } else { "" };
     let (errors, warnings) = (editor.count(Severity::Error), editor.count(Severity::Warning));
@@ -191,7 +185,7 @@ fn draw_gutter(theme: Theme, editor: &Editor, area: Rect, frame: &mut Frame<'_>)
 }
 
 fn draw_simulation(theme: Theme, (editor, shown): (&Editor, &Simulation), area: Rect, frame: &mut Frame<'_>) {
-    let lines = shown.lines(editor, usize::from(area.width));
+    let lines = shown.lines(editor.buffer.version(), usize::from(area.width));
     if area.x > 0 {
         (area.y..area.bottom()).for_each(|y| put(frame, area.x - 1, y, &Line::styled("│", theme.dim()), 1));
     } else {

@@ -5,6 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 
+use crate::tui::text::{fit, width};
+
 /// A line of spans, cut at the area's edge.
 pub(super) fn put(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, columns: u16) {
     if y < frame.area().bottom() && x < frame.area().right() {
@@ -20,4 +22,12 @@ pub(super) fn boxed(frame: &mut Frame<'_>, area: Rect, title: &str, style: Style
     Clear.render(area, frame.buffer_mut());
     block.render(area, frame.buffer_mut());
     inside
+}
+
+/// A line of exactly so many columns.
+pub fn pad(text: &str, columns: u16) -> String {
+    let columns = usize::from(columns);
+    let text = fit(text, columns).into_owned();
+    let blanks = " ".repeat(columns.saturating_sub(width(&text)));
+    text + &blanks
 }

@@ -10,6 +10,13 @@ fn templates() -> Vec<(&'static str, &'static str, Value, &'static str)> {
     vec![
         ("minimal", "do it", json!({"coder": [{"text": "Done."}]}), "Done."),
         (
+            "chain",
+            "do it",
+            json!({"architect": [{"text": "First a, then b."}],
+                   "coder": [{"match": "First a, then b.", "reply": {"text": "Both done."}}]}),
+            "Both done.",
+        ),
+        (
             "review",
             "do it",
             json!({"coder": [{"text": "Half."}, {"text": "All."}],
@@ -24,6 +31,13 @@ fn templates() -> Vec<(&'static str, &'static str, Value, &'static str)> {
             json!({"architect": [{"text": "Layers."}], "test_writer": [{"text": "Rows."}],
                    "general": [{"match": "Layers.", "reply": {"text": "Both."}}]}),
             "Both.",
+        ),
+        (
+            "approval",
+            "do it",
+            json!({"architect": [{"text": "A plan."}],
+                   "coder": [{"match": "A plan.", "reply": {"text": "Built."}}]}),
+            "Built.",
         ),
         (
             "steps",
@@ -63,7 +77,15 @@ fn every_template_is_checked_drawn_and_run_as_it_is() {
         world.write("Makefile", "test:\n\t@test -f .tried || { touch .tried; echo fails; exit 1; }\n");
         let task = if template == "gated" { format!("{{\"task\": \"{input}\"}}") } else { input.to_owned() };
         let ran = ["run", "mine", &task, "--replies", "replies.json", "--json", "--yes"];
-        let ran = world.run(&ran).code(0);
+        let ran = world.run(&ran);
+        let ran = if template == "approval" {
+            // somebody has to agree
+            let run = ran.json()["run_id"].as_str().unwrap().to_owned();
+            let on = ["resume", &run, "--results", "true", "--replies", "replies.json", "--json", "--yes"];
+            world.run(&on).code(0)
+        } else {
+            ran.code(0)
+        };
         assert_eq!(ran.json()["output"], output, "{template}");
         assert_eq!(ran.json()["warnings"].as_array().map_or(0, Vec::len), 0, "{}", ran.out);
     }

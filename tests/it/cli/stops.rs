@@ -75,3 +75,23 @@ fn what_is_no_breakpoint_starts_nothing() {
     let list = world.run(&["runs", "list", "--json"]).code(0).out;
     assert!(!list.contains("\"id\""), "{list}");
 }
+
+#[test]
+fn a_run_that_is_taken_up_stands_where_it_is_told_to() {
+    let world = world();
+    let first = world.run(&[&RUN[..], &["--break", "start"]].concat()).code(3).json();
+    let run = first["run_id"].as_str().unwrap();
+    let resume =
+        |more: &[&str]| world.run(&[&["resume", run, "--replies", "replies.json", "--json"], more].concat());
+    let unknown = resume(&["--break", "secnod"]).code(2);
+    assert!(unknown.err.contains("second"), "{}", unknown.err);
+    let second = resume(&["--break", "second"]).code(3).json();
+    assert_eq!(second["path"], json!(["start"]), "{second}");
+    let done = resume(&[]).code(0).json();
+    assert_eq!(done["path"], json!(["start", "second", "stop"]), "{done}");
+    // step by step from there on
+    let first = world.run(&[&RUN[..], &["--break", "start"]].concat()).code(3).json();
+    let run = first["run_id"].as_str().unwrap();
+    let stepped = world.run(&["resume", run, "--replies", "replies.json", "--json", "--step"]).code(3).json();
+    assert_eq!(stepped["path"], json!(["start"]), "{stepped}");
+}

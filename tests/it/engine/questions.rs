@@ -1,5 +1,7 @@
 //! Limits (A52, TOOL-15), missing snapshots (A58) and cancelling: what a person is asked and can do.
 
+use synthdev::engine::steering::Breakpoint;
+
 use super::*;
 
 /// A loop that ends by itself after five rounds.
@@ -112,4 +114,44 @@ async fn a_cancel_ends_a_workflow_in_the_middle_of_an_answer() {
         (summary.progress.status.as_str(), summary.progress.path),
         ("cancelled", vec!["start".to_owned()])
     );
+}
+
+#[tokio::test]
+async fn wfm_6_an_interrupted_answer_is_kept_and_goes_on_with_what_the_person_says() {
+    for (said, expected) in [
+        (
+            Answer::Text { text: "in verse".to_owned() },
+            vec!["assistant: half an  [interrupted]".to_owned(), "user: in verse".to_owned()],
+        ),
+        (Answer::Continue, vec!["assistant: half an  [interrupted]".to_owned()]),
+    ] {
+        let replies = json!({"writer": [{"text": "whole"}]});
+        let mut stage = Stage::with_model(&texts(&json!({}), replies), HangsOnce::around);
+        let run = stage.start(asking(case(&stage)));
+        stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+        stage.handle.send(&run, Command::Interrupt);
+        let (id, asked) = question(&mut stage).await;
+        let Question::Break { state, point } = asked else { panic!("{asked:?}") };
+        assert_eq!((state.as_str(), point), ("start", Some(Breakpoint::Now)));
+        answer(&stage, &run, id, said);
+        let end = stage.end().await;
+        assert_eq!(ending(&end), ("completed", "start > stop".into(), String::new()));
+        let requests = stage.heard.requests();
+        let before = shown(&requests[0].messages);
+        assert_eq!(shown(&requests[1].messages), [before, expected].concat());
+        sound(&stage, &run);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_stands_interrupted_can_be_ended_or_left() {
+    let mut stage = Stage::with_model(&texts(&json!({}), Value::Null), HangsOnce::around);
+    let run = stage.start(asking(case(&stage)));
+    stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+    stage.handle.send(&run, Command::Interrupt);
+    question(&mut stage).await;
+    stage.handle.send(&run, Command::Cancel);
+    let end = stage.end().await;
+    assert_eq!(ending(&end), ("cancelled", "start".into(), String::new()));
+    sound(&stage, &run);
 }

@@ -406,3 +406,31 @@ fn a_limit_at_the_door_does_not_make_it_stand_twice() {
     );
     assert_eq!(told[3..7], ["stands at review: state review", "ask max_steps", "enter review", "model"]);
 }
+
+#[test]
+fn models_are_interrupted_and_asked_again() {
+    let interrupt = || Act::Steers(Steering::Interrupt { partial: Vec::new() });
+    let word = || Act::Answers(Answer::Text { text: "shorter".to_owned() });
+    let told = play(Play::new(two(), true), vec![interrupt(), word(), SAYS(), SAYS()]);
+    let expected = [
+        "enter start",
+        "model",
+        "stands at start: interrupted",
+        "model",
+        "enter review",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
+    assert_eq!(told, expected, "it goes on once, and stands nowhere else");
+    let told = play(Play::new(two(), true), vec![interrupt(), GO(), SAYS(), SAYS()]);
+    assert_eq!(told, expected);
+    // a tool that runs ends; then it stands, before the model is asked again
+    let tool = || Act::Tool(ToolOutcome { ok: true, ..ToolOutcome::default() });
+    let told =
+        play(Play::new(two(), true), vec![Act::Calls("look"), interrupt(), tool(), GO(), SAYS(), SAYS()]);
+    let lines: Vec<&str> = told.iter().map(String::as_str).collect();
+    let at = lines.iter().position(|line| *line == "stands at start: interrupted").unwrap();
+    assert!(lines[at - 1].starts_with("run look"), "{lines:?}");
+    assert_eq!(lines[at + 1..], expected[3..]);
+}

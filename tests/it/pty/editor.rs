@@ -11,6 +11,7 @@ const CTRL_F: &str = "\x06";
 const CTRL_O: &str = "\x0f";
 const CTRL_S: &str = "\x13";
 const CTRL_Z: &str = "\x1a";
+const F5: &str = "\x1b[15~";
 const F8: &str = "\x1b[19~";
 
 fn workflow(said: &str) -> serde_json::Value {
@@ -166,4 +167,36 @@ fn a_file_changed_meanwhile_and_a_project_changed_by_others() {
     let end = terminal.end();
     assert!(end.contains("exit=0"), "{end}");
     terminal.assert_asked_nothing();
+}
+
+#[test]
+fn a_new_workflow_from_a_pattern_is_simulated_saved_and_listed() {
+    let mut terminal = Terminal::with_workflow("greet", &workflow("first"));
+    without_setup(&mut terminal);
+    terminal.press("/edit --new\r");
+    terminal.wait_for("what does it begin with?");
+    terminal.press("review loop\r");
+    terminal.wait_for("what is its name?");
+    terminal.press("greet\r");
+    terminal.wait_for("greet.json is already there");
+    terminal.press("_more\r");
+    terminal.wait_for("nothing is written until you save it");
+    terminal.wait_for("nothing wrong");
+    assert!(!own(&terminal).with_file_name("greet_more.json").exists());
+    terminal.press(F5);
+    terminal.wait_for("none sent");
+    terminal.wait_for("completed");
+    terminal.press(CTRL_S);
+    terminal.wait_for("saved user:workflows/greet_more.json");
+    assert!(own(&terminal).with_file_name("greet_more.json").exists());
+    terminal.press("\x11");
+    terminal.wait_for("message, or / for commands");
+    terminal.press("/simulate greet_more\r");
+    terminal.wait_for("Simulation of greet_more");
+    terminal.wait_for("work 2× · review 2×");
+    terminal.press("/simulate coder_reviewer\r");
+    terminal.wait_for("Simulation of coder_reviewer");
+    terminal.wait_for("test ");
+    terminal.press("/exit\r");
+    assert!(terminal.end().contains("exit=0"));
 }

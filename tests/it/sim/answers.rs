@@ -261,8 +261,9 @@ pub fn steering(luck: &mut Luck) -> Input {
         1 => Breakpoint::spend(0.01).unwrap(),
         _ => Breakpoint::state(&state),
     };
-    let steering = match luck.between(0, 8) {
+    let steering = match luck.between(0, 10) {
         0 => Steering::Pause,
+        8 | 9 => Steering::Interrupt { partial: Vec::new() },
         1 | 2 => Steering::Step,
         3 | 4 => Steering::Break { point },
         5 => Steering::Unbreak { point },

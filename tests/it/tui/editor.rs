@@ -9,8 +9,10 @@ use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::{Diagnostic, Severity};
 use synthdev::domain::place::Place;
 use synthdev::tui::backend::{Changed, Reload};
+use synthdev::tui::editor::fresh::{Pattern, Patterns, Wish};
+use synthdev::tui::editor::simulated::Simulated;
 use synthdev::tui::editor::{
-    Asked, Edit, EditFile, Editor, Known, Opened, Refused, Report, Saved, Told, Tool, What,
+    Asked, Begun, Edit, EditFile, Editor, Known, Opened, Refused, Report, Saved, Told, Tool, What,
 };
 
 use super::*;
@@ -428,4 +430,140 @@ fn texts_of_a_megabyte_are_edited_and_larger_ones_are_not() {
     told(&mut desk, Told::Opened(Ok(Box::new(opened))));
     assert!(desk.model.edit.is_none());
     assert!(desk.screen(80, 24).contains("larger than 1 MB"));
+}
+
+fn patterns() -> Patterns {
+    let pattern = |what: What, name: &str, about: &str, from: Option<&str>| Pattern {
+        what,
+        name: name.into(),
+        about: about.into(),
+        from: from.map(str::to_owned),
+    };
+    let list = vec![
+        pattern(What::Workflow, "chain", "agents one after the other", None),
+        pattern(What::Workflow, "approval", "a plan that you agree to", None),
+        pattern(
+            What::Workflow,
+            "coder_reviewer",
+            "a coder and a reviewer",
+            Some("built-in:workflows/x.json"),
+        ),
+        pattern(What::Role, "poet", "writes verse", Some("built-in:roles/core.json")),
+    ];
+    Patterns { list, project: true }
+}
+
+#[test]
+fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
+    let mut desk = Desk::new();
+    desk.line("/edit");
+    assert_eq!(asked(&mut desk), [Asked::Files]);
+    told(&mut desk, Told::Files(Ok(vec![file(Layer::Project)])));
+    desk.control('n');
+    assert_eq!(asked(&mut desk), [Asked::Patterns]);
+    told(&mut desk, Told::Patterns(Ok(patterns())));
+    desk.frames("editor_new");
+    desk.typed("appr").key(KeyCode::Enter).typed("mine");
+    desk.frames("editor_naming");
+    let wish = |name: &str, layer| {
+        Asked::Begin(Wish { pattern: patterns().list[1].clone(), name: name.into(), layer })
+    };
+    desk.key(KeyCode::Enter).key(KeyCode::Enter);
+    assert_eq!(asked(&mut desk), [wish("mine", Layer::Project)], "asked once");
+    told(&mut desk, Told::Begun(Err(".synthdev/workflows/mine.json is already there".into())));
+    assert!(desk.screen(80, 24).contains("✗ .synthdev/workflows/mine.json is already there"));
+    desk.typed("2").key(KeyCode::Tab);
+    let screen = desk.screen(80, 24);
+    assert!(screen.contains("user:workflows/mine2.json") && !screen.contains("already there"), "{screen}");
+    desk.key(KeyCode::Enter);
+    assert_eq!(asked(&mut desk), [wish("mine2", Layer::User)]);
+    let made = EditFile { name: "user:workflows/mine2.json".into(), layer: Layer::User, ..file(Layer::User) };
+    let opened = Opened { file: made, text: TEXT.into(), known: known(), external: false };
+    told(&mut desk, Told::Begun(Ok(Box::new(Begun { opened, note: None }))));
+    check(&mut desk);
+    let screen = desk.screen(120, 40);
+    assert!(screen.contains("user:workflows/mine2.json · changed"), "it is not saved: {screen}");
+    desk.control('q');
+    assert!(desk.screen(80, 24).contains("not saved: s saves and leaves"));
+    desk.key(KeyCode::Esc).control('s');
+    let all = asked(&mut desk);
+    let [Asked::Save { base: None, replace: false, .. }] = all.as_slice() else { panic!("{all:?}") };
+    // a name can be given with the command
+    let mut desk = Desk::new();
+    desk.line("/edit --new verse");
+    told(&mut desk, Told::Patterns(Ok(patterns())));
+    desk.typed("poet").key(KeyCode::Enter);
+    assert!(desk.screen(80, 24).contains(".synthdev/roles/verse.json"));
+    desk.key(KeyCode::Esc).key(KeyCode::Esc);
+    assert!(desk.model.edit.is_none());
+}
+
+fn simulated() -> Simulated {
+    let path = ["start", "work", "review", "work", "review", "stop"];
+    Simulated {
+        workflow: "mine".into(),
+        test: None,
+        status: "completed".into(),
+        path: path.iter().map(|&state| state.to_owned()).collect(),
+        visits: vec![("start".into(), 1), ("work".into(), 2), ("review".into(), 2), ("stop".into(), 1)],
+        calls: 4,
+        problems: Vec::new(),
+        notes: vec!["output: done\u{1b}[2J".into()],
+    }
+}
+
+#[test]
+fn the_text_is_simulated_as_it_stands() {
+    let mut desk = opened();
+    desk.key(KeyCode::F(5));
+    let all = asked(&mut desk);
+    let [Asked::Simulate { version: 0, text, .. }] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!(&**text, TEXT);
+    assert!(desk.screen(120, 40).contains("simulating …"));
+    desk.key(KeyCode::F(5));
+    assert_eq!(asked(&mut desk), [], "one at a time");
+    let failed = Simulated {
+        test: Some("the way back".into()),
+        problems: vec!["path\n- review\n+ stop".into()],
+        ..simulated()
+    };
+    told(&mut desk, Told::Simulated { version: 0, result: Ok(vec![simulated(), failed]) });
+    desk.frames("editor_simulated");
+    let screen = desk.screen(120, 40);
+    for shown in
+        ["path start > work > review", "work 2× · review 2×", "test the way back", "4 model calls, none sent"]
+    {
+        assert!(screen.contains(shown), "{shown}: {screen}");
+    }
+    // it is of the text before a change, until it is asked for again
+    desk.key(KeyCode::End).typed(" ");
+    check(&mut desk);
+    assert!(desk.screen(120, 40).contains("of the text before the last changes"));
+    desk.key(KeyCode::F(5));
+    assert!(matches!(asked(&mut desk).as_slice(), [Asked::Simulate { version: 1, .. }]));
+    // what comes late for an older text is nobody's
+    told(&mut desk, Told::Simulated { version: 0, result: Err("late".into()) });
+    assert!(desk.screen(120, 40).contains("simulating …"));
+    told(&mut desk, Told::Simulated { version: 1, result: Err("it cannot be read".into()) });
+    assert!(desk.screen(120, 40).contains("it cannot be read"));
+    // the graph comes back
+    desk.key(KeyCode::F(6));
+    assert!(desk.screen(120, 40).contains("■ stop") && editor(&desk).simulation.is_none());
+    // on every size
+    desk.key(KeyCode::F(5));
+    told(&mut desk, Told::Simulated { version: 1, result: Ok(vec![simulated()]) });
+    for (width, height) in [(20, 5), (40, 10), (109, 12), (110, 8), (300, 80)] {
+        desk.press(KeyCode::Down, KeyModifiers::ALT);
+        desk.screen(width, height);
+    }
+}
+
+#[test]
+fn what_has_errors_or_is_a_role_is_not_simulated() {
+    let mut desk = opened();
+    desk.control('f').typed("stop").key(KeyCode::Enter).key(KeyCode::Delete).typed("sh");
+    check(&mut desk);
+    desk.key(KeyCode::F(5));
+    assert_eq!(asked(&mut desk), []);
+    assert!(desk.screen(80, 24).contains("there are errors"));
 }

@@ -282,3 +282,45 @@ fn several_runs_at_once() {
         ("role:coder".to_owned(), "for tick".to_owned())
     );
 }
+
+#[test]
+fn escape_interrupts_a_workflow_and_takes_guidance() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", called(5, "coder", Side::Assistant)).take();
+    desk.key(KeyCode::Esc);
+    assert_eq!(desk.take(), [interrupt("r1")]);
+    assert!(desk.screen(120, 40).contains("interrupting … · Ctrl+C ends it"));
+    // a tool that runs is not cut off: it is not asked twice
+    desk.key(KeyCode::Esc);
+    assert_eq!(desk.take(), []);
+    assert!(desk.screen(120, 40).contains("it stands still when what runs now is over"));
+    desk.run("r1", stands(20, "code", Some(Breakpoint::Now)));
+    let screen = desk.screen(120, 40);
+    assert!(screen.contains("interrupted in code · type what shall be different, or /continue"), "{screen}");
+    desk.frames("interrupted");
+    desk.take();
+    desk.line("no tests, please");
+    let told = Command::Answer { call: CallId(20), answer: Answer::Text { text: "no tests, please".into() } };
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), told)]);
+    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    // once it goes on, a text waits for the workflow as ever, and Esc interrupts again
+    desk.line("later");
+    let said = Command::Say { text: "later".into() };
+    assert_eq!(desk.take(), [Cmd::Send(RunId::from("r1"), said)]);
+    desk.key(KeyCode::Esc);
+    assert_eq!(desk.take(), [interrupt("r1")]);
+}
+
+#[test]
+fn escape_where_it_stands_asks_whether_it_ends() {
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", stands(20, "code", Some(Breakpoint::Now))).take();
+    desk.key(KeyCode::Esc);
+    assert_eq!(desk.take(), []);
+    let screen = desk.screen(120, 40);
+    assert!(screen.contains("End coder_reviewer?") && screen.contains("No leaves it so"), "{screen}");
+    desk.pause(2_000).key(KeyCode::Char('n'));
+    assert_eq!(desk.take(), []);
+    desk.key(KeyCode::Esc).pause(2_000).key(KeyCode::Char('y'));
+    assert_eq!(desk.take(), [cancel("r1")]);
+}

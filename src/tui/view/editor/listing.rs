@@ -5,8 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::marks::put;
-use super::pad;
+use super::super::marks::{pad, put};
 use crate::domain::place::Layer;
 use crate::domain::printable;
 use crate::tui::editor::fresh::{Fresh, Naming, Pattern};

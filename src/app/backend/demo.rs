@@ -1,0 +1,23 @@
+//! The demo, whose words are scripted.
+
+use super::Desk;
+use super::told::HOW_TO_SET;
+use crate::domain::workflow::Program;
+
+impl Desk {
+    /// The demo's script plays one workflow, again and again.
+    pub(super) fn prepare_demo(&self, name: &str, program: &Program) -> Result<(), String> {
+        let wired = self.wired();
+        let (Some(script), Some(played)) = (wired.providers.scripted(), &self.demo) else {
+            return Ok(());
+        };
+        let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
+        if let Some(unknown) = agents.map(|agent| &agent.id).find(|id| !script.knows(id)) {
+            return Err(format!(
+                "the demo's script has no words for {unknown} of {name}: it plays {played}\n{HOW_TO_SET}"
+            ));
+        }
+        script.rewind();
+        Ok(())
+    }
+}
