@@ -78,6 +78,13 @@ pub struct TurnEntry {
     pub private: bool,
 }
 
+impl TurnEntry {
+    /// The agent has said it: it is no nudge, and no word of a person to it.
+    pub fn is_own(&self) -> bool {
+        !self.private && matches!(self.entry.author, Author::Agent(_))
+    }
+}
+
 /// A reply whose ordinary calls are being answered, in order.
 #[derive(Clone, Debug)]
 pub struct OpenReply {
@@ -122,7 +129,7 @@ impl Turn {
 
     /// Whether the model has answered anything in this visit.
     pub fn has_spoken(&self) -> bool {
-        self.entries.iter().any(|turn| !turn.private)
+        self.entries.iter().any(TurnEntry::is_own)
     }
 
     /// The stored input as it stands in the context.
@@ -172,7 +179,7 @@ impl Turn {
             }
         } else if remembers {
             for turn in self.entries {
-                thread.push_aside(self.agent, !turn.private, turn.entry);
+                thread.push_aside(self.agent, turn.is_own(), turn.entry);
             }
         }
     }
@@ -185,7 +192,7 @@ fn joined(entries: Vec<TurnEntry>) -> Vec<Entry> {
     for turn in entries.into_iter().filter(|turn| !turn.private) {
         let entry = turn.entry;
         match own.last_mut() {
-            Some(last) if last.calls.is_empty() && !last.interrupted => {
+            Some(last) if last.calls.is_empty() && !last.interrupted && last.author == entry.author => {
                 if !entry.text.is_empty() {
                     last.text.push_str("\n\n");
                     last.text.push_str(&entry.text);

@@ -289,7 +289,7 @@ pub const COMMANDS: &[SlashCommand] = &[
                keeps its own version.\n/edit NAME --external opens it in $VISUAL or $EDITOR. /edit --new begins another \
                one, from a pattern or as a copy.",
         argument: Argument::Definition,
-        parse: |rest| Ok(parse_edit(rest)),
+        parse: |rest| Ok(Action::edit(places::definition(rest))),
     },
     SlashCommand::new(
         ("agents", ""),
@@ -457,13 +457,6 @@ fn parse_workflow(rest: &str) -> Result<Action, String> {
         _ => (None, input),
     };
     Ok(Action::Workflow { beside, name: name.to_owned(), input: unquote(input.trim()).to_owned() })
-}
-
-fn parse_edit(rest: &str) -> Action {
-    match places::definition(rest) {
-        places::Definition { name, new: true, .. } => Action::EditNew(name),
-        places::Definition { name, external, .. } => Action::Edit { name, external },
-    }
 }
 
 fn parse_level(rest: &str) -> Result<Action, String> {

@@ -52,7 +52,8 @@ impl Machine {
         }
         let Some(workflow) = self.workflow() else { return };
         let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
-        let entry = Entry::text(Author::Human, ChatRole::User, text.clone());
+        let mut entry = Entry::text(Author::Human, ChatRole::User, text.clone());
+        entry.to = Some(turn.agent_id.clone());
         turn.entries.push(TurnEntry { entry, private: false });
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let context = super::visit::context_name(&workflow, agent);

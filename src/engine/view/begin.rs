@@ -109,7 +109,7 @@ pub fn lost(scene: &Scene<'_>, from: Begin, to: Begin) -> Lost {
     let visit = scene.turn.entries.iter().take(to.visit).skip(from.visit.max(covered));
     for part in visit {
         lost.entries += 1;
-        lost.characters += Group::new(&part.entry, !part.private, scene).length;
+        lost.characters += Group::new(&part.entry, part.is_own(), scene).length;
         lost.tell(Some(&part.entry), &mut last);
     }
     lost.last = last.map(mark).unwrap_or_default();

@@ -172,7 +172,7 @@ pub(super) fn visit<'a>(scene: &Scene<'a>, said: &'a Said) -> Vec<Group<'a>> {
     groups.extend(turn.record.as_ref().map(|record| Group::summary(record, scene)));
     let covered = turn.record.as_ref().map_or(0, |record| record.covers);
     for (at, part) in turn.entries.iter().enumerate().skip(covered.max(turn.begin)) {
-        let group = Group::new(&part.entry, !part.private, scene).at(Part::Visit, at);
+        let group = Group::new(&part.entry, part.is_own(), scene).at(Part::Visit, at);
         groups.push(if part.private { group.leading() } else { group });
     }
     groups

@@ -1,5 +1,6 @@
 //! What the slash commands are made of: what a line asks for, and how a command is described.
 
+use super::places::Definition;
 use super::steering::Steer;
 use crate::domain::journal::RunStatus;
 use crate::tui::backend::{Beside, Page, SnapshotCommand, Travel};
@@ -89,6 +90,15 @@ pub enum Action {
     /// The last command and its answer go into the input box.
     ShellAdd,
     Vim(Option<bool>),
+}
+
+impl Action {
+    pub(super) fn edit(wanted: Definition) -> Self {
+        match wanted {
+            Definition { name, new: true, .. } => Self::EditNew(name),
+            Definition { name, external, .. } => Self::Edit { name, external },
+        }
+    }
 }
 
 pub struct SlashCommand {

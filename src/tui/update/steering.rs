@@ -205,8 +205,13 @@ pub fn stands(model: &mut Model, run: &RunId, stand: Stand) {
         _ => format!("{who}stands {}{why} · /step /continue /set /stop", stand.place()),
     };
     view.interrupting = false;
+    let now = stand.point == Some(Breakpoint::Now);
     view.stands.retain(|known| known.call != stand.call);
     view.stands.push(stand);
+    if now {
+        // "interrupting …" is over
+        model.hint = None;
+    }
     model.say(Item::warning(&one_line(&text)));
 }
 

@@ -1,7 +1,7 @@
 //! Breakpoints, step mode, pausing, and values that are set while a run stands still (WFM-9).
 
 use super::*;
-use synthdev::domain::tool::ToolRisk;
+use synthdev::domain::tool::{ToolRisk, ToolSpec};
 use synthdev::domain::workflow::{Branch, BranchErrors, Expect, Join, Parallel, Step};
 use synthdev::engine::input::Resumed;
 use synthdev::engine::steering::{Breakpoint, Stops};
@@ -427,8 +427,16 @@ fn models_are_interrupted_and_asked_again() {
     assert_eq!(told, expected);
     // a tool that runs ends; then it stands, before the model is asked again
     let tool = || Act::Tool(ToolOutcome { ok: true, ..ToolOutcome::default() });
+    let mut one = two();
+    one[0].agents[0].tools = vec![ToolSpec {
+        name: "look".to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object"}),
+        risk: ToolRisk::Read,
+        repeat: None,
+    }];
     let told =
-        play(Play::new(two(), true), vec![Act::Calls("look"), interrupt(), tool(), GO(), SAYS(), SAYS()]);
+        play(Play::new(one, true), vec![Act::Calls("look"), interrupt(), tool(), GO(), SAYS(), SAYS()]);
     let lines: Vec<&str> = told.iter().map(String::as_str).collect();
     let at = lines.iter().position(|line| *line == "stands at start: interrupted").unwrap();
     assert!(lines[at - 1].starts_with("run look"), "{lines:?}");

@@ -195,8 +195,7 @@ fn a_new_workflow_from_a_pattern_is_simulated_saved_and_listed() {
     terminal.wait_for("Simulation of greet_more");
     terminal.wait_for("work 2× · review 2×");
     terminal.press("/simulate coder_reviewer\r");
-    terminal.wait_for("Simulation of coder_reviewer");
-    terminal.wait_for("test ");
+    terminal.wait_for("coder_reviewer · test ");
     terminal.press("/exit\r");
     assert!(terminal.end().contains("exit=0"));
 }

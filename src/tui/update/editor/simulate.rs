@@ -30,5 +30,6 @@ pub(super) fn done(editor: &mut Editor, version: u64, result: Result<Vec<Simulat
     // one that was closed meanwhile stays closed
     if let Some(simulation) = editor.simulation.as_mut().filter(|one| one.version == version) {
         simulation.result = Some(result);
+        editor.note = None;
     }
 }
