@@ -92,7 +92,7 @@ impl Scene {
     pub fn improvised(catalog: &Catalog, program: &Program) -> Self {
         let parameters = program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
         let step = |name: &str, data: Value| (name.to_owned(), vec![always("", Some(data))]);
-        let shell = json!({"exit_code": 0, "stdout": "", "stderr": "", "timed_out": false, "duration_ms": 0});
+        let shell = json!({"exit_code": 0, "stdout": "(simulated output)", "stderr": "", "timed_out": false, "duration_ms": 0});
         let request =
             json!({"status": 200, "headers": {}, "body": null, "timed_out": false, "duration_ms": 0});
         let results = vec![
