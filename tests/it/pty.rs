@@ -306,8 +306,7 @@ fn a_panic_gives_the_terminal_back_before_its_message() {
 #[test]
 fn what_was_typed_is_there_in_the_next_session() {
     let mut terminal = Terminal::with_workflow("none", &json!({}));
-    terminal.press(ESC);
-    terminal.wait_for("message, or / for commands");
+    editor::without_setup(&mut terminal);
     let typed = terminal.home().join(".local/state/synthdev/typed");
     terminal.press("/runs the first\r");
     terminal.wait_for("none found");
@@ -323,8 +322,7 @@ fn what_was_typed_is_there_in_the_next_session() {
     // a line that cannot be read is told, and costs nothing else
     std::fs::write(&file, text.clone() + "{broken\n").unwrap();
     let mut terminal = terminal.again();
-    terminal.press(ESC);
-    terminal.wait_for("message, or / for commands");
+    editor::without_setup(&mut terminal);
     terminal.press("\x1b[A");
     terminal.wait_for("cannot be read and is left out");
     terminal.wait_for("/status");

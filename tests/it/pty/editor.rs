@@ -31,7 +31,7 @@ fn own(terminal: &Terminal) -> std::path::PathBuf {
 }
 
 /// The dialog that comes unbidden where no model is set.
-fn without_setup(terminal: &mut Terminal) {
+pub(super) fn without_setup(terminal: &mut Terminal) {
     terminal.wait_for("Set up a model");
     terminal.press(ESC);
     terminal.wait_until("the end of the dialog", |screen| !screen.contains("Set up a model"));

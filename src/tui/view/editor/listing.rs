@@ -68,7 +68,7 @@ fn draw_naming(theme: Theme, fresh: &Fresh, naming: &Naming, area: Rect, frame: 
         (typed.clone(), theme.text()),
         (format!("  {}", printable::name(&place)), theme.dim()),
         (problem.unwrap_or_default(), theme.bad()),
-        (format!("Enter opens it, nothing is written yet · Tab {other} · Esc back"), theme.dim()),
+        (format!("Enter opens it unsaved · Tab {other} · Esc back"), theme.dim()),
     ];
     for (y, (text, style)) in (area.y + 1..area.bottom()).zip(rows) {
         let text = fit(&text, usize::from(area.width)).into_owned();
