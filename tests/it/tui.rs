@@ -9,6 +9,7 @@ mod panes;
 mod questions;
 mod review;
 mod setup;
+mod shots;
 mod steering;
 mod typing;
 
