@@ -3,6 +3,7 @@
 mod archive;
 mod branches;
 mod editor;
+mod fuzz;
 mod history;
 mod items;
 mod panes;
@@ -1011,5 +1012,5 @@ fn a_long_question_scrolls_to_its_last_line_and_back() {
     let last = desk.screen(80, 24);
     assert!(last.contains("in /project") && last.contains(" 0 more lines"), "{last}");
     desk.key(KeyCode::Up);
-    assert!(desk.screen(80, 24).contains(" 1 more lines"));
+    assert!(desk.screen(80, 24).contains(" 1 more line "));
 }

@@ -5,11 +5,37 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-/// A line of spans, cut at the area's edge.
+use crate::tui::text::width;
+
+/// A line of spans, cut at the area's edge; `…` says so.
 pub(super) fn put(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, columns: u16) {
-    if y < frame.area().bottom() && x < frame.area().right() {
-        frame.buffer_mut().set_line(x, y, line, columns);
+    if y >= frame.area().bottom() || x >= frame.area().right() {
+        return;
     }
+    let columns = columns.min(frame.area().right() - x);
+    frame.buffer_mut().set_line(x, y, line, columns);
+    if columns > 0 && runs_over(line, usize::from(columns)) {
+        cut(frame, x, x + columns - 1, y);
+    }
+}
+
+/// Blanks may stand beyond the edge: nobody misses them.
+fn runs_over(line: &Line<'_>, columns: usize) -> bool {
+    let all: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+    if all <= columns {
+        return false;
+    }
+    let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+    width(text.trim_end()) > columns
+}
+
+/// The last cell of a row that goes on; half a wide letter is none.
+fn cut(frame: &mut Frame<'_>, first: u16, last: u16, y: u16) {
+    let buffer = frame.buffer_mut();
+    if last > first && width(buffer[(last - 1, y)].symbol()) > 1 {
+        buffer[(last - 1, y)].set_symbol(" ");
+    }
+    buffer[(last, y)].set_symbol("…");
 }
 
 /// A frame with a title around an area that was emptied; returns the inside.
