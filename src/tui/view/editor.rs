@@ -62,8 +62,8 @@ fn areas(editor: &Editor, area: Rect) -> Areas {
     let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
     let list = if editor.list { wanted.min(rest / 2) } else { 0 };
     let height = rest - list;
-    let graph =
-        (editor.graph && editor.drawing.is_some() && area.width >= WIDE).then_some(area.width * 2 / 5);
+    let graph = (editor.graph && editor.drawing.is_some() && area.width >= WIDE)
+        .then_some(area.width.min(1_000) * 2 / 5);
     let wide = area.width - graph.unwrap_or(0);
     let digits = editor.buffer.lines().len().to_string().len().max(3);
     let gutter = u16::try_from(digits + 2).unwrap_or(6).min(wide / 3);
