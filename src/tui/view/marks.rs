@@ -1,9 +1,12 @@
 //! The two strokes that every part of the screen draws with.
 
 use ratatui::Frame;
+use ratatui::buffer::CellDiffOption;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
+
+use unicode_width::UnicodeWidthChar as _;
 
 use crate::tui::text::width;
 
@@ -36,6 +39,24 @@ fn cut(frame: &mut Frame<'_>, first: u16, last: u16, y: u16) {
         buffer[(last - 1, y)].set_symbol(" ");
     }
     buffer[(last, y)].set_symbol("…");
+}
+
+/// A family or a skin tone is one sign of two columns here. A terminal that does not join such signs draws all of its parts
+/// across what stands behind it: that is written again with every frame.
+pub(super) fn cover(frame: &mut Frame<'_>) {
+    let cells = &mut frame.buffer_mut().content;
+    for at in 0..cells.len() {
+        // two parts take eight bytes
+        let sign = cells[at].symbol();
+        if sign.len() < 8 {
+            continue;
+        }
+        let joined = width(sign);
+        let apart: usize = sign.chars().map(|part| part.width().unwrap_or(0)).sum();
+        for cell in cells.iter_mut().skip(at + joined).take(apart.saturating_sub(joined)) {
+            cell.set_diff_option(CellDiffOption::AlwaysUpdate);
+        }
+    }
 }
 
 /// A frame with a title around an area that was emptied; returns the inside.
