@@ -30,7 +30,8 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     };
     let more = model.dialogs.len() - 1;
     let queue = if more > 0 { format!(" (+{more} more)") } else { String::new() };
-    let title = format!(" {}{queue} ", fit(&dialog.title, text.saturating_sub(width(&queue))));
+    let title =
+        format!(" {}{queue} ", fit(&printable::name(&dialog.title), text.saturating_sub(width(&queue))));
     let inside = boxed(frame, area, &title, theme.warning().patch(theme.bold()));
     let fits = body_height(dialog, height);
     let mut scroll = dialog.scroll.min(rows.len().saturating_sub(fits));
@@ -54,7 +55,7 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
 /// Where no frame fits: the question, and as much of what it is about as there are rows.
 fn draw_short(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
-    let title = Line::styled(dialog.title.clone(), theme.warning().patch(theme.bold()));
+    let title = Line::styled(printable::name(&dialog.title), theme.warning().patch(theme.bold()));
     let rows = body_rows(dialog, usize::from(room.width).max(1), model);
     frame.render_widget(Clear, room.intersection(frame.area()));
     for (y, row) in (room.y..room.bottom()).zip(std::iter::once(&title).chain(&rows)) {

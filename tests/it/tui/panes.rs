@@ -325,6 +325,72 @@ fn keys_lead_to_what_is_on_screen() {
     check(small, "Alt+7", &["$0.02 of $0.05", "left ", "by agent", "by model", "by state"], &[]);
 }
 
+/// Every pane understands the same keys: it opens, scrolls, finds, copies, fills the screen and closes.
+#[test]
+fn every_pane_understands_the_same_keys() {
+    let check = |(key, other, title, word): (char, u8, &str, &str)| {
+        let mut desk = Desk::new();
+        desk.long().msg(Msg::Resize(120, 40));
+        desk.screen(120, 40);
+        let heading = format!("─ {title}");
+        let alone = |screen: &str| screen.lines().any(|line| line.starts_with(&heading));
+        let mut shown = |desk: &mut Desk, what: &str, wanted: &str, there: bool| {
+            let screen = desk.screen(120, 40);
+            assert_eq!(screen.contains(wanted), there, "{title}: {what}: {wanted}\n{screen}");
+            screen
+        };
+        desk.key(KeyCode::F(other));
+        shown(&mut desk, "opened by its second key", &heading, true);
+        desk.key(KeyCode::F(other));
+        shown(&mut desk, "closed by it", &heading, false);
+        desk.alt(key);
+        let beside = shown(&mut desk, "opened", &heading, true);
+        let home = {
+            desk.key(KeyCode::Home);
+            shown(&mut desk, "the first row", " 0 % ─", true)
+        };
+        desk.key(KeyCode::PageDown).key(KeyCode::PageDown).key(KeyCode::PageDown);
+        let scrolled = shown(&mut desk, "scrolled", " 0 % ─", false);
+        desk.key(KeyCode::End);
+        let end = shown(&mut desk, "the end", " 100 % ─", title != "graph");
+        assert!(home != scrolled && scrolled != end, "{title}");
+        desk.key(KeyCode::Home).typed("/").typed(word).key(KeyCode::Enter);
+        let found = shown(&mut desk, "found", word, true);
+        assert!(!found.contains("not found"), "{title}: {found}");
+        desk.key(KeyCode::Esc).typed("/nowhere").key(KeyCode::Enter);
+        shown(&mut desk, "not found", "/nowhere not found", true);
+        desk.key(KeyCode::Esc).take();
+        for letter in ['y', 'Y'] {
+            desk.key(KeyCode::Char(letter));
+            let copied = desk.take();
+            assert!(
+                matches!(&copied[..], [Cmd::Copy(text)] if !text.trim().is_empty()),
+                "{title} {letter}: {copied:?}"
+            );
+        }
+        desk.key(KeyCode::F(10));
+        let zoomed = shown(&mut desk, "over everything", &heading, true);
+        assert!(alone(&zoomed) && !alone(&beside), "{title}\n{zoomed}");
+        desk.key(KeyCode::F(10));
+        assert!(!alone(&shown(&mut desk, "beside again", &heading, true)), "{title}");
+        desk.typed("hello");
+        assert_eq!(desk.model.composer.text(), "", "{title} has the keys");
+        desk.key(KeyCode::Esc).typed("hello");
+        assert_eq!(desk.model.composer.text(), "hello", "{title} has left them");
+        desk.alt(key).alt(key);
+        shown(&mut desk, "closed", &heading, false);
+    };
+    let rows = [
+        ('2', 3, "graph", "state_117"),
+        ('3', 4, "agents", "agent_23"),
+        ('4', 5, "data", "key_99"),
+        ('5', 7, "tools", "src/101/2.rs"),
+        ('6', 8, "timeline", "state_55"),
+        ('7', 9, "costs", "agent_23"),
+    ];
+    rows.into_iter().for_each(check);
+}
+
 #[test]
 fn what_is_new_stays_in_view_until_somebody_scrolls() {
     let mut desk = Desk::new();
