@@ -263,7 +263,7 @@ impl Keymap {
                 Origin::File(name) => name,
             };
             text.push_str(&format!(
-                "{keys:<22} {:<18} {from}\n    {} · {}\n",
+                "{keys:<22} {:<20} {from}\n    {} · {}\n",
                 row.name,
                 row.about,
                 row.place.about()

@@ -119,6 +119,8 @@ fn per_column(area: Rect) -> usize {
 
 /// Wide enough to read, and never more than the conversation keeps.
 fn column_width(width: u16, columns: usize) -> u16 {
+    // some terminals say that they are 65,535 columns wide
+    let width = width.min(1_000);
     let share = if columns > 1 { width * 3 / 10 } else { width * 2 / 5 };
     share.clamp(40, 84)
 }

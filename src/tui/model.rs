@@ -129,6 +129,12 @@ impl Model {
         self.transcript.push(item)
     }
 
+    /// An answer that may be longer than the screen: read from its beginning.
+    pub fn answer(&mut self, title: &str, text: &str) {
+        let at = self.transcript.push(Item::report(title, text));
+        self.transcript.read_from(at);
+    }
+
     pub fn say_all(&mut self, items: impl IntoIterator<Item = Item>) {
         for item in items {
             self.say(item);

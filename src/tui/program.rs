@@ -73,7 +73,8 @@ pub async fn run(session: Session) -> io::Result<()> {
     }
     program.perform(first);
     program.perform(offer);
-    let ended = program.turn(terminal::events(), session.events, end).await;
+    let keys = terminal::events(program.screen.size());
+    let ended = program.turn(keys, session.events, end).await;
     let farewell = program.farewell();
     drop(program.screen);
     ended?;

@@ -154,11 +154,21 @@ fn first_sentence(text: &str) -> String {
     text[..end].to_owned()
 }
 
+/// A cell that is wider stands out of its column.
+const CELL: usize = 32;
+
 /// Columns aligned by their widest cell; the last one flows.
 fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
-        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
+        .map(|at| {
+            rows.iter()
+                .filter_map(|row| row.get(at))
+                .map(|cell| width(cell))
+                .filter(|wide| *wide <= CELL)
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     let mut text = String::new();
     for row in rows {
@@ -166,7 +176,7 @@ fn table(rows: &[Vec<String>]) -> String {
         for (at, cell) in row.iter().enumerate() {
             line.push_str(cell);
             if at + 1 < row.len() {
-                line.push_str(&" ".repeat(widths[at] - width(cell) + 2));
+                line.push_str(&" ".repeat(widths[at].saturating_sub(width(cell)) + 2));
             }
         }
         text.push_str(line.trim_end());

@@ -217,11 +217,19 @@ impl Drop for Screen {
     }
 }
 
-/// What the person does. A thread of its own waits for it, so that a dead terminal cannot stall the loop.
-pub fn events() -> UnboundedReceiver<Heard> {
+/// What the person does. A thread of its own waits for it, so that a dead terminal cannot stall the loop. `known` is
+/// the size that was drawn for.
+pub fn events(known: (u16, u16)) -> UnboundedReceiver<Heard> {
     let (sender, receiver) = unbounded_channel();
     thread::spawn(move || {
         let mut listener = Listener::default();
+        // resizes are heard from here on; who has resized it before is heard now
+        let listens = event::poll(Duration::ZERO);
+        let size = size().ok().filter(|size| *size != known && listens.is_ok());
+        let resized = size.map(|(columns, rows)| Heard::Event(Event::Resize(columns, rows)));
+        if resized.is_some_and(|heard| sender.send(heard).is_err()) {
+            return;
+        }
         while let Ok(event) = next_event(&mut listener, |heard| sender.send(heard).is_ok()) {
             // the signal that woke us says nothing else
             if waited_while_lent() && matches!(event, Event::Resize(..)) {

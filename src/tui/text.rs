@@ -81,6 +81,23 @@ pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The end of a line that is being typed, with room for the cursor behind it; `…` stands for what is before it.
+pub fn tail(line: &str, columns: usize) -> Cow<'_, str> {
+    let room = columns.saturating_sub(1);
+    let all = width(line);
+    if all <= room {
+        return Cow::Borrowed(line);
+    }
+    let mut left = all;
+    for (at, _, wide) in cells(line) {
+        if left < room {
+            return Cow::Owned(format!("…{}", &line[at..]));
+        }
+        left -= wide;
+    }
+    Cow::Borrowed("")
+}
+
 /// The rows of one logical line (no newline in it): byte ranges, broken after spaces where possible.
 /// All rows but the last stay as they are when text is appended, so a stream is wrapped only once.
 pub fn wrap(line: &str, columns: usize) -> Vec<Range<usize>> {
@@ -273,6 +290,17 @@ mod tests {
         assert_eq!(fit("hello!", 5), "hell…");
         assert_eq!(fit("日本語", 4), "日…");
         assert_eq!(fit("x", 0), "");
+        let ends = [
+            ("hello", 6, "hello"),
+            ("hello", 5, "…llo"),
+            ("日本語", 6, "…本語"),
+            ("日本語", 5, "…語"),
+            ("日本", 2, ""),
+            ("x", 0, ""),
+        ];
+        for (text, columns, expected) in ends {
+            assert_eq!(tail(text, columns), expected, "{text} at {columns}");
+        }
         assert_eq!(thousands(10_000), "10,000");
         assert_eq!(short_number(12_345), "12.3k");
     }

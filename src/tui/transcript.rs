@@ -289,6 +289,14 @@ impl Transcript {
         self.scroll = Scroll::Follow;
     }
 
+    /// Puts an item at the top, unless everything from there on fits the screen. Who has scrolled away stays there.
+    pub fn read_from(&mut self, item: usize) {
+        if self.following() {
+            let gap = self.entries.get(item).is_some_and(|entry| entry.gap);
+            self.scroll = Scroll::At { item, row: usize::from(gap) };
+        }
+    }
+
     pub fn to_start(&mut self) {
         self.scroll = Scroll::At { item: 0, row: 0 };
     }

@@ -64,6 +64,11 @@ pub fn arrange_panes(model: &mut Model) {
 
 /// Draws one frame; changes nothing.
 pub fn view(model: &Model, frame: &mut Frame<'_>) {
+    draw(model, frame);
+    marks::cover(frame);
+}
+
+fn draw(model: &Model, frame: &mut Frame<'_>) {
     let areas = areas(model);
     if let Some(edit) = &model.edit {
         let (columns, rows) = model.size;

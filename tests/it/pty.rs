@@ -7,7 +7,9 @@ mod linear;
 mod resuming;
 mod setup;
 mod steering;
+mod storms;
 mod terminal;
+mod tmux;
 
 use std::time::Duration;
 

@@ -3,12 +3,14 @@
 mod archive;
 mod branches;
 mod editor;
+mod fuzz;
 mod history;
 mod items;
 mod panes;
 mod questions;
 mod review;
 mod setup;
+mod shots;
 mod steering;
 mod typing;
 
@@ -974,6 +976,11 @@ fn pastes_stay_whole() {
     assert_eq!(desk.take(), [answer("c1", 1, "à\nb\n日本")]);
     desk.msg(Msg::Paste("x\n".repeat(10_000)));
     assert!(desk.screen(80, 24).contains("[pasted 10,000 lines #1]"));
+    desk.control('u').control('u').take();
+    desk.run("c1", person(2, Question::Message));
+    let odd = "zeile é 世界 \x1b[31m\u{202e}\t\n".repeat(40_000);
+    desk.msg(Msg::Paste(odd.clone())).key(KeyCode::Enter);
+    assert_eq!(desk.take(), [answer("c1", 2, &odd)], "a megabyte, as it was");
 }
 
 #[test]
@@ -1023,5 +1030,5 @@ fn a_long_question_scrolls_to_its_last_line_and_back() {
     let last = desk.screen(80, 24);
     assert!(last.contains("in /project") && last.contains(" 0 more lines"), "{last}");
     desk.key(KeyCode::Up);
-    assert!(desk.screen(80, 24).contains(" 1 more lines"));
+    assert!(desk.screen(80, 24).contains(" 1 more line "));
 }

@@ -140,6 +140,9 @@ pub fn paragraph(text: &str, indent: usize, columns: usize, style: ratatui::styl
     rows
 }
 
+/// Below this width what happened matters more than when.
+const NARROW: usize = 32;
+
 /// `… 12 earlier` is the first row where rows were dropped.
 fn place(timeline: &Timeline, at: usize) -> Option<usize> {
     at.checked_sub(usize::from(timeline.earlier() > 0))
@@ -165,7 +168,8 @@ fn moment(timeline: &Timeline, at: usize, now: Timestamp, columns: usize, theme:
         Kind::Model | Kind::Tool | Kind::Snapshot => theme.text(),
     };
     let start = clock(since(timeline.begun(), row.at));
-    let head = format!("{start:>8} {:<8} ", row.kind.word());
+    let head = if columns < NARROW { String::new() } else { format!("{start:>8} ") };
+    let head = format!("{head}{:<8} ", row.kind.word());
     let tail = if took.is_empty() { 0 } else { width(&took) + 2 };
     let room = columns.saturating_sub(width(&head) + tail);
     let text = fit(&row.text, room).into_owned();

@@ -101,7 +101,7 @@ fn step(part: f64) -> char {
 #[expect(clippy::cast_precision_loss, reason = "a part of a few columns")]
 fn bar(part: f64, columns: usize, theme: Theme) -> Line<'static> {
     let part = if part.is_finite() { part.max(0.0) } else { 1.0 };
-    let share = format!(" {:>3.0}%", (part * 100.0).min(999.0));
+    let share = if part > 9.99 { ">999%".to_owned() } else { format!(" {:>3.0}%", part * 100.0) };
     let room = columns.saturating_sub(share.len());
     let full = ((part.min(1.0) * room as f64).floor() as usize).min(room);
     let style = match part {

@@ -134,5 +134,5 @@ fn say(model: &mut Model, text: &str) {
 }
 
 fn report(model: &mut Model, title: &str, text: &str) {
-    model.say(Item::report(title, text));
+    model.answer(title, text);
 }

@@ -56,7 +56,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Configure(level) => setup::open(model, level),
         Action::Keys => {
             let table = model.keymap.table();
-            model.say(Item::report("Keys", &table));
+            model.answer("Keys", &table);
             Vec::new()
         }
         Action::Theme(Some(name)) => {
@@ -98,11 +98,10 @@ fn review(model: &mut Model, agent: Option<String>) -> Vec<Cmd> {
 }
 
 fn help(model: &mut Model, name: Option<&str>) -> Vec<Cmd> {
-    let item = match slash::help::help(name, &model.keymap.help()) {
-        Ok((title, text)) => Item::report(&title, &text),
-        Err(reason) => Item::line(Tone::Bad, &reason),
-    };
-    model.say(item);
+    match slash::help::help(name, &model.keymap.help()) {
+        Ok((title, text)) => model.answer(&title, &text),
+        Err(reason) => drop(model.say(Item::line(Tone::Bad, &reason))),
+    }
     Vec::new()
 }
 

@@ -110,7 +110,7 @@ fn works_elsewhere(model: &mut Model, run: &RunId, name: &str, note: String) {
 }
 
 fn say_report(model: &mut Model, title: &str, text: &str) {
-    model.say(Item::report(title, text));
+    model.answer(title, text);
 }
 
 fn say_error(model: &mut Model, title: &str, text: &str) {

@@ -10,7 +10,7 @@ use super::marks::put;
 use crate::tui::archive::{Archive, Deed, Question, Waiting};
 use crate::tui::keymap::Action;
 use crate::tui::model::Model;
-use crate::tui::text::{fit, width, wrap};
+use crate::tui::text::{fit, tail, width, wrap};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item::Tone;
 use crate::tui::transcript::layout::Look;
@@ -124,7 +124,9 @@ fn title(model: &Model, archive: &Archive, columns: usize) -> String {
             let more = if list.more { "+" } else { "" };
             let what = if list.len() == 1 { "run" } else { "runs" };
             let filter = &list.filter;
-            let mut text = format!(" history · {}{more} {what}", list.len());
+            let known = list.read.is_some() && list.problem.is_none() || !list.is_empty();
+            let count = if known { format!(" · {}{more} {what}", list.len()) } else { String::new() };
+            let mut text = format!(" history{count}");
             if filter.here {
                 text += " of this project";
             }
@@ -165,15 +167,18 @@ fn note(model: &Model, archive: &Archive, columns: usize) -> (Vec<String>, Style
     };
     if let Some(line) = asked {
         let mut rows = told.map_or_else(Vec::new, |(text, _)| folded(text, columns));
-        rows.push(tail(&line, columns));
+        rows.push(tail(&line, columns).into_owned());
         return (rows, theme.accent());
     }
     if let Some(search) = &archive.search {
         let words = format!("/{}{}", search.words, if search.missing { " not found" } else { "" });
-        return (vec![tail(&words, columns)], theme.accent());
+        return (vec![tail(&words, columns).into_owned()], theme.accent());
     }
     if archive.list.typing {
-        return (vec![tail(&format!("/{}", archive.list.filter.words), columns)], theme.accent());
+        return (
+            vec![tail(&format!("/{}", archive.list.filter.words), columns).into_owned()],
+            theme.accent(),
+        );
     }
     if let Some(wait) = &archive.wait {
         return (vec![fit(&format!("{} …", wait.about), columns).into_owned()], theme.warning());
@@ -207,16 +212,6 @@ fn folded(text: &str, columns: usize) -> Vec<String> {
     rows.take(NOTE).collect()
 }
 
-/// The end of a line that is being typed.
-fn tail(line: &str, columns: usize) -> String {
-    let room = columns.saturating_sub(1);
-    let mut from = 0;
-    while width(&line[from..]) > room {
-        from += line[from..].chars().next().map_or(1, char::len_utf8);
-    }
-    line[from..].to_owned()
-}
-
 /// What is possible now: in one row, or in two and behind those what fits one.
 fn keys(model: &Model, archive: Option<&Archive>, columns: usize) -> Vec<String> {
     let Some(archive) = archive else { return vec![String::new()] };
@@ -240,7 +235,7 @@ fn keys(model: &Model, archive: Option<&Archive>, columns: usize) -> Vec<String>
     }
     let (page, run) = (archive.page.as_ref(), archive.run.as_ref());
     let mut parts = Vec::new();
-    if page.is_none() {
+    if page.is_none() && archive.meant().is_some() {
         parts.extend(key(Action::Open, "opens"));
     }
     let is_step = page.is_some_and(|page| page.step.is_some());

@@ -3,12 +3,13 @@
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
+use ratatui::widgets::Clear;
 
 use super::marks::{boxed, put};
 use crate::domain::printable;
 use crate::tui::dialog::{Dialog, Form, Kind};
 use crate::tui::model::Model;
-use crate::tui::text::{duration, fit, width, wrap};
+use crate::tui::text::{counted, duration, fit, tail, width, wrap};
 use crate::tui::transcript::diff;
 use crate::tui::transcript::rows::Page;
 
@@ -16,7 +17,7 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let columns = columns_of(room);
     if columns < 10 || room.height < 4 {
-        return;
+        return draw_short(model, dialog, room, frame);
     }
     let text = text_columns(room);
     let rows = body_rows(dialog, text, model);
@@ -29,9 +30,10 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
     };
     let more = model.dialogs.len() - 1;
     let queue = if more > 0 { format!(" (+{more} more)") } else { String::new() };
-    let title = format!(" {}{queue} ", fit(&dialog.title, text.saturating_sub(width(&queue))));
+    let title =
+        format!(" {}{queue} ", fit(&printable::name(&dialog.title), text.saturating_sub(width(&queue))));
     let inside = boxed(frame, area, &title, theme.warning().patch(theme.bold()));
-    let fits = usize::from(inside.height.saturating_sub(2));
+    let fits = body_height(dialog, height);
     let mut scroll = dialog.scroll.min(rows.len().saturating_sub(fits));
     if let Some(selected) = selected_row(dialog, rows.len()).filter(|_| fits > 0) {
         scroll = scroll.clamp((selected + 1).saturating_sub(fits), selected);
@@ -40,29 +42,66 @@ pub fn draw(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
         put(frame, inside.x + 1, y, row, inside.width - 1);
     }
     let hidden = rows.len().saturating_sub(scroll + fits);
-    let scrolled =
-        if hidden > 0 || scroll > 0 { format!("{hidden} more lines · ↑↓ ") } else { String::new() };
     let last = inside.bottom().saturating_sub(1);
-    let (told, style) = match &dialog.problem {
-        Some(problem) => (format!("✗ {problem}"), theme.bad()),
-        None => (format!("{scrolled}{}", deadline(model, dialog)), theme.dim()),
-    };
-    let told = fit(&told, text).into_owned();
-    put(frame, inside.x + 1, last.saturating_sub(1), &Line::styled(told, style), inside.width - 1);
-    if let Some(reason) = &dialog.reason {
-        let line = format!("reason (optional): {reason}");
-        let x = inside.x + 1 + u16::try_from(width(&line)).unwrap_or(0);
-        put(frame, inside.x + 1, last.saturating_sub(1), &Line::raw(line), inside.width - 1);
-        frame.set_cursor_position(Position { x: x.min(area.right() - 2), y: last.saturating_sub(1) });
+    if fits + 1 < usize::from(inside.height) {
+        draw_told(model, dialog, (hidden, scroll), Rect { y: last - 1, height: 1, ..inside }, frame);
+    } else if hidden > 0 || scroll > 0 {
+        put(frame, inside.right() - 1, last.saturating_sub(1), &Line::styled("↕", theme.dim()), 1);
     }
     let keys = fit(keys(model, dialog), text).into_owned();
     put(frame, inside.x + 1, last, &Line::styled(keys, theme.bold()), inside.width - 1);
 }
 
+/// Where no frame fits: the question, and as much of what it is about as there are rows.
+fn draw_short(model: &Model, dialog: &Dialog, room: Rect, frame: &mut Frame<'_>) {
+    let theme = model.theme;
+    let title = Line::styled(printable::name(&dialog.title), theme.warning().patch(theme.bold()));
+    let rows = body_rows(dialog, usize::from(room.width).max(1), model);
+    frame.render_widget(Clear, room.intersection(frame.area()));
+    for (y, row) in (room.y..room.bottom()).zip(std::iter::once(&title).chain(&rows)) {
+        put(frame, room.x, y, row, room.width);
+    }
+}
+
+/// The line above the keys: what is wrong, the reason that is written, or how much there is beside what is seen.
+fn draw_told(
+    model: &Model,
+    dialog: &Dialog,
+    (hidden, above): (usize, usize),
+    area: Rect,
+    frame: &mut Frame<'_>,
+) {
+    let (theme, columns) = (model.theme, usize::from(area.width.saturating_sub(1)));
+    if let Some(reason) = &dialog.reason {
+        let line = tail(&format!("reason (optional): {reason}"), columns).into_owned();
+        let x = area.x + 1 + u16::try_from(width(&line)).unwrap_or(0);
+        put(frame, area.x + 1, area.y, &Line::raw(line), area.width - 1);
+        frame.set_cursor_position(Position { x: x.min(area.right() - 1), y: area.y });
+        return;
+    }
+    let (told, style) = match &dialog.problem {
+        Some(problem) => (format!("✗ {problem}"), theme.bad()),
+        None if hidden > 0 || above > 0 => {
+            let more = counted(hidden as u64, "more line");
+            (format!("{more} · ↑↓ {}", deadline(model, dialog)), theme.dim())
+        }
+        None => (deadline(model, dialog), theme.dim()),
+    };
+    let told = fit(&told, columns.saturating_sub(1)).into_owned();
+    put(frame, area.x + 1, area.y, &Line::styled(told, style), area.width - 1);
+}
+
 /// The greatest scroll that still shows a full dialog.
 pub fn scroll_limit(model: &Model, dialog: &Dialog, room: Rect) -> usize {
     let rows = body_rows(dialog, text_columns(room), model).len();
-    rows.saturating_sub(usize::from(room.height.saturating_sub(4)))
+    rows.saturating_sub(body_height(dialog, room.height))
+}
+
+/// Rows for the text in a dialog so high. Where there is one only, it is the text's.
+fn body_height(dialog: &Dialog, height: u16) -> usize {
+    let inside = usize::from(height.saturating_sub(2));
+    let told = inside > 2 || dialog.problem.is_some() || dialog.reason.is_some();
+    inside.saturating_sub(1 + usize::from(told))
 }
 
 /// Before the first key, what stands in the input box is the beginning of something else.

@@ -74,7 +74,7 @@ fn areas(editor: &Editor, area: Rect) -> Areas {
     let list = if editor.list { wanted.min(rest / 2) } else { 0 };
     let height = rest - list;
     let wanted = editor.simulation.is_some() || editor.graph && editor.drawing.is_some();
-    let graph = (wanted && area.width >= WIDE).then_some(area.width * 2 / 5);
+    let graph = (wanted && area.width >= WIDE).then_some(area.width.min(1_000) * 2 / 5);
     let below = if editor.simulation.is_some() && graph.is_none() { height / 2 } else { 0 };
     let height = height - below;
     let wide = area.width - graph.unwrap_or(0);

@@ -1,16 +1,61 @@
 //! The two strokes that every part of the screen draws with.
 
 use ratatui::Frame;
+use ratatui::buffer::CellDiffOption;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 
+use unicode_width::UnicodeWidthChar as _;
+
 use crate::tui::text::{fit, width};
 
-/// A line of spans, cut at the area's edge.
+/// A line of spans, cut at the area's edge; `…` says so.
 pub(super) fn put(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, columns: u16) {
-    if y < frame.area().bottom() && x < frame.area().right() {
-        frame.buffer_mut().set_line(x, y, line, columns);
+    if y >= frame.area().bottom() || x >= frame.area().right() {
+        return;
+    }
+    let columns = columns.min(frame.area().right() - x);
+    frame.buffer_mut().set_line(x, y, line, columns);
+    if columns > 0 && runs_over(line, usize::from(columns)) {
+        cut(frame, x, x + columns - 1, y);
+    }
+}
+
+/// Blanks may stand beyond the edge: nobody misses them.
+fn runs_over(line: &Line<'_>, columns: usize) -> bool {
+    let all: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+    if all <= columns {
+        return false;
+    }
+    let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+    width(text.trim_end()) > columns
+}
+
+/// The last cell of a row that goes on; half a wide letter is none.
+fn cut(frame: &mut Frame<'_>, first: u16, last: u16, y: u16) {
+    let buffer = frame.buffer_mut();
+    if last > first && width(buffer[(last - 1, y)].symbol()) > 1 {
+        buffer[(last - 1, y)].set_symbol(" ");
+    }
+    buffer[(last, y)].set_symbol("…");
+}
+
+/// A family or a skin tone is one sign of two columns here. A terminal that does not join such signs draws all of its parts
+/// across what stands behind it: that is written again with every frame.
+pub(super) fn cover(frame: &mut Frame<'_>) {
+    let cells = &mut frame.buffer_mut().content;
+    for at in 0..cells.len() {
+        // two parts take eight bytes
+        let sign = cells[at].symbol();
+        if sign.len() < 8 {
+            continue;
+        }
+        let joined = width(sign);
+        let apart: usize = sign.chars().map(|part| part.width().unwrap_or(0)).sum();
+        for cell in cells.iter_mut().skip(at + joined).take(apart.saturating_sub(joined)) {
+            cell.set_diff_option(CellDiffOption::AlwaysUpdate);
+        }
     }
 }
 

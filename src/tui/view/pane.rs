@@ -67,9 +67,11 @@ fn arrange_one(model: &mut Model, pane: Pane, area: Rect) {
     }
     let Some(body) = body(model, pane) else { return };
     let len = body.len();
+    let calls = model.watched_run().is_some_and(|run| run.watch.calls.iter().next().is_some());
     let follow = match (pane, body) {
         (_, Body::Graph(drawing, _)) => drawing.current(),
-        (Pane::Timeline | Pane::Tools, _) => len.checked_sub(1),
+        (_, Body::Timeline(..)) => len.checked_sub(1),
+        (Pane::Tools, _) if calls => len.checked_sub(1),
         _ => None,
     };
     let state = model.panes.state_mut(pane);
@@ -108,12 +110,7 @@ fn made_of(model: &Model, pane: Pane, columns: usize) -> MadeOf {
 fn made(model: &Model, pane: Pane, columns: usize) -> Vec<Row> {
     let (theme, panes) = (model.theme, &model.panes);
     let Some(run) = model.watched_run() else {
-        return paragraph(
-            "no run yet: write a message, or start a workflow with /workflow",
-            0,
-            columns,
-            theme.dim(),
-        );
+        return paragraph(promise(pane), 0, columns, theme.dim());
     };
     let rows = match pane {
         Pane::Conversation | Pane::Timeline => Vec::new(),
@@ -130,12 +127,35 @@ fn made(model: &Model, pane: Pane, columns: usize) -> Vec<Row> {
     if rows.is_empty() { paragraph(nothing(pane), 0, columns, theme.dim()) } else { rows }
 }
 
+/// What will be here, and how it comes.
+fn promise(pane: Pane) -> &'static str {
+    match pane {
+        Pane::Conversation => "",
+        Pane::Graph => "The states of a workflow and where it is. /workflow NAME starts one.",
+        Pane::Agents => {
+            "Who takes part, and what each of them does and costs. Write a message, or start a workflow with /workflow NAME."
+        }
+        Pane::Data => {
+            "The variables of a workflow, with a dot at what has changed. /workflow NAME starts one."
+        }
+        Pane::Tools => {
+            "What the tools were called with and what came back. Write a message, or start a workflow with /workflow NAME."
+        }
+        Pane::Timeline => {
+            "What happened when, and how long it took. Write a message, or start a workflow with /workflow NAME."
+        }
+        Pane::Costs => {
+            "Tokens and dollars by agent, model and state. Write a message, or start a workflow with /workflow NAME."
+        }
+    }
+}
+
 fn nothing(pane: Pane) -> &'static str {
     match pane {
         Pane::Conversation => "",
         Pane::Graph => "the workflow is being read …",
         Pane::Agents => "nobody has spoken yet",
-        Pane::Data => "common_data is empty",
+        Pane::Data => "no variables so far: scripts keep them in common_data",
         Pane::Tools => "no tool was called yet",
         Pane::Timeline => "nothing has happened yet",
         Pane::Costs => "nothing was spent yet",

@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::marks::{boxed, put};
 use crate::tui::complete::Popup;
+use crate::tui::layout::WIDE;
 use crate::tui::model::Model;
 use crate::tui::text::{fit, one_line, width};
 
@@ -17,8 +18,10 @@ pub fn draw(model: &Model, popup: &Popup, composer: Rect, frame: &mut Frame<'_>)
         return;
     }
     let height = u16::try_from(count + 2).unwrap_or(u16::MAX);
-    let columns = composer.width.saturating_sub(2).min(90);
-    let area = Rect { x: composer.x + 1, y: composer.y - height, width: columns, height };
+    // scraps of text beside the frame would only disturb
+    let aside = u16::from(composer.width >= WIDE);
+    let columns = (composer.width - aside).min(if aside > 0 { 90 } else { WIDE });
+    let area = Rect { x: composer.x + aside, y: composer.y - height, width: columns, height };
     let theme = model.theme;
     let hidden = popup.candidates.len() - count;
     let more = if hidden > 0 { format!("· ↑↓ {hidden} more ") } else { String::new() };

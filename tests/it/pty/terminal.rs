@@ -200,6 +200,33 @@ impl Terminal {
         assert!(!contains(&self.seen().bytes, text.as_bytes()), "it was on screen");
     }
 
+    /// What is on screen is what a new screen would show: everything is drawn anew, on an emulator that has seen nothing
+    /// before. `last` is what the last line ends with as soon as the program knows its size.
+    pub fn assert_fresh(&mut self, last: &str) {
+        self.wait(&format!("{last:?} in the last corner"), |seen| {
+            let (rows, columns) = seen.parser.screen().size();
+            let line = seen.parser.screen().rows(0, columns.get()).nth(usize::from(rows.get()) - 1);
+            line.is_some_and(|line| {
+                line.trim_end().ends_with(last) && width(&line) + 1 == usize::from(columns.get())
+            })
+        });
+        let before = {
+            let mut seen = self.seen();
+            let screen = seen.parser.screen();
+            let (before, (rows, columns)) = (cells_of(screen), screen.size());
+            seen.parser = vt100::Parser::new_with_callbacks(rows, columns, 1_000, Title::default());
+            seen.parser.process(b"\x1b[?1049h\x1b[?2004h\x1b[?25l");
+            before
+        };
+        // Ctrl+L
+        self.press("\x0c");
+        self.wait_or(
+            "the same as before",
+            |seen| cells_of(seen.parser.screen()) == before,
+            || before.join("\n"),
+        );
+    }
+
     /// Modes of terminal and line as they were before.
     pub fn assert_restored(&self) {
         let seen = self.seen();
@@ -242,12 +269,20 @@ impl Terminal {
     }
 
     fn wait(&self, what: &str, wanted: impl Fn(&Seen) -> bool) {
+        self.wait_or(what, wanted, String::new);
+    }
+
+    fn wait_or(&self, what: &str, wanted: impl Fn(&Seen) -> bool, instead: impl Fn() -> String) {
         let deadline = Instant::now() + BOUND;
         let mut seen = self.seen();
         while !wanted(&seen) {
             let left = deadline.saturating_duration_since(Instant::now());
             let screen = seen.parser.screen().contents();
-            assert!(!left.is_zero() && !seen.ended, "waited for {what:?}, the screen shows:\n{screen}");
+            assert!(
+                !left.is_zero() && !seen.ended,
+                "waited for {what:?}, the screen shows:\n{screen}\n{}",
+                instead()
+            );
             seen = self.seen.1.wait_timeout(seen, left).unwrap().0;
         }
     }
@@ -270,6 +305,23 @@ fn follow(mut from: Box<dyn Read + Send>, seen: Arc<(Mutex<Seen>, Condvar)>) -> 
             }
         }
     })
+}
+
+fn width(line: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(line.trim_end())
+}
+
+/// Every row with its letters, colours and weights; how the emulator got there makes no difference.
+fn cells_of(screen: &vt100::Screen) -> Vec<String> {
+    let (rows, columns) = screen.size();
+    let cell = |row: u16, column: u16| {
+        let Some(cell) = screen.cell(row, column) else { return String::new() };
+        let text = if cell.has_contents() { cell.contents() } else { " " };
+        let style =
+            (cell.fgcolor(), cell.bgcolor(), cell.bold(), cell.dim(), cell.inverse(), cell.underline());
+        format!("{text}{style:?}")
+    };
+    (0..rows.get()).map(|row| (0..columns.get()).map(|column| cell(row, column)).collect()).collect()
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {

@@ -16,7 +16,7 @@ use super::*;
 const HERE: &str = "/project";
 const HOUR: i64 = 3_600_000;
 
-fn run_row(number: usize, workflow: &str, status: RunStatus) -> RunRow {
+pub(super) fn run_row(number: usize, workflow: &str, status: RunStatus) -> RunRow {
     let started = Timestamp(1_000_000 - number as i64 * 1_000);
     let mut run = summary(&format!("run{number:09}"), workflow, status, started);
     if status == RunStatus::Failed {
@@ -48,23 +48,23 @@ fn summary(id: &str, workflow: &str, status: RunStatus, started: Timestamp) -> R
     }
 }
 
-fn many(from: usize, count: usize) -> Vec<RunRow> {
+pub(super) fn many(from: usize, count: usize) -> Vec<RunRow> {
     let statuses = [RunStatus::Completed, RunStatus::Failed, RunStatus::Paused, RunStatus::Cancelled];
     (from..from + count).map(|at| run_row(at, "coder_reviewer", statuses[at % 4])).collect()
 }
 
 /// The questions of the history, with their numbers.
-fn asked(desk: &mut Desk) -> Vec<(u64, Asked)> {
+pub(super) fn asked(desk: &mut Desk) -> Vec<(u64, Asked)> {
     let only = |cmd| if let Cmd::Archive(number, asked) = cmd { Some((number, *asked)) } else { None };
     desk.take().into_iter().filter_map(only).collect()
 }
 
-fn tell(desk: &mut Desk, number: u64, told: Told) {
+pub(super) fn tell(desk: &mut Desk, number: u64, told: Told) {
     desk.msg(Msg::Reply(Reply::Archive(number, Box::new(told))));
 }
 
 /// Answers the page that was asked for last.
-fn page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> Asked {
+pub(super) fn page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> Asked {
     let all = asked(desk);
     for (number, _) in all.iter().filter(|(_, asked)| *asked == Asked::Changes) {
         tell(desk, *number, Told::Changes(Some(1)));
@@ -75,7 +75,7 @@ fn page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> Asked {
     asked
 }
 
-fn opened(rows: Vec<RunRow>, more: bool) -> Desk {
+pub(super) fn opened(rows: Vec<RunRow>, more: bool) -> Desk {
     let mut desk = Desk::new();
     desk.line("/history");
     page(&mut desk, rows, more);
@@ -114,7 +114,7 @@ fn story() -> Vec<(Timestamp, RunEvent)> {
     .collect()
 }
 
-fn look() -> Look {
+pub(super) fn look() -> Look {
     let mut walk = Walk::default();
     story().iter().for_each(|(at, event)| walk.event(*at, event));
     let facts = vec![
@@ -126,7 +126,7 @@ fn look() -> Look {
 }
 
 /// The failed run of two is open.
-fn in_run() -> Desk {
+pub(super) fn in_run() -> Desk {
     let mut desk = opened(many(0, 2), false);
     desk.key(KeyCode::Down).key(KeyCode::Enter);
     let all = asked(&mut desk);
@@ -136,27 +136,13 @@ fn in_run() -> Desk {
     desk
 }
 
-fn frames(desk: &mut Desk, name: &str) {
-    desk.frames(name);
-    let large = desk.screen(200, 50);
-    let tiny = desk.screen(20, 5);
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../../frames");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        insta::assert_snapshot!(format!("{name}_200x50"), large);
-        insta::assert_snapshot!(format!("{name}_20x5"), tiny);
-    });
-}
-
 #[test]
 fn the_list_looks_good_in_every_state() {
     let mut desk = Desk::new();
     desk.line("/history");
     assert!(desk.screen(80, 24).contains("reading …"));
     page(&mut desk, vec![], false);
-    frames(&mut desk, "history_empty");
+    desk.shot("history_empty");
     let mut rows = many(0, 60);
     rows[3].workflow = "größer 日本語のワークフロー".into();
     rows[3].text = "e\u{301}\u{1f469}\u{200d}\u{1f469} wide 日本 text".into();
@@ -166,13 +152,13 @@ fn the_list_looks_good_in_every_state() {
     rows[7].elsewhere = Some("/other".into());
     let mut desk = opened(rows, true);
     desk.key(KeyCode::Down);
-    frames(&mut desk, "history_many");
+    desk.shot("history_many");
 }
 
 #[test]
 fn a_run_its_steps_and_a_step_look_good() {
     let mut desk = in_run();
-    frames(&mut desk, "history_run");
+    desk.shot("history_run");
     desk.key(KeyCode::Enter);
     let all = asked(&mut desk);
     let [(number, Asked::Step { run, step: 2 })] = all.as_slice() else { panic!("{all:?}") };
@@ -182,7 +168,7 @@ fn a_run_its_steps_and_a_step_look_good() {
         serde_json::Map::from_iter([("tries".to_owned(), json!(1)), ("same".to_owned(), json!("x"))]);
     let (title, items) = fold.end(&variables, "  create       notes.txt").unwrap();
     tell(&mut desk, *number, Told::Text(Ok(Text { title, items, step: Some(2) })));
-    frames(&mut desk, "history_step");
+    desk.shot("history_step");
     let screen = desk.screen(120, 40);
     for expected in
         ["● tries: 2   (was 1)", "  same: x", "● plan: größe 日本", "create       notes.txt", "1 call"]
@@ -374,7 +360,7 @@ fn files_are_listed_before_they_go_back() {
     assert_eq!(desk.take(), [Cmd::Plan(travel.clone())]);
     desk.msg(Msg::Reply(Reply::Planned(Ok(plan()))));
     assert!(desk.model.dialogs.is_empty());
-    frames(&mut desk, "history_undo");
+    desk.shot("history_undo");
     // somebody was typing: that is no yes
     desk.key(KeyCode::Char('y'));
     assert!(desk.take().is_empty());

@@ -20,7 +20,7 @@ use super::*;
 const NAME: &str = ".synthdev/workflows/mine.json";
 const TEXT: &str = "{\n  \"workflow_name\": \"mine\",\n  \"states\": [\n    { \"name\": \"start\", \"transition\": [{ \"target\": \"stop\" }] }\n  ]\n}\n";
 
-fn file(layer: Layer) -> EditFile {
+pub(super) fn file(layer: Layer) -> EditFile {
     let name = if layer == Layer::BuiltIn { "built-in:workflows/mine.json" } else { NAME };
     EditFile { name: name.into(), layer, what: What::Workflow, defines: vec!["mine".into()], problem: None }
 }
@@ -30,7 +30,7 @@ fn known() -> Known {
     Known { roles: vec![("coder".into(), "writes code".into())], tools: vec![tool], ..Known::default() }
 }
 
-fn told(desk: &mut Desk, told: Told) {
+pub(super) fn told(desk: &mut Desk, told: Told) {
     let number = desk.model.edits;
     desk.msg(Msg::Reply(Reply::Edit(number, told)));
 }
@@ -40,7 +40,7 @@ fn asked(desk: &mut Desk) -> Vec<Asked> {
     desk.take().into_iter().filter_map(only).collect()
 }
 
-fn opened_in(layer: Layer, text: &str) -> Desk {
+pub(super) fn opened_in(layer: Layer, text: &str) -> Desk {
     let mut desk = Desk::new();
     desk.line("/edit mine");
     assert_eq!(asked(&mut desk), [Asked::Open { name: "mine".into(), external: false }]);
@@ -49,7 +49,7 @@ fn opened_in(layer: Layer, text: &str) -> Desk {
     desk
 }
 
-fn opened() -> Desk {
+pub(super) fn opened() -> Desk {
     let mut desk = opened_in(Layer::Project, TEXT);
     check(&mut desk);
     desk
@@ -67,7 +67,7 @@ fn text(desk: &Desk) -> String {
 }
 
 /// Answers the check that was asked for as the program would, and those that follow; how many.
-fn check(desk: &mut Desk) -> usize {
+pub(super) fn check(desk: &mut Desk) -> usize {
     let mut count = 0;
     while let Some(Asked::Check { file, text, version }) = desk_check(desk) {
         count += 1;

@@ -16,7 +16,7 @@ const PANES: [(char, &str); 6] =
     [('2', "graph"), ('3', "agents"), ('4', "data"), ('5', "tools"), ('6', "timeline"), ('7', "costs")];
 
 /// States one after the other, the last but one with a way back to the first.
-fn graph(name: &str, states: &[String]) -> Graph {
+pub(super) fn graph(name: &str, states: &[String]) -> Graph {
     let node = |(at, state): (usize, &String)| Node {
         name: state.clone(),
         label: state.clone(),
@@ -56,26 +56,26 @@ fn graph(name: &str, states: &[String]) -> Graph {
     }
 }
 
-fn states(names: &[&str]) -> Vec<String> {
+pub(super) fn states(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn defined(run: &str, graph: Graph) -> Msg {
+pub(super) fn defined(run: &str, graph: Graph) -> Msg {
     let variables = Map::from_iter([("rounds".to_owned(), json!(0)), ("goal".to_owned(), json!("ship it"))]);
     let found = Ok(Box::new(Definition { graphs: vec![graph], variables }));
     Msg::Reply(Reply::Defined { run: RunId::from(run), found })
 }
 
-fn changed(state: &str, set: serde_json::Value) -> RunEvent {
+pub(super) fn changed(state: &str, set: serde_json::Value) -> RunEvent {
     let serde_json::Value::Object(set) = set else { panic!("an object") };
     RunEvent::DataChanged { state: state.into(), set, removed: vec![] }
 }
 
-fn tool(call: u64, name: &str, arguments: serde_json::Value) -> RunEvent {
+pub(super) fn tool(call: u64, name: &str, arguments: serde_json::Value) -> RunEvent {
     RunEvent::ToolStarted { call: CallId(call), agent: "coder".into(), tool: name.into(), arguments }
 }
 
-fn tool_done(call: u64, name: &str, ok: bool, content: &str) -> RunEvent {
+pub(super) fn tool_done(call: u64, name: &str, ok: bool, content: &str) -> RunEvent {
     RunEvent::ToolFinished {
         call: CallId(call),
         agent: "coder".into(),
@@ -87,7 +87,7 @@ fn tool_done(call: u64, name: &str, ok: bool, content: &str) -> RunEvent {
     }
 }
 
-fn budget() -> RunEvent {
+pub(super) fn budget() -> RunEvent {
     let mut budget = Budget::default();
     budget.cost_usd.hard = Some(0.05);
     budget.tokens.hard = Some(20_000);
@@ -103,17 +103,12 @@ fn budget() -> RunEvent {
 }
 
 impl Desk {
-    fn alt(&mut self, letter: char) -> &mut Self {
+    pub(super) fn alt(&mut self, letter: char) -> &mut Self {
         self.press(KeyCode::Char(letter), KeyModifiers::ALT)
     }
 
-    /// One text with the three sizes that a pane must look good at.
-    fn sizes(&mut self) -> String {
-        [(80, 24), (120, 40), (200, 50)].map(|(w, h)| format!("{w}×{h}\n{}", self.screen(w, h))).join("\n")
-    }
-
     /// A workflow in its second state, with data, tools, two agents and a budget.
-    fn working(&mut self) -> &mut Self {
+    pub(super) fn working(&mut self) -> &mut Self {
         self.run("r1", budget())
             .msg(defined("r1", graph("coder_reviewer", &states(&["start", "code", "review", "stop"]))))
             .run("r1", snapshot_taken())
@@ -146,7 +141,7 @@ impl Desk {
             .run("r1", delta(10, DeltaKind::Text, "I begin with the parser. "))
     }
 
-    fn failing(&mut self) -> &mut Self {
+    pub(super) fn failing(&mut self) -> &mut Self {
         let why = || Failure::new("model.auth", "The provider refused the key", "401 from api.example.com");
         self.working()
             .run("r1", tool_done(8, "execute_terminal", false, "error[E0308]: mismatched types"))
@@ -183,7 +178,7 @@ impl Desk {
             .run("r1", finished(RunStatus::Failed, None, Some(why())))
     }
 
-    fn long(&mut self) -> &mut Self {
+    pub(super) fn long(&mut self) -> &mut Self {
         let names: Vec<String> = (0..200).map(|at| format!("state_{at:03}")).collect();
         self.run("r1", budget()).msg(defined("r1", graph("two_hundred", &names)));
         for at in 0..150 {
@@ -208,7 +203,7 @@ impl Desk {
             .run("r1", entered(&names[150]))
     }
 
-    fn unicode(&mut self) -> &mut Self {
+    pub(super) fn unicode(&mut self) -> &mut Self {
         let names = ["始め", "código", "проверка🧪", "نهاية", "stop"];
         self.run("r1", budget())
             .msg(defined("r1", graph("ワークフロー", &states(&names))))
@@ -233,10 +228,6 @@ fn every_pane_in_every_state() {
         ("long", Desk::long),
         ("unicode", Desk::unicode),
     ];
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../../frames/panes");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
     for (situation, play) in situations {
         for (key, pane) in PANES {
             let mut desk = Desk::new();
@@ -245,14 +236,13 @@ fn every_pane_in_every_state() {
             if situation == "streaming" && pane == "tools" {
                 desk.key(KeyCode::Home).key(KeyCode::Enter);
             }
-            let shown = desk.sizes();
-            settings.bind(|| insta::assert_snapshot!(format!("{pane}_{situation}"), shown));
+            desk.shot(&format!("{pane}_{situation}"));
         }
     }
 }
 
 /// A digit of Alt, `Tab`, a letter …
-fn keys(desk: &mut Desk, keys: &str) {
+pub(super) fn keys(desk: &mut Desk, keys: &str) {
     for key in keys.split_whitespace() {
         match key {
             "Tab" => desk.key(KeyCode::Tab),
@@ -333,6 +323,72 @@ fn keys_lead_to_what_is_on_screen() {
     check(small, "Tab / begin Enter", &["I begin with", "/begin", "Esc ends"], &["not found"]);
     check(small, "Tab / begun Enter", &["/begun not found"], &[]);
     check(small, "Alt+7", &["$0.02 of $0.05", "left ", "by agent", "by model", "by state"], &[]);
+}
+
+/// Every pane understands the same keys: it opens, scrolls, finds, copies, fills the screen and closes.
+#[test]
+fn every_pane_understands_the_same_keys() {
+    let check = |(key, other, title, word): (char, u8, &str, &str)| {
+        let mut desk = Desk::new();
+        desk.long().msg(Msg::Resize(120, 40));
+        desk.screen(120, 40);
+        let heading = format!("─ {title}");
+        let alone = |screen: &str| screen.lines().any(|line| line.starts_with(&heading));
+        let mut shown = |desk: &mut Desk, what: &str, wanted: &str, there: bool| {
+            let screen = desk.screen(120, 40);
+            assert_eq!(screen.contains(wanted), there, "{title}: {what}: {wanted}\n{screen}");
+            screen
+        };
+        desk.key(KeyCode::F(other));
+        shown(&mut desk, "opened by its second key", &heading, true);
+        desk.key(KeyCode::F(other));
+        shown(&mut desk, "closed by it", &heading, false);
+        desk.alt(key);
+        let beside = shown(&mut desk, "opened", &heading, true);
+        let home = {
+            desk.key(KeyCode::Home);
+            shown(&mut desk, "the first row", " 0 % ─", true)
+        };
+        desk.key(KeyCode::PageDown).key(KeyCode::PageDown).key(KeyCode::PageDown);
+        let scrolled = shown(&mut desk, "scrolled", " 0 % ─", false);
+        desk.key(KeyCode::End);
+        let end = shown(&mut desk, "the end", " 100 % ─", title != "graph");
+        assert!(home != scrolled && scrolled != end, "{title}");
+        desk.key(KeyCode::Home).typed("/").typed(word).key(KeyCode::Enter);
+        let found = shown(&mut desk, "found", word, true);
+        assert!(!found.contains("not found"), "{title}: {found}");
+        desk.key(KeyCode::Esc).typed("/nowhere").key(KeyCode::Enter);
+        shown(&mut desk, "not found", "/nowhere not found", true);
+        desk.key(KeyCode::Esc).take();
+        for letter in ['y', 'Y'] {
+            desk.key(KeyCode::Char(letter));
+            let copied = desk.take();
+            assert!(
+                matches!(&copied[..], [Cmd::Copy(text)] if !text.trim().is_empty()),
+                "{title} {letter}: {copied:?}"
+            );
+        }
+        desk.key(KeyCode::F(10));
+        let zoomed = shown(&mut desk, "over everything", &heading, true);
+        assert!(alone(&zoomed) && !alone(&beside), "{title}\n{zoomed}");
+        desk.key(KeyCode::F(10));
+        assert!(!alone(&shown(&mut desk, "beside again", &heading, true)), "{title}");
+        desk.typed("hello");
+        assert_eq!(desk.model.composer.text(), "", "{title} has the keys");
+        desk.key(KeyCode::Esc).typed("hello");
+        assert_eq!(desk.model.composer.text(), "hello", "{title} has left them");
+        desk.alt(key).alt(key);
+        shown(&mut desk, "closed", &heading, false);
+    };
+    let rows = [
+        ('2', 3, "graph", "state_117"),
+        ('3', 4, "agents", "agent_23"),
+        ('4', 5, "data", "key_99"),
+        ('5', 7, "tools", "src/101/2.rs"),
+        ('6', 8, "timeline", "state_55"),
+        ('7', 9, "costs", "agent_23"),
+    ];
+    rows.into_iter().for_each(check);
 }
 
 #[test]

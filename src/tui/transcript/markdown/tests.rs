@@ -157,8 +157,14 @@ fn letters(text: &str) -> Vec<char> {
     letters
 }
 
+/// With the slow tests a hundred times as many.
+#[expect(clippy::disallowed_methods, reason = "tests alone ask how long they may take")]
+fn cases(few: u32) -> u32 {
+    if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some() { few * 100 } else { few }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: RngSeed::Fixed(6), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(400), failure_persistence: None, rng_seed: RngSeed::Fixed(6), ..ProptestConfig::default() })]
 
     #[test]
     fn a_stream_looks_like_the_whole_at_every_prefix(text in scraps(), columns in 2_usize..50) {

@@ -22,6 +22,8 @@ const TOOK: usize = 7;
 const COST: usize = 8;
 const TOKENS: usize = 6;
 const NAME: usize = 18;
+/// The input is shown from this width on.
+const TEXT: usize = 10;
 
 /// Which columns are shown.
 struct Columns {
@@ -46,7 +48,11 @@ impl Columns {
         let name = take(NAME);
         let (age, cost, id, took) = (take(AGE), take(COST), take(ID), take(TOOK));
         let tokens = columns >= 110 && take(TOKENS);
-        let name = if name { NAME } else { std::mem::take(&mut left).saturating_sub(2) };
+        let mut name = if name { NAME } else { std::mem::take(&mut left).saturating_sub(2) };
+        // a word or two of the input says nothing: the name has the room
+        if left < TEXT {
+            name += std::mem::take(&mut left);
+        }
         Self { id, age, took, cost, tokens, name, text: left.saturating_sub(2) }
     }
 }

@@ -1,0 +1,219 @@
+//! Inside tmux: it draws, hears of sizes, goes on while nobody looks, and nothing is left when tmux goes away. Without
+//! tmux these say so and pass.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Only there to end a failing test.
+const BOUND: Duration = Duration::from_secs(10);
+
+/// A tmux server of its own, with one window of 100×30 in it.
+struct Tmux {
+    home: TempDir,
+}
+
+impl Tmux {
+    /// The product, in an empty project. `None`: there is no tmux here.
+    fn start(arguments: &str) -> Option<Self> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            println!("skipped: there is no tmux here");
+            return None;
+        }
+        let tmux = Self { home: tempfile::tempdir().unwrap() };
+        let project = tmux.home.path().join("project");
+        fs::create_dir_all(&project).unwrap();
+        let command = format!("'{}' {arguments}; echo exit=$?; exec cat", env!("CARGO_BIN_EXE_synthdev"));
+        let project = project.display().to_string();
+        tmux.done(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "100",
+            "-y",
+            "30",
+            "-c",
+            &project,
+            &command,
+        ]);
+        Some(tmux)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new("tmux");
+        command.env_clear().env("HOME", self.home.path()).env("TMUX_TMPDIR", self.home.path());
+        command.env("LANG", "C.UTF-8").env("TERM", "xterm-256color").env("SHELL", "/bin/sh");
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command.arg("-u").args(arguments).output().unwrap()
+    }
+
+    fn done(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn press(&self, keys: &[&str]) {
+        self.done(&[&["send-keys"], keys].concat());
+    }
+
+    fn screen(&self) -> String {
+        self.done(&["capture-pane", "-p"])
+    }
+
+    fn wait_for(&self, text: &str) -> String {
+        self.wait_until(text, |screen| screen.contains(text))
+    }
+
+    fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let started = Instant::now();
+        loop {
+            let screen = self.screen();
+            if wanted(&screen) {
+                return screen;
+            }
+            assert!(started.elapsed() < BOUND, "waited for {what:?}, the screen shows:\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Processes that were started in it: their home is here.
+    fn processes(&self) -> Vec<PathBuf> {
+        let ours = format!("HOME={}", self.home.path().display());
+        let lives_here = |process: &Path| {
+            let environment = fs::read(process.join("environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|one| one == ours.as_bytes())
+        };
+        let all = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+        all.filter(|process| lives_here(process)).collect()
+    }
+
+    fn assert_nothing_left(&self) {
+        let started = Instant::now();
+        while !self.processes().is_empty() {
+            let left = self
+                .processes()
+                .iter()
+                .map(|one| fs::read_to_string(one.join("cmdline")).unwrap_or_default())
+                .collect::<Vec<_>>();
+            assert!(started.elapsed() < BOUND, "left: {left:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
+
+#[test]
+fn a_workflow_in_a_window_of_tmux() {
+    let Some(tmux) = Tmux::start("demo") else { return };
+    tmux.wait_for("coder to change files: write_file?");
+    tmux.press(&["y"]);
+    tmux.wait_for("coder to execute: execute_terminal?");
+    // narrower, wider: the panel beside the conversation comes and goes
+    for (columns, rows) in [(60, 12), (150, 40), (80, 24)] {
+        tmux.done(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+        tmux.wait_until(&format!("{columns} columns"), |screen| {
+            let framed = screen.lines().any(|line| line.starts_with('┌') && line.chars().count() == columns);
+            screen.contains("y once") && if columns < 100 { framed } else { screen.contains("│ path") }
+        });
+    }
+    tmux.press(&["a"]);
+    tmux.wait_for("edit_file?");
+    tmux.press(&["a"]);
+    tmux.wait_for("✓ coder_reviewer completed");
+    tmux.press(&["M-2"]);
+    tmux.wait_for("▶■ stop");
+    tmux.press(&["Escape"]);
+    tmux.wait_for("undo: /snapshot restore");
+    tmux.press(&["-l", "ünï 世界"]);
+    tmux.wait_for("❯ ünï 世界");
+    tmux.press(&["C-u"]);
+    tmux.press(&["-l", "/exit"]);
+    tmux.press(&["Enter"]);
+    let end = tmux.wait_for("exit=0");
+    assert!(!end.contains("undo: /snapshot restore"), "the screen from before is back: {end}");
+    let modes = tmux.done(&[
+        "display-message",
+        "-p",
+        "#{alternate_on} #{mouse_any_flag} #{cursor_flag} #{keypad_flag}",
+    ]);
+    assert_eq!(modes.trim(), "0 0 1 0");
+}
+
+#[test]
+fn a_large_buffer_is_pasted() {
+    let Some(tmux) = Tmux::start("") else { return };
+    tmux.wait_for("Set up a model");
+    tmux.press(&["Escape"]);
+    tmux.wait_for("nothing was changed");
+    let file = tmux.home.path().join("buffer");
+    fs::write(&file, "zeile é 世界\n".repeat(20_000)).unwrap();
+    tmux.done(&["load-buffer", file.to_str().unwrap()]);
+    tmux.done(&["paste-buffer", "-p"]);
+    tmux.wait_for("[pasted 20,000 lines #1]");
+    tmux.done(&["paste-buffer", "-p"]);
+    tmux.wait_for("[pasted 20,000 lines #2]");
+}
+
+#[test]
+fn nothing_is_left_when_tmux_goes_away() {
+    for (prepare, wait) in [(&["y"][..], "execute_terminal?"), (&[][..], "write_file?")] {
+        let Some(tmux) = Tmux::start("demo") else { return };
+        tmux.wait_for("write_file?");
+        if !prepare.is_empty() {
+            tmux.press(prepare);
+        }
+        tmux.wait_for(wait);
+        assert!(tmux.processes().len() > 1);
+        tmux.done(&["kill-server"]);
+        tmux.assert_nothing_left();
+    }
+    // with a command of its own at work
+    let Some(tmux) = Tmux::start("") else { return };
+    tmux.wait_for("Set up a model");
+    tmux.press(&["Escape"]);
+    tmux.wait_for("nothing was changed");
+    tmux.press(&["-l", "/cmd sleep 1234"]);
+    tmux.press(&["Enter"]);
+    tmux.wait_for("$ sleep 1234");
+    tmux.done(&["kill-server"]);
+    tmux.assert_nothing_left();
+}
+
+/// Nobody looks for a while; whoever comes back sees what happened meanwhile.
+#[test]
+fn it_goes_on_while_nobody_looks() {
+    let Some(tmux) = Tmux::start("demo") else { return };
+    tmux.wait_for("write_file?");
+    let directory = tmux.home.path().display().to_string();
+    let attach = |home: &str| {
+        let environment = [("TMUX_TMPDIR", home)];
+        super::Terminal::of(Path::new("tmux"), &["-u", "attach"], &environment)
+    };
+    let mut looking = attach(&directory);
+    looking.wait_for("write_file?");
+    looking.press("y");
+    looking.wait_for("execute_terminal?");
+    tmux.done(&["detach-client"]);
+    assert!(looking.end().contains("detached"));
+    tmux.press(&["a"]);
+    tmux.wait_for("edit_file?");
+    let mut again = attach(&directory);
+    again.wait_for("edit_file?");
+    again.press("a");
+    again.wait_for("✓ coder_reviewer completed");
+    tmux.done(&["detach-client"]);
+    again.end();
+}
