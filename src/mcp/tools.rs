@@ -63,7 +63,7 @@ impl System {
             }
             Self::ResumeWorkflow => "Resume a paused workflow with results from LLM task",
             Self::GetWorkflowStatus => {
-                "How a workflow that was started stands; for one that waits, what for, with a new resumeToken"
+                "How a workflow that was started stands; for one that waits, what for, with its resumeToken"
             }
             Self::ContinueWorkflow => {
                 "Take up a workflow where it stands: one that was cut off, or failed in a step that can be tried again"
@@ -99,6 +99,8 @@ impl System {
                              "description": "Answer when it has completed, failed or paused; false: at once"},
                     "agent": {"type": "string", "enum": ["@task"],
                               "description": "@task: a sub-agent does the whole workflow, step by step"},
+                    "ack_steps": {"type": "boolean", "default": false,
+                                  "description": "Sub-agents are told of set_state and return, too, and acknowledge them"},
                 }),
                 &["name"],
             ),

@@ -85,6 +85,7 @@ impl Sketch {
             description: "Everything that a state can be".to_owned(),
             inputs: Vec::new(),
             sub_agents: SubAgents::None,
+            ack_steps: false,
             output: None,
             variables: Map::new(),
             contexts: Vec::new(),

@@ -114,6 +114,14 @@ impl Machine {
         Some(self.name_in(lane, lane.frames.len().checked_sub(1)?))
     }
 
+    /// What the state that waits for the answer to a call takes for its result (`output.schema`).
+    pub fn schema_of(&self, call: CallId) -> Option<Value> {
+        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
+        let frame = lane.frames.last()?;
+        let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
+        state.store.as_ref()?.schema.clone()
+    }
+
     /// Whether a sub-agent does it, instead of the run.
     pub fn hands_out(&self, call: CallId, invocation: &ToolInvocation) -> bool {
         invocation.agent == ASKED_BY

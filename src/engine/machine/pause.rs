@@ -17,7 +17,8 @@ impl Machine {
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
         let somebody = self.present || self.is_errand(&self.lane) && for_sub_agents(pause);
-        if !somebody && self.goes_on_alone(pause) {
+        let waits = pause.request.as_ref().is_some_and(|request| request.waits);
+        if !somebody && !waits && self.goes_on_alone(pause) {
             return;
         }
         self.stop_ttl();

@@ -44,6 +44,9 @@ async fn submit(
     reach(call.backend, id).await?;
     let handle = call.backend.handle();
     let now = handle.ports().clock.now();
+    if let Some(heard) = handle.desk().acknowledge(id, step, now) {
+        return heard.map(accepted).map_err(Fault::of);
+    }
     let open = match handle.desk().submission(id, step, who, (result, now)).map_err(Fault::of)? {
         Submission::Duplicate => return Ok(accepted(Taken::Duplicate)),
         Submission::Open(open) => open,

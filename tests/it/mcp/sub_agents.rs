@@ -1,5 +1,6 @@
 //! Sub-agents that work through a run's tasks step by step: seed 004, rules D1 to D20.
 
+mod acks;
 mod crowd;
 mod faults;
 mod prompts;

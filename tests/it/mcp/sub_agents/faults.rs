@@ -135,6 +135,27 @@ fn d4_d17_a_silent_sub_agent_loses_its_step_and_then_its_task() {
 }
 
 #[test]
+fn d17_a_sub_agent_that_takes_a_step_and_says_nothing_more_loses_its_whole_task() {
+    let mut flow = each(&names(&["a", "b"]));
+    flow["states"][0]["tolerated_failures"] = json!(1);
+    let world = world(&[flow]);
+    let mut client = Client::open_with(&world, &["--lease-seconds", "1"]);
+    let told = client.call("each", json!({}));
+    let ids = tasks(&told);
+    let step = next(&mut client, &ids[0])["step"].clone();
+    assert_eq!(step["attempt"], 1, "{step}");
+    assert_eq!(work(&mut client, &ids[1]), "b:ok-b:fine", "the other one goes on");
+    let told = ended(&mut client, &told["workflowId"]);
+    assert_eq!(told["status"], "completed", "{told}");
+    let output = told["output"].as_array().unwrap();
+    assert_eq!(output[1], "b:ok-b:fine", "{told}");
+    assert!(output[0].to_string().contains("its sub-agent fell silent"), "{told}");
+    assert_eq!(code(&next(&mut client, &ids[0])), "workflow_failed");
+    assert_eq!(code(&submit(&mut client, &ids[0], &step, &done(&step))), "workflow_failed");
+    client.close();
+}
+
+#[test]
 fn d5_a_late_result_counts_while_nobody_else_has_the_step() {
     let world = world(&[each(&names(&["a"]))]);
     let mut client = Client::open_with(&world, &["--lease-seconds", "1"]);
