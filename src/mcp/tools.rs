@@ -165,6 +165,8 @@ impl System {
         properties["result"] = json!({"description": "What its type asks for: shell {stdout, stderr, exit_code}; mcp_call {data} or {error}; prompt {confirmed}, {input} or {choice}; llm_call {text}, {object} or {toolCalls}; delegate the required outputs"});
         properties["expected_version"] = json!({"type": "integer", "minimum": 0,
             "description": "The state_version that came with the step, to be refused if something was done meanwhile"});
+        properties["next"] = json!({"type": "boolean", "default": false,
+            "description": "Answer with the next step, too, as get_next_step would: half as many calls"});
         (properties, &["workflow_id", "step_id", "result"])
     }
 

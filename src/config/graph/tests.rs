@@ -210,6 +210,7 @@ fn each(sketch: &mut Sketch) {
         tolerated_failures: 0,
         tolerated_percent: 0.0,
         handed_out: None,
+        sub_agent: None,
     };
     sketch.state(Work::ForEach(each), &[("ask", "")]);
     sketch.state(child(), &[("each/stop", "")]);

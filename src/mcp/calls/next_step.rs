@@ -25,7 +25,7 @@ pub(super) async fn next_step(mut call: Call<'_>) -> Result<Value, Refusal> {
     Ok(next(&call, &id, &worker).await.unwrap_or_else(|fault| fault.told("error")))
 }
 
-async fn next(call: &Call<'_>, id: &str, worker: &str) -> Result<Value, Fault> {
+pub(super) async fn next(call: &Call<'_>, id: &str, worker: &str) -> Result<Value, Fault> {
     let reached = reach(call.backend, id).await?;
     let handle = call.backend.handle();
     let desk = handle.desk();

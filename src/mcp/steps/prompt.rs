@@ -16,7 +16,7 @@ pub(super) fn prompt(task: &Task, program: &Program, debug: bool) -> String {
     let workflow = program.workflows.get(errand.workflow.0);
     let name = &errand.name;
     let ack_steps = program.workflows.first().is_some_and(|root| root.ack_steps);
-    let mut parts = vec![rules(&task.id, name, &errand.item, ack_steps)];
+    let mut parts = vec![rules(&task.id, name, errand, ack_steps)];
     parts.push(format!("## Your task\n{}", about(errand, workflow.map(|workflow| &**workflow))));
     let scope = workflow.map(|workflow| Scope { workflow, prefix: &errand.scope });
     parts.push(format!("## Available tools\n{}", scope.as_ref().map(tools).unwrap_or_default()));
@@ -34,7 +34,8 @@ const HINTS: &str = "## If something is wrong\n\
     and says what to do. Tasks are given out one at a time on this server.";
 
 /// S4.9.
-fn rules(id: &str, name: &str, item: &Value, ack_steps: bool) -> String {
+fn rules(id: &str, name: &str, errand: &Errand, ack_steps: bool) -> String {
+    let agent = errand.sub_agent.as_ref().map(|agent| format!("- Agent: {agent}\n")).unwrap_or_default();
     let own = if ack_steps {
         "- set_state: Acknowledge state updates (server handles internally): submit {}\n\
          \x20  - return: Acknowledge completion: submit {}\n\
@@ -61,9 +62,10 @@ fn rules(id: &str, name: &str, item: &Value, ack_steps: bool) -> String {
          ## Workflow Context:\n\
          - Workflow ID: {id}\n\
          - Task: {name}\n\
+         {agent}\
          - Input: {}\n\
          </workflow-server-rules>",
-        plain_text(item)
+        plain_text(&errand.item)
     )
 }
 

@@ -7,8 +7,6 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
-use super::Taken;
-
 const BEGINNING: &str = "ack-";
 
 /// Something that was done.
@@ -63,13 +61,13 @@ impl Acks {
         self.open.len()
     }
 
-    /// Somebody says that it has heard of one. `None`: there is no such one.
-    pub(super) fn take(&mut self, number: u64) -> Option<Taken> {
+    /// Somebody says that it has heard of one: whether it was the first time. `None`: there is no such one.
+    pub(super) fn take(&mut self, number: u64) -> Option<bool> {
         if let Some(at) = self.open.iter().position(|ack| ack.number == number) {
             self.open.remove(at);
-            return Some(Taken::Accepted);
+            return Some(true);
         }
-        (1..=self.told).contains(&number).then_some(Taken::Duplicate)
+        (1..=self.told).contains(&number).then_some(false)
     }
 
     /// Whoever has done a later step has heard of all.
@@ -101,13 +99,13 @@ mod tests {
     fn each_is_told_once_and_in_order() {
         let mut acks = told(2);
         assert_eq!(acks.first().map(Ack::id).as_deref(), Some("ack-1"));
-        let rows = [(0, None), (1, Some(Taken::Accepted)), (1, Some(Taken::Duplicate)), (3, None)];
+        let rows = [(0, None), (1, Some(true)), (1, Some(false)), (3, None)];
         for (number, expected) in rows {
             assert_eq!(acks.take(number), expected, "{number}");
         }
         assert_eq!((acks.open(), acks.first().map(|ack| ack.number)), (1, Some(2)));
         acks.pass();
-        assert_eq!((acks.open(), acks.take(2)), (0, Some(Taken::Duplicate)));
+        assert_eq!((acks.open(), acks.take(2)), (0, Some(false)));
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::acks::{Ack, number_of};
+use super::acks::Ack;
 use super::book::{Book, Entry, Step};
-use super::{Ended, LEASE_SECONDS, SubmitError, Taken, step_id};
+use super::{Ended, LEASE_SECONDS, step_id};
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::engine::input::Input;
 use crate::engine::machine::{Errand, Machine, Output};
@@ -171,20 +171,6 @@ impl Desk {
         step.cloned().map_or(Next::Waiting, |step| {
             Next::Step(Box::new(Handed { step, attempt: lease.attempt, lasts_ms: lease.lasts_ms, version }))
         })
-    }
-
-    /// Somebody has heard of what the run did itself. `None`: that is not what the id is for.
-    pub fn acknowledge(&self, id: &str, step_id: &str, now: Timestamp) -> Option<Result<Taken, SubmitError>> {
-        let number = number_of(step_id)?;
-        let mut table = self.table();
-        let Some(entry) = table.book(id).and_then(|book| book.entry(id)) else {
-            return Some(Err(SubmitError::UnknownWorkflow));
-        };
-        (entry.contact, entry.met) = (now, true);
-        let taken = entry.acks.take(number).ok_or(SubmitError::UnknownStep);
-        drop(table);
-        self.tell();
-        Some(taken)
     }
 
     /// How an errand stands, for whoever looks for what is wrong.

@@ -90,7 +90,7 @@ fn a_whole_run_is_acknowledged_too_and_nobody_has_to() {
     let told = client.call("start_workflow", start);
     let id = tasks(&told).remove(0);
     let first = next(&mut client, &id)["step"].clone();
-    assert_eq!(submit(&mut client, &id, &first, &Value::Null)["status"], "accepted");
+    assert_eq!(submit(&mut client, &id, &first, &json!("ok"))["status"], "accepted");
     let shell = next(&mut client, &id)["step"].clone();
     assert_eq!(submit(&mut client, &id, &shell, &done(&shell))["status"], "accepted");
     let told = ended(&mut client, &told["workflowId"]);
