@@ -50,6 +50,8 @@ pub(super) struct Entry {
     pub(super) in_flight: BTreeSet<CallId>,
     /// What the run did itself, if its sub-agent is to be told of that.
     pub(super) acks: Acks,
+    /// Points to which it can go back.
+    pub(super) points: Vec<String>,
     /// When a sub-agent was last heard of, or the errand came up.
     pub(super) contact: Timestamp,
     /// A sub-agent has come for it.
@@ -74,6 +76,8 @@ pub(super) struct Book {
     pub(super) fresh: Vec<String>,
     /// Steps whose results count and could not be written down so far.
     pub(super) unwritten: BTreeSet<CallId>,
+    /// How often errands of it went back.
+    pub(super) went_back: u64,
     /// How the run stood when all this was read from its journal, unless it went on here since.
     pub(super) read_as: Option<Stand>,
     /// The run itself has ended.
@@ -91,6 +95,7 @@ impl Book {
             steps: HashMap::new(),
             fresh: Vec::new(),
             unwritten: BTreeSet::new(),
+            went_back: 0,
             read_as: None,
             over: None,
         }
@@ -180,6 +185,10 @@ impl Book {
                 self.begin(now, machine.seed(), *lane, errand);
             }
         }
+        for (lane, entry) in &mut self.entries {
+            entry.points = machine.points(*lane).map(str::to_owned).collect();
+        }
+        self.went_back = machine.went_back();
         let open: BTreeSet<u64> = lanes.into_iter().collect();
         let gone =
             |(lane, entry): (&u64, &Entry)| (entry.ended.is_none() && !open.contains(lane)).then_some(*lane);
@@ -262,6 +271,7 @@ impl Book {
             done: Vec::new(),
             in_flight: BTreeSet::new(),
             acks: Acks::default(),
+            points: Vec::new(),
             contact: now,
             met: false,
             losses: 0,

@@ -51,6 +51,14 @@ pub struct Look {
     pub completed: Vec<String>,
     /// Steps that are known and open; nothing is known while the run works on what follows (D12).
     pub remaining: Option<usize>,
+    /// Points to which it can go back.
+    pub points: Vec<String>,
+    /// By which the run knows it.
+    pub lane: u64,
+    /// Steps that are done (D7).
+    pub version: u64,
+    /// How often errands of the run went back.
+    pub went_back: u64,
     pub ended: Option<Ended>,
 }
 
@@ -185,7 +193,17 @@ impl Desk {
         let current =
             entry.acks.first().map(Ack::id).or_else(|| entry.open.keys().next().copied().map(step_id));
         let completed = entry.done.iter().map(|(call, _)| step_id(*call)).collect();
-        Some(Look { errand: entry.errand.clone(), current, completed, remaining, ended })
+        Some(Look {
+            errand: entry.errand.clone(),
+            current,
+            completed,
+            remaining,
+            points: entry.points.clone(),
+            lane,
+            version: entry.done.len() as u64,
+            went_back: book.went_back,
+            ended,
+        })
     }
 
     /// Counts an answer that does not fit; how many more may come. After the last one the run is told that the step has
