@@ -66,6 +66,30 @@ fn s4_22_errors_have_a_code_and_a_text() {
 }
 
 #[test]
+fn d9_data_of_a_tool_fits_what_the_step_takes() {
+    let mut flow = each(&names(&["a"]));
+    let ran = json!({"as": "ran", "schema": {"type": "object", "required": ["stdout"],
+                     "properties": {"stdout": {"type": "string"}, "found": {"items": {"type": "integer"}}}}});
+    flow["states"][0]["states"][0] = json!({"name": "start", "type": "mcp", "server": "s", "tool": "find",
+        "arguments": {}, "output": ran, "transition": [{"target": "ask"}]});
+    let world = world(&[flow]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let step = next(&mut client, &id)["step"].clone();
+    assert_eq!(step["type"], "mcp_call", "{step}");
+    let said = submit(&mut client, &id, &step, &json!({"data": {"found": [1, "x"]}}));
+    assert_eq!((code(&said), &said["tries_left"]), ("validation_failed", &json!(4)));
+    for part in ["/found/1: \"x\" is not of type \"integer\"", "\"stdout\" is a required property"] {
+        assert!(said["message"].as_str().unwrap().contains(part), "{said}");
+    }
+    let fits = json!({"data": {"stdout": "ok", "found": [1]}});
+    assert_eq!(submit(&mut client, &id, &step, &fits)["status"], "accepted");
+    assert_eq!(work(&mut client, &id), "a:ok:fine");
+    client.close();
+}
+
+#[test]
 fn results_that_never_fit_fail_the_step() {
     let world = world(&[each(&names(&["a"]))]);
     let mut client = Client::open(&world);
