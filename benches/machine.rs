@@ -163,6 +163,7 @@ fn forked() -> Arc<RunSpec> {
         tolerated_failures: 0,
         tolerated_percent: 0.0,
         handed_out: None,
+        sub_agent: None,
     };
     let states = vec![
         State { work: Work::ForEach(body), transitions: vec![to(3)], ..state("start") },

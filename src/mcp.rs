@@ -9,6 +9,7 @@ pub mod answer;
 mod arguments;
 pub mod backend;
 mod calls;
+mod deadlines;
 mod follow;
 mod http;
 mod moment;

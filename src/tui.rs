@@ -11,6 +11,7 @@ pub mod complete;
 pub mod composer;
 pub mod dialog;
 pub mod editor;
+pub mod fields;
 pub mod keymap;
 pub mod layout;
 pub mod linear;

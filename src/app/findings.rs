@@ -48,6 +48,15 @@ pub(super) fn sound(catalog: &Catalog) -> Result<()> {
     if tell_setting_errors(catalog) { Err(told(&found)) } else { Ok(()) }
 }
 
+/// The first thing that is wrong with what is no definition, if anything is. Tells nobody.
+pub(super) fn unsound(catalog: &Catalog) -> Option<String> {
+    let elsewhere = |finding: &&Diagnostic| {
+        !is_in(catalog.workflow_files(), finding) && !is_in(catalog.role_files(), finding)
+    };
+    let mut errors = catalog.diagnostics().iter().filter(|finding| finding.severity == Severity::Error);
+    errors.find(elsewhere).map(compact)
+}
+
 /// Tells what is wrong with a definition, and gives it as an error that needs no more words.
 pub(super) fn refused(catalog: &Catalog, found: &[Diagnostic]) -> anyhow::Error {
     tell(catalog, found);

@@ -24,8 +24,8 @@ use crate::cli::exit;
 use crate::config::catalog::Catalog;
 use crate::domain::ids::RunId;
 use crate::domain::journal::RunSummary;
-use crate::domain::workflow::{Program, SubAgents, Work};
-use crate::mcp::backend::{Backend, Broken, Offered, Reason};
+use crate::domain::workflow::{Program, Work};
+use crate::mcp::backend::{Backend, Broken, HandedOut, Offered, Reason};
 use crate::mcp::reminders::Reminders;
 use crate::ports::run_store::StoreError;
 use crate::runtime::handle::Handle;
@@ -146,11 +146,11 @@ impl Backend for Shop {
         &self,
         name: &str,
         inputs: Map<String, Value>,
-        sub_agents: SubAgents,
+        handed_out: HandedOut,
     ) -> BoxFuture<'static, Result<RunId, Reason>> {
         let stock = self.stock();
         let program = match stock.catalog.program(name) {
-            Ok(program) => with_sub_agents(answered_by_a_caller(program), sub_agents, self.serial),
+            Ok(program) => with_sub_agents(answered_by_a_caller(program), handed_out, self.serial),
             Err(found) => return std::future::ready(Err(reason(first_error(&found), None))).boxed(),
         };
         let isolated = program.workflows.first().is_some_and(|root| root.isolated);
@@ -158,7 +158,7 @@ impl Backend for Shop {
         let interactions = Arc::clone(&self.interactions);
         if !isolated {
             let run = self.wired.handle.draw_run_id();
-            let handle = delegating(interactions, &run, &self.wired.handle);
+            let handle = delegating(interactions, &run, &stock.wired.handle);
             return std::future::ready(handle.start_as(run, spec, None).map_err(of_store)).boxed();
         }
         let elsewhere = stock.elsewhere.clone();
@@ -198,14 +198,14 @@ fn delegating(interactions: Arc<Interactions>, run: &RunId, handle: &Handle) -> 
     handle.with_models(Arc::new(Delegating { run, interactions, others, clock, ids }))
 }
 
-/// Somebody is there to do what `delegate` states ask: what counts when nobody is does not count.
+/// Somebody is there to do what `delegate` states ask: what counts without an answer counts when their time is up.
 fn answered_by_a_caller(mut program: Program) -> Program {
     for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
         for state in &mut workflow.states {
             if let Work::Pause(pause) = &mut state.work
-                && pause.request.is_some()
+                && let Some(request) = &mut pause.request
             {
-                (pause.default, pause.on_timeout) = (None, None);
+                request.waits = pause.default.is_some() || pause.on_timeout.is_some();
             }
         }
     }
@@ -213,9 +213,9 @@ fn answered_by_a_caller(mut program: Program) -> Program {
 }
 
 /// `serial`: nothing is handed out beside anything else.
-fn with_sub_agents(mut program: Program, sub_agents: SubAgents, serial: bool) -> Program {
+fn with_sub_agents(mut program: Program, handed_out: HandedOut, serial: bool) -> Program {
     if let Some(root) = program.workflows.first_mut().map(Arc::make_mut) {
-        root.sub_agents = sub_agents;
+        (root.sub_agents, root.ack_steps) = (handed_out.to, handed_out.ack_steps);
         if serial {
             root.limits.max_concurrency = 1;
         }

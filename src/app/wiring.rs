@@ -88,6 +88,12 @@ impl Wired {
         Self { handle: self.handle.sharing(), ..self }
     }
 
+    /// Keeps the record, the lock and the clock of another one: its runs are the same ones.
+    #[must_use]
+    pub(super) fn with_record_of(self, other: &Self) -> Self {
+        Self { handle: self.handle.with_record_of(&other.handle), ..self }
+    }
+
     /// Asks its models through this.
     #[must_use]
     pub(super) fn asking(self, deck: Deck) -> Self {

@@ -125,7 +125,7 @@ pub enum Command {
     /// Stored states of the project's files
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
-    /// Offer workflows to another program: a server of the model context protocol on stdin and stdout
+    /// Offer workflows to other programs: a server of the model context protocol on stdin and stdout, or with --http ADDR over HTTP
     Mcp(McpArgs),
     /// Draw a workflow, or a run of it
     Graph(GraphArgs),

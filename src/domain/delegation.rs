@@ -22,6 +22,10 @@ pub struct Request {
     /// What stands in the message behind the prompt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub footer: String,
+    /// Somebody outside is asked although nobody is at this end: what counts without an answer counts when the time is
+    /// up, not at once. Set by who can reach them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
 }
 
 /// As it is asked: with its prompt filled in.
@@ -37,6 +41,9 @@ pub struct Delegated {
     /// How long an answer is waited for, if the state says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
+    /// When the time is up, the run goes on without an answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moves_on: bool,
 }
 
 /// The task of a state that names none.
@@ -57,6 +64,7 @@ impl Request {
             available_tools: self.available_tools.clone(),
             context: self.context.clone(),
             ttl_ms,
+            moves_on: self.waits,
         }
     }
 }

@@ -139,6 +139,9 @@ pub struct ForEach {
     /// `common_data` are what it may see besides its item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_out: Option<Vec<String>>,
+    /// `agent: "@name"`: which kind of sub-agent is meant, by the name that whoever starts them knows (CHILD-1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub_agent: Option<String>,
 }
 
 /// One permitted action outside, run as a tool: `shell`, `http_request`, `mcp`, or a tool of the project.

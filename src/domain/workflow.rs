@@ -95,6 +95,9 @@ pub struct Workflow {
     /// Whether sub-agents do work of the run, and how much. Only of the root, set by who can reach them.
     #[serde(default, skip_serializing_if = "SubAgents::is_none")]
     pub sub_agents: SubAgents,
+    /// Sub-agents are told of what the run does itself, and acknowledge it (D3). Only of the root, set as they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ack_steps: bool,
     /// The built-in single-agent chat: waits for the person, outlives failed turns.
     pub conversational: bool,
     pub layer: Layer,

@@ -141,6 +141,9 @@ pub struct Resumed {
     /// Decisions on open approvals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<(CallId, Decision)>,
+    /// Open questions whose time is up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elapsed: Vec<CallId>,
     /// Calls that had begun before a crash and are made once more, with the number of the attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<(CallId, u32)>,

@@ -13,6 +13,7 @@ mod fallback;
 mod finish;
 mod interrupted;
 mod join;
+mod kept;
 mod lanes;
 mod limits;
 mod parked;
@@ -41,6 +42,7 @@ mod visit;
 mod wait;
 
 pub use errands::Errand;
+pub use kept::POINTS;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Deref;
@@ -146,6 +148,9 @@ pub struct Machine {
     halted: bool,
     /// It stands before a step: it takes a snapshot of its own before it goes on.
     fresh: bool,
+    /// Points to which errands can go back, by lane and name, and how often they did.
+    kept: BTreeMap<(u64, String), Arc<Lane>>,
+    restored: u64,
     /// Calls that need not be made: see [`Machine::spare`].
     spared: Arc<Spared>,
     out: Output,
@@ -213,6 +218,8 @@ impl Machine {
             halt: None,
             halted: false,
             fresh: false,
+            kept: BTreeMap::new(),
+            restored: 0,
             spared: Arc::default(),
             out: Output::default(),
         }

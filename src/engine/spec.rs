@@ -9,7 +9,7 @@ use crate::domain::workflow::Program;
 use crate::engine::steering::Stops;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 6;
+pub const MACHINE_VERSION: u32 = 7;
 
 /// Runs since this version go on as they began: where the machine has changed since, it asks for the version.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -31,6 +31,9 @@ pub const MEASURES_SINCE: u32 = 5;
 /// left open has its time anew for whoever takes the run up, and a text that was said is offered to one script at a
 /// time.
 pub const OFFERS_SINCE: u32 = 6;
+
+/// Since this version a default of several values is stored under their names, as an answer is.
+pub const KEEPS_SINCE: u32 = 7;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {

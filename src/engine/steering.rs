@@ -79,7 +79,7 @@ impl Stops {
     }
 }
 
-/// What a person does to a run that is driven.
+/// What a person does to a run that is driven, or a sub-agent to its errand.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "steering")]
 pub enum Steering {
@@ -105,6 +105,16 @@ pub enum Steering {
     /// Words that were said unasked and that nobody has read yet are taken back (A62).
     TakeBack {
         text: String,
+    },
+    /// An errand is kept as it waits for its sub-agent, to be gone back to (SUBA-20).
+    Keep {
+        lane: u64,
+        name: String,
+    },
+    /// An errand goes back to where it was kept.
+    GoBack {
+        lane: u64,
+        name: String,
     },
     /// Changes `common_data` by path, of the workflow whose state comes next where `call` waits; without one, where
     /// the run waits first. Taken only while something waits there.

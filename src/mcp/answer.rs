@@ -8,7 +8,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
 pub(super) use self::directive::{asked, wanted};
-pub(super) use self::waiting::{Offer, action, may_answer};
+pub(super) use self::waiting::{ANSWER, Offer, action, may_answer};
 pub(super) use self::words::SUB_AGENTS;
 use super::refusal::Problem;
 use crate::domain::failure::Failure;

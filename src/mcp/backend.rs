@@ -38,6 +38,14 @@ pub struct Reason {
     pub hint: Option<String>,
 }
 
+/// What of a run sub-agents do, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HandedOut {
+    pub to: SubAgents,
+    /// They are told of what the run does itself, and acknowledge it (D3).
+    pub ack_steps: bool,
+}
+
 pub trait Backend: Send + Sync {
     /// Sorted by name, as they are now.
     fn workflows(&self) -> Arc<[Offered]>;
@@ -76,7 +84,7 @@ pub trait Backend: Send + Sync {
         &self,
         name: &str,
         inputs: Map<String, Value>,
-        sub_agents: SubAgents,
+        handed_out: HandedOut,
     ) -> BoxFuture<'static, Result<RunId, Reason>>;
 
     /// Where a run goes on, and under what.

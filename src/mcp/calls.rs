@@ -4,6 +4,7 @@ mod agent;
 mod call;
 mod cancel;
 mod carry_on;
+mod checkpoint;
 mod list;
 mod next_step;
 mod reach;
@@ -33,6 +34,8 @@ pub(super) async fn system(tool: System, call: Call<'_>) -> Result<Value, Refusa
         System::GetNextStep => next_step::next_step(call).await,
         System::SubmitStepResult => submit_step::submit_step(call).await,
         System::GetWorkflowState => workflow_state::workflow_state(call).await,
+        System::CheckpointWorkflow => checkpoint::keep(call).await,
+        System::RestoreWorkflow => checkpoint::restore(call).await,
         System::AgentLlm => agent::respond(call).await,
     }
 }

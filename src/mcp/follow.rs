@@ -9,6 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::answer::{Offer, may_answer};
 use super::backend::Backend;
+use super::deadlines;
 use super::progress::Progress;
 use super::refusal::{Problem, Refusal};
 use super::reminders::Reminder;
@@ -20,7 +21,7 @@ use crate::domain::journal::{OpenPause, RunStatus, RunSummary};
 use crate::engine::event::{Published, RunEvent};
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
-use crate::runtime::tokens::DEFAULT_TTL_SECONDS;
+use crate::runtime::tokens::Token;
 
 /// How long is waited for further requests of the same moment.
 const TOGETHER: Duration = Duration::from_millis(20);
@@ -154,7 +155,8 @@ pub(super) fn summary(handle: &Handle, run: &RunId) -> Result<RunSummary, Refusa
     })
 }
 
-/// What a paused run waits for, with a new token for everything that the client may answer.
+/// What a paused run waits for, with a token for everything that the client may answer: the same one as long as it is
+/// valid.
 pub(super) fn offers(backend: &dyn Backend, run: &RunSummary) -> Vec<Offer> {
     if run.progress.status != RunStatus::Paused {
         return Vec::new();
@@ -163,19 +165,23 @@ pub(super) fn offers(backend: &dyn Backend, run: &RunSummary) -> Vec<Offer> {
 }
 
 fn offer(backend: &dyn Backend, run: &RunId, pause: &OpenPause) -> Offer {
-    let declared = pause.action.as_ref().and_then(|asked| asked.ttl_ms).map(|ms| ms.div_ceil(1_000));
-    let ttl_seconds = declared.unwrap_or(DEFAULT_TTL_SECONDS).max(1);
+    let (handle, reminders) = (backend.handle(), backend.reminders());
+    let now = handle.ports().clock.now();
+    let ttl_seconds = deadlines::lasts(pause, now);
     let allowed = may_answer(pause, backend.remote_approvals());
-    let token = || backend.handle().issue_token(run, pause.call, ttl_seconds).ok();
-    let token = allowed.then(token).flatten();
-    if token.is_some() {
-        let reminders = Arc::clone(backend.reminders());
-        if let Some(reminder) = reminders.remind((run.clone(), pause.call)) {
-            let handle = backend.handle().clone();
-            tokio::spawn(warn_in_time(handle, (run.clone(), pause.clone()), ttl_seconds, reminder));
+    let good = |token: &Token| handle.is_good(token);
+    let new = || {
+        let token = handle.issue_token(run, pause.call, ttl_seconds).ok()?;
+        if let Some(reminder) = Arc::clone(reminders).remind((run.clone(), pause.call)) {
+            let pause = (run.clone(), pause.clone());
+            tokio::spawn(warn_in_time(handle.clone(), pause, ttl_seconds, reminder));
         }
-    }
-    Offer { token, pause: pause.clone(), ttl_seconds }
+        Some(token)
+    };
+    let given = || reminders.token((run.clone(), pause.call), now, good, new);
+    let token = allowed.then(given).flatten();
+    let left = token.as_ref().map(|token| deadlines::seconds(now, token.expires));
+    Offer { token, pause: pause.clone(), ttl_seconds: left.unwrap_or(ttl_seconds) }
 }
 
 /// A line in the log when five sixths of a token's time are over and it is still needed (B4).

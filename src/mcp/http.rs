@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use self::endpoint::Endpoint;
 use self::gate::Gate;
 use super::backend::Backend;
+use super::deadlines;
 use super::server::leave;
 
 /// Connections at once; further ones wait.
@@ -62,6 +63,7 @@ pub async fn serve_http(
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     listening(&Reachable { url: format!("http://{address}{}", endpoint::PATH) });
     let handle = backend.handle().clone();
+    let deadlines = tokio::spawn(deadlines::keep(Arc::clone(&backend)));
     let endpoint = Arc::new(Endpoint::new(backend, Gate::new(token)));
     let (ending, _) = watch::channel(false);
     let mut connections = JoinSet::new();
@@ -70,6 +72,7 @@ pub async fn serve_http(
         () = stop => {}
     }
     drop(listener);
+    deadlines.abort();
     endpoint.leave();
     leave(&handle).await;
     endpoint.close();

@@ -1,15 +1,20 @@
-//! Which pauses somebody is going to be reminded of: one reminder for each, however often it is looked at (B4).
+//! What was given out for pauses, and which of them somebody is going to be reminded of: one token and one reminder for
+//! each, however often it is looked at (B4). Tokens are kept nowhere else: after a restart there are new ones (B3).
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::ids::{CallId, RunId};
+use crate::domain::ids::{CallId, RunId, Timestamp};
+use crate::runtime::tokens::Token;
 
 type Pause = (RunId, CallId);
 
 /// Those of this process.
 #[derive(Default)]
-pub struct Reminders(Mutex<BTreeSet<Pause>>);
+pub struct Reminders {
+    reminded: Mutex<BTreeSet<Pause>>,
+    tokens: Mutex<BTreeMap<Pause, Token>>,
+}
 
 /// The right to remind of one; dropped, the next may.
 pub(super) struct Reminder {
@@ -20,14 +25,36 @@ pub(super) struct Reminder {
 impl Reminders {
     /// `None`: somebody does already.
     pub(super) fn remind(self: Arc<Self>, pause: Pause) -> Option<Reminder> {
-        let new = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pause.clone());
+        let new = self.reminded().insert(pause.clone());
         new.then(|| Reminder { all: Arc::clone(&self), pause })
+    }
+
+    /// The token of a pause: the one that was given out before, as long as it is `good`; else a `new` one.
+    pub(super) fn token(
+        &self,
+        pause: Pause,
+        now: Timestamp,
+        good: impl FnOnce(&Token) -> bool,
+        new: impl FnOnce() -> Option<Token>,
+    ) -> Option<Token> {
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.retain(|_, token| token.expires > now);
+        if let Some(token) = tokens.get(&pause).filter(|token| good(token)) {
+            return Some(token.clone());
+        }
+        let token = new()?;
+        tokens.insert(pause, token.clone());
+        Some(token)
+    }
+
+    fn reminded(&self) -> MutexGuard<'_, BTreeSet<Pause>> {
+        self.reminded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Reminder {
     fn drop(&mut self) {
-        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.pause);
+        self.all.reminded().remove(&self.pause);
     }
 }
 
@@ -35,14 +62,36 @@ impl Drop for Reminder {
 mod tests {
     use super::*;
 
+    fn pause(call: u64) -> Pause {
+        (RunId("r".to_owned()), CallId(call))
+    }
+
     #[test]
     fn one_at_a_time_reminds_of_a_pause() {
         let all = Arc::<Reminders>::default();
-        let pause = |call| (RunId("r".to_owned()), CallId(call));
         let first = Arc::clone(&all).remind(pause(1));
         assert!(first.is_some() && Arc::clone(&all).remind(pause(1)).is_none());
         assert!(Arc::clone(&all).remind(pause(2)).is_some(), "another one");
         drop(first);
         assert!(all.remind(pause(1)).is_some());
+    }
+
+    #[test]
+    fn a_pause_has_one_token_as_long_as_that_is_good() {
+        let all = Reminders::default();
+        let ask = |call, now, good, text: &str| {
+            let new = || Some(Token { text: text.to_owned(), expires: Timestamp(now + 10) });
+            all.token(pause(call), Timestamp(now), |_| good, new).map(|token| token.text).unwrap()
+        };
+        for (call, now, good, text, expected) in [
+            (1, 0, true, "a", "a"),
+            (1, 5, true, "b", "a"),
+            (2, 5, true, "c", "c"),
+            (1, 6, false, "d", "d"),
+            (1, 7, true, "e", "d"),
+            (1, 16, true, "f", "f"),
+        ] {
+            assert_eq!(ask(call, now, good, text), expected, "{call} at {now}");
+        }
     }
 }

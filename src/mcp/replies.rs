@@ -67,12 +67,20 @@ fn tokens(bytes: usize) -> u64 {
     bytes.div_ceil(4) as u64
 }
 
+/// What is wrong, and where in the value.
+pub(super) fn located(error: &jsonschema::ValidationError<'_>) -> String {
+    match error.instance_path().to_string() {
+        at if at.is_empty() => error.to_string(),
+        at => format!("{at}: {error}"),
+    }
+}
+
 /// `data.object`, or else `data` itself, whichever fits the schema.
 fn decision(id: &str, tool: &ParsingTool, data: &Value) -> Result<ToolCall, String> {
     let validator = jsonschema::validator_for(&tool.parameters)
         .map_err(|error| format!("the schema of `{}` cannot be used: {error}", tool.name))?;
     let judge = |value: &Value| -> Vec<String> {
-        validator.iter_errors(value).map(|error| error.to_string()).collect()
+        validator.iter_errors(value).map(|error| located(&error)).collect()
     };
     let mut problems = Vec::new();
     for (name, value) in [("data.object", data.get("object")), ("data", Some(data))] {

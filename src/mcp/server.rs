@@ -21,7 +21,7 @@ use super::follow::Client;
 use super::refusal::{Refusal, short};
 use super::tools::{self, Meant};
 use super::wire::{Lines, Presence, Wire};
-use super::{answer, resources};
+use super::{answer, deadlines, resources};
 use crate::runtime::command::Command;
 use crate::runtime::handle::Handle;
 
@@ -32,7 +32,7 @@ const INSTRUCTIONS: &str = "Each tool that is named after a workflow runs it unt
     The answer says which: `status` is completed, failed, cancelled, paused (a person must decide) or \
     awaiting_llm_action. In the last case do what `action.prompt` says and call resume_workflow with `resumeToken` and \
     `results`, an object with everything that `action.requiredOutputs` names. A run that waits survives a restart of \
-    this server; get_workflow_status gives a new token for it. awaiting_sub_agents means: start a sub-agent for each of \
+    this server; get_workflow_status gives the token for it. awaiting_sub_agents means: start a sub-agent for each of \
     `subAgents`, with its prompt; they work with get_next_step and submit_step_result.";
 
 /// Serves one client until it goes away or `stop` is ready. Its runs are left as they are, to be taken up again.
@@ -50,6 +50,7 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let handle = backend.handle().clone();
+    let deadlines = tokio::spawn(deadlines::keep(Arc::clone(&backend)));
     let presence = Arc::new(Presence::default());
     let wire = Wire::Lines(Lines::new(input, output, Arc::clone(&presence)));
     let stopped = async {
@@ -60,6 +61,7 @@ where
         ended = converse(backend, wire, Arc::clone(&presence)) => ended,
         () = stopped => Ok(()),
     };
+    deadlines.abort();
     leave(&handle).await;
     ended
 }

@@ -9,7 +9,7 @@ mod prompt;
 mod results;
 mod tasks;
 
-pub(super) use self::details::of_step;
+pub(super) use self::details::{of_step, of_told};
 pub(super) use self::fault::Fault;
 pub(super) use self::results::{MOST_BYTES, as_input};
 pub(super) use self::tasks::fields;

@@ -19,10 +19,12 @@ pub(super) enum System {
     GetNextStep,
     SubmitStepResult,
     GetWorkflowState,
+    CheckpointWorkflow,
+    RestoreWorkflow,
 }
 
 impl System {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::ListWorkflows,
         Self::StartWorkflow,
         Self::ResumeWorkflow,
@@ -34,6 +36,8 @@ impl System {
         Self::GetNextStep,
         Self::SubmitStepResult,
         Self::GetWorkflowState,
+        Self::CheckpointWorkflow,
+        Self::RestoreWorkflow,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -48,6 +52,8 @@ impl System {
             Self::GetNextStep => "get_next_step",
             Self::SubmitStepResult => "submit_step_result",
             Self::GetWorkflowState => "get_workflow_state",
+            Self::CheckpointWorkflow => "checkpoint_workflow",
+            Self::RestoreWorkflow => "restore_workflow",
             Self::ListRuns => "list_runs",
         }
     }
@@ -63,7 +69,7 @@ impl System {
             }
             Self::ResumeWorkflow => "Resume a paused workflow with results from LLM task",
             Self::GetWorkflowStatus => {
-                "How a workflow that was started stands; for one that waits, what for, with a new resumeToken"
+                "How a workflow that was started stands; for one that waits, what for, with its resumeToken"
             }
             Self::ContinueWorkflow => {
                 "Take up a workflow where it stands: one that was cut off, or failed in a step that can be tried again"
@@ -81,6 +87,12 @@ impl System {
             Self::GetWorkflowState => {
                 "For sub-agents and their makers: how a task stands, to find out what is wrong"
             }
+            Self::CheckpointWorkflow => {
+                "For sub-agents and their makers: keep the state of a task as it is before its next step"
+            }
+            Self::RestoreWorkflow => {
+                "For sub-agents and their makers: bring a task back to a checkpoint; files stay as they are"
+            }
             Self::CancelWorkflow => "End a workflow that runs or waits, for good",
             Self::ListRuns => "List the workflows that ran in this project, newest first",
         }
@@ -91,17 +103,7 @@ impl System {
             json!({"workflowId": {"type": "string", "description": "The id that a start answered with"}});
         match self {
             Self::ListWorkflows => (json!({}), &[]),
-            Self::StartWorkflow => (
-                json!({
-                    "name": {"type": "string", "description": "The workflow's name, as list_workflows has it"},
-                    "inputs": {"type": "object", "description": "Its inputs by name"},
-                    "wait": {"type": "boolean", "default": true,
-                             "description": "Answer when it has completed, failed or paused; false: at once"},
-                    "agent": {"type": "string", "enum": ["@task"],
-                              "description": "@task: a sub-agent does the whole workflow, step by step"},
-                }),
-                &["name"],
-            ),
+            Self::StartWorkflow => starting(),
             // S0.18, to the letter; that `stepData` is taken, too (B1), is nothing to teach anybody
             Self::ResumeWorkflow => (
                 json!({
@@ -117,7 +119,11 @@ impl System {
                 (properties, &["workflowId"])
             }
             Self::CancelWorkflow | Self::ContinueWorkflow => (id, &["workflowId"]),
-            Self::GetNextStep | Self::SubmitStepResult | Self::GetWorkflowState => self.of_sub_agents(),
+            Self::GetNextStep
+            | Self::SubmitStepResult
+            | Self::GetWorkflowState
+            | Self::CheckpointWorkflow
+            | Self::RestoreWorkflow => self.of_sub_agents(),
             Self::AgentLlm => (
                 json!({
                     "interactionId": {"type": "string", "description": "The id of the pending interaction"},
@@ -154,6 +160,12 @@ impl System {
         if self == Self::GetWorkflowState {
             return (properties, &["workflow_id"]);
         }
+        if matches!(self, Self::CheckpointWorkflow | Self::RestoreWorkflow) {
+            properties["checkpoint"] = json!({"type": "string", "maxLength": 64,
+                "description": "The checkpoint's name; a new one without it gets checkpoint-1, checkpoint-2 …"});
+            let named = self == Self::RestoreWorkflow;
+            return (properties, if named { &["workflow_id", "checkpoint"] } else { &["workflow_id"] });
+        }
         properties["worker_id"] = json!({"type": "string",
             "description": "If several of you share a task: who you are, the same in every call"});
         if self == Self::GetNextStep {
@@ -163,6 +175,8 @@ impl System {
         properties["result"] = json!({"description": "What its type asks for: shell {stdout, stderr, exit_code}; mcp_call {data} or {error}; prompt {confirmed}, {input} or {choice}; llm_call {text}, {object} or {toolCalls}; delegate the required outputs"});
         properties["expected_version"] = json!({"type": "integer", "minimum": 0,
             "description": "The state_version that came with the step, to be refused if something was done meanwhile"});
+        properties["next"] = json!({"type": "boolean", "default": false,
+            "description": "Answer with the next step, too, as get_next_step would: half as many calls"});
         (properties, &["workflow_id", "step_id", "result"])
     }
 
@@ -172,7 +186,10 @@ impl System {
             Self::ListWorkflows | Self::ListRuns | Self::GetWorkflowStatus | Self::GetWorkflowState => {
                 hints.read_only(true).open_world(false)
             }
-            Self::CancelWorkflow => hints.read_only(false).destructive(true).open_world(false),
+            Self::CancelWorkflow | Self::RestoreWorkflow => {
+                hints.read_only(false).destructive(true).open_world(false)
+            }
+            Self::CheckpointWorkflow => hints.read_only(false).destructive(false).open_world(false),
             Self::GetNextStep | Self::SubmitStepResult => hints.read_only(false).idempotent(true),
             Self::StartWorkflow | Self::ResumeWorkflow | Self::ContinueWorkflow | Self::AgentLlm => {
                 hints.read_only(false)
@@ -190,6 +207,22 @@ impl System {
         tool.annotations = Some(self.annotations());
         tool
     }
+}
+
+fn starting() -> (Value, &'static [&'static str]) {
+    (
+        json!({
+            "name": {"type": "string", "description": "The workflow's name, as list_workflows has it"},
+            "inputs": {"type": "object", "description": "Its inputs by name"},
+            "wait": {"type": "boolean", "default": true,
+                     "description": "Answer when it has completed, failed or paused; false: at once"},
+            "agent": {"type": "string", "enum": ["@task"],
+                      "description": "@task: a sub-agent does the whole workflow, step by step"},
+            "ack_steps": {"type": "boolean", "default": false,
+                          "description": "Sub-agents are told of set_state and return, too, and acknowledge them"},
+        }),
+        &["name"],
+    )
 }
 
 pub(super) fn all(offered: &[Offered]) -> Vec<Tool> {

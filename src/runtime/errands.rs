@@ -4,6 +4,7 @@
 //! stands in the run's journal and nowhere else: a process that takes the run up again knows every id and every result;
 //! only leases begin anew. Refuses to know how steps look on the wire.
 
+mod acks;
 mod book;
 mod desk;
 mod reading;
@@ -12,9 +13,10 @@ mod submit;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+pub use self::acks::{Ack, Done};
 pub use self::book::{Step, Work};
 pub(super) use self::desk::Answered;
-pub use self::desk::{Desk, Handed, Look, Next, Task};
+pub use self::desk::{Desk, Handed, Look, Next, Task, Told};
 pub use self::submit::{Submission, SubmitError, Taken};
 use super::window;
 use crate::domain::ids::{CallId, RunId, Timestamp};

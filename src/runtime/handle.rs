@@ -74,6 +74,13 @@ impl Handle {
         self.with_ports(Ports { models, ..self.shared.ports.clone() })
     }
 
+    /// Keeps the record of another one, with what tells who drives a run.
+    #[must_use]
+    pub fn with_record_of(&self, other: &Self) -> Self {
+        let Ports { store, lock, clock, ids, .. } = other.shared.ports.clone();
+        self.with_ports(Ports { store, lock, clock, ids, ..self.shared.ports.clone() })
+    }
+
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {
         self.with_ports(Ports { lock, ..self.shared.ports.clone() })
     }

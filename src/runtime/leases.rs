@@ -169,6 +169,13 @@ impl<K: Copy + Ord + Hash> Leases<K> {
         Some(Lease { step, attempt: found.attempt, expires, lasts_ms: found.lasts_ms })
     }
 
+    /// Whether this worker has a step.
+    pub fn holds(&self, worker: &str, now: Timestamp) -> bool {
+        let held = self.workers.get(worker).and_then(|worker| self.held[*worker]);
+        let lasts = |step: &Step<K>| matches!(step.place, Place::Leased { expires, .. } if expires > now);
+        held.and_then(|step| self.steps.get(&step)).is_some_and(lasts)
+    }
+
     /// Whether this worker may hand in the result of a step.
     pub fn standing(&self, step: K, worker: &str) -> Standing {
         match self.steps.get(&step).map(|step| &step.place) {

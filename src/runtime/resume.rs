@@ -33,6 +33,8 @@ pub struct Going {
     pub approvals: Option<ApprovalPolicy>,
     pub answers: Vec<(CallId, Answer)>,
     pub decisions: Vec<(CallId, Decision)>,
+    /// Open questions whose time is up: what the workflow says for that case counts.
+    pub elapsed: Vec<CallId>,
     /// Go on under this definition (`--upgrade`).
     pub program: Option<Program>,
     /// Where it stands still from now on, besides where it did.
@@ -117,11 +119,23 @@ struct Crashed {
 
 impl Handle {
     /// Goes on with a run. Whatever it still waits for and was not answered here is asked if a person is present;
-    /// else the run pauses again.
+    /// else the run pauses again. Who gives up waiting for this stops nothing: a run that was claimed goes on, or is
+    /// given back.
     ///
     /// # Errors
     /// Another living process drives it, it has ended, or what was given does not fit. Then nothing was changed.
     pub async fn resume(&self, run: &RunId, going: Going) -> Result<(), ResumeError> {
+        let (handle, own) = (self.clone(), run.clone());
+        let resumed = tokio::spawn(async move { handle.claim_and_resume(&own, going).await });
+        resumed.await.unwrap_or_else(|broken| {
+            // a bug before it was driven: nobody else may be kept from it
+            self.ports().store.release(run);
+            let message = format!("taking up run {run} was broken off: {broken}");
+            Err(StoreError { message, hint: None }.into())
+        })
+    }
+
+    async fn claim_and_resume(&self, run: &RunId, going: Going) -> Result<(), ResumeError> {
         let store = Arc::clone(&self.ports().store);
         let _rising = self.shared.desk.rises(run);
         let before = store.claim(run)?;
@@ -208,6 +222,7 @@ impl Handle {
             approvals: going.approvals,
             answers: going.answers,
             decisions: going.decisions,
+            elapsed: going.elapsed,
             again,
             unclear: crashed.unclear,
             program: going.program,
@@ -358,7 +373,7 @@ fn judge(machine: &Machine, going: &Going) -> Result<(), ResumeError> {
     let asked: BTreeSet<CallId> = open.iter().map(|pause| pause.call).collect();
     let given =
         going.answers.iter().map(|(call, _)| call).chain(going.decisions.iter().map(|(call, _)| call));
-    for call in given {
+    for call in given.chain(&going.elapsed) {
         if !asked.contains(call) {
             let problem = "nobody waits for it any more".to_owned();
             return Err(ResumeError::Unfit { state: format!("of call {call}"), problem });

@@ -112,6 +112,16 @@ impl Handle {
         Ok(Token { text, expires })
     }
 
+    /// Whether a token still gives the right to answer its pause.
+    pub fn is_good(&self, token: &Token) -> bool {
+        let store = &self.ports().store;
+        let Ok(Some(record)) = store.token(&hash(&token.text)) else { return false };
+        let open = record.used.is_none() && record.tries < TRIES;
+        let same =
+            || store.find(record.run.as_str()).is_ok_and(|run| run.definition_hash == record.definition_hash);
+        open && self.ports().clock.now() < record.expires && same()
+    }
+
     /// Which run a token is for.
     ///
     /// # Errors
@@ -181,7 +191,7 @@ impl Handle {
         if !may(&pause) {
             return Err(TokenError::Forbidden(Box::new(pause)));
         }
-        let declared = &pause.required_outputs;
+        let declared = &declared(&pause, &results);
         let (ignored, results_hash) = (ignored(declared, &results), results_hash(declared, &results));
         let fits = answer_to(&pause, results, &mut given).and_then(|()| {
             given.answers.iter().try_for_each(|(call, answer)| machine.would_take(*call, answer))
@@ -255,7 +265,13 @@ pub fn answer_to(pause: &OpenPause, results: Value, going: &mut Going) -> Result
         PauseReason::Input if pause.kind.as_deref() == Some("outputs") => {
             going.answers.push((pause.call, Answer::Value { value: results }));
         }
-        PauseReason::Input => going.answers.push((pause.call, Answer::Value { value: bare(results) })),
+        PauseReason::Input => {
+            let value = match wrapped(&results) {
+                Some(name) => results[name].clone(),
+                None => results,
+            };
+            going.answers.push((pause.call, Answer::Value { value }));
+        }
         PauseReason::UncertainEffect => going.answers.push((pause.call, Answer::Value { value: results })),
         PauseReason::Error | PauseReason::Limit => going.answers.push((pause.call, Answer::Continue)),
         PauseReason::Budget => going.answers.push((pause.call, budget(results)?)),
@@ -279,6 +295,20 @@ fn budget(results: Value) -> Result<Answer, String> {
     Err("how much more? Say {\"budget\": …} in dollars, tokens or seconds, or \"continue\" for as much again; \
          without an answer the run waits"
         .to_owned())
+}
+
+/// What counts of results, by name (B9).
+fn declared(pause: &OpenPause, results: &Value) -> Vec<String> {
+    let single = pause.reason == PauseReason::Input && pause.kind.as_deref() != Some("outputs");
+    match wrapped(results).filter(|_| single) {
+        Some(name) => vec![name.to_owned()],
+        None => pause.required_outputs.clone(),
+    }
+}
+
+/// Under which name a single answer stands in an object: a question that wants one value takes no object.
+pub fn wrapped(results: &Value) -> Option<&'static str> {
+    ["answer", "value"].into_iter().find(|name| results.get(name).is_some_and(|value| !value.is_null()))
 }
 
 /// `{"answer": x}` and `{"value": x}` are x.

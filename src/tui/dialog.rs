@@ -6,6 +6,7 @@ use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
 use crate::domain::workflow::{PauseKind, plain_text};
 use crate::engine::effect::Question;
+use crate::tui::fields::Fields;
 use crate::tui::msg::Cmd;
 use crate::tui::report::here;
 use crate::tui::text::{one_line, reveal};
@@ -41,6 +42,8 @@ pub struct Form {
     pub number: bool,
     /// Keys of the object that is wanted; empty: no object.
     pub outputs: Vec<String>,
+    /// The same where each is written for itself.
+    pub fields: Option<Fields>,
     pub default: Option<Value>,
     /// The input box held the beginning of something else when the question came; `None`: no key was pressed since.
     pub draft: Option<bool>,
@@ -142,10 +145,10 @@ impl Dialog {
                 default,
                 until,
                 problem,
-                ..
+                schema,
             } => {
                 let asked = (*kind, choices.as_slice(), required_outputs.as_slice(), default.as_deref());
-                let (kind, wanted) = answer_kind(run, call, asked);
+                let (kind, wanted) = answer_kind(run, call, asked, schema.as_deref());
                 let title = format!("{}: {}", one_line(state), wanted);
                 let mut dialog = Self::new(kind, title, message);
                 state.clone_into(&mut dialog.state);
@@ -226,6 +229,9 @@ impl Dialog {
             (Kind::Write { form: Form { done: true, .. }, .. }, None) => {
                 "write below · Enter answers, also without one · Esc leaves it for later"
             }
+            (Kind::Write { form: Form { fields: Some(fields), .. }, .. }, None) if fields.begun() => {
+                "write below · Enter the next one · Enter alone goes back · Esc leaves it for later"
+            }
             (Kind::Write { form: Form { default: Some(_), .. }, .. }, None) => {
                 "write below · Enter answers, empty takes the default · Esc leaves it for later"
             }
@@ -262,11 +268,20 @@ impl Dialog {
         }
     }
 
+    /// The values to write, a line each.
+    pub fn fields(&self) -> Option<&Fields> {
+        match &self.kind {
+            Kind::Write { form, .. } => form.fields.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Somebody says that the tool is done: what was its result?
     #[must_use]
     pub fn result_of(self) -> Self {
         let Some((run, call)) = self.asker().map(|(run, call)| (run.clone(), call)) else { return self };
-        let form = Form { done: true, number: false, outputs: Vec::new(), default: None, draft: None };
+        let (outputs, fields) = (Vec::new(), None);
+        let form = Form { done: true, number: false, outputs, fields, default: None, draft: None };
         let kind = Kind::Write { run, call, form };
         Self { kind, title: "It is done. With which result (may be empty)?".to_owned(), ..self }
     }
@@ -317,10 +332,21 @@ impl Dialog {
 }
 
 impl Form {
+    /// Takes what was typed; the whole answer once it is complete.
+    /// # Errors
+    /// Why it is none, in one line.
+    pub fn take(&mut self, text: &str) -> Result<Option<Value>, String> {
+        let usual = text.trim().is_empty() && self.default.is_some();
+        match &mut self.fields {
+            Some(fields) if !usual || fields.begun() => fields.take(text),
+            Some(_) | None => self.read(text).map(Some),
+        }
+    }
+
     /// What was typed as a value.
     /// # Errors
     /// Why it is none, in one line.
-    pub fn read(&self, text: &str) -> Result<Value, String> {
+    fn read(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         if self.done {
             return Ok(match text {
@@ -357,6 +383,7 @@ fn answer_kind(
     run: RunId,
     call: CallId,
     (kind, choices, outputs, default): (PauseKind, &[String], &[String], Option<&Value>),
+    schema: Option<&Value>,
 ) -> (Kind, String) {
     let shown = default.map(|value| format!(" (default: {})", one_line(&plain_text(value))));
     let shown = shown.unwrap_or_default();
@@ -364,6 +391,8 @@ fn answer_kind(
         done: false,
         number,
         outputs: outputs.to_vec(),
+        fields: (outputs.len() > 1 || !outputs.is_empty() && schema.is_some())
+            .then(|| Fields::of(outputs, schema)),
         default: default.cloned(),
         draft: None,
     };
@@ -388,8 +417,8 @@ fn answer_kind(
         }
         PauseKind::Outputs => {
             let wanted = match outputs {
-                [one] => one_line(one),
-                names => template(names),
+                [] => template(outputs),
+                names => names.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", "),
             };
             (Kind::Write { run, call, form: written(false, outputs) }, format!("{wanted}{shown}"))
         }

@@ -15,7 +15,8 @@ use crate::domain::ids::RunId;
 use crate::engine::event::Published;
 use crate::engine::steering::Steering;
 use crate::runtime::command::Command;
-use crate::tui::dialog::Kind;
+use crate::tui::dialog::{Dialog, Kind};
+use crate::tui::fields::Fields;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::program::{Face, Wishes, farewell, initial};
@@ -260,8 +261,14 @@ impl Linear {
         if let Kind::Write { form, .. } = &mut dialog.kind {
             form.draft = Some(false);
             self.model.composer.set(text);
+            let before = form.fields.clone();
             self.key(KeyCode::Enter, KeyModifiers::NONE);
-            return self.model.composer.set("");
+            self.model.composer.set("");
+            let now = self.model.dialogs.front().and_then(Dialog::fields);
+            if let Some(wanted) = now.filter(|now| before.as_ref() != Some(*now)).and_then(Fields::wanted) {
+                self.model.say(Item::note(&format!("now: {wanted}")));
+            }
+            return;
         }
         match questions::choice(dialog, text) {
             Ok(keys) => {

@@ -174,6 +174,8 @@ pub enum RunsFor {
     Resume,
     /// The completion of ids.
     Names,
+    /// `/pending`: what each of them waits for.
+    Pending,
 }
 
 /// Why a snapshot command was sent.

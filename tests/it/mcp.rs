@@ -2,6 +2,7 @@
 
 mod agents;
 mod client;
+mod expiry;
 mod flows;
 mod foreign;
 mod fresh;

@@ -279,6 +279,7 @@ async fn a_thousand_items_in_order_with_a_short_path() {
         tolerated_failures: 0,
         tolerated_percent: 0.0,
         handed_out: None,
+        sub_agent: None,
     });
     // each waits for a timer of its own
     let nap = Work::Wait(Wait::For(Input::Value(json!(0.001))));

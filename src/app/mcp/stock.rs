@@ -1,5 +1,5 @@
-//! The workflows that are offered, read again when their files were changed (CFG-18). Settings stay as they were at the
-//! start; a run keeps what it began with.
+//! The workflows that are offered, and the settings, read again when their files were changed (CFG-18). A run keeps what
+//! it began with.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use crate::adapters::disk::Stamp;
 use crate::app::backend::isolated::Elsewhere;
 use crate::app::backend::shelf::stamps;
+use crate::app::findings;
 use crate::app::sources::{self, Gathered};
 use crate::app::trust;
 use crate::app::wiring::{self, Wired};
@@ -24,6 +25,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// What was read at one time.
 pub(super) struct Stock {
     pub(super) catalog: Arc<Catalog>,
+    /// What runs are started with from now on.
+    pub(super) wired: Arc<Wired>,
     pub(super) elsewhere: Elsewhere,
     pub(super) offered: Arc<[Offered]>,
     pub(super) broken: Arc<[Broken]>,
@@ -31,7 +34,7 @@ pub(super) struct Stock {
 }
 
 impl Stock {
-    fn new(world: &World, catalog: Catalog, wired: &Arc<Wired>, notes: Vec<String>) -> Self {
+    fn new(world: &World, catalog: Arc<Catalog>, wired: Arc<Wired>, notes: Vec<String>) -> Self {
         let (mut offered, mut broken) = (Vec::new(), Vec::new());
         for entry in catalog.workflows() {
             let (name, file) = (entry.name.clone(), entry.place.file.clone());
@@ -43,10 +46,10 @@ impl Stock {
                 Err(found) => broken.push(Broken { name, why: first_error(&found) }),
             }
         }
-        let catalog = Arc::new(catalog);
         Self {
-            elsewhere: Elsewhere::new(world, Arc::clone(&catalog), Arc::clone(wired)),
+            elsewhere: Elsewhere::new(world, Arc::clone(&catalog), Arc::clone(&wired)),
             catalog,
+            wired,
             offered: offered.into(),
             broken: broken.into(),
             notes: notes.into(),
@@ -57,7 +60,6 @@ impl Stock {
 /// What was read last, and from which states of the files.
 pub(super) struct Shelves {
     world: World,
-    wired: Arc<Wired>,
     now: RwLock<Arc<Stock>>,
     read: Mutex<Vec<Stamp>>,
     changes: watch::Sender<u64>,
@@ -65,10 +67,9 @@ pub(super) struct Shelves {
 
 impl Shelves {
     pub(super) fn new(world: &World, catalog: Catalog, wired: &Arc<Wired>, notes: Vec<String>) -> Self {
-        let stock = Stock::new(world, catalog, wired, notes);
+        let stock = Stock::new(world, Arc::new(catalog), Arc::clone(wired), notes);
         Self {
             world: world.clone(),
-            wired: Arc::clone(wired),
             now: RwLock::new(Arc::new(stock)),
             read: Mutex::new(stamps(world)),
             changes: watch::Sender::new(0),
@@ -99,9 +100,21 @@ impl Shelves {
             Ok(gathered) => gathered,
             Err(error) => return tracing::warn!("changed files were not read: {error:#}"),
         };
-        let notes = notes(&gathered);
+        let mut notes = notes(&gathered);
         let catalog = Catalog::load(gathered.sources, wiring::specs(&world.project));
-        let stock = Stock::new(world, catalog, &self.wired, notes);
+        let before = self.stock();
+        let (catalog, wired) = match findings::unsound(&catalog) {
+            None => {
+                let wired = wiring::rewire(&before.wired, &world.project, &world.dirs.data, &catalog);
+                (Arc::new(catalog), Arc::new(wired.with_record_of(&before.wired)))
+            }
+            Some(why) => {
+                tracing::warn!("changed settings do not count: {why}");
+                notes.push(format!("settings and workflows are as they were before this mistake: {why}"));
+                (Arc::clone(&before.catalog), Arc::clone(&before.wired))
+            }
+        };
+        let stock = Stock::new(world, catalog, wired, notes);
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stock);
         self.changes.send_modify(|count| *count += 1);
     }

@@ -113,6 +113,7 @@ fn work(word: &str, at: &dyn Fn(&str) -> StateIx, scripts: &mut Vec<Script>) -> 
                 tolerated_failures: 0,
                 tolerated_percent: 0.0,
                 handed_out: None,
+                sub_agent: None,
             })
         }
         _ => Work::None,

@@ -85,6 +85,7 @@ impl Sketch {
             description: "Everything that a state can be".to_owned(),
             inputs: Vec::new(),
             sub_agents: SubAgents::None,
+            ack_steps: false,
             output: None,
             variables: Map::new(),
             contexts: Vec::new(),
@@ -209,6 +210,7 @@ fn each(sketch: &mut Sketch) {
         tolerated_failures: 0,
         tolerated_percent: 0.0,
         handed_out: None,
+        sub_agent: None,
     };
     sketch.state(Work::ForEach(each), &[("ask", "")]);
     sketch.state(child(), &[("each/stop", "")]);

@@ -62,6 +62,7 @@ pub(super) fn build(unit: &Unit, file: &SourceFile, index: &dyn Fn(&str) -> Opti
         snapshot: form.snapshot,
         isolated: form.isolated,
         sub_agents: SubAgents::None,
+        ack_steps: false,
         conversational: false,
         layer: file.layer,
         place,

@@ -154,6 +154,7 @@ impl<'b> Builder<'b> {
             tolerated_failures: form.tolerated_failures,
             tolerated_percent: form.tolerated_percent,
             handed_out: form.handed_out.clone(),
+            sub_agent: form.sub_agent.clone(),
         }
     }
 

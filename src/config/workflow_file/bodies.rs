@@ -94,6 +94,7 @@ impl Bodies<'_> {
         let named = texts(node, "needs_state", findings)
             .map(|paths| paths.into_iter().map(needed).collect::<Vec<String>>());
         let handed_out = is_task(node).then(|| named.clone().unwrap_or_default());
+        let sub_agent = sub_agent(node, findings);
         let needs = named
             // a call or an agent sees only what its inputs give it: the expressions may read everything
             .unwrap_or_else(|| if shorthand { vec!["*".to_owned()] } else { Vec::new() });
@@ -113,6 +114,7 @@ impl Bodies<'_> {
             tolerated_failures: amount(node, "tolerated_failures", findings).unwrap_or_default(),
             tolerated_percent: number(node, "tolerated_percent", (0.0, 100.0), findings).unwrap_or_default(),
             handed_out,
+            sub_agent,
             items: items?,
         })
     }
@@ -152,7 +154,8 @@ impl Bodies<'_> {
         match named.as_slice() {
             [] if handed_out => {
                 let span = given(node, "agent").map_or(node.span.clone(), |agent| agent.span.clone());
-                let message = "`@task` says who does the work, not what it is".to_owned();
+                let name = outside(node).unwrap_or(TASK);
+                let message = format!("`@{name}` says who does the work, not what it is");
                 findings.error("E10", span, message, Some("add `states` or a `sub_workflow`".to_owned()));
                 return Vec::new();
             }
@@ -213,10 +216,11 @@ impl Bodies<'_> {
     fn only(&self, node: &Node, scope: &str, findings: &mut Findings<'_>) -> Option<StateForm> {
         let agent = text(node, "agent", findings);
         let sub_workflow = text(node, "sub_workflow", findings);
-        let agent = agent.filter(|agent| agent.value != TASK || sub_workflow.is_none());
+        let agent = agent.filter(|agent| !agent.value.starts_with(OUTSIDE) || sub_workflow.is_none());
         match (&agent, &sub_workflow) {
-            (Some(agent), _) if agent.value == TASK => {
-                let message = "only the items of a `foreach` state can be handed to sub-agents (`@task`)";
+            (Some(agent), _) if agent.value.starts_with(OUTSIDE) => {
+                let message =
+                    "only the items of a `foreach` state can be handed to sub-agents (`@task`, `@name`)";
                 let hint = "name an agent of this workflow, or a `sub_workflow`";
                 findings.error("E10", agent.span.clone(), message, Some(hint.to_owned()));
                 return None;
@@ -244,11 +248,33 @@ impl Bodies<'_> {
 
 /// What a loop is called in findings.
 const LOOP: &str = "the foreach state";
+/// What the names of sub-agents begin with.
+const OUTSIDE: char = '@';
 /// Whoever the client takes for it.
-const TASK: &str = "@task";
+const TASK: &str = "task";
 
 fn is_task(node: &Node) -> bool {
-    given(node, "agent").and_then(Node::as_str) == Some(TASK)
+    outside(node).is_some()
+}
+
+/// The name of a sub-agent.
+fn outside(node: &Node) -> Option<&str> {
+    given(node, "agent").and_then(Node::as_str)?.strip_prefix(OUTSIDE)
+}
+
+/// The kind of sub-agent that is meant, if it is a certain one.
+fn sub_agent(node: &Node, findings: &mut Findings<'_>) -> Option<String> {
+    let name = outside(node).filter(|name| *name != TASK)?;
+    let fine = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    if let Some(value) = given(node, "agent")
+        && (name.is_empty() || !name.chars().all(fine))
+    {
+        let message = format!("`@{name}` is no name of a sub-agent");
+        let hint = "letters, digits, `_`, `-` and `.` after the `@`, or `@task` for any sub-agent";
+        findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+        return None;
+    }
+    Some(name.to_owned())
 }
 
 fn missing(node: &Node, message: &str, hint: &str, findings: &mut Findings<'_>) {

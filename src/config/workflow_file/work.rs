@@ -48,8 +48,10 @@ pub struct ForEachForm {
     pub max_concurrency: Option<u32>,
     pub tolerated_failures: u32,
     pub tolerated_percent: f64,
-    /// `agent: "@task"`, with what sub-agents may see.
+    /// `agent: "@task"` or `"@name"`, with what sub-agents may see.
     pub handed_out: Option<Vec<String>>,
+    /// The name, unless it is `@task`.
+    pub sub_agent: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -27,6 +27,8 @@ pub struct Errand {
     pub index: Option<usize>,
     pub total: usize,
     pub item: Value,
+    /// The kind of sub-agent that is to do it, if it is a certain one.
+    pub sub_agent: Option<String>,
     /// The workflow that is called for the item, or in which its states are.
     pub workflow: WorkflowIx,
     /// What the names of its states begin with, in that workflow.
@@ -67,6 +69,7 @@ impl Machine {
                 index: None,
                 total: 1,
                 item: Value::Object((*frame.inputs).clone()),
+                sub_agent: None,
                 workflow: frame.workflow,
                 scope: String::new(),
                 data: (*frame.data).clone(),
@@ -96,6 +99,7 @@ impl Machine {
             index: Some(index),
             total: fact("total").as_u64().and_then(|total| usize::try_from(total).ok()).unwrap_or(0),
             item: fact("item"),
+            sub_agent: spec.sub_agent.clone(),
             workflow: called.unwrap_or(above.workflow),
             scope: if called.is_some() { String::new() } else { format!("{}/", state.name) },
             data,
@@ -112,6 +116,14 @@ impl Machine {
     pub fn state_of(&self, call: CallId) -> Option<String> {
         let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
         Some(self.name_in(lane, lane.frames.len().checked_sub(1)?))
+    }
+
+    /// What the state that waits for the answer to a call takes for its result (`output.schema`).
+    pub fn schema_of(&self, call: CallId) -> Option<Value> {
+        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
+        let frame = lane.frames.last()?;
+        let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
+        state.store.as_ref()?.schema.clone()
     }
 
     /// Whether a sub-agent does it, instead of the run.

@@ -10,6 +10,7 @@ use crate::domain::workflow::{Pause, PauseKind, Work, plain_text};
 use crate::engine::answer;
 use crate::engine::effect::Question;
 use crate::engine::input::Answer;
+use crate::engine::spec::KEEPS_SINCE;
 
 impl Machine {
     pub(super) fn begin_pause(&mut self, pause: &Pause, message: Option<Value>) {
@@ -17,7 +18,8 @@ impl Machine {
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
         let somebody = self.present || self.is_errand(&self.lane) && for_sub_agents(pause);
-        if !somebody && self.goes_on_alone(pause) {
+        let waits = pause.request.as_ref().is_some_and(|request| request.waits);
+        if !somebody && !waits && self.goes_on_alone(pause) {
             return;
         }
         self.stop_ttl();
@@ -65,6 +67,7 @@ impl Machine {
     /// Nobody will answer: the default counts at once, `on_timeout` when its time has come; else the run waits.
     fn goes_on_alone(&mut self, pause: &Pause) -> bool {
         if let Some(value) = &pause.default {
+            self.keep_default(pause, value);
             self.work_done(true, value.clone());
             return true;
         }
@@ -103,6 +106,15 @@ impl Machine {
         }
     }
 
+    /// A default stands where an answer would.
+    fn keep_default(&mut self, pause: &Pause, value: &Value) {
+        let stored = self.here().is_some_and(|(_, state)| state.store.is_some());
+        let kept = pause.kind == PauseKind::Outputs && !stored;
+        if kept && self.spec.machine_version >= KEEPS_SINCE {
+            self.keep_outputs(value);
+        }
+    }
+
     /// Without an `output`, each value stands under its own name (B9).
     fn keep_outputs(&mut self, value: &Value) {
         let Some(set) = value.as_object().cloned().filter(|set: &Map<String, Value>| !set.is_empty()) else {
@@ -134,6 +146,7 @@ impl Machine {
         let detail = format!("nobody answered state `{}` in time", self.state_name());
         if let Some(value) = &pause.default {
             self.warn("pause_timeout", format!("{detail}: its default counts"));
+            self.keep_default(pause, value);
             return self.work_done(true, value.clone());
         }
         let failure = Failure::new("timeout", "Nobody answered in time", detail)

@@ -15,18 +15,8 @@ use crate::engine::input::{Answer, Resumed};
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: Resumed) {
-        let Resumed {
-            present,
-            approvals,
-            answers,
-            decisions,
-            again,
-            unclear,
-            program,
-            arrived,
-            sub_agents,
-            stops,
-        } = resumed;
+        let given = given(&resumed);
+        let Resumed { present, approvals, again, unclear, program, arrived, sub_agents, stops, .. } = resumed;
         if self.lane.phase == Phase::Ending {
             // the work is done; only the last snapshot is made again
             let again = again.into_iter().map(|(call, _)| call).collect();
@@ -67,9 +57,6 @@ impl Machine {
         if let Some(stops) = stops {
             self.also_stop(stops);
         }
-        let decided = decisions.into_iter().map(|(call, decision)| Input::Approved { call, decision });
-        let answered = answers.into_iter().map(|(call, answer)| Input::Answered { call, answer });
-        let given: Vec<Input> = decided.chain(answered).collect();
         self.ask_again(&given.iter().filter_map(Input::answers).collect::<Vec<_>>());
         for input in given {
             self.settle();
@@ -199,7 +186,7 @@ impl Machine {
                 summary: "interrupted, not repeated".to_owned(),
                 ..ToolOutcome::default()
             },
-            Ok(Certainty::Done(value)) => given(value),
+            Ok(Certainty::Done(value)) => outcome(value),
             Err(problem) => {
                 self.warn("answer", problem);
                 let Some(question) = self.lane.question.take() else { return };
@@ -210,8 +197,17 @@ impl Machine {
     }
 }
 
+/// Everything that counts at once, as if it had come by itself.
+fn given(resumed: &Resumed) -> Vec<Input> {
+    let Resumed { decisions, answers, elapsed, .. } = resumed;
+    let decided = decisions.iter().cloned().map(|(call, decision)| Input::Approved { call, decision });
+    let answered = answers.iter().cloned().map(|(call, answer)| Input::Answered { call, answer });
+    let elapsed = elapsed.iter().map(|call| Input::Elapsed { call: *call });
+    decided.chain(answered).chain(elapsed).collect()
+}
+
 /// The result that somebody says it had.
-fn given(value: Value) -> ToolOutcome {
+fn outcome(value: Value) -> ToolOutcome {
     let content = if value.is_null() { "done".to_owned() } else { plain_text(&value) };
     ToolOutcome {
         ok: true,

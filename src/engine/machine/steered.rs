@@ -46,6 +46,8 @@ impl Machine {
                     self.emit(RunEvent::TakenBack { text });
                 }
             }
+            Steering::Keep { lane, name } => self.on_keep(lane, name),
+            Steering::GoBack { lane, name } => self.on_go_back(lane, &name),
             Steering::Set { call, set } => self.on_set(call, set),
         }
     }

@@ -80,6 +80,8 @@ impl Machine {
             added.extend(moving.lane(lane, branches.contains(&lane.id)));
         }
         self.spec = spec;
+        // points of errands name states of the old one
+        self.kept.clear();
         if !added.is_empty() {
             let state = self.state_name();
             self.emit(RunEvent::DataChanged { state, set: added, removed: Vec::new() });

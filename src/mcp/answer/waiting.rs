@@ -6,6 +6,9 @@ use super::super::moment::iso;
 use crate::domain::journal::{OpenPause, PauseReason, RunSummary};
 use crate::runtime::tokens::Token;
 
+/// Under which name a client gives an answer that has no name of its own.
+pub(in crate::mcp) const ANSWER: &str = "answer";
+
 pub(super) const AWAITING: &str = "awaiting_llm_action";
 
 /// Something that the run waits for; with a token if the client may answer it.
@@ -56,10 +59,13 @@ fn asked(offer: &Offer) -> Option<Value> {
     let outputs: Vec<&str> =
         action["requiredOutputs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let what = if pause.action.is_some() { "Do what the prompt says" } else { "Ask your user" };
-    let message = format!(
-        "{what}, then call resume_workflow with this resumeToken and results: {}",
-        outputs.join(", ")
-    );
+    let results =
+        if outputs.is_empty() { "an object that fits the schema".to_owned() } else { outputs.join(", ") };
+    let mut message =
+        format!("{what}, then call resume_workflow with this resumeToken and results: {results}");
+    if pause.action.as_ref().is_some_and(|asked| asked.moves_on) {
+        message.push_str(". When the token has expired, the workflow goes on without them");
+    }
     Some(json!({
         "state": pause.state,
         "resumeToken": token.text,
@@ -89,7 +95,7 @@ pub(in crate::mcp) fn action(pause: &OpenPause) -> Value {
             "type": kind(pause),
             "description": pause.message,
             "prompt": prompt(pause),
-            "requiredOutputs": if outputs.is_empty() { vec![answer(pause).to_owned()] } else { outputs.clone() },
+            "requiredOutputs": if outputs.is_empty() { answer(pause) } else { outputs.clone() },
         }),
     };
     let mut add = |name: &str, value: Option<Value>| {
@@ -106,9 +112,13 @@ pub(in crate::mcp) fn action(pause: &OpenPause) -> Value {
     action
 }
 
-/// Under which name a single answer comes.
-fn answer(pause: &OpenPause) -> &'static str {
-    if pause.reason == PauseReason::Input { "answer" } else { "decision" }
+/// Under which name a single answer comes; an object of which no key is asked for has none.
+fn answer(pause: &OpenPause) -> Vec<String> {
+    match (pause.reason, pause.kind.as_deref()) {
+        (PauseReason::Input, Some("outputs")) => Vec::new(),
+        (PauseReason::Input, _) => vec![ANSWER.to_owned()],
+        _ => vec!["decision".to_owned()],
+    }
 }
 
 fn kind(pause: &OpenPause) -> &'static str {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::arguments::Arguments;
 use super::super::refusal::Refusal;
-use super::super::steps::{Fault, of_step};
+use super::super::steps::{Fault, of_step, of_told};
 use super::call::Call;
 use super::reach::{Reached, reach, worker};
 use crate::domain::journal::RunStatus;
@@ -25,7 +25,7 @@ pub(super) async fn next_step(mut call: Call<'_>) -> Result<Value, Refusal> {
     Ok(next(&call, &id, &worker).await.unwrap_or_else(|fault| fault.told("error")))
 }
 
-async fn next(call: &Call<'_>, id: &str, worker: &str) -> Result<Value, Fault> {
+pub(super) async fn next(call: &Call<'_>, id: &str, worker: &str) -> Result<Value, Fault> {
     let reached = reach(call.backend, id).await?;
     let handle = call.backend.handle();
     let desk = handle.desk();
@@ -39,6 +39,7 @@ async fn next(call: &Call<'_>, id: &str, worker: &str) -> Result<Value, Fault> {
                 return Ok(json!({"status": "complete", "final_result": result}));
             }
             Next::Ended(Ended::Failed { code, text }) => return Err(Fault::of_end(&code, &text)),
+            Next::Told(told) => return Ok(json!({"status": "pending_step", "step": of_told(&told)})),
             Next::Step(_) | Next::Waiting if !reached.here => return elsewhere(&reached),
             Next::Step(handed) => {
                 let task = desk.look(id).map(|look| look.errand.name).unwrap_or_default();

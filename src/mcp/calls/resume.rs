@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::may_answer;
+use super::super::answer::{ANSWER, action, may_answer};
 use super::super::arguments::{Arguments, missing_arguments, of_a_size};
 use super::super::follow::summary;
 use super::super::refusal::{NO_TOKEN, Problem, Refusal, invalid, of_token};
 use super::call::Call;
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus};
-use crate::runtime::tokens::TokenError;
+use crate::runtime::tokens::{TokenError, wrapped};
 
 pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
     let (token, results) = read(&mut call)?;
@@ -99,7 +99,13 @@ fn refused(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option
     None
 }
 
+/// What is asked for and not there, by the names that the client was told.
 fn missing(pause: &OpenPause, results: &Value) -> Vec<String> {
-    let absent = |name: &&String| results.get(name.as_str()).is_none_or(Value::is_null);
-    pause.required_outputs.iter().filter(absent).cloned().collect()
+    let outputs = action(pause)["requiredOutputs"].clone();
+    let absent = |name: &&str| match *name {
+        ANSWER if pause.required_outputs.is_empty() => wrapped(results).is_none(),
+        name => results.get(name).is_none_or(Value::is_null),
+    };
+    let names = outputs.as_array().into_iter().flatten().filter_map(Value::as_str);
+    names.filter(absent).map(str::to_owned).collect()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::arguments::{Arguments, missing_arguments};
-use super::super::backend::Offered;
+use super::super::backend::{HandedOut, Offered};
 use super::super::refusal::{Problem, Refusal, invalid, short};
 use super::call::Call;
 use crate::config::inputs;
@@ -11,11 +11,13 @@ use crate::domain::workflow::{Parameter, SubAgents};
 
 pub(super) async fn workflow(offered: &Offered, mut call: Call<'_>) -> Result<Value, Refusal> {
     let given = call.arguments.take().unwrap_or_default();
-    start(offered, &given, (true, SubAgents::Items), &call).await
+    let handed_out = HandedOut { to: SubAgents::Items, ack_steps: false };
+    start(offered, &given, (true, handed_out), &call).await
 }
 
 pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let mut arguments = Arguments::read(call.arguments.take(), &["name"], &["inputs", "wait", "agent"])?;
+    let mut arguments =
+        Arguments::read(call.arguments.take(), &["name"], &["inputs", "wait", "agent", "ack_steps"])?;
     let name = arguments.text("name")?.unwrap_or_default();
     let given = arguments.object("inputs")?;
     let wait = arguments.flag("wait", true)?;
@@ -27,22 +29,23 @@ pub(super) async fn by_name(mut call: Call<'_>) -> Result<Value, Refusal> {
             return Err(invalid("`agent` must be @task, or left out", data));
         }
     };
+    let handed_out = HandedOut { to: sub_agents, ack_steps: arguments.flag("ack_steps", false)? };
     let all = call.backend.workflows();
     let Some(offered) = all.iter().find(|one| one.name == name) else {
         return Err(not_offered(&name, &call));
     };
-    start(offered, &given, (wait, sub_agents), &call).await
+    start(offered, &given, (wait, handed_out), &call).await
 }
 
 async fn start(
     offered: &Offered,
     given: &Map<String, Value>,
-    (wait, sub_agents): (bool, SubAgents),
+    (wait, handed_out): (bool, HandedOut),
     call: &Call<'_>,
 ) -> Result<Value, Refusal> {
     let values = values(&offered.inputs, given)?;
     let events = call.backend.handle().subscribe(false);
-    let run = call.backend.start(&offered.name, values, sub_agents).await?;
+    let run = call.backend.start(&offered.name, values, handed_out).await?;
     if !wait {
         return call.now(&run);
     }

@@ -6,16 +6,18 @@ use super::super::arguments::Arguments;
 use super::super::refusal::{Refusal, invalid};
 use super::super::steps::{Fault, MOST_BYTES, as_input};
 use super::call::Call;
+use super::next_step::next;
 use super::reach::{reach, worker};
 use crate::runtime::errands::{Submission, Taken};
 
 pub(super) async fn submit_step(mut call: Call<'_>) -> Result<Value, Refusal> {
     let given = call.arguments.take();
     let required = ["workflow_id", "step_id", "result"];
-    let mut arguments = Arguments::read(given, &required, &["worker_id", "expected_version"])?;
+    let mut arguments = Arguments::read(given, &required, &["worker_id", "expected_version", "next"])?;
     let id = arguments.text("workflow_id")?.unwrap_or_default();
     let step = arguments.text("step_id")?.unwrap_or_default();
     let worker = worker(&mut arguments)?;
+    let goes_on = arguments.flag("next", false)?;
     let expected = match arguments.take("expected_version") {
         Value::Null => None,
         value => Some(value.as_u64().ok_or_else(|| {
@@ -31,8 +33,14 @@ pub(super) async fn submit_step(mut call: Call<'_>) -> Result<Value, Refusal> {
         );
         return Ok(Fault::new("too_large", text).told("message"));
     }
-    let submitted = submit(&call, (&id, &step), (&worker, expected), &result).await;
-    Ok(submitted.unwrap_or_else(|fault| fault.told("message")))
+    let mut told = match submit(&call, (&id, &step), (&worker, expected), &result).await {
+        Ok(accepted) => accepted,
+        Err(fault) => return Ok(fault.told("message")),
+    };
+    if goes_on {
+        told["next"] = next(&call, &id, &worker).await.unwrap_or_else(|fault| fault.told("error"));
+    }
+    Ok(told)
 }
 
 async fn submit(
@@ -44,6 +52,9 @@ async fn submit(
     reach(call.backend, id).await?;
     let handle = call.backend.handle();
     let now = handle.ports().clock.now();
+    if let Some(heard) = handle.desk().acknowledge(id, step, now) {
+        return heard.map(accepted).map_err(Fault::of);
+    }
     let open = match handle.desk().submission(id, step, who, (result, now)).map_err(Fault::of)? {
         Submission::Duplicate => return Ok(accepted(Taken::Duplicate)),
         Submission::Open(open) => open,

@@ -17,11 +17,15 @@ pub(super) async fn workflow_state(mut call: Call<'_>) -> Result<Value, Refusal>
 async fn look(call: &Call<'_>, id: &str) -> Result<Value, Fault> {
     reach(call.backend, id).await?;
     let look = call.backend.handle().desk().look(id).ok_or_else(Fault::unknown)?;
-    Ok(json!({
+    let mut told = json!({
         "workflow_id": id,
         "current_step": look.current,
         "state": look.errand.data,
         "completed_steps": look.completed,
         "remaining_steps": look.remaining,
-    }))
+    });
+    if !look.points.is_empty() {
+        told["checkpoints"] = json!(look.points);
+    }
+    Ok(told)
 }

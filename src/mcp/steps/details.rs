@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::answer::{action, asked};
 use crate::domain::journal::OpenPause;
-use crate::runtime::errands::{Handed, Work, step_id};
+use crate::runtime::errands::{Done, Handed, Told, Work, step_id};
 
 /// `task` is the name under which the sub-agent knows its work, `id` its workflow id: nothing else of what is around it
 /// is told.
@@ -28,6 +28,24 @@ pub(in crate::mcp) fn of_step(handed: &Handed, id: &str, task: &str) -> Value {
         "state": step.state,
         "attempt": handed.attempt,
         "state_version": handed.version,
+    })
+}
+
+/// What the server has done itself: to be acknowledged, with whatever result (D3).
+pub(in crate::mcp) fn of_told(told: &Told) -> Value {
+    let (kind, parameters) = match &told.ack.done {
+        Done::Set { set, removed } if removed.is_empty() => ("set_state", json!({"updates": set})),
+        Done::Set { set, removed } => ("set_state", json!({"updates": set, "removed": removed})),
+        Done::Returned(result) => ("return", json!({"result": result})),
+    };
+    json!({
+        "step_id": told.ack.id(),
+        "type": kind,
+        "parameters": parameters,
+        "timeout": told.lasts_ms.div_ceil(1_000),
+        "state": told.ack.state,
+        "attempt": 1,
+        "state_version": told.version,
     })
 }
 

@@ -15,7 +15,8 @@ pub(super) fn prompt(task: &Task, program: &Program, debug: bool) -> String {
     let errand = &task.errand;
     let workflow = program.workflows.get(errand.workflow.0);
     let name = &errand.name;
-    let mut parts = vec![rules(&task.id, name, &errand.item)];
+    let ack_steps = program.workflows.first().is_some_and(|root| root.ack_steps);
+    let mut parts = vec![rules(&task.id, name, errand, ack_steps)];
     parts.push(format!("## Your task\n{}", about(errand, workflow.map(|workflow| &**workflow))));
     let scope = workflow.map(|workflow| Scope { workflow, prefix: &errand.scope });
     parts.push(format!("## Available tools\n{}", scope.as_ref().map(tools).unwrap_or_default()));
@@ -33,7 +34,15 @@ const HINTS: &str = "## If something is wrong\n\
     and says what to do. Tasks are given out one at a time on this server.";
 
 /// S4.9.
-fn rules(id: &str, name: &str, item: &Value) -> String {
+fn rules(id: &str, name: &str, errand: &Errand, ack_steps: bool) -> String {
+    let agent = errand.sub_agent.as_ref().map(|agent| format!("- Agent: {agent}\n")).unwrap_or_default();
+    let own = if ack_steps {
+        "- set_state: Acknowledge state updates (server handles internally): submit {}\n\
+         \x20  - return: Acknowledge completion: submit {}\n\
+         \x20  - condition: The server does it itself; you get none"
+    } else {
+        "- set_state, condition, return: The server does them itself; you get none"
+    };
     format!(
         "<workflow-server-rules>\n\
          You are executing a workflow task through the workflow server.\n\
@@ -46,16 +55,17 @@ fn rules(id: &str, name: &str, item: &Value) -> String {
          \x20  - prompt: Show the message to your user and return `confirmed`, `input` or `choice`\n\
          \x20  - llm_call: Answer the messages and return `text`, `object` or `toolCalls`\n\
          \x20  - delegate: Do what the prompt says and return every one of requiredOutputs\n\
-         \x20  - set_state, condition, return: The server does them itself; you get none\n\
+         \x20  {own}\n\
          3. Call `submit_step_result(workflow_id, step_id, result)` with the result\n\
          4. Repeat until you receive {{status: \"complete\"}}. On {{status: \"waiting\"}} call get_next_step again\n\
          \x20  after `retry_after_ms`\n\n\
          ## Workflow Context:\n\
          - Workflow ID: {id}\n\
          - Task: {name}\n\
+         {agent}\
          - Input: {}\n\
          </workflow-server-rules>",
-        plain_text(item)
+        plain_text(&errand.item)
     )
 }
 

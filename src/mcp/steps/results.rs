@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::replies::{error, reply};
+use super::super::replies::{error, located, reply};
 use crate::domain::ids::CallId;
 use crate::domain::journal::OpenPause;
 use crate::domain::tool::{ToolInvocation, ToolOutcome};
@@ -22,7 +22,7 @@ pub(in crate::mcp) fn as_input(step: &Step, result: &Value) -> Result<Input, Str
     let call = step.call;
     match &step.work {
         Work::Tool(invocation) if invocation.tool == "mcp" => {
-            mcp(invocation, result).map(|outcome| Input::ToolDone { call, outcome })
+            mcp(invocation, step.schema.as_ref(), result).map(|outcome| Input::ToolDone { call, outcome })
         }
         Work::Tool(_) => shell(result).map(|outcome| Input::ToolDone { call, outcome }),
         Work::Prompt(pause) => {
@@ -78,17 +78,23 @@ fn shell(result: &Value) -> Result<ToolOutcome, String> {
     })
 }
 
-/// D9.
-fn mcp(invocation: &ToolInvocation, result: &Value) -> Result<ToolOutcome, String> {
+/// D9. What the tool answers is known where the state says what it takes.
+fn mcp(invocation: &ToolInvocation, schema: Option<&Value>, result: &Value) -> Result<ToolOutcome, String> {
     let given = |name: &str| result.get(name).filter(|value| !value.is_null());
     match (given("data"), given("error")) {
-        (Some(data), None) => Ok(ToolOutcome {
-            ok: true,
-            content: plain_text(data),
-            summary: format!("{} answered", plain_text(&invocation.arguments["tool"])),
-            data: Some(data.clone()),
-            ..ToolOutcome::default()
-        }),
+        (Some(data), None) => {
+            let problems = schema.map(|schema| misfits(schema, data)).unwrap_or_default();
+            if !problems.is_empty() {
+                return Err(format!("`data` does not fit what the step takes: {}", problems.join("; ")));
+            }
+            Ok(ToolOutcome {
+                ok: true,
+                content: plain_text(data),
+                summary: format!("{} answered", plain_text(&invocation.arguments["tool"])),
+                data: Some(data.clone()),
+                ..ToolOutcome::default()
+            })
+        }
         (None, Some(error)) => {
             let text = error["message"].as_str().map_or_else(|| plain_text(error), str::to_owned);
             Ok(ToolOutcome { content: text.clone(), summary: text, ..ToolOutcome::default() })
@@ -96,6 +102,16 @@ fn mcp(invocation: &ToolInvocation, result: &Value) -> Result<ToolOutcome, Strin
         (None, None) => Err("an mcp_call result needs `data` or `error`".to_owned()),
         (Some(_), Some(_)) => Err("an mcp_call result has `data` or `error`, not both".to_owned()),
     }
+}
+
+/// Everything that does not fit, with its place. A text may hold the JSON that is wanted, and a schema that cannot be
+/// used is for the run to complain of.
+fn misfits(schema: &Value, data: &Value) -> Vec<String> {
+    let Ok(validator) = jsonschema::validator_for(schema) else { return Vec::new() };
+    if data.is_string() {
+        return Vec::new();
+    }
+    validator.iter_errors(data).map(|error| located(&error)).collect()
 }
 
 /// D10.
@@ -167,7 +183,8 @@ mod tests {
     }
 
     fn judged(work: Work, result: &Value) -> Result<Value, String> {
-        let step = Step { call: CallId(1), state: "s".to_owned(), work, misfits: 0 };
+        let schema = Some(json!({"properties": {"n": {"type": "integer"}}}));
+        let step = Step { call: CallId(1), state: "s".to_owned(), work, schema, misfits: 0 };
         as_input(&step, result).map(|input| match input {
             Input::ToolDone { outcome, .. } => json!([outcome.ok, outcome.data]),
             Input::Answered { answer: Answer::Value { value }, .. } => value,
@@ -193,6 +210,12 @@ mod tests {
             (tool("shell"), json!("done"), Err("`exit_code` is missing")),
             (tool("shell"), Value::Null, Err("needs stdout, stderr and exit_code")),
             (tool("mcp"), json!({"data": {"n": 1}}), Ok(json!([true, {"n": 1}]))),
+            (
+                tool("mcp"),
+                json!({"data": {"n": "x"}}),
+                Err("`data` does not fit what the step takes: /n: \"x\" is not"),
+            ),
+            (tool("mcp"), json!({"data": "plain words"}), Ok(json!([true, "plain words"]))),
             (tool("mcp"), json!({"data": false}), Ok(json!([true, false]))),
             (tool("mcp"), json!({"error": {"message": "no"}}), Ok(json!([false, null]))),
             (tool("mcp"), json!({"data": 1, "error": "no"}), Err("not both")),

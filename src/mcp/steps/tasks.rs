@@ -27,6 +27,9 @@ fn one(task: &Task, program: &Program, debug: bool) -> Value {
         "task": task.errand.name,
         "started": task.met,
     });
+    if let Some(name) = &task.errand.sub_agent {
+        told["agent"] = json!(name);
+    }
     if let Some(index) = task.errand.index {
         told["index"] = json!(index);
         told["total"] = json!(task.errand.total);

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::{Value, json};
 
 use super::super::leases::{Expired, Leases};
+use super::acks::{Acks, Done};
 use super::{Ended, LOSSES, TRIES, id_of, is_handed_out, later};
 use crate::domain::failure::Failure;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::journal::{OpenPause, RunStatus};
 use crate::domain::model::{ModelError, ModelRequest};
 use crate::domain::tool::{ToolInvocation, ToolOutcome};
+use crate::domain::workflow::{self as flow, Program, State};
 use crate::engine::effect::Effect;
 use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
@@ -23,6 +25,8 @@ pub struct Step {
     /// The state that asks, without what is around its errand.
     pub state: String,
     pub work: Work,
+    /// What the state takes for a result, where it says that (D9).
+    pub schema: Option<Value>,
     /// Answers so far that did not fit.
     pub misfits: u32,
 }
@@ -44,6 +48,10 @@ pub(super) struct Entry {
     pub(super) done: Vec<(CallId, String)>,
     /// Results on their way into the journal.
     pub(super) in_flight: BTreeSet<CallId>,
+    /// What the run did itself, if its sub-agent is to be told of that.
+    pub(super) acks: Acks,
+    /// Points to which it can go back.
+    pub(super) points: Vec<String>,
     /// When a sub-agent was last heard of, or the errand came up.
     pub(super) contact: Timestamp,
     /// A sub-agent has come for it.
@@ -68,6 +76,8 @@ pub(super) struct Book {
     pub(super) fresh: Vec<String>,
     /// Steps whose results count and could not be written down so far.
     pub(super) unwritten: BTreeSet<CallId>,
+    /// How often errands of it went back.
+    pub(super) went_back: u64,
     /// How the run stood when all this was read from its journal, unless it went on here since.
     pub(super) read_as: Option<Stand>,
     /// The run itself has ended.
@@ -85,6 +95,7 @@ impl Book {
             steps: HashMap::new(),
             fresh: Vec::new(),
             unwritten: BTreeSet::new(),
+            went_back: 0,
             read_as: None,
             over: None,
         }
@@ -118,7 +129,15 @@ impl Book {
         }
     }
 
-    pub(super) fn hear<'e>(&mut self, events: impl Iterator<Item = &'e RunEvent>) {
+    /// Whoever has done a step in this errand had heard of what was done before.
+    pub(super) fn passed(&mut self, lane: Option<u64>) {
+        if let Some(entry) = lane.and_then(|lane| self.entries.get_mut(&lane)) {
+            entry.acks.pass();
+        }
+    }
+
+    pub(super) fn hear<'e>(&mut self, program: &Program, events: impl Iterator<Item = &'e RunEvent>) {
+        let told = program.workflows.first().is_some_and(|root| root.ack_steps);
         for event in events {
             match event {
                 RunEvent::DataChanged { state, set, removed } => {
@@ -127,6 +146,10 @@ impl Book {
                         entry.errand.data.shift_remove(key);
                     }
                     entry.errand.data.extend(set.clone());
+                    if told && let Some(local) = bookkeeping(program, &entry.errand, state) {
+                        let done = Done::Set { set: set.clone(), removed: removed.clone() };
+                        entry.acks.add(local, done);
+                    }
                 }
                 RunEvent::BranchFinished { state, index, output, error, .. } => {
                     let Some(lane) = self.owners.remove(&(state.clone(), *index)) else { continue };
@@ -134,9 +157,15 @@ impl Book {
                         Some(failure) => of_failure(failure),
                         None => Ended::Complete(output.clone().unwrap_or_default()),
                     };
+                    if told {
+                        self.tell_return(lane, &ended);
+                    }
                     self.end(lane, ended);
                 }
                 RunEvent::Finished { status, output, error, .. } => {
+                    if told && *status == RunStatus::Completed {
+                        self.tell_return(0, &Ended::Complete(output.clone().unwrap_or_default()));
+                    }
                     self.over = over(*status, output.clone().unwrap_or_default(), error.as_deref());
                 }
                 RunEvent::Resumed { .. } => self.over = None,
@@ -156,6 +185,10 @@ impl Book {
                 self.begin(now, machine.seed(), *lane, errand);
             }
         }
+        for (lane, entry) in &mut self.entries {
+            entry.points = machine.points(*lane).map(str::to_owned).collect();
+        }
+        self.went_back = machine.went_back();
         let open: BTreeSet<u64> = lanes.into_iter().collect();
         let gone =
             |(lane, entry): (&u64, &Entry)| (entry.ended.is_none() && !open.contains(lane)).then_some(*lane);
@@ -189,7 +222,8 @@ impl Book {
             _ => return,
         };
         if let Some(lane) = machine.errand_of(call) {
-            self.put(lane, Step { call, state, work, misfits: 0 }, 0);
+            let schema = machine.schema_of(call);
+            self.put(lane, Step { call, state, work, schema, misfits: 0 }, 0);
         }
     }
 
@@ -236,6 +270,8 @@ impl Book {
             open: BTreeMap::new(),
             done: Vec::new(),
             in_flight: BTreeSet::new(),
+            acks: Acks::default(),
+            points: Vec::new(),
             contact: now,
             met: false,
             losses: 0,
@@ -284,7 +320,14 @@ impl Book {
         }
         for (lane, pause) in prompts {
             let (call, state) = (pause.call, pause.state.clone());
-            self.put(lane, Step { call, state, work: Work::Prompt(Box::new(pause)), misfits: 0 }, 1);
+            let work = Work::Prompt(Box::new(pause));
+            self.put(lane, Step { call, state, work, schema: None, misfits: 0 }, 1);
+        }
+    }
+
+    fn tell_return(&mut self, lane: u64, ended: &Ended) {
+        if let (Some(entry), Ended::Complete(result)) = (self.entries.get_mut(&lane), ended) {
+            entry.acks.add(String::new(), Done::Returned(result.clone()));
         }
     }
 
@@ -300,6 +343,21 @@ impl Book {
         let found = open.filter_map(|(lane, entry)| Some((around(entry)?, *lane))).max()?;
         self.entries.get_mut(&found.1)
     }
+}
+
+/// The name of a state of an errand, if it does nothing but change values.
+fn bookkeeping(program: &Program, errand: &Errand, path: &str) -> Option<String> {
+    let local = match errand.index {
+        Some(index) => path.strip_prefix(&format!("{}[{index}]/", errand.owner))?,
+        None => path,
+    };
+    let workflow = program.workflows.get(errand.workflow.0)?;
+    let name = format!("{}{local}", errand.scope);
+    // a workflow that is called stands below the state that calls it
+    let inner = local.rsplit('/').next().unwrap_or(local);
+    let named = |state: &&State| state.name == name || errand.scope.is_empty() && state.name == inner;
+    let state = workflow.states.iter().find(named)?;
+    (state.script.is_some() && state.work == flow::Work::None).then(|| local.to_owned())
 }
 
 fn over(status: RunStatus, output: Value, error: Option<&Failure>) -> Option<Ended> {

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
+use super::acks::Ack;
 use super::book::{Book, Entry, Step};
 use super::{Ended, LEASE_SECONDS, step_id};
 use crate::domain::ids::{CallId, RunId, Timestamp};
@@ -22,10 +23,20 @@ pub struct Handed {
     pub version: u64,
 }
 
+/// What was done already, and is only to be acknowledged.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Told {
+    pub ack: Ack,
+    pub lasts_ms: u64,
+    /// As of a step.
+    pub version: u64,
+}
+
 /// What somebody gets who asks for the next step.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Next {
     Step(Box<Handed>),
+    Told(Box<Told>),
     /// Nothing is ready yet (D2).
     Waiting,
     Ended(Ended),
@@ -40,6 +51,14 @@ pub struct Look {
     pub completed: Vec<String>,
     /// Steps that are known and open; nothing is known while the run works on what follows (D12).
     pub remaining: Option<usize>,
+    /// Points to which it can go back.
+    pub points: Vec<String>,
+    /// By which the run knows it.
+    pub lane: u64,
+    /// Steps that are done (D7).
+    pub version: u64,
+    /// How often errands of the run went back.
+    pub went_back: u64,
     pub ended: Option<Ended>,
 }
 
@@ -142,10 +161,15 @@ impl Desk {
     /// The next step of an errand for this worker (D1).
     pub fn next(&self, id: &str, worker: &str, now: Timestamp) -> Next {
         let mut table = self.table();
+        let lasts_ms = table.lease_ms;
         let Some(book) = table.book(id) else { return Next::Unknown };
         let over = book.over();
         let Some(entry) = book.entry(id) else { return Next::Unknown };
         (entry.contact, entry.met) = (now, true);
+        if let Some(ack) = entry.acks.first().filter(|_| !entry.leases.holds(worker, now)) {
+            let version = entry.done.len() as u64;
+            return Next::Told(Box::new(Told { ack: ack.clone(), lasts_ms, version }));
+        }
         if let Some(ended) = entry.ended.clone().or(over) {
             return Next::Ended(ended);
         }
@@ -164,11 +188,22 @@ impl Desk {
         let lane = *book.lanes.get(id)?;
         let entry = book.entries.get(&lane)?;
         let ended = book.end_of(entry);
-        let open = entry.open.len();
-        let remaining = if ended.is_some() { Some(0) } else { Some(open).filter(|open| *open > 0) };
-        let current = if ended.is_some() { None } else { entry.open.keys().next().copied().map(step_id) };
+        let open = entry.open.len() + entry.acks.open();
+        let remaining = if ended.is_some() { Some(open) } else { Some(open).filter(|open| *open > 0) };
+        let current =
+            entry.acks.first().map(Ack::id).or_else(|| entry.open.keys().next().copied().map(step_id));
         let completed = entry.done.iter().map(|(call, _)| step_id(*call)).collect();
-        Some(Look { errand: entry.errand.clone(), current, completed, remaining, ended })
+        Some(Look {
+            errand: entry.errand.clone(),
+            current,
+            completed,
+            remaining,
+            points: entry.points.clone(),
+            lane,
+            version: entry.done.len() as u64,
+            went_back: book.went_back,
+            ended,
+        })
     }
 
     /// Counts an answer that does not fit; how many more may come. After the last one the run is told that the step has
@@ -204,7 +239,7 @@ impl Desk {
             }
             book.answered(call, None, mark);
         }
-        book.hear(output.events.iter());
+        book.hear(&machine.spec().program, output.events.iter());
         book.look(now, machine);
         for effect in &output.effects {
             book.offer(machine, effect);

@@ -112,8 +112,9 @@ impl Desk {
             let events: Vec<RunEvent> = told.filter(|event| tells(event)).cloned().collect();
             if let Some((call, mark)) = answered {
                 book.answered(call, whose, Some(mark.to_owned()));
+                book.passed(whose);
             }
-            book.hear(events.iter());
+            book.hear(&spec.program, events.iter());
             book.look(now, &tape.machine);
         }
         let machine = &tape.machine;
@@ -125,12 +126,17 @@ impl Desk {
 impl Table {
     fn place(&mut self, run: &RunId, book: Book) {
         let before = self.runs.insert(run.clone(), book);
-        // whoever had come still is there
-        if let (Some(before), Some(book)) = (before, self.runs.get_mut(run)) {
-            for (lane, entry) in before.entries {
-                if let Some(same) = book.entries.get_mut(&lane) {
-                    same.met |= entry.met;
+        let mut before = before.map(|before| before.entries).unwrap_or_default();
+        for (lane, entry) in self.runs.get_mut(run).into_iter().flat_map(|book| &mut book.entries) {
+            match before.remove(lane) {
+                Some(known) => {
+                    // whoever had come still is there
+                    entry.met |= known.met;
+                    entry.acks.heard_before(&known.acks);
                 }
+                // who comes for what has ended wants the result
+                None if entry.ended.is_some() => entry.acks.pass(),
+                None => {}
             }
         }
         self.name(run);

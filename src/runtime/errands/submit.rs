@@ -10,6 +10,7 @@ use super::super::handle::Handle;
 use super::super::mail::{Mail, Submitted};
 use super::super::reopen::{self, Story};
 use super::super::tokens::{hash, sorted};
+use super::acks::number_of;
 use super::book::{Step, unfit};
 use super::desk::Desk;
 use super::reading::Past;
@@ -77,6 +78,24 @@ impl Desk {
             Claimed::Open(step) => Ok(Submission::Open(step)),
             Claimed::Busy | Claimed::Duplicate => Ok(Submission::Duplicate),
         }
+    }
+
+    /// Somebody has heard of what the run did itself. `None`: that is not what the id is for.
+    pub fn acknowledge(&self, id: &str, step_id: &str, now: Timestamp) -> Option<Result<Taken, SubmitError>> {
+        let number = number_of(step_id)?;
+        let mut table = self.table();
+        let Some(entry) = table.book(id).and_then(|book| book.entry(id)) else {
+            return Some(Err(SubmitError::UnknownWorkflow));
+        };
+        (entry.contact, entry.met) = (now, true);
+        let taken = match entry.acks.take(number) {
+            Some(true) => Ok(Taken::Accepted),
+            Some(false) => Ok(Taken::Duplicate),
+            None => Err(SubmitError::UnknownStep),
+        };
+        drop(table);
+        self.tell();
+        Some(taken)
     }
 
     fn claim(

@@ -3,11 +3,13 @@
 use ratatui::crossterm::event::KeyCode;
 
 use crate::tui::dialog::{Dialog, Kind};
+use crate::tui::fields::Fields;
 
 /// The question with its choices, a line each.
 pub(super) fn asked(dialog: &Dialog) -> Vec<String> {
     let mut lines = vec![format!("question: {}", dialog.title)];
     lines.extend(dialog.body.iter().map(|line| format!("  {line}")));
+    lines.extend(dialog.fields().into_iter().flat_map(Fields::lines).map(|line| format!("  {line}")));
     let choices = choices(dialog);
     if choices.is_empty() {
         lines.push(format!("  ({})", wanted(dialog)));

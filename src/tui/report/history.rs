@@ -7,6 +7,7 @@ use crate::domain::ids::Timestamp;
 use crate::domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 use crate::tui::archive::RunRow;
 use crate::tui::backend::{FoundLine, Steps};
+use crate::tui::fields::Fields;
 use crate::tui::text::{dollars, fit, one_line, thousands, width};
 
 /// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that went back tells nothing.
@@ -70,6 +71,35 @@ pub fn waiting(list: &[RunSummary], now: Timestamp) -> String {
         })
         .collect();
     table(&rows)
+}
+
+/// Everything that waits for an answer: what is `asked` on screen, then each question of runs that stand still, with
+/// what it wants. `None`: nothing does.
+pub fn pending<'a>(
+    asked: impl Iterator<Item = &'a str>,
+    list: &[RunSummary],
+    now: Timestamp,
+) -> Option<String> {
+    /// Characters that are shown of a question.
+    const SHOWN: usize = 72;
+    let mut text: String = asked.map(|title| format!("▸ {} — asked here now\n", one_line(title))).collect();
+    for run in list {
+        for pause in &run.progress.pauses {
+            let (workflow, state) = (one_line(&run.workflow), one_line(&pause.state));
+            let since = ago(pause.since, now);
+            let _ = writeln!(text, "{} {workflow}, {state}: {}, {since}", run.id, wish(pause));
+            let _ = writeln!(text, "   {}", fit(&one_line(&pause.message), SHOWN));
+            if !pause.required_outputs.is_empty() {
+                let fields = Fields::of(&pause.required_outputs, pause.schema.as_ref());
+                let wanted: Vec<String> = fields.words().collect();
+                let _ = writeln!(text, "   wanted: {}", wanted.join(", "));
+            }
+        }
+    }
+    if !list.is_empty() {
+        text.push_str("→ /resume RUN asks again");
+    }
+    (!text.is_empty()).then_some(text)
 }
 
 /// For the completion of ids.

@@ -121,8 +121,9 @@ pub const SET: Row = Row {
 pub const PENDING: Row = Row {
     name: "pending",
     usage: "[edit [N] | drop N|all]",
-    about: "what you typed and the run has not read yet",
-    more: "Up on an empty line takes the last one back to change it.",
+    about: "what you typed and the run has not read yet, and what runs wait for",
+    more: "Up on an empty line takes the last one back to change it. Of runs that stand still: each question and each \
+           step that was handed to you, with the values that it wants; /resume asks again.",
     ..NONE
 };
 

@@ -83,8 +83,14 @@ pub fn write(model: &mut Model) -> Option<Vec<Cmd>> {
     let text = model.composer.take().unwrap_or_default();
     // what a workflow asks for may be for nobody else's eyes
     model.composer.keep_here();
-    match form.read(&text) {
-        Ok(value) => Some(reply(model, Answer::Value { value })),
+    match form.take(&text) {
+        Ok(Some(value)) => Some(reply(model, Answer::Value { value })),
+        Ok(None) => {
+            if let Some(dialog) = model.dialogs.front_mut() {
+                (dialog.problem, dialog.scroll) = (None, usize::MAX);
+            }
+            Some(Vec::new())
+        }
         Err(problem) => {
             if !text.trim().is_empty() {
                 model.hint = Some("Up brings back what you typed".to_owned());

@@ -36,6 +36,12 @@ pub fn runs(statuses: Vec<RunStatus>, words: Option<String>) -> Cmd {
     Cmd::Runs(RunFilter { here: false, statuses, words, limit: LISTED }, RunsFor::Show)
 }
 
+/// What runs of this project wait for, step by step.
+pub fn pending() -> Cmd {
+    let statuses = vec![RunStatus::Paused];
+    Cmd::Runs(RunFilter { here: true, statuses, words: None, limit: LISTED }, RunsFor::Pending)
+}
+
 /// Without an id: the run that was left here last, else what waits in this project.
 pub fn resume(model: &mut Model, run: Option<String>) -> Vec<Cmd> {
     if busy::refuse_while_busy(model, "take up a run") {
@@ -74,6 +80,7 @@ pub fn reply(model: &mut Model, reply: Reply) -> Vec<Cmd> {
             return match wanted {
                 RunsFor::Offer | RunsFor::Resume => on_offer(model, wanted, list),
                 RunsFor::Show | RunsFor::Names => listed(model, wanted, &list),
+                RunsFor::Pending => waits(model, &list),
             };
         }
         Reply::Runs { wanted: RunsFor::Names, .. } => {}
@@ -128,6 +135,17 @@ fn here(model: &Model) -> Option<String> {
 
 fn bad(model: &mut Model, title: &str, reason: &str) {
     model.say(Item::error(title, reason));
+}
+
+/// Questions that are on screen first: they are answered there.
+fn waits(model: &mut Model, list: &[RunSummary]) -> Vec<Cmd> {
+    let asked = model.dialogs.iter().filter(|dialog| dialog.run().is_some());
+    let text = report::pending(asked.map(|dialog| dialog.title.as_str()), list, model.now);
+    model.say(match text {
+        Some(text) => Item::report("Waits for an answer", &text),
+        None => Item::note("no run of this project waits for an answer"),
+    });
+    Vec::new()
 }
 
 fn listed(model: &mut Model, wanted: RunsFor, list: &[RunSummary]) -> Vec<Cmd> {

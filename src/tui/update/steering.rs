@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::front::{front, nothing_runs, send};
-use super::{approvals, busy};
+use super::{approvals, busy, history};
 use crate::domain::ids::RunId;
 use crate::engine::steering::{Breakpoint, Steering, Stops};
 use crate::runtime::command::Command;
@@ -229,14 +229,16 @@ pub fn take_back_newest(model: &mut Model) -> Option<Vec<Cmd>> {
 }
 
 fn pending(model: &mut Model, which: Which) -> Vec<Cmd> {
-    let Some(run) = front(model) else { return nothing_runs(model) };
+    let Some(run) = front(model) else {
+        return if which == Which::List { vec![history::pending()] } else { nothing_runs(model) };
+    };
     let count = run.outbox.len();
     match which {
         Which::List => {
             let text = waiting(run);
             let text = if text.is_empty() { "nothing waits to be read".to_owned() } else { text };
             model.say(Item::report("Pending", &text));
-            Vec::new()
+            vec![history::pending()]
         }
         Which::Edit(at) => match at.unwrap_or(count).checked_sub(1).filter(|at| *at < count) {
             Some(at) => take_back(model, at, true),

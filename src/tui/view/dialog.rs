@@ -147,6 +147,14 @@ fn body_rows(dialog: &Dialog, columns: usize, model: &Model) -> Vec<Line<'static
             rows.extend(wrap(line, columns).into_iter().map(|row| Line::raw(line[row].to_owned())));
         }
     }
+    if let Some(fields) = dialog.fields() {
+        rows.push(Line::default());
+        let lines = fields.lines().into_iter().map(|line| fit(&line, columns).into_owned());
+        rows.extend(lines.map(|line| match line.starts_with('▸') {
+            true => Line::styled(line, theme.selected()),
+            false => Line::styled(line, theme.text()),
+        }));
+    }
     if let Some((choices, selected)) = dialog.choices() {
         rows.push(Line::default());
         for (at, choice) in choices.iter().enumerate() {

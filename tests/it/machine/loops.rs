@@ -16,6 +16,7 @@ fn items(tolerated_failures: u32, on_limit: Option<usize>) -> Workflow {
         tolerated_failures,
         tolerated_percent: 0.0,
         handed_out: None,
+        sub_agent: None,
     };
     let ending = State { name: "start/stop".to_owned(), terminal: true, ..State::default() };
     let again = Transition { target: StateIx(1), condition: Some(CONDITION), before: None };

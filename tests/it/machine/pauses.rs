@@ -1,6 +1,7 @@
 //! `pause` states, and what the person says unasked (B8 to B10, A62).
 
 use super::*;
+use synthdev::domain::delegation::Request;
 use synthdev::domain::workflow::{Pause, PauseKind};
 
 fn pause(kind: PauseKind) -> Pause {
@@ -54,6 +55,24 @@ fn an_answer_that_fits_is_the_result() {
         let expected = [&["enter start", "ask well?"], &rest[..], &["enter stop", "end completed"]].concat();
         check(&about, one(pause), true, acts, &expected);
     }
+}
+
+#[test]
+fn a_default_of_several_values_stands_under_their_names() {
+    let outputs = || Pause {
+        required_outputs: named(&["a", "b"]),
+        default: Some(json!({"a": 1, "b": 2})),
+        ..pause(PauseKind::Outputs)
+    };
+    let flow = |pause: Pause| vec![workflow(vec![state("start", Work::Pause(pause), 1)])];
+    let took = [r#"set {"a":1,"b":2}"#, "enter stop", "end completed"];
+    check("at once", flow(outputs()), false, vec![], &[&["enter start"], &took[..]].concat());
+    let timed = Pause { ttl_ms: Some(500), ..outputs() };
+    let late = [&["enter start", "ask well?", "warning pause_timeout"], &took[..]].concat();
+    check("after a while", flow(timed.clone()), true, vec![Act::Time], &late);
+    // whoever is asked from outside is asked first
+    let asked = Pause { request: Some(Box::new(Request { waits: true, ..Request::default() })), ..timed };
+    check("outside", flow(asked), false, vec![], &["enter start", "end paused input_required"]);
 }
 
 #[test]

@@ -228,6 +228,7 @@ fn s1_13_objects_fit_their_schema_bare_or_not() {
         let wrong = client.call("agent_llm", success(&id, json!({"object": {"translation": 7}})));
         let detail = wrong["error"]["detail"].as_str().unwrap();
         assert!(detail.contains("data.object") && detail.contains("`data` "), "{wrong}");
+        assert!(detail.contains("/translation: 7 is not of type \"string\""), "{wrong}");
         let told = client.call("agent_llm", success(&id, data));
         assert_eq!(told["run"]["output"], "Bonjour", "{told}");
     }

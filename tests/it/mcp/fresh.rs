@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::cli::world::World;
 use super::client::Client;
-use super::flows::{quick, world};
+use super::flows::{flow, quick, world};
 use super::web::{Visitor, Web};
 
 const CHANGED: &str = "notifications/tools/list_changed";
@@ -65,6 +65,36 @@ fn changed_workflows_are_read_again_and_clients_are_told() {
     std::fs::remove_file(file).unwrap();
     told(&mut client);
     assert!(!tools(&client.ask("tools/list", json!({}))).contains(&"late".to_owned()));
+    client.close();
+}
+
+#[test]
+fn changed_settings_count_for_runs_that_start_later_and_broken_ones_do_not() {
+    let touch =
+        json!([{"name": "start", "type": "shell", "command": "true", "transition": [{"target": "stop"}]}]);
+    let world = world(&[flow("touch", &touch)]);
+    let mut client = Client::open(&world);
+    let settings = |text: &str| {
+        let aside = world.write("settings.tmp", text);
+        let place = world.configure("other.txt", "").with_file_name("settings.json");
+        std::fs::rename(aside, place).unwrap();
+    };
+    let first = client.call("touch", json!({}));
+    assert_eq!(first["status"], "paused", "a person must allow it: {first}");
+    settings(r#"{"approvals": {"tools": {"shell": "allow"}}}"#);
+    told(&mut client);
+    assert_eq!(client.call("touch", json!({}))["status"], "completed");
+    let again = client.call("get_workflow_status", json!({"workflowId": first["workflowId"]}));
+    assert_eq!(again["status"], "paused", "it keeps what it began with: {again}");
+    settings(r#"{"approvals": {"tools": {"shell": "perhaps"}}}"#);
+    told(&mut client);
+    assert_eq!(client.call("touch", json!({}))["status"], "completed", "as before the mistake");
+    let listed = client.call("list_workflows", json!({}));
+    assert!(listed["notes"].to_string().contains("before this mistake"), "{listed}");
+    settings("{}");
+    told(&mut client);
+    assert_eq!(client.call("touch", json!({}))["status"], "paused");
+    assert!(client.call("list_workflows", json!({})).get("notes").is_none());
     client.close();
 }
 

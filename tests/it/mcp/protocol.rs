@@ -105,6 +105,8 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
             "get_next_step",
             "submit_step_result",
             "get_workflow_state",
+            "checkpoint_workflow",
+            "restore_workflow",
             "list_runs_2",
             "quick",
             "ticket"
@@ -117,9 +119,9 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
         tools[2]["inputSchema"]["properties"]["resumeToken"]["description"],
         "Token from previous workflow response"
     );
-    assert_eq!(tools[13]["description"], "About ticket");
+    assert_eq!(tools[15]["description"], "About ticket");
     assert_eq!(
-        tools[13]["inputSchema"],
+        tools[15]["inputSchema"],
         json!({"type": "object", "required": ["summary"], "additionalProperties": false,
                "properties": {"summary": {"type": "string", "description": "Of the ticket"},
                               "priority": {"type": "number", "default": 3}}})

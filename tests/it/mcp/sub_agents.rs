@@ -1,5 +1,7 @@
 //! Sub-agents that work through a run's tasks step by step: seed 004, rules D1 to D20.
 
+mod acks;
+mod checkpoints;
 mod crowd;
 mod faults;
 mod prompts;
@@ -158,6 +160,46 @@ fn s4_2_to_s4_6_a_task_is_worked_through_step_by_step() {
         (&json!("completed"), &json!(["a:yes:good", "skipped 1"])),
         "D19: by position; {told}"
     );
+    client.close();
+}
+
+#[test]
+fn suba_21_a_result_and_the_next_step_in_one_call() {
+    let world = world(&[each(&names(&["a"]))]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let mut told = next(&mut client, &id);
+    let mut calls = 1;
+    while told["status"] == "pending_step" {
+        let step = told["step"].clone();
+        let hand_in =
+            json!({"workflow_id": id, "step_id": step["step_id"], "result": done(&step), "next": true});
+        let said = client.call("submit_step_result", hand_in);
+        assert_eq!(said["status"], "accepted", "{said}");
+        told = said["next"].clone();
+        calls += 1;
+    }
+    assert_eq!((told, calls), (json!({"status": "complete", "final_result": "a:ok-a:fine"}), 3));
+    // what is not accepted has no next step
+    let wrong = json!({"workflow_id": id, "step_id": "step-999", "result": {}, "next": true});
+    let said = client.call("submit_step_result", wrong);
+    assert_eq!((&said["code"], said.get("next")), (&json!("workflow_complete"), None), "{said}");
+    client.close();
+}
+
+#[test]
+fn a_loop_may_name_the_kind_of_sub_agent_that_is_meant() {
+    let mut flow = each(&names(&["a"]));
+    flow["states"][0]["agent"] = json!("@reviewer");
+    let world = world(&[flow]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let one = &told["subAgents"][0];
+    assert_eq!(one["agent"], "reviewer", "{told}");
+    assert!(text(&one["prompt"]).contains("- Agent: reviewer\n"), "{told}");
+    let id = tasks(&told).remove(0);
+    assert_eq!(work(&mut client, &id), "a:ok-a:fine");
     client.close();
 }
 

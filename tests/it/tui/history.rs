@@ -162,6 +162,27 @@ fn all_that_can_be_taken_up_is_counted() {
 }
 
 #[test]
+fn pending_lists_each_question_with_what_it_wants() {
+    let mut desk = Desk::new();
+    let Some(Cmd::Runs(filter, RunsFor::Pending)) = desk.line("/pending").take().pop() else { panic!() };
+    assert_eq!((filter.here, filter.statuses), (true, vec![RunStatus::Paused]));
+    listed(&mut desk, RunsFor::Pending, vec![]);
+    assert!(desk.screen(80, 24).contains("no run of this project waits for an answer"));
+    let mut run = paused("7ab0000000aa", PauseReason::Input);
+    let pause = &mut run.progress.pauses[0];
+    "Create the ticket".clone_into(&mut pause.message);
+    pause.required_outputs = vec!["ticket".to_owned(), "votes".to_owned()];
+    pause.schema = Some(json!({"properties": {"votes": {"type": "integer"}}}));
+    listed(&mut desk, RunsFor::Pending, vec![run]);
+    let screen = desk.screen(80, 24);
+    for part in
+        ["7ab0000000aa", "your answer", "Create the ticket", "wanted: ticket, votes (integer)", "/resume RUN"]
+    {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+}
+
+#[test]
 fn resume_without_an_id() {
     let ask = |desk: &mut Desk| desk.line("/resume").take().pop();
     let mut desk = Desk::new();

@@ -106,8 +106,8 @@ fn what_is_written_is_read_as_what_is_wanted() {
         (outputs(&["summary"]), "all is well", Ok(json!({"summary": "all is well"}))),
         (outputs(&["summary"]), "{\"summary\": 1}", Ok(json!({"summary": 1}))),
         (outputs(&["a", "b"]), "{\"a\": 1, \"b\": [true]}", Ok(json!({"a": 1, "b": [true]}))),
-        (outputs(&["a", "b"]), "a and b", Err("wanted is {\"a\": …, \"b\": …}")),
-        (outputs(&["a", "b"]), "[1]", Err("not another kind of JSON")),
+        (outputs(&["a", "b"]), "{\"a\": 1}", Err("b is missing")),
+        (outputs(&["a", "b"]), "", Err("write a")),
     ];
     for (question, typed, expected) in rows {
         let mut desk = Desk::new();
@@ -147,18 +147,59 @@ fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
 }
 
 #[test]
+fn deleg_29_a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
+    let mut question = outputs(&["ticket", "votes", "done"]);
+    if let Question::Pause { schema, message, .. } = &mut question {
+        "Create the ticket in the browser.".clone_into(message);
+        *schema = Some(Box::new(json!({"properties": {
+            "ticket": {"type": "string", "description": "its key"},
+            "votes": {"type": "integer"}, "done": {"type": "boolean"}}})));
+    }
+    let mut desk = Desk::new();
+    desk.workflow().run("r1", person(20, question.clone()));
+    let screen = desk.screen(100, 30);
+    for part in [
+        "Create the ticket in the browser.",
+        "▸ ticket (string): its key",
+        "  votes (integer)",
+        "  done (boolean)",
+    ] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    desk.line("ABC-1").line("many");
+    let screen = desk.screen(100, 30);
+    for part in [
+        "✓ ticket (string): its key: ABC-1",
+        "▸ votes (integer)",
+        "✗ votes: \"many\" is not of type \"integer\"",
+    ] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    assert!(!screen.contains("▸ ticket"), "{screen}");
+    desk.line("3");
+    assert!(desk.screen(100, 30).contains("▸ done (boolean)"));
+    // nothing goes back to the value before
+    desk.line("").line("4").line("yes");
+    assert_eq!(desk.take(), [value(20, json!({"ticket": "ABC-1", "votes": 4, "done": true}))]);
+    assert!(desk.model.dialogs.is_empty());
+    // Esc leaves it for later
+    desk.run("r1", person(21, question)).line("ABC-2").key(KeyCode::Esc);
+    assert_eq!(desk.take(), [answered(21, Answer::Stop)]);
+}
+
+#[test]
 fn a_bad_answer_is_no_part_of_the_next_one() {
     let mut question = pause(PauseKind::Outputs);
     if let Question::Pause { required_outputs, .. } = &mut question {
         *required_outputs = vec!["name".into(), "city".into()];
     }
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, question)).line("bob");
+    desk.workflow().run("r1", person(20, question)).line("{\"name\": \"bob\"}");
     assert_eq!((desk.take(), desk.model.composer.is_empty()), (vec![], true));
     let screen = desk.screen(80, 24);
-    assert!(screen.contains("✗ wanted is {\"name\": …, \"city\": …}"), "{screen}");
+    assert!(screen.contains("✗ city is missing"), "{screen}");
     desk.key(KeyCode::Up);
-    assert_eq!(desk.model.composer.text(), "bob", "it can be had back");
+    assert_eq!(desk.model.composer.text(), "{\"name\": \"bob\"}", "it can be had back");
     desk.control('u').line("{\"name\": \"bob\", \"city\": \"x\"}");
     assert_eq!(desk.take(), [value(20, json!({"name": "bob", "city": "x"}))]);
 }

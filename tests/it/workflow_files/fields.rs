@@ -455,6 +455,8 @@ const ERRORS: &[(&str, &str, &str)] = &[
     (r#""type": "foreach", "in": "files", "agent": "coder""#, "E07", "files"),
     (r#""type": "foreach", "in": {"a": 1}, "agent": "coder""#, "E10", "{\"a\": 1}"),
     (r#""type": "foreach", "in": [1], "agent": "@task""#, "E10", "\"@task\""),
+    (r#""type": "foreach", "in": [1], "agent": "@reviewer""#, "E10", "\"@reviewer\""),
+    (r#""type": "foreach", "in": [1], "agent": "@two words", "sub_workflow": "child""#, "E10", "\"@two words\""),
     (r#""type": "foreach", "in": [1], "agent": "coder", "each": "a b""#, "E10", "\"a b\""),
     (r#""type": "foreach", "in": [1], "agent": "coder", "at": "item""#, "E10", "\"item\""),
     (r#""type": "foreach", "in": [1], "agent": "coder", "tolerated_percent": 101"#, "E10", "101"),

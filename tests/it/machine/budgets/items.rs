@@ -17,6 +17,7 @@ fn items(many: u32, budget: Budget) -> Workflow {
         tolerated_failures: many,
         tolerated_percent: 0.0,
         handed_out: None,
+        sub_agent: None,
     };
     let ending = State { name: "start/stop".to_owned(), terminal: true, ..State::default() };
     let mut one =

@@ -59,6 +59,7 @@ fn program(luck: &mut Luck) -> Vec<Workflow> {
         tolerated_failures: u32::try_from(luck.between(0, 8)).unwrap(),
         tolerated_percent: 0.0,
         handed_out: None,
+        sub_agent: None,
     };
     let branches = Parallel {
         branches: (0..2).map(|at| Branch { name: format!("b{at}"), start: StateIx(5 + 2 * at) }).collect(),

@@ -66,6 +66,30 @@ fn s4_22_errors_have_a_code_and_a_text() {
 }
 
 #[test]
+fn d9_data_of_a_tool_fits_what_the_step_takes() {
+    let mut flow = each(&names(&["a"]));
+    let ran = json!({"as": "ran", "schema": {"type": "object", "required": ["stdout"],
+                     "properties": {"stdout": {"type": "string"}, "found": {"items": {"type": "integer"}}}}});
+    flow["states"][0]["states"][0] = json!({"name": "start", "type": "mcp", "server": "s", "tool": "find",
+        "arguments": {}, "output": ran, "transition": [{"target": "ask"}]});
+    let world = world(&[flow]);
+    let mut client = Client::open(&world);
+    let told = client.call("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let step = next(&mut client, &id)["step"].clone();
+    assert_eq!(step["type"], "mcp_call", "{step}");
+    let said = submit(&mut client, &id, &step, &json!({"data": {"found": [1, "x"]}}));
+    assert_eq!((code(&said), &said["tries_left"]), ("validation_failed", &json!(4)));
+    for part in ["/found/1: \"x\" is not of type \"integer\"", "\"stdout\" is a required property"] {
+        assert!(said["message"].as_str().unwrap().contains(part), "{said}");
+    }
+    let fits = json!({"data": {"stdout": "ok", "found": [1]}});
+    assert_eq!(submit(&mut client, &id, &step, &fits)["status"], "accepted");
+    assert_eq!(work(&mut client, &id), "a:ok:fine");
+    client.close();
+}
+
+#[test]
 fn results_that_never_fit_fail_the_step() {
     let world = world(&[each(&names(&["a"]))]);
     let mut client = Client::open(&world);
@@ -131,6 +155,27 @@ fn d4_d17_a_silent_sub_agent_loses_its_step_and_then_its_task() {
     let told = ended(&mut client, &told["workflowId"]);
     assert_eq!((&told["status"], &told["failedStep"]), (&json!("failed"), &json!("start")), "{told}");
     assert!(told.to_string().contains("no sub-agent did it in time"), "{told}");
+    client.close();
+}
+
+#[test]
+fn d17_a_sub_agent_that_takes_a_step_and_says_nothing_more_loses_its_whole_task() {
+    let mut flow = each(&names(&["a", "b"]));
+    flow["states"][0]["tolerated_failures"] = json!(1);
+    let world = world(&[flow]);
+    let mut client = Client::open_with(&world, &["--lease-seconds", "1"]);
+    let told = client.call("each", json!({}));
+    let ids = tasks(&told);
+    let step = next(&mut client, &ids[0])["step"].clone();
+    assert_eq!(step["attempt"], 1, "{step}");
+    assert_eq!(work(&mut client, &ids[1]), "b:ok-b:fine", "the other one goes on");
+    let told = ended(&mut client, &told["workflowId"]);
+    assert_eq!(told["status"], "completed", "{told}");
+    let output = told["output"].as_array().unwrap();
+    assert_eq!(output[1], "b:ok-b:fine", "{told}");
+    assert!(output[0].to_string().contains("its sub-agent fell silent"), "{told}");
+    assert_eq!(code(&next(&mut client, &ids[0])), "workflow_failed");
+    assert_eq!(code(&submit(&mut client, &ids[0], &step, &done(&step))), "workflow_failed");
     client.close();
 }
 

@@ -1,6 +1,8 @@
 //! What other branches had under way when a step of one began: nothing that they completed happens once more.
 
 use std::fs;
+use std::future::{Future, poll_fn};
+use std::task::{Context, Poll};
 
 use serde_json::{Value, json};
 use synthdev::domain::ids::RunId;
@@ -130,6 +132,21 @@ async fn a_command_that_never_answered_is_asked_about() {
         assert_eq!(stage.pushes(), 1);
         assert_eq!(stage.handle.summary(run.as_str()).unwrap().progress.status, RunStatus::Completed);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_gives_up_waiting_for_a_run_to_be_taken_up_leaves_it_with_a_driver() {
+    let (mut stage, run, step) = record(any()).await;
+    let snapshots = stage.handle.ports().snapshots.clone();
+    stage.handle.rewind(&run, step, Changes::default(), &*snapshots).unwrap();
+    {
+        let going = Going { present: true, ..Going::default() };
+        let mut resumed = Box::pin(stage.handle.resume(&run, going));
+        let once = |context: &mut Context<'_>| Poll::Ready(resumed.as_mut().poll(context).is_pending());
+        assert!(poll_fn(once).await, "it had been done before anybody could give up");
+    }
+    stage.ended(&run).await;
+    assert_eq!(stage.handle.summary(run.as_str()).unwrap().progress.status, RunStatus::Completed);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

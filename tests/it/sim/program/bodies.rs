@@ -76,6 +76,7 @@ fn foreach(
         tolerated_failures: u32::try_from(luck.below(3)).unwrap(),
         tolerated_percent: luck.pick(&[0.0, 50.0, 100.0]),
         handed_out: None,
+        sub_agent: None,
     })
 }
 
