@@ -56,10 +56,12 @@ fn asked(offer: &Offer) -> Option<Value> {
     let outputs: Vec<&str> =
         action["requiredOutputs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let what = if pause.action.is_some() { "Do what the prompt says" } else { "Ask your user" };
-    let message = format!(
-        "{what}, then call resume_workflow with this resumeToken and results: {}",
-        outputs.join(", ")
-    );
+    let usual = || {
+        let outputs = outputs.join(", ");
+        format!("{what}, then call resume_workflow with this resumeToken and results: {outputs}")
+    };
+    let own = pause.action.as_ref().map(|asked| asked.told.clone()).filter(|told| !told.is_empty());
+    let message = own.unwrap_or_else(usual);
     Some(json!({
         "state": pause.state,
         "resumeToken": token.text,
