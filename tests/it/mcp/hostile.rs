@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::cli::world::{World, talk};
 use super::client::Client;
-use super::flows::{asking, flow, ticket, world};
+use super::flows::{asking, flow, ticket};
 use super::web::{Visitor, Web};
 
 const OURS: [&str; 6] =
@@ -75,7 +75,10 @@ fn flows() -> Vec<Value> {
                  "output": {"as": "result"}, "transition": [{"target": "stop"}]}]),
     );
     parts["output"] = json!({"name": "result", "type": "array"});
-    vec![ticket(), talk(), parts, asking("approve", &json!({"kind": "approval"}))]
+    // one run at a time works in the project itself
+    let mut apart = talk();
+    apart["isolation"] = json!("worktree");
+    vec![ticket(), apart, parts, asking("approve", &json!({"kind": "approval"}))]
 }
 
 impl Waiting {
@@ -85,23 +88,24 @@ impl Waiting {
         assert_eq!(told(wire, "approve", &json!({}))["status"], "paused");
         let parts = told(wire, "parts", &json!({}));
         let (run, task) = (parts["workflowId"].clone(), parts["subAgents"][0]["workflow_id"].clone());
+        assert!(task.is_string(), "{parts}");
         let step = told(wire, "get_next_step", &json!({"workflow_id": task}))["step"]["step_id"].clone();
-        assert!(token.is_string() && interaction.is_string() && step.is_string());
+        assert!(token.is_string() && interaction.is_string() && step.is_string(), "{parts}");
         Self { token, interaction, run, task, step }
     }
 
     /// Everything that waited takes the right answer yet.
     fn end(&self, wire: &mut dyn Wire) {
-        let results = json!({"resumeToken": self.token, "results": {"ticketKey": "K", "ticketUrl": "u"}});
-        assert_eq!(told(wire, "resume_workflow", &results)["status"], "completed");
-        let answer = json!({"interactionId": self.interaction,
-                            "agentLLMResponse": {"status": "success", "data": {"text": "said"}}});
-        assert_eq!(told(wire, "agent_llm", &answer)["run"]["output"], "said");
         let result = json!({"stdout": "made", "stderr": "", "exit_code": 0});
         let done = json!({"workflow_id": self.task, "step_id": self.step, "result": result});
         assert_eq!(told(wire, "submit_step_result", &done), json!({"status": "accepted"}));
         let end = told(wire, "get_workflow_status", &json!({"workflowId": self.run, "wait": true}));
         assert_eq!(end["output"], json!(["made"]), "{end}");
+        let results = json!({"resumeToken": self.token, "results": {"ticketKey": "K", "ticketUrl": "u"}});
+        assert_eq!(told(wire, "resume_workflow", &results)["status"], "completed");
+        let answer = json!({"interactionId": self.interaction,
+                            "agentLLMResponse": {"status": "success", "data": {"text": "said"}}});
+        assert_eq!(told(wire, "agent_llm", &answer)["run"]["output"], "said");
     }
 
     /// Tools, arguments, and how they are refused.
@@ -121,7 +125,7 @@ fn forged(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
     let (cut, more) = (&token[..token.len() - 1], format!("{token}0"));
     let upper = token.to_uppercase();
     let other = token.replace("ticket-", "approve-");
-    let long = "x".repeat(1 << 20);
+    let long = "x".repeat(1 << 16);
     let tricks = ["", " ", "' OR 1=1 --", "../../x", "\u{0}", "%00", "null", "🦀", long.as_str(), "-1"];
     let mut rows = Vec::new();
     let tokens = [cut, &more, &upper, &other].into_iter().chain(tricks);
@@ -164,7 +168,7 @@ fn forged(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
 
 fn oversized(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
     let large = "x".repeat(10 << 20);
-    let many: Value = (0..1_000_000).collect();
+    let many: Value = (0..300_000).collect();
     let mut rows = Vec::new();
     for value in [json!(large), many] {
         let results = json!({"ticketKey": value, "ticketUrl": "u"});
@@ -217,7 +221,7 @@ fn misshapen(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
                 let fits =
                     matches!((tool, name), ("resume_workflow", "results") | ("start_workflow", "inputs"))
                         && odd.is_object()
-                        || (tool, name) == ("ticket", "priority") && odd.is_number();
+                        || tool == "ticket" && odd.is_number();
                 if fits {
                     continue;
                 }
@@ -273,7 +277,7 @@ fn misplaced(waiting: &Waiting, root: &str) -> Vec<(&'static str, Value, &'stati
         format!(" {root}"),
         root.to_uppercase(),
         "/etc/passwd".to_owned(),
-        "x".repeat(1 << 20),
+        "x".repeat(1 << 16),
     ];
     let row = |path: String| {
         let response = json!({"status": "success", "data": {"text": "x"}});
@@ -309,7 +313,7 @@ fn messages(waiting: &Waiting) -> Vec<(Vec<u8>, Value, i64)> {
         (br#"{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}"#.to_vec(), Value::Null, -32600),
         (br#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#.to_vec(), Value::Null, -32600),
         (br#"{"jsonrpc":"2.0","id":"m","method":7}"#.to_vec(), json!("m"), -32600),
-        (plain("tools/call", json!([])), json!("m"), -32602),
+        (plain("tools/call", json!([])), json!("m"), -32600),
         (plain("tools/call", json!({"name": 3})), json!("m"), -32602),
         (plain("tools/call", json!({"name": "ticket", "arguments": "x"})), json!("m"), -32602),
         (plain("prompts/get", json!({"name": "x"})), json!("m"), -32601),
@@ -354,18 +358,33 @@ fn refuses(world: &World, wire: &mut dyn Wire) {
         let shown: String = format!("{tool} {arguments}").chars().take(300).collect();
         assert_eq!(refusal(&called(wire, tool, &arguments)), expected, "{shown}");
     }
+    let mut others = Vec::new();
     for (line, id, code) in messages(&waiting) {
         let shown = String::from_utf8_lossy(&line[..line.len().min(300)]).into_owned();
         let answer = wire.say(&line);
-        assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{shown}: {answer}");
+        if (&answer["id"], &answer["error"]["code"]) != (&id, &json!(code)) {
+            others.push(format!("{shown}: {answer}"));
+        }
     }
+    assert!(others.is_empty(), "{others:#?}");
     assert_eq!(stored(world), before, "something of it was stored");
     waiting.end(wire);
 }
 
+fn project() -> World {
+    let world = World::repository();
+    for flow in flows() {
+        world.configure(
+            &format!("workflows/{}.json", flow["workflow_name"].as_str().unwrap()),
+            &flow.to_string(),
+        );
+    }
+    world
+}
+
 #[test]
 fn over_pipes_everything_is_refused_and_nothing_is_stored() {
-    let world = world(&flows());
+    let world = project();
     let mut client = Client::open_with(&world, &OURS);
     refuses(&world, &mut client);
     client.close();
@@ -373,7 +392,7 @@ fn over_pipes_everything_is_refused_and_nothing_is_stored() {
 
 #[test]
 fn over_http_everything_is_refused_and_nothing_is_stored() {
-    let world = world(&flows());
+    let world = project();
     let web = Web::start(&world, &OURS);
     let mut visitor = Visitor::greet(&web, &json!({}));
     refuses(&world, &mut visitor);
