@@ -82,17 +82,15 @@ impl Transcript {
                     let first = player.say(exchange);
                     assert!(first.is_ok(), "{first:?}");
                     player.reopen();
-                    player.say_again(exchange)
+                    player.say(exchange)
                 }
-                Kill::Never => player.say(exchange),
-                _ => player.say_again(exchange),
+                _ => player.say(exchange),
             };
             player.hear(exchange, told);
             if let Kill::Heard(point) = kill
                 && here(point)
             {
                 player.reopen();
-                player.ask_anew(exchange);
             }
         }
         player.end()
@@ -110,11 +108,7 @@ struct Player<'t> {
     world: World,
     client: Option<Client>,
     values: Values,
-    /// Ids that were worth nothing any more when their server had died, and the names of those in their place.
-    worthless: Vec<(String, String)>,
     heard: Vec<Value>,
-    /// The last answer that tells how a run stands.
-    stands: Value,
 }
 
 impl<'t> Player<'t> {
@@ -122,9 +116,7 @@ impl<'t> Player<'t> {
         let world = (transcript.world)();
         let root = world.project().canonicalize().unwrap();
         let values = Values::from([("$root".to_owned(), json!(root))]);
-        let (worthless, heard) = (Vec::new(), Vec::new());
-        let mut player =
-            Self { transcript, world, client: None, values, worthless, heard, stands: Value::Null };
+        let mut player = Self { transcript, world, client: None, values, heard: Vec::new() };
         player.reopen();
         player
     }
@@ -191,7 +183,7 @@ impl<'t> Player<'t> {
         self.begin(exchange);
         if exchange.asked.is_empty() {
             self.reopen();
-            return self.say_again(exchange);
+            return self.say(exchange);
         }
         self.asked();
         self.reopen();
@@ -199,28 +191,6 @@ impl<'t> Player<'t> {
         let run = json!({"workflowId": runs[0]["workflowId"]});
         let id = self.client().begin_call("continue_workflow", run);
         self.answered(exchange, id)
-    }
-
-    /// To a server that may never have heard of it.
-    fn say_again(&mut self, exchange: &Exchange) -> Result<Value, Value> {
-        let told = self.say(exchange);
-        if self.stands.is_null() || !told.as_ref().is_err_and(is_forgotten) {
-            return told;
-        }
-        // a server that died has forgotten what it asked for; the run has not
-        let run = json!({"workflowId": self.stands["workflowId"]});
-        let stands = self.client().call("get_workflow_status", run);
-        let stands = self.settled(stands);
-        let arguments: Value = serde_json::from_str(&exchange.arguments).unwrap();
-        let name = arguments["interactionId"].as_str().unwrap();
-        let messages = |told: &Value| told["llmRequestForAgent"]["messages"].clone();
-        if stands["interactionId"].is_string() && messages(&stands) == messages(&self.stands) {
-            self.forget(name);
-            self.values.insert(name.to_owned(), stands["interactionId"].clone());
-            return self.say(exchange);
-        }
-        let status = exchange.answer.as_ref().unwrap()["status"].clone();
-        Ok(json!({"status": status, "interactionId": self.values[name], "run": stands}))
     }
 
     /// A run that was cut off is taken up.
@@ -253,41 +223,13 @@ impl<'t> Player<'t> {
             said.remove("duplicate");
         }
         assert_same(expected, &said, &mut self.values);
-        let stands = if said["run"].is_object() { &said["run"] } else { &said };
-        if stands["workflowId"].is_string() {
-            self.stands = stands.clone();
-        }
         self.heard.push(said);
-    }
-
-    /// What a dead server asked its client's model for, the next one asks for again.
-    fn ask_anew(&mut self, exchange: &Exchange) {
-        let Ok(expected) = &exchange.answer else { return };
-        let expected = if expected["run"].is_object() { &expected["run"] } else { expected };
-        let Some(name) = expected["interactionId"].as_str().filter(|_| expected["status"].is_string()) else {
-            return;
-        };
-        if expected["status"] != "pending_agent_llm_action" {
-            return;
-        }
-        self.forget(name);
-        let run = json!({"workflowId": self.stands["workflowId"]});
-        let told = self.client().call("continue_workflow", run);
-        assert_same(expected, &told, &mut self.values);
-        self.stands = told;
-    }
-
-    fn forget(&mut self, name: &str) {
-        if let Some(Value::String(id)) = self.values.remove(name) {
-            self.worthless.push((name.to_owned(), id));
-        }
     }
 
     fn end(mut self) -> Vec<Value> {
         self.client.take().unwrap().close();
         let mut names: Vec<(&String, &str)> =
             self.values.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).collect();
-        names.extend(self.worthless.iter().map(|(name, id)| (name, id.as_str())));
         names.retain(|(_, value)| value.len() > 5);
         names.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
         let named = |told: &Value| {
@@ -296,10 +238,6 @@ impl<'t> Player<'t> {
         };
         self.heard.iter().map(named).collect()
     }
-}
-
-fn is_forgotten(error: &Value) -> bool {
-    error["data"]["type"] == "interaction_unknown"
 }
 
 fn steady(value: Value) -> Value {
