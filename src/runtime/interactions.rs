@@ -6,14 +6,13 @@ mod lasting;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use self::lasting::{Parts, Seed};
-pub use self::lasting::{counts, may_be_of, replies};
+pub use self::lasting::{TTL, counts, may_be_of, replies};
 use super::shared::Ports;
 use super::tokens::{hash, sorted};
 use crate::domain::ids::{RunId, Timestamp};
@@ -24,8 +23,6 @@ use crate::ports::run_store::RunStore;
 
 /// The provider whose models are the client's.
 pub const PROVIDER: &str = "agentllm";
-/// How long an answer is waited for (DELEG-25).
-pub const TTL: Duration = Duration::from_secs(15 * 60);
 /// Answered ones that are remembered, so that a repetition is told the same (C3).
 const REMEMBERED: usize = 1_000;
 /// Answers that do not fit before the call fails (DELEG-21).

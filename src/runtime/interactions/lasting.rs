@@ -2,16 +2,18 @@
 //! be made by who does not know the run's seed. Kept nowhere: the journal has all that is needed to know one again.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::TTL;
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::journal::RowKind;
 use crate::domain::model::{ModelReply, ModelRequest};
 use crate::engine::input::Input;
 use crate::ports::run_store::RunStore;
 
+/// How long an answer is waited for (DELEG-25).
+pub const TTL: Duration = Duration::from_secs(15 * 60);
 /// Hexadecimal digits of its parts: whose it is, what was asked, when, luck, and the proof.
 const TAG: usize = 16;
 const WHAT: usize = 16;
