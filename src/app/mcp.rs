@@ -192,10 +192,8 @@ impl Backend for Shop {
 
 /// Models of the provider `agentllm` are the client's.
 fn delegating(interactions: Arc<Interactions>, run: &RunId, handle: &Handle) -> Handle {
-    let ports = handle.ports();
-    let (clock, ids) = (Arc::clone(&ports.clock), Arc::clone(&ports.ids));
-    let (run, others) = (run.clone(), Arc::clone(&ports.models));
-    handle.with_models(Arc::new(Delegating { run, interactions, others, clock, ids }))
+    let models = Delegating::new(run.clone(), interactions, handle.ports());
+    handle.with_models(Arc::new(models))
 }
 
 /// Somebody is there to do what `delegate` states ask: what counts without an answer counts when their time is up.

@@ -19,6 +19,9 @@ pub struct Request {
     pub available_tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
+    /// The `message` of seed 003, which a program is told beside the fields.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub told: String,
     /// What stands in the message behind the prompt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub footer: String,
@@ -38,6 +41,8 @@ pub struct Delegated {
     pub available_tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub told: String,
     /// How long an answer is waited for, if the state says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
@@ -63,6 +68,7 @@ impl Request {
             prompt: prompt.to_owned(),
             available_tools: self.available_tools.clone(),
             context: self.context.clone(),
+            told: self.told.clone(),
             ttl_ms,
             moves_on: self.waits,
         }

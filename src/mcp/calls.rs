@@ -9,6 +9,7 @@ mod list;
 mod next_step;
 mod reach;
 mod resume;
+mod revived;
 mod start;
 mod status;
 mod submit_step;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorCode,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
@@ -34,6 +34,10 @@ const INSTRUCTIONS: &str = "Each tool that is named after a workflow runs it unt
     `results`, an object with everything that `action.requiredOutputs` names. A run that waits survives a restart of \
     this server; get_workflow_status gives the token for it. awaiting_sub_agents means: start a sub-agent for each of \
     `subAgents`, with its prompt; they work with get_next_step and submit_step_result.";
+
+/// Methods that take parameters.
+const KNOWN: [&str; 5] =
+    ["tools/call", "tools/list", "resources/list", "resources/read", "resources/templates/list"];
 
 /// Serves one client until it goes away or `stop` is ready. Its runs are left as they are, to be taken up again.
 ///
@@ -218,6 +222,20 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CompleteResult, ErrorData>> + Send + '_ {
         ready(Err(not_found("completion/complete")))
+    }
+
+    /// What the protocol knows comes here only with parameters of another shape than it has.
+    fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<CustomResult, ErrorData>> + Send + '_ {
+        let CustomRequest { method, .. } = request;
+        if !KNOWN.contains(&method.as_str()) {
+            return ready(Err(not_found(&method)));
+        }
+        let message = format!("Invalid params: they are not those of {method}");
+        ready(Err(ErrorData::invalid_params(message, Some(json!({"type": "wrong_params"})))))
     }
 
     fn list_resources(

@@ -1,26 +1,28 @@
 //! Model calls that somebody outside makes: each stays open until it is answered (seed 001, C1 to C10).
 //!
-//! Owned by one process. When it dies, the crash rule repeats the call as a new interaction; the old id is worth
-//! nothing then.
+//! Owned by one process. When it dies, the crash rule repeats the call as a new interaction, which the old id answers, too.
+
+mod lasting;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
+use self::lasting::{Parts, Seed};
+pub use self::lasting::{TTL, counts, may_be_of, replies};
+use super::shared::Ports;
 use super::tokens::{hash, sorted};
 use crate::domain::ids::{RunId, Timestamp};
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::ports::clock::{Clock, IdSource};
 use crate::ports::model::{DeltaSink, ModelPort};
+use crate::ports::run_store::RunStore;
 
 /// The provider whose models are the client's.
 pub const PROVIDER: &str = "agentllm";
-/// How long an answer is waited for (DELEG-25).
-pub const TTL: Duration = Duration::from_secs(15 * 60);
 /// Answered ones that are remembered, so that a repetition is told the same (C3).
 const REMEMBERED: usize = 1_000;
 /// Answers that do not fit before the call fails (DELEG-21).
@@ -51,6 +53,8 @@ struct Table {
     open: BTreeMap<String, Waiting>,
     /// Oldest first: id, run, hash of what was answered.
     answered: Vec<(String, RunId, String)>,
+    /// Ids of a process that died, each with the one that was asked in its place.
+    heirs: BTreeMap<String, String>,
     /// How many were asked.
     asked: u64,
 }
@@ -97,6 +101,29 @@ impl Interactions {
         waiting.claimed = true;
         let interaction = waiting.interaction.clone();
         Some(Claim { interactions: self, interaction })
+    }
+
+    /// The id under which one is open or was answered here: itself, or the one that was asked in its place.
+    pub fn resolve(&self, id: &str) -> Option<String> {
+        let table = self.table();
+        let id = table.heirs.get(id).map_or(id, String::as_str);
+        let known = table.open.contains_key(id) || table.answered.iter().any(|(known, ..)| known == id);
+        known.then(|| id.to_owned())
+    }
+
+    /// An id of a process that died stands from now on for what this run asks in its place, if it does already.
+    pub fn inherit(&self, id: &str, run: &RunId) -> Option<String> {
+        let what = Parts::of(id)?.what;
+        let mut table = self.table();
+        let same = |waiting: &&Waiting| {
+            let open = &waiting.interaction;
+            let asks = Parts::of(&open.id).is_some_and(|parts| parts.what == what);
+            open.run == *run && asks && !table.heirs.values().any(|heir| *heir == open.id)
+        };
+        let heir = table.open.values().filter(same).min_by_key(|waiting| waiting.number);
+        let heir = heir.map(|waiting| waiting.interaction.id.clone())?;
+        table.heirs.insert(id.to_owned(), heir.clone());
+        Some(heir)
     }
 
     pub fn find(&self, id: &str) -> Option<Interaction> {
@@ -171,11 +198,28 @@ impl Interactions {
 
 /// The models of one run: those of the provider `agentllm` are asked for here, all others where they were before.
 pub struct Delegating {
-    pub run: RunId,
-    pub interactions: Arc<Interactions>,
-    pub others: Arc<dyn ModelPort>,
-    pub clock: Arc<dyn Clock>,
-    pub ids: Arc<dyn IdSource>,
+    run: RunId,
+    interactions: Arc<Interactions>,
+    others: Arc<dyn ModelPort>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    store: Arc<dyn RunStore>,
+    seed: Seed,
+}
+
+impl Delegating {
+    /// For the models of one run that is driven under these ports.
+    pub fn new(run: RunId, interactions: Arc<Interactions>, ports: &Ports) -> Self {
+        Self {
+            run,
+            interactions,
+            others: Arc::clone(&ports.models),
+            clock: Arc::clone(&ports.clock),
+            ids: Arc::clone(&ports.ids),
+            store: Arc::clone(&ports.store),
+            seed: Seed::default(),
+        }
+    }
 }
 
 impl ModelPort for Delegating {
@@ -199,8 +243,9 @@ impl Delegating {
     async fn delegate(&self, request: &ModelRequest) -> Result<ModelReply, ModelError> {
         let begun = self.clock.now();
         let ttl = i64::try_from(TTL.as_millis()).unwrap_or(i64::MAX);
+        let seed = self.seed.of(&*self.store, &self.run, self.ids.seed());
         let interaction = Interaction {
-            id: format!("{:016x}{:016x}", self.ids.seed(), self.ids.seed()),
+            id: lasting::id_of(&self.run, seed, request, begun, self.ids.seed()),
             run: self.run.clone(),
             request: request.clone(),
             expires: Timestamp(begun.0.saturating_add(ttl)),

@@ -29,7 +29,7 @@ mod scripts;
 mod secrets;
 mod seed;
 mod settings;
-mod shipped;
+pub mod shipped;
 mod simulate;
 mod snapshots;
 mod spending;

@@ -330,4 +330,5 @@ const REQUEST: &[Field] = &[
     field("required_outputs", TEXTS, "Names of values that must come back."),
     field("available_tools", TEXTS, "Tools that may be used."),
     field("context", Any, "What is good to know."),
+    field("message", Text, "What a client is told beside it, in place of how to go on."),
 ];

@@ -201,7 +201,8 @@ fn request(action: &Node, findings: &mut Findings<'_>) -> Request {
     let tools = texts(action, "available_tools", findings).unwrap_or_default();
     let available_tools = tools.into_iter().map(|name| name.value).collect();
     let context = given(action, "context").map(Node::to_value);
-    Request { task, available_tools, context, ..Request::default() }
+    let told = text(action, "message", findings).map(|told| told.value).unwrap_or_default();
+    Request { task, available_tools, context, told, ..Request::default() }
 }
 
 /// The same, for people to read.

@@ -59,10 +59,13 @@ fn asked(offer: &Offer) -> Option<Value> {
     let outputs: Vec<&str> =
         action["requiredOutputs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let what = if pause.action.is_some() { "Do what the prompt says" } else { "Ask your user" };
-    let results =
-        if outputs.is_empty() { "an object that fits the schema".to_owned() } else { outputs.join(", ") };
-    let mut message =
-        format!("{what}, then call resume_workflow with this resumeToken and results: {results}");
+    let usual = || {
+        let results =
+            if outputs.is_empty() { "an object that fits the schema".to_owned() } else { outputs.join(", ") };
+        format!("{what}, then call resume_workflow with this resumeToken and results: {results}")
+    };
+    let own = pause.action.as_ref().map(|asked| asked.told.clone()).filter(|told| !told.is_empty());
+    let mut message = own.unwrap_or_else(usual);
     if pause.action.as_ref().is_some_and(|asked| asked.moves_on) {
         message.push_str(". When the token has expired, the workflow goes on without them");
     }

@@ -62,7 +62,12 @@ fn waits(answer: &Value, workflow: &str) -> String {
                 lines.push(format!("{label}: {}", action[name]));
             }
         }
-        lines.push(plain_text(&one["message"]));
+        let message = plain_text(&one["message"]);
+        let says_how = message.contains("resume_workflow");
+        lines.push(message);
+        if !says_how {
+            lines.push("Then call resume_workflow with this resumeToken and these results:".to_owned());
+        }
         lines.push(format!("resumeToken: {}", plain_text(&one["resumeToken"])));
         lines.push(format!("results: {}", action["requiredOutputs"]));
         lines.push(format!("The token expires at {}.", plain_text(&one["expiresAt"])));

@@ -6,6 +6,7 @@ use super::super::arguments::{Arguments, of_a_size};
 use super::super::refusal::{Problem, Refusal, invalid, short};
 use super::super::replies::{error, reply};
 use super::call::Call;
+use super::revived::{self, Revived};
 use crate::domain::model::ModelError;
 use crate::runtime::interactions::Given;
 
@@ -13,25 +14,24 @@ const PROCESSED: &str = "agent_response_processed_by_taskmaster";
 const PROCESSED_WITH_ERROR: &str = "agent_response_processed_by_taskmaster_with_error";
 
 pub(super) async fn respond(mut call: Call<'_>) -> Result<Value, Refusal> {
-    let given = call.arguments.take();
-    if given.as_ref().is_some_and(|given| given.contains_key("delegatedCallDetails")) {
-        let message =
-            "`delegatedCallDetails` is what a workflow sends; an agent sends `agentLLMResponse`, not both";
-        return Err(wrong(message, "delegatedCallDetails"));
-    }
-    let required = ["interactionId", "agentLLMResponse"];
-    let mut arguments = Arguments::read(given, &required, &["projectRoot", "tag"])?;
-    let id = arguments.text("interactionId")?.unwrap_or_default();
-    let root = arguments.text("projectRoot")?;
-    if root.is_some_and(|root| root.trim_end_matches('/') != call.backend.project()) {
-        let message = format!("`projectRoot` is not the project of this server: {}", call.backend.project());
-        return Err(wrong(&message, "projectRoot"));
-    }
-    let response = arguments.object("agentLLMResponse")?;
+    let (told_as, response) = read(&mut call)?;
     let said = Value::Object(response.clone());
-    of_a_size("agentLLMResponse", &said)?;
     let failed = failed(&response)?;
     let interactions = call.backend.interactions();
+    let id = match interactions.resolve(&told_as) {
+        Some(id) => id,
+        None => match revived::known(call.backend, &told_as, &response).await {
+            Revived::Open(id) => id,
+            Revived::Answered(run) => {
+                let stands = call.again(&run).await?;
+                let status = status(failed);
+                return Ok(
+                    json!({"status": status, "interactionId": told_as, "run": stands, "duplicate": true}),
+                );
+            }
+            Revived::Unknown => told_as.clone(),
+        },
+    };
     let answer = match (interactions.find(&id), failed) {
         // only whether it is a repetition is of interest
         (None, _) => Err(ModelError::Drift { detail: String::new() }),
@@ -62,12 +62,36 @@ pub(super) async fn respond(mut call: Call<'_>) -> Result<Value, Refusal> {
         Given::Unknown => return Err(unknown()),
     };
     let stands = if again { call.now(&run)? } else { call.follow(&run, events).await? };
-    let status = if failed.is_some() { PROCESSED_WITH_ERROR } else { PROCESSED };
-    let mut told = json!({"status": status, "interactionId": id, "run": stands});
+    let mut told = json!({"status": status(failed), "interactionId": told_as, "run": stands});
     if again {
         told["duplicate"] = json!(true);
     }
     Ok(told)
+}
+
+/// The id and what is said under it.
+fn read(call: &mut Call<'_>) -> Result<(String, Map<String, Value>), Refusal> {
+    let given = call.arguments.take();
+    if given.as_ref().is_some_and(|given| given.contains_key("delegatedCallDetails")) {
+        let message =
+            "`delegatedCallDetails` is what a workflow sends; an agent sends `agentLLMResponse`, not both";
+        return Err(wrong(message, "delegatedCallDetails"));
+    }
+    let required = ["interactionId", "agentLLMResponse"];
+    let mut arguments = Arguments::read(given, &required, &["projectRoot", "tag"])?;
+    let id = arguments.text("interactionId")?.unwrap_or_default();
+    let root = arguments.text("projectRoot")?;
+    if root.is_some_and(|root| root.trim_end_matches('/') != call.backend.project()) {
+        let message = format!("`projectRoot` is not the project of this server: {}", call.backend.project());
+        return Err(wrong(&message, "projectRoot"));
+    }
+    let response = arguments.object("agentLLMResponse")?;
+    of_a_size("agentLLMResponse", &Value::Object(response.clone()))?;
+    Ok((id, response))
+}
+
+fn status(failed: Option<&Map<String, Value>>) -> &'static str {
+    if failed.is_some() { PROCESSED_WITH_ERROR } else { PROCESSED }
 }
 
 /// The details of an error that is handed in; `None` for a success (C4).

@@ -41,6 +41,15 @@ impl Call<'_> {
         Ok(told(self.backend, &stands))
     }
 
+    /// How a run stands of which this was heard before; one that goes on here is waited for.
+    pub(super) async fn again(&self, run: &RunId) -> Result<Value, Refusal> {
+        let events = self.backend.handle().subscribe(false);
+        if self.backend.handle().running().contains(run) {
+            return self.watch(run, events).await;
+        }
+        self.now(run)
+    }
+
     pub(super) fn now(&self, run: &RunId) -> Result<Value, Refusal> {
         Ok(told(self.backend, &follow::summary(self.backend.handle(), run)?))
     }

@@ -24,7 +24,10 @@ pub(super) struct Reached {
 /// There is no such task in this project, or its run cannot go on.
 pub(super) async fn reach(backend: &dyn Backend, id: &str) -> Result<Reached, Fault> {
     let desk = backend.handle().desk();
-    let run = desk.run_of(id).or_else(|| searched(backend, id)).ok_or_else(Fault::unknown)?;
+    let run = desk
+        .run_of(id)
+        .or_else(|| searched(backend, |run| may_be_of(id, run)).map(|run| run.id))
+        .ok_or_else(Fault::unknown)?;
     for look in 0..LOOKS {
         let driven = backend.handle().running().contains(&run);
         let run = run_of(backend, run.as_str()).map_err(|_| Fault::unknown())?;
@@ -70,10 +73,10 @@ fn known(backend: &dyn Backend, id: &str, run: RunSummary, here: bool) -> Result
 }
 
 /// After a restart, ids are looked for among the runs of the project.
-fn searched(backend: &dyn Backend, id: &str) -> Option<RunId> {
+pub(super) fn searched(backend: &dyn Backend, fits: impl Fn(&RunId) -> bool) -> Option<RunSummary> {
     let query = RunQuery { project: Some(backend.project().to_owned()), ..RunQuery::default() };
     let runs = backend.handle().ports().store.list(&query).ok()?;
-    runs.into_iter().map(|run| run.id).find(|run| may_be_of(id, run))
+    runs.into_iter().find(|run| fits(&run.id))
 }
 
 /// Whether this process has claimed a run that it does not drive yet, or has just ceased to drive.

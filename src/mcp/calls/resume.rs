@@ -1,5 +1,6 @@
 //! `resume_workflow`: the results of what a run asked for, with the token that it gave (B1 to B9).
 
+use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::super::answer::{ANSWER, action, may_answer};
@@ -49,7 +50,7 @@ pub(super) async fn resume(mut call: Call<'_>) -> Result<Value, Refusal> {
 }
 
 fn read(call: &mut Call<'_>) -> Result<(String, Value), Refusal> {
-    let given = call.arguments.take();
+    let given = call.arguments.take().map(gathered);
     let there =
         |name: &str| given.as_ref().and_then(|given| given.get(name)).is_some_and(|value| !value.is_null());
     let mut missing = Vec::new();
@@ -81,6 +82,23 @@ fn read(call: &mut Call<'_>) -> Result<(String, Value), Refusal> {
     }
     of_a_size(name, &results)?;
     Ok((token, results))
+}
+
+/// Results that stand beside the token are the same as in `results`; the token may be called `workflowId` then (S0.4).
+fn gathered(mut given: JsonObject) -> JsonObject {
+    let there = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
+    if there("results") || there("stepData") {
+        return given;
+    }
+    let token = if there("resumeToken") { "resumeToken" } else { "workflowId" };
+    let Some(token) = given.shift_remove(token) else { return given };
+    given.retain(|name, value| !(matches!(name.as_str(), "results" | "stepData") && value.is_null()));
+    let mut gathered = JsonObject::new();
+    gathered.insert("resumeToken".to_owned(), token);
+    if !given.is_empty() {
+        gathered.insert("results".to_owned(), Value::Object(given));
+    }
+    gathered
 }
 
 /// A token gives no right to decide what a person must.

@@ -35,7 +35,7 @@ pub(in crate::mcp) struct Lines {
 #[derive(Default)]
 struct Unanswered {
     requests: HashSet<RequestId>,
-    /// Answers of our own on their way.
+    /// Answers on their way.
     own: usize,
 }
 
@@ -66,14 +66,20 @@ impl Lines {
     pub(super) fn send(&mut self, message: ServerJsonRpcMessage) -> BoxFuture<'static, io::Result<()>> {
         let (output, unanswered) = (Arc::clone(&self.output), self.unanswered.clone());
         async move {
+            // whoever reads an answer may use its id again at once
+            let answered = answers(&message).is_some_and(|id| {
+                unanswered.send_modify(|open| {
+                    open.requests.remove(id);
+                    open.own += 1;
+                });
+                true
+            });
             let written = match serde_json::to_string(&message) {
                 Ok(text) => write(&output, text).await,
                 Err(error) => Err(io::Error::other(error)),
             };
-            if let Some(id) = answers(&message) {
-                unanswered.send_modify(|open| {
-                    open.requests.remove(id);
-                });
+            if answered {
+                unanswered.send_modify(|open| open.own = open.own.saturating_sub(1));
             }
             written
         }

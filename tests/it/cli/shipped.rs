@@ -10,7 +10,7 @@ use super::world::World;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workflows");
 
 /// Workflow names of the files that are shipped.
-pub(super) fn names() -> Vec<String> {
+pub fn names() -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(FOLDER)
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().into_string().ok())

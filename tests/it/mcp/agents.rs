@@ -324,24 +324,46 @@ fn branches_ask_at_once_and_are_answered_in_any_order() {
 }
 
 #[test]
-fn after_a_crash_the_call_is_asked_for_again_under_a_new_id() {
+fn after_a_crash_the_call_is_answered_under_its_old_id_or_a_new_one() {
     let world = world(&[talk()]);
-    let mut client = open(&world);
-    let told = client.call("talk", json!({"task": "x"}));
-    let (run, old) = (told["workflowId"].clone(), id(&told));
-    client.kill();
-    let mut client = open(&world);
-    let error = client.refusal("agent_llm", success(&old, json!({"text": "late"})));
-    assert_eq!(error["data"]["type"], "interaction_unknown");
-    let told = client.call("get_workflow_status", json!({"workflowId": run}));
-    assert_eq!(told["status"], "interrupted", "{told}");
-    let told = client.call("continue_workflow", json!({"workflowId": run}));
-    assert_ne!(id(&told), old);
-    let told = client.call("agent_llm", success(&id(&told), json!({"text": "Bonjour"})));
-    assert_eq!((&told["run"]["output"], &told["run"]["workflowId"]), (&json!("Bonjour"), &run), "{told}");
-    let again = client.call("continue_workflow", json!({"workflowId": run}));
-    assert_eq!(again["error"]["type"], "not_continued", "{again}");
-    client.close();
+    for asks in [false, true] {
+        let mut client = open(&world);
+        let told = client.call("talk", json!({"task": "x"}));
+        let (run, old) = (told["workflowId"].clone(), id(&told));
+        client.kill();
+        let mut client = open(&world);
+        let mut forged = old.clone();
+        let last = if forged.pop() == Some('0') { '1' } else { '0' };
+        forged.push(last);
+        let error = client.refusal("agent_llm", success(&forged, json!({"text": "forged"})));
+        assert_eq!(error["data"]["type"], "interaction_unknown");
+        let told = client.call("get_workflow_status", json!({"workflowId": run}));
+        assert_eq!(told["status"], "interrupted", "nobody took it up: {told}");
+        let answered = if asks {
+            let told = client.call("continue_workflow", json!({"workflowId": run}));
+            assert_ne!(id(&told), old);
+            id(&told)
+        } else {
+            old.clone()
+        };
+        let told = client.call("agent_llm", success(&answered, json!({"text": "Bonjour"})));
+        assert_eq!(told["interactionId"], json!(answered));
+        assert_eq!((&told["run"]["output"], &told["run"]["workflowId"]), (&json!("Bonjour"), &run), "{told}");
+        // said again, here and after another crash, and otherwise
+        for crash in [false, true] {
+            if crash {
+                client.kill();
+                client = open(&world);
+            }
+            let again = client.call("agent_llm", success(&answered, json!({"text": "Bonjour"})));
+            assert_eq!((&again["duplicate"], &again["run"]), (&json!(true), &told["run"]), "{again}");
+        }
+        let error = client.refusal("agent_llm", success(&answered, json!({"text": "Salut"})));
+        assert_eq!(error["data"]["type"], "interaction_unknown");
+        let again = client.call("continue_workflow", json!({"workflowId": run}));
+        assert_eq!(again["error"]["type"], "not_continued", "{again}");
+        client.close();
+    }
 }
 
 #[test]

@@ -40,6 +40,17 @@ fn seeds() -> Vec<Value> {
         call("get_workflow_status", json!({"workflowId": "../../etc/passwd"})),
         call("cancel_workflow", json!({"workflowId": "x"})),
         call("agent_llm", json!({"interactionId": "x", "agentLLMResponse": response, "projectRoot": "/"})),
+        call("start_workflow", json!({"name": "quick", "inputs": {}, "agent": "@task"})),
+        call("get_next_step", json!({"workflow_id": "task-0123456789abcdef", "worker_id": "w"})),
+        call("get_workflow_state", json!({"workflow_id": "task-0123456789abcdef"})),
+        call(
+            "submit_step_result",
+            json!({"workflow_id": "task-0", "step_id": "step-1", "result": {"stdout": "", "stderr": "", "exit_code": 0},
+                   "worker_id": "w", "expected_version": 1}),
+        ),
+        plain("resources/templates/list", json!({})),
+        plain("prompts/get", json!({"name": "x", "arguments": {"a": "b"}})),
+        plain("logging/setLevel", json!({"level": "debug"})),
     ]
 }
 
@@ -68,6 +79,8 @@ enum Change {
     /// Bytes of the line are overwritten.
     Bytes(Vec<(usize, u8)>),
     Cut(usize),
+    /// Something else altogether.
+    Noise(Vec<u8>),
 }
 
 fn change() -> impl Strategy<Value = Change> {
@@ -77,6 +90,7 @@ fn change() -> impl Strategy<Value = Change> {
         2 => ("[a-zA-Z_]{0,12}", odd()).prop_map(|(name, value)| Change::Add(name, value)),
         2 => prop::collection::vec((any::<usize>(), any::<u8>()), 1..4).prop_map(Change::Bytes),
         1 => any::<usize>().prop_map(Change::Cut),
+        1 => prop::collection::vec(any::<u8>(), 0..300).prop_map(Change::Noise),
     ]
 }
 
@@ -130,6 +144,7 @@ fn damaged(seed: &Value, changes: &[Change], id: u64) -> Vec<u8> {
             }
             Change::Bytes(rows) => {
                 let text = bytes.get_or_insert_with(|| value.to_string().into_bytes());
+                let rows = if text.is_empty() { &[][..] } else { rows };
                 for (at, byte) in rows {
                     let at = at % text.len();
                     text[at] = if *byte == b'\n' { b' ' } else { *byte };
@@ -137,7 +152,11 @@ fn damaged(seed: &Value, changes: &[Change], id: u64) -> Vec<u8> {
             }
             Change::Cut(at) => {
                 let text = bytes.get_or_insert_with(|| value.to_string().into_bytes());
-                text.truncate(at % text.len() + 1);
+                text.truncate(at % text.len().max(1) + 1);
+            }
+            Change::Noise(noise) => {
+                let plain = |byte: &u8| if *byte == b'\n' { b' ' } else { *byte };
+                bytes = Some(noise.iter().map(plain).collect());
             }
         }
     }
@@ -166,9 +185,9 @@ fn rows() -> impl Strategy<Value = Vec<(usize, Vec<Change>)>> {
     prop::collection::vec(one, 1..12)
 }
 
-/// Ten times as many where slow tests are wanted.
+/// Many times as many where slow tests are wanted.
 fn runner(cases: u32) -> TestRunner {
-    let cases = if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some() { cases * 10 } else { cases };
+    let cases = if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some() { cases * 50 } else { cases };
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 

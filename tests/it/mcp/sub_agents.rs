@@ -6,6 +6,7 @@ mod crowd;
 mod faults;
 mod prompts;
 mod restarts;
+mod shipped;
 mod ways;
 
 use serde_json::{Value, json};

@@ -265,12 +265,17 @@ fn a_delegate_state_asks_in_words_a_person_can_read() {
     );
     assert_eq!(pause.required_outputs, ["summary"]);
 
+    let request = pause.request.unwrap();
+    assert_eq!(request.told, "");
+
     let mut action = action;
+    action["message"] = json!("Please do it");
     action["prompt"] = json!("'Read ' + common_data.file");
     let program = with(json!({"type": "delegate", "action": action}), &json!({}));
     let workflow = &program.workflows[0];
     let Work::Pause(pause) = &workflow.states[0].work else { panic!() };
     let Input::Script(at) = pause.message else { panic!("{pause:?}") };
+    assert_eq!(pause.request.as_ref().unwrap().told, "Please do it", "it is not for people");
     let script = &workflow.scripts[at.0];
     assert_eq!(script.source, "'Read ' + common_data.file");
     assert!(script.prepared.contains("Summarise.") && script.prepared.contains("Answer with: summary"));
