@@ -1,17 +1,36 @@
 //! What the system says of a process and all its threads. Linux only.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Nanoseconds of CPU of the threads that it has now.
 pub fn cpu(process: u32) -> u64 {
-    of_threads(process, "schedstat", |text| text.split_whitespace().next()?.parse().ok())
+    cpu_of_threads(process).values().sum()
 }
 
-/// How often its threads went to sleep by themselves: each wake-up ends with that.
-pub fn sleeps(process: u32) -> u64 {
-    of_threads(process, "status", |text| line(text, "voluntary_ctxt_switches"))
+/// What its threads have done.
+pub struct Done {
+    cpu: BTreeMap<String, u64>,
+    /// How often they went to sleep by themselves: each wake-up ends with that.
+    sleeps: BTreeMap<String, u64>,
+}
+
+impl Done {
+    pub fn by(process: u32) -> Self {
+        let sleeps = of_threads(process, "status", |text| line(text, "voluntary_ctxt_switches"));
+        Self { cpu: cpu_of_threads(process), sleeps }
+    }
+
+    /// Nanoseconds of CPU and wake-ups since then. A thread that has ended meanwhile counts as one wake-up.
+    pub fn since(&self, before: &Self) -> (u64, u64) {
+        let grown = |now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>| -> u64 {
+            now.iter().map(|(thread, value)| value - before.get(thread).unwrap_or(&0)).sum()
+        };
+        let ended = before.sleeps.keys().filter(|thread| !self.sleeps.contains_key(*thread)).count();
+        (grown(&self.cpu, &before.cpu), grown(&self.sleeps, &before.sleeps) + ended as u64)
+    }
 }
 
 /// Resident kilobytes: now, and the most so far.
@@ -73,10 +92,17 @@ pub fn settled(process: u32) -> u64 {
     }
 }
 
-fn of_threads(process: u32, file: &str, figure: impl Fn(&str) -> Option<u64>) -> u64 {
-    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return 0 };
-    let texts = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join(file)).ok());
-    texts.filter_map(|text| figure(&text)).sum()
+fn cpu_of_threads(process: u32) -> BTreeMap<String, u64> {
+    of_threads(process, "schedstat", |text| text.split_whitespace().next()?.parse().ok())
+}
+
+fn of_threads(process: u32, file: &str, figure: impl Fn(&str) -> Option<u64>) -> BTreeMap<String, u64> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return BTreeMap::new() };
+    let of = |thread: fs::DirEntry| {
+        let text = fs::read_to_string(thread.path().join(file)).ok()?;
+        Some((thread.file_name().into_string().ok()?, figure(&text)?))
+    };
+    threads.filter_map(|thread| of(thread.ok()?)).collect()
 }
 
 /// The number behind `NAME:`.

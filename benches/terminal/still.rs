@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::Extent;
 use super::figures::Figures;
 use super::home::Home;
-use super::process;
+use super::process::{self, Done};
 use super::screen::Session;
 use super::server::Server;
 
@@ -27,18 +27,18 @@ pub fn still(home: &Home, extent: Extent, figures: &mut Figures) {
         paused.press(key);
     }
     paused.wait_for("question gate");
-    // what is done once after the start is over
-    thread::sleep(Duration::from_secs(2));
+    // threads that nobody needs any more end after ten seconds
+    thread::sleep(Duration::from_secs(extent.still + 1));
     let sessions = [("at the prompt", &prompt), ("paused in a workflow", &paused)];
-    let look = |(name, session): (&'static str, &Session)| {
-        (name, session.process(), process::cpu(session.process()), process::sleeps(session.process()))
-    };
+    let look =
+        |(name, session): (&'static str, &Session)| (name, session.process(), Done::by(session.process()));
     let (before, began) = (sessions.map(look), Instant::now());
     thread::sleep(Duration::from_secs(extent.still));
     let seconds = began.elapsed().as_secs_f64();
-    for (name, process, cpu, sleeps) in before {
-        let spent = Duration::from_nanos(process::cpu(process) - cpu).as_secs_f64() * 100.0 / seconds;
-        let woken = (process::sleeps(process) - sleeps) as f64 / seconds;
+    for (name, process, before) in before {
+        let (cpu, woken) = Done::by(process).since(&before);
+        let spent = Duration::from_nanos(cpu).as_secs_f64() * 100.0 / seconds;
+        let woken = woken as f64 / seconds;
         // hundredths of a percent are what is told
         figures.say(&format!("{name}: CPU"), (spent * 100.0).round() / 100.0, "%", Some((0.0, 0.0)));
         figures.say(&format!("{name}: wake-ups in a second"), woken, "", Some((0.1, 0.0)));

@@ -8,6 +8,7 @@ mod child;
 mod enter;
 mod errands;
 mod evaluated;
+mod fade;
 mod failed;
 mod finish;
 mod join;

@@ -24,6 +24,8 @@ pub struct Thread {
     pub summary: Option<Summary>,
     /// In a branch: how many entries it began with, as long as they stand; `None` once it rewrote them.
     pub base: Option<usize>,
+    /// So many first entries have no text any more: see [`Machine::fade`](super::machine::Machine::fade).
+    pub faded: usize,
 }
 
 /// Something that one agent with `memory: "private"` heard or said outside of the conversation.
