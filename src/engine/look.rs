@@ -24,14 +24,16 @@ pub struct Look {
     /// The machine does not put together what it asks of models and scripts.
     spares: bool,
     fed: usize,
-    /// Texts of long ago were let go of.
-    faded: bool,
+    /// Inputs from one look for what can be let go of to the next.
+    apart: usize,
+    /// What was said long ago was let go of.
+    gone: bool,
     /// Is fed when it is known what follows it.
     held: Option<(Timestamp, Input)>,
 }
 
-/// Inputs from one look for what can be let go of to the next.
-const FADES: usize = 512;
+/// See [`Look::forgetting`].
+const APART: usize = 512;
 
 /// A journal that has to be replayed as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +46,13 @@ impl Look {
         if spares {
             machine.spare(Arc::new(Spared::all()));
         }
-        Self { machine, spares, fed: 0, faded: false, held: None }
+        Self { machine, spares, fed: 0, apart: APART, gone: false, held: None }
+    }
+
+    /// Lets go of what no view shows any more each time after so many inputs.
+    #[must_use]
+    pub fn forgetting(self, inputs: usize) -> Self {
+        Self { apart: inputs.max(1), ..self }
     }
 
     /// Takes the next input.
@@ -73,7 +81,7 @@ impl Look {
             | Input::Stopped { .. }
             | Input::Elapsed { .. } => (false, None, false),
         };
-        let late = self.faded && (rewrites || program.is_some());
+        let late = self.gone && (rewrites || program.is_some());
         if void || late || self.spares && program.is_some_and(is_bounded) {
             return Err(NeedsAll);
         }
@@ -101,8 +109,8 @@ impl Look {
         let mut output = self.machine.handle(at, input);
         output.events.drain(..).for_each(|event| told(at, event));
         self.machine.reuse(output);
-        if self.spares && self.fed.is_multiple_of(FADES) {
-            self.faded = self.machine.fade();
+        if self.spares && self.fed.is_multiple_of(self.apart) {
+            self.gone = self.machine.forget_old();
         }
     }
 }

@@ -8,9 +8,9 @@ mod child;
 mod enter;
 mod errands;
 mod evaluated;
-mod fade;
 mod failed;
 mod finish;
+mod forget;
 mod join;
 mod lanes;
 mod limits;
@@ -145,6 +145,9 @@ pub struct Machine {
     fresh: bool,
     /// Calls that need not be made: see [`Machine::spare`].
     spared: Arc<Spared>,
+    /// Old parts of conversations are let go of, and how many inputs came since that was done.
+    forgets: bool,
+    since_forgot: u32,
     out: Output,
 }
 
@@ -210,6 +213,8 @@ impl Machine {
             halted: false,
             fresh: false,
             spared: Arc::default(),
+            forgets: false,
+            since_forgot: 0,
             out: Output::default(),
         }
     }
@@ -229,6 +234,7 @@ impl Machine {
             self.settle();
             self.park();
         }
+        self.forget_sometimes();
         std::mem::take(&mut self.out)
     }
 

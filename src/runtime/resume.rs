@@ -9,7 +9,7 @@ use super::errands::Answered;
 use super::handle::Handle;
 use super::journal;
 use super::reopen::{self, Story};
-use super::rise::{Risen, rise};
+use super::rise::{Risen, Wanted, rise};
 use crate::domain::approval::{ApprovalPolicy, Decision};
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{
@@ -179,8 +179,12 @@ impl Handle {
             return Err(ResumeError::Foreign(run.clone()).into());
         }
         let store = &*self.ports().store;
-        let Risen { story, begun, mut machine, pending, ring } =
-            rise(store, run, self.shared.desk.is_open())?;
+        let wanted = match &going.program {
+            _ if self.shared.desk.is_open() => Wanted::Inputs,
+            Some(_) => Wanted::Conversations,
+            None => Wanted::Nothing,
+        };
+        let Risen { story, begun, mut machine, pending, ring } = rise(store, run, wanted)?;
         // a process that died between taking the run and writing what for has left only `interrupted`
         let unsaid = before.progress.status == RunStatus::Interrupted;
         let status = if unsaid { machine.status() } else { before.progress.status };

@@ -28,12 +28,24 @@ pub(super) struct Risen {
     pub(super) ring: Ring,
 }
 
-/// Nobody else writes the run meanwhile. `whole`: its inputs are wanted.
+/// What is wanted of a run besides its machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Nothing,
+    /// It goes on under another definition, whose agents look at all that was said.
+    Conversations,
+    /// Its inputs.
+    Inputs,
+}
+
+/// Nobody else writes the run meanwhile.
 ///
 /// # Errors
 /// Unknown id, unreadable rows, or a run of a newer program.
-pub(super) fn rise(store: &dyn RunStore, run: &RunId, whole: bool) -> Result<Risen, StoreError> {
-    if !whole && let Some(risen) = streamed(store, run)? {
+pub(super) fn rise(store: &dyn RunStore, run: &RunId, wanted: Wanted) -> Result<Risen, StoreError> {
+    if wanted != Wanted::Inputs
+        && let Some(risen) = streamed(store, run, wanted)?
+    {
         return Ok(risen);
     }
     let story = reopen::read(store, run)?;
@@ -43,7 +55,7 @@ pub(super) fn rise(store: &dyn RunStore, run: &RunId, whole: bool) -> Result<Ris
 }
 
 /// `None`: it can only be understood as a whole.
-fn streamed(store: &dyn RunStore, run: &RunId) -> Result<Option<Risen>, StoreError> {
+fn streamed(store: &dyn RunStore, run: &RunId, wanted: Wanted) -> Result<Option<Risen>, StoreError> {
     let mut skim = Skim::default();
     store.read(run, &mut skim)?;
     if let Some(failed) = skim.failed {
@@ -52,7 +64,10 @@ fn streamed(store: &dyn RunStore, run: &RunId) -> Result<Option<Risen>, StoreErr
     let (Some(story), Some(answered), false) = (skim.story, skim.answered, skim.went_back) else {
         return Ok(None);
     };
-    let tape = Tape::knowing(Arc::clone(&story.spec), answered);
+    let mut tape = Tape::knowing(Arc::clone(&story.spec), answered);
+    if wanted == Wanted::Nothing && !skim.upgraded {
+        tape.machine.forgets();
+    }
     let mut play = Play { story, tape, ring: Ring::default(), inputs: 0, failed: None };
     store.read(run, &mut play)?;
     if let Some(failed) = play.failed {
@@ -72,6 +87,8 @@ struct Skim {
     story: Option<Story>,
     answered: Option<Answered>,
     went_back: bool,
+    /// It went on under another definition once.
+    upgraded: bool,
     failed: Option<StoreError>,
 }
 
@@ -110,7 +127,10 @@ impl RunReader for Skim {
                     self.went_back = true;
                     return ControlFlow::Break(());
                 }
-                Ok(input) => answered.meet(&input),
+                Ok(input) => {
+                    self.upgraded |= matches!(&input, Input::Resumed(resumed) if resumed.program.is_some());
+                    answered.meet(&input);
+                }
                 Err(error) => {
                     self.failed = Some(error);
                     return ControlFlow::Break(());
