@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use synthdev::domain::ids::Timestamp;
 use synthdev::domain::model::ModelReply;
 use synthdev::domain::script::{ScopePatch, ScriptMessage, ScriptOutcome, TriedGuard};
@@ -16,14 +16,18 @@ use synthdev::engine::spec::RunSpec;
 
 use super::super::support::stage::{Stage, Texts, spec};
 
+fn short() -> Value {
+    json!({"name": "talk", "max_length": 2_000})
+}
+
 /// So many inputs of two agents in turn; a view has room for about ten of their messages.
-fn played(inputs: usize) -> (Arc<RunSpec>, Vec<(Timestamp, Input)>) {
+fn played(inputs: usize, context: &Value) -> (Arc<RunSpec>, Vec<(Timestamp, Input)>) {
     let turn = |name: &str, agent: &str, next: &str| json!({"name": name, "agent": agent, "input": "common_data.task", "transition": [{"target": next}]});
     let workflow = json!({
         "workflow_name": "case", "snapshot": "off",
         "input": {"name": "task", "type": "string"},
         "limits": {"max_steps": 5_000, "max_visits": 5_000, "max_model_calls": 5_000},
-        "contexts": [{"name": "talk", "max_length": 2_000}],
+        "contexts": [context],
         "agents": [
             {"name": "one", "agent_role": "writer", "context": "talk", "role": "assistant"},
             {"name": "two", "agent_role": "writer", "context": "talk", "role": "user"}],
@@ -61,7 +65,7 @@ fn played(inputs: usize) -> (Arc<RunSpec>, Vec<(Timestamp, Input)>) {
 
 #[test]
 fn old_texts_are_let_go_of_and_nothing_is_told_differently() {
-    let (spec, inputs) = played(800);
+    let (spec, inputs) = played(800, &short());
     let whole = replay(Arc::clone(&spec), inputs.clone());
     let trimmed =
         |(_, event): &&_| matches!(event, RunEvent::Warning { code, .. } if code == "context_trimmed");
@@ -82,7 +86,7 @@ fn old_texts_are_let_go_of_and_nothing_is_told_differently() {
 
 #[test]
 fn a_script_that_rewrites_a_conversation_needs_all_of_it() {
-    let (spec, mut inputs) = played(400);
+    let (spec, mut inputs) = played(400, &short());
     let message = ScriptMessage { role: "user".to_owned(), content: "new".to_owned(), origin: Some(0) };
     let rewritten = inputs.iter_mut().rev().find_map(|(_, input)| match input {
         Input::Evaluated { outcome, .. } => Some(outcome),
@@ -95,4 +99,26 @@ fn a_script_that_rewrites_a_conversation_needs_all_of_it() {
         inputs.iter().try_for_each(|(at, input)| look.feed(*at, input.clone(), &mut |_, _| {}))
     };
     assert_eq!((feed(1), feed(100_000)), (Err(NeedsAll), Ok(())));
+}
+
+/// Whoever drives a run forgets as well: what models are asked stays the same, with what is always shown to them.
+#[test]
+fn models_are_asked_the_same_whatever_was_forgotten() {
+    let pinned = json!({"name": "talk", "max_length": 2_000, "pin_first": 2,
+        "starting_messages": [{"role": "user", "content": "the first word"}]});
+    for context in [short(), pinned] {
+        let (spec, inputs) = played(600, &context);
+        let (mut whole, mut brief) = (Machine::new(Arc::clone(&spec)), Machine::new(spec));
+        let asked = |machine: &mut Machine, at, input: &Input| {
+            let effects = machine.handle(at, input.clone()).effects;
+            let calls = effects.into_iter().filter(|effect| matches!(effect, Effect::CallModel { .. }));
+            format!("{:?}", calls.collect::<Vec<_>>())
+        };
+        let mut forgot = false;
+        for (at, input) in &inputs {
+            assert_eq!(asked(&mut brief, *at, input), asked(&mut whole, *at, input), "{context}");
+            forgot = brief.forget_old();
+        }
+        assert!(forgot, "{context}");
+    }
 }
