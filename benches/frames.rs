@@ -342,5 +342,41 @@ fn histories(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, frames, panes, histories, tokens);
+/// The slowest of a hundred frames, each after something has changed.
+fn slowest(_: &mut Criterion) {
+    const FRAMES: usize = 2_000;
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let mut terminal = Terminal::new(TestBackend::new(200, 50)).unwrap();
+    let mut measured = |name: &str, model: &mut Model, change: &mut dyn FnMut(&mut Model, usize)| {
+        let mut took: Vec<Duration> = (0..FRAMES)
+            .map(|at| {
+                let begun = Instant::now();
+                change(model, at);
+                draw(model, &mut terminal);
+                begun.elapsed()
+            })
+            .collect();
+        took.sort_unstable();
+        let (half, most) = (took[FRAMES / 2], took[FRAMES - 1]);
+        println!(
+            "{name}: median {half:.1?}, 99 of 100 within {:.1?}, slowest {most:.1?}",
+            took[FRAMES * 99 / 100]
+        );
+    };
+    let mut model = long_model(100_000);
+    let keys = [KeyCode::PageUp, KeyCode::PageUp, KeyCode::PageDown, KeyCode::Char('x')];
+    measured("frame of 100,000 messages, paging and typing", &mut model, &mut |model, at| {
+        key(model, keys[at % keys.len()]);
+    });
+    measured("frame of 100,000 messages, resized each time", &mut model, &mut |model, at| {
+        update(model, Msg::Resize(if at % 2 == 0 { 150 } else { 200 }, 50));
+    });
+    drop(model);
+    let mut model = walked(1_000, '2');
+    measured("graph of 200 states after a step", &mut model, &mut |model, at| step(model, 1_000 + at));
+}
+
+criterion_group!(benches, frames, panes, histories, tokens, slowest);
 criterion_main!(benches);

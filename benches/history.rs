@@ -69,7 +69,7 @@ fn main() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("runs.db");
         let began = Instant::now();
-        let steps = record::record(shape, messages, &file);
+        let steps = record::record(shape, messages, &file, "/somewhere");
         let took = milliseconds(began);
         println!("{shape:?}: driven and stored in {took:.0} ms; last tenth {steps:.2} of the first");
         for (way, _) in WAYS {

@@ -27,6 +27,7 @@ mod restoring;
 pub mod resume;
 mod retry;
 pub mod review;
+mod rise;
 pub mod search;
 mod shared;
 mod sharing;

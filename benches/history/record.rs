@@ -25,7 +25,7 @@ use super::shape::Shape;
 pub const RUN: &str = "0190aaaa-0000-7000-8000-000000000000";
 
 /// Gives what an input took in the last tenth of the run, compared with the first.
-pub fn record(shape: Shape, messages: usize, file: &Path) -> f64 {
+pub fn record(shape: Shape, messages: usize, file: &Path, project: &str) -> f64 {
     let spec = shape.spec();
     let mut machine = Machine::new(spec.clone());
     let mut ring = Ring::default();
@@ -46,7 +46,7 @@ pub fn record(shape: Shape, messages: usize, file: &Path) -> f64 {
         (input, count) = answer(shape, effect, count);
     }
     let store = SqliteStore::at(file.to_owned());
-    let (header, progress) = (header(&spec), machine.progress());
+    let (header, progress) = (header(&spec, project), machine.progress());
     store.import(&header, &rows, &progress, None).unwrap();
     // left by its driver, in order
     store.claim(&header.id).unwrap();
@@ -132,14 +132,14 @@ fn intent(at: Timestamp, effect: &Effect) -> Option<Row> {
     Some(Row::new(RowKind::Intent, at, effect.call(), Value::to_string(&body)))
 }
 
-fn header(spec: &RunSpec) -> RunHeader {
+fn header(spec: &RunSpec, project: &str) -> RunHeader {
     RunHeader {
         id: RunId::from(RUN),
         workflow: spec.program.workflows[0].name.clone(),
         definition_hash: spec.program.hash.clone(),
         spec: serde_json::to_string(spec).unwrap(),
         input: String::new(),
-        project: "/somewhere".to_owned(),
+        project: project.to_owned(),
         started: Timestamp(0),
         pid: std::process::id(),
         origin: None,

@@ -1,6 +1,8 @@
 //! Tokens and money. An unknown price stays unknown; it is never guessed (MODEL-9).
 
-use std::ops::Deref;
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -158,41 +160,106 @@ pub struct CostLedger {
     pub entries: CostEntries,
 }
 
-/// The lines of a ledger with their sums. Lines are added and never changed, so the sums cost nothing that grows.
+/// The lines of a ledger with their sums. Lines are added and never changed, so the sums cost nothing that grows. A
+/// hundred thousand lines have few names between them: each is kept once.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CostEntries {
-    lines: Vec<CostEntry>,
+    lines: Vec<Line>,
+    /// In the order in which they came.
+    names: Vec<Arc<str>>,
+    places: BTreeMap<Arc<str>, u32>,
     usage: Usage,
     cost_usd: Option<f64>,
 }
 
+/// An entry with the places of its names.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Line {
+    agent: u32,
+    role: u32,
+    state: u32,
+    model: u32,
+    usage: Usage,
+    cost_usd: Option<f64>,
+    at: Timestamp,
+    estimated: bool,
+}
+
 impl Default for CostEntries {
     fn default() -> Self {
-        Self { lines: Vec::new(), usage: Usage::default(), cost_usd: Some(0.0) }
+        Self {
+            lines: Vec::new(),
+            names: Vec::new(),
+            places: BTreeMap::new(),
+            usage: Usage::default(),
+            cost_usd: Some(0.0),
+        }
     }
 }
 
 impl CostEntries {
-    pub fn push(&mut self, entry: CostEntry) {
+    pub fn push(&mut self, entry: &CostEntry) {
         self.usage.add(&entry.usage);
         self.cost_usd = self.cost_usd.zip(entry.cost_usd).map(|(sum, one)| sum + one);
-        self.lines.push(entry);
+        let line = Line {
+            agent: self.place(&entry.agent),
+            role: self.place(&entry.role),
+            state: self.place(&entry.state),
+            model: self.place(&entry.model),
+            usage: entry.usage,
+            cost_usd: entry.cost_usd,
+            at: entry.at,
+            estimated: entry.estimated,
+        };
+        self.lines.push(line);
+    }
+
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = CostEntry> + Clone + '_ {
+        self.lines.iter().map(|line| self.entry(line))
+    }
+
+    fn entry(&self, line: &Line) -> CostEntry {
+        CostEntry {
+            agent: self.name(line.agent),
+            role: self.name(line.role),
+            state: self.name(line.state),
+            model: self.name(line.model),
+            usage: line.usage,
+            cost_usd: line.cost_usd,
+            at: line.at,
+            estimated: line.estimated,
+        }
+    }
+
+    fn name(&self, place: u32) -> String {
+        self.names.get(place as usize).map(|name| name.to_string()).unwrap_or_default()
+    }
+
+    fn place(&mut self, name: &str) -> u32 {
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let place = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        let name: Arc<str> = Arc::from(name);
+        self.names.push(Arc::clone(&name));
+        self.places.insert(name, place);
+        place
     }
 }
 
-impl Deref for CostEntries {
-    type Target = [CostEntry];
-
-    fn deref(&self) -> &[CostEntry] {
-        &self.lines
-    }
-}
-
-impl FromIterator<CostEntry> for CostEntries {
-    fn from_iter<I: IntoIterator<Item = CostEntry>>(entries: I) -> Self {
+impl<E: Borrow<CostEntry>> FromIterator<E> for CostEntries {
+    fn from_iter<I: IntoIterator<Item = E>>(entries: I) -> Self {
         let mut all = Self::default();
         for entry in entries {
-            all.push(entry);
+            all.push(entry.borrow());
         }
         all
     }
@@ -204,33 +271,15 @@ impl From<Vec<CostEntry>> for CostEntries {
     }
 }
 
-impl IntoIterator for CostEntries {
-    type Item = CostEntry;
-    type IntoIter = std::vec::IntoIter<CostEntry>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.lines.into_iter()
-    }
-}
-
-impl<'a> IntoIterator for &'a CostEntries {
-    type Item = &'a CostEntry;
-    type IntoIter = std::slice::Iter<'a, CostEntry>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.lines.iter()
-    }
-}
-
 impl Serialize for CostEntries {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.lines.serialize(serializer)
+        serializer.collect_seq(self.iter())
     }
 }
 
 impl<'de> Deserialize<'de> for CostEntries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::deserialize(deserializer).map(Self::from)
+        Vec::<CostEntry>::deserialize(deserializer).map(Self::from)
     }
 }
 
@@ -247,8 +296,8 @@ impl CostLedger {
     /// Sums grouped by a key (agent, state or model), in order of first appearance.
     pub fn grouped(&self, key: impl Fn(&CostEntry) -> &str) -> Vec<(String, Usage, Option<f64>)> {
         let mut groups: Vec<(String, Usage, Option<f64>)> = Vec::new();
-        for entry in &self.entries {
-            let name = key(entry);
+        for entry in self.entries.iter() {
+            let name = key(&entry);
             let found = groups.iter().position(|group| group.0 == name);
             let at = found.unwrap_or_else(|| {
                 groups.push((name.to_owned(), Usage::default(), Some(0.0)));

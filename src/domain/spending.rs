@@ -2,6 +2,8 @@
 //!
 //! Calls without a known price are counted beside the dollars, never into them (MODEL-9).
 
+use std::borrow::Borrow;
+
 use super::cost::{CostEntry, Usage};
 use super::workflow::of_any_item;
 
@@ -74,17 +76,18 @@ impl Sum {
 }
 
 /// Everything in one sum.
-pub fn total<'e>(entries: impl IntoIterator<Item = &'e CostEntry>) -> Sum {
+pub fn total(entries: impl IntoIterator<Item: Borrow<CostEntry>>) -> Sum {
     let mut sum = Sum::default();
-    entries.into_iter().for_each(|entry| sum.add(entry));
+    entries.into_iter().for_each(|entry| sum.add(entry.borrow()));
     sum
 }
 
 /// Sums in order of first appearance; days in their own order.
-pub fn sums<'e>(entries: impl IntoIterator<Item = &'e CostEntry>, by: By) -> Vec<Sum> {
+pub fn sums(entries: impl IntoIterator<Item: Borrow<CostEntry>>, by: By) -> Vec<Sum> {
     let mut sums: Vec<Sum> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for entry in entries {
+        let entry = entry.borrow();
         let name = by.of(entry);
         let at = *places.entry(name).or_insert_with_key(|name| {
             sums.push(Sum { name: name.clone(), ..Sum::default() });

@@ -24,9 +24,16 @@ pub struct Look {
     /// The machine does not put together what it asks of models and scripts.
     spares: bool,
     fed: usize,
+    /// Inputs from one look for what can be let go of to the next.
+    apart: usize,
+    /// What was said long ago was let go of.
+    gone: bool,
     /// Is fed when it is known what follows it.
     held: Option<(Timestamp, Input)>,
 }
+
+/// See [`Look::forgetting`].
+const APART: usize = 512;
 
 /// A journal that has to be replayed as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,24 +46,32 @@ impl Look {
         if spares {
             machine.spare(Arc::new(Spared::all()));
         }
-        Self { machine, spares, fed: 0, held: None }
+        Self { machine, spares, fed: 0, apart: APART, gone: false, held: None }
+    }
+
+    /// Lets go of what no view shows any more each time after so many inputs.
+    #[must_use]
+    pub fn forgetting(self, inputs: usize) -> Self {
+        Self { apart: inputs.max(1), ..self }
     }
 
     /// Takes the next input.
     ///
     /// # Errors
-    /// It makes earlier ones void, or brings a budget that earlier ones should have known.
+    /// It makes earlier ones void, brings a budget that earlier ones should have known, or looks back at what was let go
+    /// of.
     pub fn feed(&mut self, at: Timestamp, input: Input, told: Told<'_>) -> Result<(), NeedsAll> {
-        let (void, program) = match &input {
-            Input::Returned(returned) => (returned.kept < self.fed, returned.program.as_ref()),
-            Input::Resumed(resumed) => (false, resumed.program.as_ref()),
+        // a script's word on a whole conversation, and agents of a new definition, need all that was said
+        let (void, program, rewrites) = match &input {
+            Input::Returned(returned) => (returned.kept < self.fed, returned.program.as_ref(), false),
+            Input::Resumed(resumed) => (false, resumed.program.as_ref(), false),
+            Input::Evaluated { outcome, .. } => (false, None, !outcome.patch.contexts.is_empty()),
             Input::Started { .. }
             | Input::Cancelled { .. }
             | Input::Said { .. }
             | Input::Steered(_)
             | Input::SnapshotTaken { .. }
             | Input::SnapshotFailed { .. }
-            | Input::Evaluated { .. }
             | Input::ScriptFailed { .. }
             | Input::Replied { .. }
             | Input::ModelFailed { .. }
@@ -64,9 +79,10 @@ impl Look {
             | Input::ToolDone { .. }
             | Input::Answered { .. }
             | Input::Stopped { .. }
-            | Input::Elapsed { .. } => (false, None),
+            | Input::Elapsed { .. } => (false, None, false),
         };
-        if void || self.spares && program.is_some_and(is_bounded) {
+        let late = self.gone && (rewrites || program.is_some());
+        if void || late || self.spares && program.is_some_and(is_bounded) {
             return Err(NeedsAll);
         }
         self.fed += 1;
@@ -93,5 +109,8 @@ impl Look {
         let mut output = self.machine.handle(at, input);
         output.events.drain(..).for_each(|event| told(at, event));
         self.machine.reuse(output);
+        if self.spares && self.fed.is_multiple_of(self.apart) {
+            self.gone = self.machine.forget_old();
+        }
     }
 }

@@ -11,6 +11,7 @@ mod evaluated;
 mod failed;
 mod fallback;
 mod finish;
+mod forget;
 mod interrupted;
 mod join;
 mod kept;
@@ -153,6 +154,9 @@ pub struct Machine {
     restored: u64,
     /// Calls that need not be made: see [`Machine::spare`].
     spared: Arc<Spared>,
+    /// Old parts of conversations are let go of, and how many inputs came since that was done.
+    forgets: bool,
+    since_forgot: u32,
     out: Output,
 }
 
@@ -221,6 +225,8 @@ impl Machine {
             kept: BTreeMap::new(),
             restored: 0,
             spared: Arc::default(),
+            forgets: false,
+            since_forgot: 0,
             out: Output::default(),
         }
     }
@@ -240,6 +246,7 @@ impl Machine {
             self.settle();
             self.park();
         }
+        self.forget_sometimes();
         std::mem::take(&mut self.out)
     }
 

@@ -141,12 +141,12 @@ pub fn threads(
 ) -> Result<Vec<Thread>, Conflict> {
     let mut all = Vec::with_capacity(base.len());
     for (at, before) in base.iter().enumerate() {
-        let length = before.log.entries.len();
+        let length = before.length();
         let own: Vec<(&str, &Thread)> =
             branches.iter().filter_map(|(name, leaving)| Some((*name, leaving.threads.get(at)?))).collect();
         let asides = before.asides.len();
         let changed = |thread: &Thread| {
-            thread.base.is_none() || thread.log.entries.len() > length || thread.asides.len() > asides
+            thread.base.is_none() || thread.length() > length || thread.asides.len() > asides
         };
         let touched: Vec<&(&str, &Thread)> = own.iter().filter(|(_, thread)| changed(thread)).collect();
         let rewriter = touched.iter().find(|(_, thread)| thread.base.is_none());

@@ -68,32 +68,49 @@ const EVENTS: usize = 3;
 /// Calls of models and scripts whose answers will be taken: what they were asked need not be put together again. An
 /// answer that came while the run stood still, after it had gone back, was not taken. Where a budget is set, a
 /// call under way reserves what its request may use: there, requests are needed.
-fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> Spared {
-    let mut answered = Spared::default();
-    let mut stands = false;
-    let mut bounded = is_bounded(&spec.program);
-    for input in inputs {
+#[derive(Clone, Debug, Default)]
+pub struct Answered {
+    calls: Spared,
+    /// It went back and was not taken up since.
+    stands: bool,
+    bounded: bool,
+}
+
+impl Answered {
+    /// Before the first input.
+    pub fn of(spec: &RunSpec) -> Self {
+        Self { bounded: is_bounded(&spec.program), ..Self::default() }
+    }
+
+    /// A model answered a call, or failed to.
+    pub fn by_model(&mut self, call: CallId) {
+        if !self.stands {
+            self.calls.add(call, Asks::Model);
+        }
+    }
+
+    /// A script did.
+    pub fn by_script(&mut self, call: CallId) {
+        if !self.stands {
+            self.calls.add(call, Asks::Script);
+        }
+    }
+
+    /// Takes the next input.
+    pub fn meet(&mut self, input: &Input) {
         match input {
             Input::Returned(returned) => {
-                stands = true;
-                bounded |= returned.program.as_ref().is_some_and(is_bounded);
+                self.stands = true;
+                self.bounded |= returned.program.as_ref().is_some_and(is_bounded);
             }
             Input::Resumed(resumed) => {
-                stands = false;
-                bounded |= resumed.program.as_ref().is_some_and(is_bounded);
+                self.stands = false;
+                self.bounded |= resumed.program.as_ref().is_some_and(is_bounded);
             }
-            Input::Cancelled { .. } => stands = false,
-            Input::Evaluated { call, .. } | Input::ScriptFailed { call, .. } if !stands => {
-                answered.add(*call, Asks::Script);
-            }
-            Input::Replied { call, .. } | Input::ModelFailed { call, .. } if !stands => {
-                answered.add(*call, Asks::Model);
-            }
-            Input::Evaluated { .. }
-            | Input::ScriptFailed { .. }
-            | Input::Replied { .. }
-            | Input::ModelFailed { .. }
-            | Input::Started { .. }
+            Input::Cancelled { .. } => self.stands = false,
+            Input::Evaluated { call, .. } | Input::ScriptFailed { call, .. } => self.by_script(*call),
+            Input::Replied { call, .. } | Input::ModelFailed { call, .. } => self.by_model(*call),
+            Input::Started { .. }
             | Input::Said { .. }
             | Input::Steered(_)
             | Input::SnapshotTaken { .. }
@@ -105,7 +122,16 @@ fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> 
             | Input::Elapsed { .. } => {}
         }
     }
-    if bounded { Spared::default() } else { answered }
+
+    fn spared(self) -> Spared {
+        if self.bounded { Spared::default() } else { self.calls }
+    }
+}
+
+fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> Spared {
+    let mut answered = Answered::of(spec);
+    inputs.into_iter().for_each(|input| answered.meet(input));
+    answered.spared()
 }
 
 /// Whether anything in it has a budget.
@@ -140,6 +166,13 @@ impl Tape {
         let answered = answered(&spec, inputs);
         let mut tape = Self::new(spec);
         tape.machine.spare(Arc::new(answered));
+        tape
+    }
+
+    /// The same for a journal that is read in parts: what it answers is known already.
+    pub fn knowing(spec: Arc<RunSpec>, answered: Answered) -> Self {
+        let mut tape = Self::new(spec);
+        tape.machine.spare(Arc::new(answered.spared()));
         tape
     }
 

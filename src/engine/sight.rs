@@ -8,8 +8,8 @@
 pub struct Sight {
     items: Vec<Item>,
     end: Sums,
-    /// Places of the asides, and of the entries that are pinned by themselves.
-    asides: Vec<usize>,
+    asides: Vec<OwnAside>,
+    /// Places of the entries that are pinned by themselves.
     pinned: Vec<usize>,
     /// Of the thread, asides of all agents: so many have been looked at.
     heard: usize,
@@ -42,11 +42,27 @@ pub enum Spot {
     Aside(usize),
 }
 
+/// There is one for each entry and agent: kept small.
 #[derive(Clone, Copy, Debug)]
 struct Item {
-    spot: Spot,
-    shown: Shown,
-    before: Sums,
+    length: u32,
+    sealed: u32,
+    messages: u32,
+    /// Which entry or aside it is.
+    at: u32,
+    own: bool,
+    aside: bool,
+    /// Of all items before it, whose number is its place.
+    messages_before: u32,
+    length_before: u64,
+    sealed_before: u64,
+}
+
+/// What only this agent heard: its place, and what such items before it come to.
+#[derive(Clone, Copy, Debug)]
+struct OwnAside {
+    place: usize,
+    before: Size,
 }
 
 /// Over a part of the items: of all, and of the asides among them.
@@ -118,6 +134,11 @@ impl Sight {
         self.begin
     }
 
+    /// Entries of the log before the place where its views begin, as far as they are known.
+    pub fn begins_behind(&self) -> usize {
+        self.entries_before(self.begin.min(self.items.len()))
+    }
+
     /// The agent's views begin here from now on.
     pub fn begin_at(&mut self, place: usize) {
         (self.begin, self.owed) = (place, 0);
@@ -153,49 +174,113 @@ impl Sight {
         let at = self.heard;
         self.heard += 1;
         if let Some(shown) = shown {
-            let place = self.items.len();
+            self.asides.push(OwnAside { place: self.items.len(), before: self.end.asides });
             self.add(Spot::Aside(at), shown);
-            self.asides.push(place);
             self.end.asides = self.end.asides.plus(shown.into());
         }
     }
 
     fn add(&mut self, spot: Spot, shown: Shown) {
-        self.items.push(Item { spot, shown, before: self.end });
+        self.items.push(Item::new(spot, shown, self.end.all));
         self.end.all = self.end.all.plus(shown.into());
     }
 
     /// The item at a place, and how many entries of the log stand before it.
     pub fn item(&self, place: usize) -> Option<(Spot, Shown, usize)> {
         let item = self.items.get(place)?;
-        Some((item.spot, item.shown, item.before.entries()))
+        Some((item.spot(), item.shown(), self.entries_before(place)))
     }
 
     /// The items as views take them: `covered` entries, from the first, are spoken for by a summary; `pin_first`
     /// entries after those that are pinned are never left out.
     pub fn range(&self, covered: usize, pin_first: usize) -> Range<'_> {
-        let entry = |place: &usize| matches!(self.items[*place].spot, Spot::Log(_));
+        let entry = |place: &usize| !self.items[*place].aside;
         let free = |place: &usize| entry(place) && self.pinned.binary_search(place).is_err();
         let mut kept: Vec<usize> = (0..self.items.len()).filter(free).take(pin_first).collect();
         kept.extend(&self.pinned);
         kept.sort_unstable();
         let open = match covered {
             0 => 0,
-            _ => self.items.partition_point(|item| item.before.entries() < covered),
+            _ => self.place_behind(covered),
         };
         Range { sight: self, open, kept }
     }
 
     fn before(&self, place: usize) -> Sums {
-        self.items.get(place).map_or(self.end, |item| item.before)
+        let Some(item) = self.items.get(place) else { return self.end };
+        let asides = self.asides.get(self.asides_before(place)).map_or(self.end.asides, |aside| aside.before);
+        Sums { all: item.before(place), asides }
+    }
+
+    fn asides_before(&self, place: usize) -> usize {
+        self.asides.partition_point(|aside| aside.place < place)
+    }
+
+    /// Entries of the log.
+    fn entries_before(&self, place: usize) -> usize {
+        place - self.asides_before(place)
+    }
+
+    /// The first place with so many entries of the log before it.
+    fn place_behind(&self, entries: usize) -> usize {
+        let (mut low, mut high) = (0, self.items.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.entries_before(middle) < entries {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 }
 
-impl Sums {
-    /// Entries of the log.
-    fn entries(self) -> usize {
-        self.all.groups - self.asides.groups
+impl Item {
+    fn new(spot: Spot, shown: Shown, before: Size) -> Self {
+        let (at, aside) = match spot {
+            Spot::Log(at) => (at, false),
+            Spot::Aside(at) => (at, true),
+        };
+        Self {
+            length: small(shown.length),
+            sealed: small(shown.sealed),
+            messages: small(shown.messages),
+            at: small(at),
+            own: shown.own,
+            aside,
+            messages_before: small(before.messages),
+            length_before: before.length as u64,
+            sealed_before: before.sealed as u64,
+        }
     }
+
+    fn spot(&self) -> Spot {
+        if self.aside { Spot::Aside(self.at as usize) } else { Spot::Log(self.at as usize) }
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            own: self.own,
+            length: self.length as usize,
+            sealed: self.sealed as usize,
+            messages: self.messages as usize,
+        }
+    }
+
+    fn before(&self, place: usize) -> Size {
+        Size {
+            groups: place,
+            length: usize::try_from(self.length_before).unwrap_or(usize::MAX),
+            sealed: usize::try_from(self.sealed_before).unwrap_or(usize::MAX),
+            messages: self.messages_before as usize,
+        }
+    }
+}
+
+/// No text is longer than four billion characters, and no log has more entries.
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// See [`Sight::range`]. An aside is always shown, an entry that a summary speaks for only where it is kept.
@@ -250,16 +335,15 @@ impl Range<'_> {
     pub fn shown(&self, from: usize) -> impl Iterator<Item = usize> + use<> {
         let open = from.max(self.open);
         let asides = &self.sight.asides;
-        let heard =
-            asides.partition_point(|place| *place < from)..asides.partition_point(|place| *place < open);
+        let heard = self.sight.asides_before(from)..self.sight.asides_before(open);
         let mut before: Vec<usize> = self.kept.iter().copied().take_while(|place| *place < open).collect();
-        before.extend(&asides[heard]);
+        before.extend(asides[heard].iter().map(|aside| aside.place));
         before.sort_unstable();
         before.into_iter().chain(open..self.sight.len())
     }
 
     fn sum(&self, places: &[usize]) -> Size {
-        let shown = places.iter().filter_map(|place| self.sight.items.get(*place)).map(|item| item.shown);
+        let shown = places.iter().filter_map(|place| self.sight.items.get(*place)).map(Item::shown);
         shown.fold(Size::default(), |sum, shown| sum.plus(shown.into()))
     }
 }

@@ -24,6 +24,10 @@ pub struct Thread {
     pub summary: Option<Summary>,
     /// In a branch: how many entries it began with, as long as they stand; `None` once it rewrote them.
     pub base: Option<usize>,
+    /// So many first entries are not in `log` any more: see [`Machine::forget_old`](super::machine::Machine::forget_old).
+    pub gone: usize,
+    /// Those of them that every view shows, with their places.
+    pub kept: Vec<(usize, Entry)>,
 }
 
 /// Something that one agent with `memory: "private"` heard or said outside of the conversation.
@@ -67,6 +71,22 @@ impl Thread {
         thread
     }
 
+    /// How many entries there were, in the log or gone.
+    pub fn length(&self) -> usize {
+        self.gone + self.log.entries.len()
+    }
+
+    /// One of them, if it is still there.
+    pub fn entry(&self, at: usize) -> Option<&Entry> {
+        match at.checked_sub(self.gone) {
+            Some(at) => self.log.entries.get(at),
+            None => {
+                let found = self.kept.binary_search_by_key(&at, |(place, _)| *place).ok()?;
+                self.kept.get(found).map(|(_, entry)| entry)
+            }
+        }
+    }
+
     pub fn push(&mut self, entry: Entry) {
         self.log.entries.push(entry);
     }
@@ -87,22 +107,22 @@ impl Thread {
 
     /// Adds what an agent heard or said in private, at the present end of the log.
     pub fn push_aside(&mut self, agent: AgentIx, own: bool, entry: Entry) {
-        self.asides.push(Aside { agent, at: self.log.entries.len(), own, entry });
+        self.asides.push(Aside { agent, at: self.length(), own, entry });
     }
 
     /// For a branch: the same entries, marked as not its own.
     pub fn branch(&self) -> Self {
-        Self { base: Some(self.log.entries.len()), ..self.clone() }
+        Self { base: Some(self.length()), ..self.clone() }
     }
 
     /// Adds what a branch of this conversation said, all that it heard in private, and a summary that it had
     /// made of what both share. `length` and `asides` are what the branch began with.
     pub fn join(&mut self, branch: &Self, length: usize, asides: usize) {
-        let end = self.log.entries.len();
+        let end = self.length();
         let heard = branch.asides.iter().skip(asides);
         self.asides
             .extend(heard.map(|aside| Aside { at: aside.at.saturating_sub(length) + end, ..aside.clone() }));
-        for entry in branch.log.entries.iter().skip(length) {
+        for entry in branch.log.entries.iter().skip(length.saturating_sub(branch.gone)) {
             self.push(entry.clone());
         }
         let covers = |thread: &Self| thread.summary.as_ref().map_or(0, |summary| summary.covers);

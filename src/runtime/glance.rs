@@ -123,6 +123,11 @@ impl Ring {
         (text.len() <= BYTES).then_some(text)
     }
 
+    /// Takes one event.
+    pub fn take(&mut self, at: Timestamp, event: RunEvent) {
+        self.push(at, event);
+    }
+
     fn push(&mut self, at: Timestamp, mut event: RunEvent) {
         shorten_event(&mut event);
         if self.events.len() >= EVENTS

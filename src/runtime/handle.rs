@@ -146,11 +146,12 @@ impl Handle {
     pub(super) fn launch(
         &self,
         run: RunId,
-        machine: Machine,
+        mut machine: Machine,
         guard: Option<Guard>,
         mut opening: Opening,
         mail: Vec<Input>,
     ) {
+        machine.forgets();
         let shared = Arc::clone(&self.shared);
         let (outbox, inbox) = unbounded_channel();
         for input in mail {

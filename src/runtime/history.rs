@@ -1,7 +1,6 @@
 //! Past runs, read from the store: lists as they are, one run by replaying its journal.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 pub use super::cut_off::of_two_moments;
 use super::glance::Glance;
@@ -90,9 +89,8 @@ impl Handle {
             }
         };
         let program = machine.spec().program.clone();
-        let (ledger, rest) = machine.into_ledger();
-        // a long run's conversations are let go of while somebody looks at it already
-        let _ = thread::Builder::new().name("let go".to_owned()).spawn(move || drop(rest));
+        // what is left of a long run's conversations goes where it came from, and so to whoever asks next
+        let (ledger, _) = machine.into_ledger();
         let record = RunRecord { summary, program, events: Vec::new(), ledger, answers, open, restoring };
         Ok((record, listener))
     }

@@ -21,7 +21,7 @@ use crate::ports::run_store::{RowRef, RunReader, RunStore, StoreError};
 
 /// Inputs that are handed over at once, and how often that can be ahead of the machine.
 const TOGETHER: usize = 256;
-const AHEAD: usize = 16;
+const AHEAD: usize = 4;
 
 /// What there is to see.
 pub(super) struct Looked {

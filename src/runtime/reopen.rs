@@ -71,15 +71,7 @@ pub(super) fn read(store: &dyn RunStore, run: &RunId) -> Result<Story, StoreErro
 /// Unreadable rows, or a run of a newer program.
 pub(super) fn understand(header: RunHeader, rows: Vec<Row>) -> Result<Story, StoreError> {
     let spec = definition(&header)?;
-    let mut story = Story {
-        header,
-        spec,
-        entries: Vec::with_capacity(rows.len()),
-        attempts: BTreeMap::new(),
-        begun: BTreeMap::new(),
-        intents: Vec::new(),
-        restoring: None,
-    };
+    let mut story = Story { entries: Vec::with_capacity(rows.len()), ..Story::empty(header, spec) };
     for row in rows {
         match (row.kind, row.call) {
             (RowKind::Intent, Some(call)) => {
@@ -137,6 +129,19 @@ pub(super) fn begun(body: &str) -> Result<Option<Foreseen>, StoreError> {
 }
 
 impl Story {
+    /// Without a row.
+    pub(super) fn empty(header: RunHeader, spec: Arc<RunSpec>) -> Self {
+        Self {
+            header,
+            spec,
+            entries: Vec::new(),
+            attempts: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            intents: Vec::new(),
+            restoring: None,
+        }
+    }
+
     /// Feeds all of it to a new machine. What was answered is not asked for again.
     pub(super) fn play(&self) -> Standing {
         let tape = Tape::sparing(Arc::clone(&self.spec), self.entries.iter().map(|entry| &entry.input));

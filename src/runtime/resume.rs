@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::driver::Opening;
 use super::errands::Answered;
-use super::glance::Ring;
 use super::handle::Handle;
 use super::journal;
 use super::reopen::{self, Story};
+use super::rise::{Risen, Wanted, rise};
 use crate::domain::approval::{ApprovalPolicy, Decision};
 use crate::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{
@@ -195,25 +195,29 @@ impl Handle {
         if foreign && going.approvals.is_none() {
             return Err(ResumeError::Foreign(run.clone()).into());
         }
-        let story = reopen::read(&*self.ports().store, run)?;
-        let standing = story.play();
+        let store = &*self.ports().store;
+        let wanted = match &going.program {
+            _ if self.shared.desk.is_open() => Wanted::Inputs,
+            Some(_) => Wanted::Conversations,
+            None => Wanted::Nothing,
+        };
+        let Risen { story, begun, mut machine, pending, ring } = rise(store, run, wanted)?;
         // a process that died between taking the run and writing what for has left only `interrupted`
         let unsaid = before.progress.status == RunStatus::Interrupted;
-        let status = if unsaid { standing.machine.status() } else { before.progress.status };
-        check(run, status, &story, &standing.machine).map_err(|error| {
+        let status = if unsaid { machine.status() } else { before.progress.status };
+        check(run, status, &story, &machine).map_err(|error| {
             let over = unsaid && status.is_over() && matches!(error, ResumeError::Over { .. });
-            Refused { error, stands: over.then(|| standing.machine.progress()) }
+            Refused { error, stands: over.then(|| machine.progress()) }
         })?;
-        judge(&*under(&standing.machine, going.program.as_ref())?, &going)?;
+        judge(&*under(&machine, going.program.as_ref())?, &going)?;
         let guard = self.lock(run, &story.spec)?;
         match &story.restoring {
             Some(files) => self.finish_files(run, files, foreign).await?,
             None if story.spec.program.changes_files() => self.judge_project()?,
             None => {}
         }
-        let crashed = self.sort(&story, standing.pending, foreign).await;
+        let crashed = self.sort(&story, pending, foreign).await;
         self.tell_desk(&story);
-        let mut machine = standing.machine;
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
         let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
         let arrived = self.arrives(&story, machine.progress().snapshot).await;
@@ -235,7 +239,6 @@ impl Handle {
         let mut rows = Vec::new();
         let mut output = Output::default();
         // a process that was killed between recording its run and the first row had only promised to begin
-        let begun = !story.entries.is_empty();
         let started = (!begun).then(|| Input::Started { seed: self.ports().ids.seed() });
         for input in started.into_iter().chain([input]) {
             let led = machine.handle(at, input.clone());
@@ -246,7 +249,7 @@ impl Handle {
             output.events.extend(events);
         }
         self.write(run, at, &rows, &machine, going.token)?;
-        let opening = Opening { ring: Ring::of(standing.events), output, at, again: crashed.again };
+        let opening = Opening { ring, output, at, again: crashed.again };
         self.launch(run.clone(), machine, guard, opening, crashed.finished);
         Ok(())
     }

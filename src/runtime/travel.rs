@@ -197,8 +197,8 @@ impl Handle {
         let to = changes.files.clone();
         judge_files(&place, to.is_some())?;
         let standing = story.play();
-        let spent = standing.machine.ledger().entries.get(tape.machine.ledger().entries.len()..);
-        let spent = spent.map(<[_]>::to_vec).unwrap_or_default();
+        let kept = tape.machine.ledger().entries.len();
+        let spent = standing.machine.ledger().entries.iter().skip(kept).collect();
         let (taken, void) = (answered_later(&story, &place, &tape), answered_behind(&story, &place));
         let carried = carried::at(&story, place.kept, &tape).paid();
         let returned = Returned { taken, ..self.returned(&place, changes, spent, carried) };

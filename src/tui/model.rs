@@ -234,7 +234,7 @@ impl Model {
 
     /// Every model call of the session.
     pub fn ledger(&self) -> CostLedger {
-        CostLedger { entries: self.runs.iter().flat_map(|run| run.paid_here.entries.clone()).collect() }
+        CostLedger { entries: self.runs.iter().flat_map(|run| run.paid_here.entries.iter()).collect() }
     }
 
     /// Texts for the workflow in front that it has not read.
@@ -264,8 +264,11 @@ impl Model {
     }
 
     /// Something is in flight, so that the elapsed time on screen goes on; or the history looks whether it has changed.
+    /// A run that only waits for a person does not wake anybody.
     pub fn ticking(&self) -> bool {
-        let moves = |run: &RunView| !run.stands_still() || self.counts_down();
+        let asks = |run: &RunView| self.dialogs.iter().any(|dialog| dialog.run() == Some(&run.id));
+        let waits = |run: &RunView| run.stands_still() || asks(run) && !run.works();
+        let moves = |run: &RunView| !waits(run) || self.counts_down();
         self.history_moves() || !self.calm && self.busy_run().is_some_and(moves)
     }
 }

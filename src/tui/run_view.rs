@@ -269,9 +269,18 @@ impl RunView {
 
     /// What its calls cost is known from elsewhere.
     pub fn charged(&mut self, ledger: CostLedger) {
-        self.watch.spending = Spending::of(&ledger.entries);
+        self.watch.spending = Spending::of(ledger.entries.iter());
         self.watch.agents += 1;
         self.ledger = ledger;
+    }
+
+    /// Of a long past the sums are enough: its lines are let go.
+    pub fn sum_up(&mut self) {
+        if self.ledger.entries.len() > 1 {
+            let (usage, cost_usd) = (self.ledger.usage(), self.ledger.cost_usd());
+            self.ledger =
+                CostLedger { entries: vec![CostEntry { usage, cost_usd, ..CostEntry::default() }].into() };
+        }
     }
 
     /// Milliseconds of work until `now`; `None`: it has never begun.
@@ -331,8 +340,16 @@ impl RunView {
 
     /// It stands still, and nothing goes on beside.
     pub fn stands_still(&self) -> bool {
-        let works = |agent: &AgentLine| !matches!(agent.doing, Doing::Nothing | Doing::WaitsFor(_));
-        !self.over && !self.stands.is_empty() && !self.agents.iter().any(works)
+        !self.over && !self.stands.is_empty() && !self.agents_work()
+    }
+
+    /// Something is being done by somebody who is not a person.
+    pub fn works(&self) -> bool {
+        self.agents_work() || !self.speakers.is_empty() || !self.tools.is_empty()
+    }
+
+    fn agents_work(&self) -> bool {
+        self.agents.iter().any(|agent| !matches!(agent.doing, Doing::Nothing | Doing::WaitsFor(_)))
     }
 
     /// Something goes on that a person may want to stop.
@@ -374,8 +391,8 @@ impl RunView {
         let entry = CostEntry { agent, role, state, model, usage, cost_usd, at, estimated };
         self.watch.spending.add(&entry);
         self.watch.agents += 1;
-        self.paid_here.entries.push(entry.clone());
-        self.ledger.entries.push(entry);
+        self.paid_here.entries.push(&entry);
+        self.ledger.entries.push(&entry);
     }
 
     /// Adds what a call used of which no answer came.

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod chat;
+mod faded;
 mod glance;
 mod golden;
 mod growth;

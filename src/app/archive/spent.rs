@@ -50,7 +50,7 @@ pub(crate) fn cost(world: &World, args: &CostArgs) -> Result<u8> {
 
 fn one(handle: &Handle, id: &str) -> Result<Spent> {
     let record = handle.run(id).map_err(of_store)?;
-    let mut entries = dated(record.ledger.entries.into_iter().collect(), record.summary.started);
+    let mut entries = dated(record.ledger.entries.iter().collect(), record.summary.started);
     let replayed = record.program.is_replay();
     if replayed {
         entries.iter_mut().for_each(|entry| entry.cost_usd = Some(0.0));
@@ -69,7 +69,7 @@ fn all(handle: &Handle, runs: &[RunSummary]) -> Spent {
                     continue;
                 }
                 Ok(record) => {
-                    entries.extend(dated(record.ledger.entries.into_iter().collect(), run.started));
+                    entries.extend(dated(record.ledger.entries.iter().collect(), run.started));
                 }
                 Err(error) => {
                     let id = name(run.id.as_str());

@@ -33,6 +33,9 @@ const WIDTH: usize = 120;
 /// States of a path that are shown: its end.
 const PATH: usize = 12;
 
+/// Of a step.
+const NO_FILES: &str = "none were stored by then: what it changed is not known";
+
 /// Where the questions are answered from.
 pub(super) struct Reader {
     pub(super) handle: Handle,
@@ -141,7 +144,7 @@ impl Reader {
         let (record, fold) = told.map_err(|error| of_store(&error))?;
         let variables =
             record.program.workflows.first().map(|root| root.variables.clone()).unwrap_or_default();
-        let files = self.files(run, step);
+        let files = if fold.has_files() { self.files(run, step) } else { NO_FILES.to_owned() };
         let found = fold.end(&variables, &files);
         let (title, items) = found.ok_or_else(|| format!("run {run} has no step {step} any more"))?;
         Ok(Text { title, items, step: Some(step) })
@@ -159,7 +162,7 @@ impl Reader {
             return format!("stored before and after all branches of {owner}: see step {}", step_of(place));
         }
         let Some(before) = &place.files else {
-            return "none were stored by then: what it changed is not known".to_owned();
+            return NO_FILES.to_owned();
         };
         let later =
             steps.iter().skip(at + 1).find(|other| other.within.is_none() && other.files != place.files);

@@ -110,7 +110,7 @@ impl Machine {
             charge.usage.add(&entry.usage);
             charge.cost_usd = charge.cost_usd.zip(entry.cost_usd).map(|(sum, one)| sum + one);
             charge.estimated |= entry.estimated && self.counts_all();
-            self.ledger.entries.push(entry.clone());
+            self.ledger.entries.push(entry);
         }
         charge
     }

@@ -7,6 +7,7 @@ use crate::domain::ids::StateIx;
 use crate::domain::workflow::{AgentFunction, State, Work, Workflow};
 use crate::engine::effect::Question;
 use crate::engine::lane::Scope;
+use crate::engine::thread::Thread;
 
 /// Events of one input: a circle of states that do nothing must not fill the memory, whatever `max_steps` says.
 const RESTLESS: usize = 300_000;
@@ -240,9 +241,7 @@ fn may_continue(frame: &Frame, workflow: &Workflow, state: &State) -> bool {
         return false;
     };
     let earlier = frame.agents.get(agent.0).and_then(|memory| memory.continuation.as_ref());
-    let length = workflow
-        .agent(*agent)
-        .and_then(|spec| frame.threads.get(spec.context.0))
-        .map(|thread| thread.log.entries.len());
+    let length =
+        workflow.agent(*agent).and_then(|spec| frame.threads.get(spec.context.0)).map(Thread::length);
     earlier.is_some_and(|earlier| Some(earlier.context_length) == length)
 }

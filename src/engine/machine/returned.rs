@@ -30,7 +30,7 @@ impl Machine {
         }
         for entry in spent {
             self.spent_before(&entry);
-            self.ledger.entries.push(entry);
+            self.ledger.entries.push(&entry);
         }
         let state = self.lane.jump.map(|target| self.name_of(target)).unwrap_or_default();
         self.emit(RunEvent::Returned { step, state, fork_of: fork_of.clone(), files });

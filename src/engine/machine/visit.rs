@@ -15,6 +15,7 @@ use crate::domain::model::{ModelChoice, ModelRequest, ToolChoice};
 use crate::domain::workflow::{AgentFunction, Work};
 use crate::engine::frame::{Continuation, WorkResult, speaker};
 use crate::engine::spared::Asks;
+use crate::engine::thread::Thread;
 use crate::engine::turn::{Summing, Turn, TurnEntry};
 use crate::engine::view;
 
@@ -23,7 +24,7 @@ impl Machine {
         let Some(workflow) = self.workflow() else { return };
         let Some(agent) = workflow.agent(ix) else { return };
         let Some(frame) = self.frame_mut() else { return };
-        let length = frame.threads.get(agent.context.0).map_or(0, |thread| thread.log.entries.len());
+        let length = frame.threads.get(agent.context.0).map_or(0, Thread::length);
         let continues =
             frame.memory(ix).and_then(|memory| memory.continuation.take()).is_some_and(|earlier| {
                 earlier.context_length == length && (earlier.input == input || input.is_none())
@@ -182,7 +183,7 @@ impl Machine {
         if let Some(thread) = frame.thread(agent.context) {
             turn.store(thread, private, agent.memory == Memory::Private);
         }
-        let context_length = frame.threads.get(agent.context.0).map_or(0, |t| t.log.entries.len());
+        let context_length = frame.threads.get(agent.context.0).map_or(0, Thread::length);
         if let Some(memory) = frame.memory(ix) {
             memory.continuation = ran_tools.then_some(Continuation { input, context_length });
         }
@@ -233,7 +234,7 @@ impl Machine {
             turn.store(thread, false, agent.memory == Memory::Private);
             // the same input again goes on from here (A29)
             let ran_tools = thread.log.entries.last().is_some_and(|entry| !entry.calls.is_empty());
-            let context_length = thread.log.entries.len();
+            let context_length = thread.length();
             if let Some(memory) = frame.memory(ix).filter(|_| ran_tools && !workflow.conversational) {
                 memory.continuation = Some(Continuation { input, context_length });
             }

@@ -101,7 +101,7 @@ pub fn lost(scene: &Scene<'_>, from: Begin, to: Begin) -> Lost {
         lost.entries += 1;
         let entry = match spot {
             Spot::Aside(at) => scene.thread.asides.get(at).map(|aside| &aside.entry),
-            Spot::Log(at) => scene.thread.log.entries.get(at),
+            Spot::Log(at) => scene.thread.entry(at),
         };
         lost.tell(entry, &mut last);
     }

@@ -127,7 +127,7 @@ pub(super) fn range<'a>(scene: &Scene<'_>, sight: &'a Sight) -> Range<'a> {
 /// The log with the agent's own asides where they happened and the summary in the place of what it covers, all
 /// without what may be left out before `from`; then the input, then what the visit has brought so far.
 pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said, sight: &Sight, from: usize) -> Vec<Group<'a>> {
-    let Thread { log, asides, .. } = scene.thread;
+    let Thread { asides, .. } = scene.thread;
     let range = range(scene, sight);
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut summary = summary(scene.thread);
@@ -143,9 +143,9 @@ pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said, sight: &Sight, from:
                 let group = Group::new(&aside.entry, shown.own, scene);
                 if shown.own { group } else { group.leading() }
             }),
-            Spot::Log(at) => log
-                .entries
-                .get(at)
+            Spot::Log(at) => scene
+                .thread
+                .entry(at)
                 .map(|entry| Group::new(entry, shown.own, scene).kept(range.keeps(place)).at(Part::Log, at)),
         });
     }
@@ -156,7 +156,7 @@ pub(super) fn groups<'a>(scene: &Scene<'a>, said: &'a Said, sight: &Sight, from:
 
 /// The summary of a log, where there is a place for it.
 pub(super) fn summary(thread: &Thread) -> Option<&Summary> {
-    thread.summary.as_ref().filter(|summary| summary.covers <= thread.log.entries.len())
+    thread.summary.as_ref().filter(|summary| summary.covers <= thread.length())
 }
 
 /// The input, then what the visit has brought so far.

@@ -14,13 +14,13 @@ pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
     if sight.around().is_none() && scene.agent.choice.context_size.is_some() {
         sight.stands_among(around(scene));
     }
-    let Thread { log, asides, .. } = scene.thread;
-    for at in sight.entries()..=log.entries.len() {
+    let Thread { asides, .. } = scene.thread;
+    for at in sight.entries()..=scene.thread.length() {
         while let Some(aside) = asides.get(sight.heard()).filter(|aside| aside.at <= at) {
             let own = aside.agent == scene.turn.agent;
             sight.add_aside(own.then(|| shown(&aside.entry, aside.own, scene)));
         }
-        if let Some(entry) = log.entries.get(at) {
+        if let Some(entry) = scene.thread.entry(at) {
             let own = is_own(scene.agent, entry, scene.side_of);
             sight.add_entry(shown(entry, own, scene), entry.pinned);
         }
@@ -31,8 +31,7 @@ pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
 pub(super) fn sight<'a>(scene: &Scene<'a>) -> Cow<'a, Sight> {
     let thread = scene.thread;
     let known = thread.sights.get(&scene.turn.agent);
-    let present =
-        |sight: &&Sight| sight.entries() == thread.log.entries.len() && sight.heard() == thread.asides.len();
+    let present = |sight: &&Sight| sight.entries() == thread.length() && sight.heard() == thread.asides.len();
     known.filter(present).map_or_else(|| Cow::Owned(anew(scene)), Cow::Borrowed)
 }
 

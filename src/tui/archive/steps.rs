@@ -1,6 +1,7 @@
 //! The steps of a run with what happened in each, folded from its events one by one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use crate::domain::context::Author;
 use crate::domain::cost::Usage;
@@ -16,9 +17,10 @@ pub struct StepLine {
     pub at: Timestamp,
     /// Milliseconds; `None`: it was not left.
     pub took: Option<u64>,
-    pub state: String,
+    /// A long run has few names for many steps: equal ones are one text.
+    pub state: Arc<str>,
     pub visit: u32,
-    pub agent: Option<String>,
+    pub agent: Option<Arc<str>>,
     pub messages: u32,
     pub tools: u32,
     /// Variables that it set or removed.
@@ -27,7 +29,7 @@ pub struct StepLine {
     /// `None`: a price is not known.
     pub cost_usd: Option<f64>,
     /// What went wrong in it, last.
-    pub bad: Option<String>,
+    pub bad: Option<Box<str>>,
 }
 
 /// To which step an event belongs: branches run at the same time.
@@ -44,6 +46,7 @@ pub struct Belongs {
 pub struct Walk {
     belongs: Belongs,
     steps: Vec<StepLine>,
+    names: BTreeSet<Arc<str>>,
 }
 
 impl Belongs {
@@ -127,7 +130,7 @@ impl Walk {
     pub fn event(&mut self, at: Timestamp, event: &RunEvent) {
         let step = self.belongs.step(event);
         if let RunEvent::StateEntered { state, visit, agent, .. } = event {
-            let (state, agent) = (state.clone(), agent.clone());
+            let (state, agent) = (self.name(state), agent.as_ref().map(|agent| self.name(agent)));
             let line = StepLine { step, at, state, visit: *visit, agent, ..StepLine::default() };
             return self.steps.push(StepLine { cost_usd: Some(0.0), ..line });
         }
@@ -150,17 +153,17 @@ impl Walk {
             }
             RunEvent::ModelFailed { spent, reason, .. } => {
                 spent.iter().for_each(|entry| line.paid(&entry.usage, entry.cost_usd));
-                line.bad = Some(reason.clone());
+                line.bad = Some(reason.as_str().into());
             }
             RunEvent::ModelStopped { spent, .. } => {
                 spent.iter().for_each(|entry| line.paid(&entry.usage, entry.cost_usd));
             }
             RunEvent::ToolStarted { .. } => line.tools += 1,
-            RunEvent::Retrying { error, .. } => line.bad = Some(error.title.clone()),
+            RunEvent::Retrying { error, .. } => line.bad = Some(error.title.as_str().into()),
             _ => {}
         }
         if let RunEvent::Caught { error, .. } = event {
-            line.bad = Some(error.title.clone());
+            line.bad = Some(error.title.as_str().into());
         }
     }
 
@@ -168,15 +171,25 @@ impl Walk {
         self.steps
     }
 
+    fn name(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        let name: Arc<str> = Arc::from(name);
+        self.names.insert(Arc::clone(&name));
+        name
+    }
+
     fn finished(&mut self, at: Timestamp, error: Option<(Option<&str>, &String)>) {
         if let Some((state, title)) = error {
-            let named = state.and_then(|state| self.steps.iter_mut().rev().find(|line| line.state == state));
+            let named =
+                state.and_then(|state| self.steps.iter_mut().rev().find(|line| *line.state == *state));
             let line = match named {
                 Some(line) => Some(line),
                 None => self.steps.last_mut(),
             };
             if let Some(line) = line {
-                line.bad = Some(title.clone());
+                line.bad = Some(title.as_str().into());
             }
         }
         if let Some(line) = self.steps.last_mut() {

@@ -16,29 +16,32 @@ pub fn cost(session: &CostLedger, runs: &[RunView], prices: &[(String, Option<Pr
         return "no model was called yet".to_owned();
     }
     let mut text = String::new();
-    for sum in sums(&session.entries, By::Model) {
+    for sum in sums(session.entries.iter(), By::Model) {
         let calls = counted(sum.calls, "call");
         let _ = writeln!(text, "{}: {} · {calls}", one_line(&sum.name), money(&sum));
         let price = price_of(prices, &sum.name);
         text.push_str(&parts(&sum.usage, price));
     }
     for by in [By::Role, By::Agent, By::State] {
-        let _ = write!(text, "\nby {}\n{}", by.as_str(), rows(&sums(&session.entries, by)));
+        let _ = write!(text, "\nby {}\n{}", by.as_str(), rows(&sums(session.entries.iter(), by)));
     }
     let spent: Vec<Sum> = runs
         .iter()
         .filter(|run| !run.paid_here.entries.is_empty())
-        .map(|run| Sum { name: format!("{} {}", run.workflow, run.id), ..total(&run.paid_here.entries) })
+        .map(|run| Sum {
+            name: format!("{} {}", run.workflow, run.id),
+            ..total(run.paid_here.entries.iter())
+        })
         .collect();
     let _ = write!(text, "\nby run\n{}", rows(&spent));
-    let whole = total(&session.entries);
+    let whole = total(session.entries.iter());
     let tokens = thousands(whole.usage.total());
     let _ = write!(text, "\nsession: {tokens} tokens · {}", money(&whole));
     if whole.estimated > 0 {
         let calls = counted(whole.estimated, "call");
         let _ = write!(text, "\n~ {calls} estimated: the server did not say all of what was used");
     }
-    for unknown in sums(&session.entries, By::Model).iter().filter(|sum| sum.unpriced > 0) {
+    for unknown in sums(session.entries.iter(), By::Model).iter().filter(|sum| sum.unpriced > 0) {
         let name = one_line(&unknown.name);
         if price_of(prices, &unknown.name).is_some() {
             let calls = counted(unknown.unpriced, "call");

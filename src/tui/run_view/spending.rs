@@ -2,6 +2,7 @@
 //!
 //! Each call costs the same here, however many there were.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use crate::domain::cost::{CostEntry, Usage};
@@ -77,9 +78,9 @@ pub struct Spending {
 }
 
 impl Spending {
-    pub fn of<'e>(entries: impl IntoIterator<Item = &'e CostEntry>) -> Self {
+    pub fn of(entries: impl IntoIterator<Item: Borrow<CostEntry>>) -> Self {
         let mut spending = Self::default();
-        entries.into_iter().for_each(|entry| spending.add(entry));
+        entries.into_iter().for_each(|entry| spending.add(entry.borrow()));
         spending
     }
 

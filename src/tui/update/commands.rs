@@ -38,8 +38,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::Roles(group) => vec![Cmd::Roles(group)],
         Action::Tools => vec![Cmd::Tools(model.facts.role.clone())],
         Action::Cost => {
-            let models: BTreeSet<String> =
-                model.ledger().entries.into_iter().map(|entry| entry.model).collect();
+            let models: BTreeSet<String> = model.ledger().entries.iter().map(|entry| entry.model).collect();
             vec![Cmd::Prices(models.into_iter().collect())]
         }
         Action::Review(agent) => review(model, agent),

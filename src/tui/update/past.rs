@@ -75,6 +75,7 @@ impl Folding {
         }
         view.paid_here = CostLedger::default();
         view.charged(ledger);
+        view.sum_up();
         Past { view, items, left_out: left_out + self.left_out, behind: false }
     }
 
@@ -102,13 +103,8 @@ impl Folding {
         self.left_out += first;
         for view in &mut self.scratch.runs {
             view.moved(|at| at.checked_sub(first));
-            // only the sums are looked at before the end
-            let sums = CostEntry {
-                usage: view.ledger.usage(),
-                cost_usd: view.ledger.cost_usd(),
-                ..CostEntry::default()
-            };
-            view.ledger = CostLedger { entries: vec![sums].into() };
+            // only the sums are looked at
+            view.sum_up();
             view.paid_here = CostLedger::default();
         }
     }
@@ -158,7 +154,7 @@ pub fn at_a_glance(summary: &RunSummary, glance: Glance) -> Past {
         let cost_usd = all.cost_usd.zip(view.ledger.cost_usd()).map(|(all, told)| all - told);
         let entry = CostEntry { usage, cost_usd, ..CostEntry::default() };
         view.watch.spending.add(&entry);
-        view.ledger.entries.push(entry);
+        view.ledger.entries.push(&entry);
     }
     view.paid_here = CostLedger::default();
     past.behind = since > 0;
@@ -176,7 +172,7 @@ fn begun(summary: &RunSummary, before: Before) -> RunView {
         let entry =
             CostEntry { agent, model, usage: sum.usage, cost_usd: sum.cost_usd, ..CostEntry::default() };
         view.watch.spending.add(&entry);
-        view.ledger.entries.push(entry);
+        view.ledger.entries.push(&entry);
     }
     view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));
     (view.busy_since, view.worked_ms, view.last_at) = (before.since, before.worked_ms, before.last_at);

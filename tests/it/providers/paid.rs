@@ -112,7 +112,7 @@ impl Line {
     async fn charged(&self, run: &RunId) -> CostEntry {
         for _ in 0..500 {
             let record = self.stage.handle.run(run.as_str()).unwrap();
-            if let [entry] = &record.ledger.entries[..] {
+            if let [entry] = &record.ledger.entries.iter().collect::<Vec<_>>()[..] {
                 return entry.clone();
             }
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -39,6 +39,19 @@ impl Weather {
         for call in self.pending.iter().filter_map(answers::call_of).chain(self.snapshot) {
             assert!(machine.awaits(call), "{call} is waited for");
         }
+        self.look_and_let_go();
+    }
+
+    /// The same where old texts are let go of at once; a script that rewrites a conversation may need them.
+    fn look_and_let_go(&self) {
+        let (mut look, mut events) = (Look::new(Arc::clone(&self.spec)).forgetting(1), Vec::new());
+        for (at, input) in &self.inputs {
+            if look.feed(*at, input.clone(), &mut |at, event| events.push((at, event))).is_err() {
+                return;
+            }
+        }
+        look.end(&mut |at, event| events.push((at, event)));
+        assert!(events == self.events, "who has let go of old texts is told another story");
     }
 
     pub fn resume(&mut self) -> Input {

@@ -286,3 +286,14 @@ fn what_was_said_before_it_was_asked_for_does_not_come_back() {
     desk.run("r1", finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.composer.text(), "third");
 }
+
+#[test]
+fn who_only_waits_for_a_person_wakes_nobody() {
+    let mut desk = Desk::new();
+    desk.workflow();
+    assert!(desk.model.ticking(), "it works, and the time goes on");
+    desk.run("r1", person(20, pause(PauseKind::Approval)));
+    assert!(!desk.model.ticking(), "only the person can go on");
+    desk.key(KeyCode::Char('y')).run("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    assert!(desk.model.ticking(), "it goes on");
+}

@@ -46,7 +46,7 @@ pub(super) fn find(archive: &mut Archive, down: bool, here: bool) {
         let row = |step: usize| if down { (at + step) % len } else { (at + len - step % len) % len };
         let holds = |at: &usize| {
             let line = &run.steps()[*at];
-            let texts = [Some(&line.state), line.agent.as_ref(), line.bad.as_ref()];
+            let texts = [Some(&*line.state), line.agent.as_deref(), line.bad.as_deref()];
             texts.into_iter().flatten().any(|text| text.to_lowercase().contains(&words))
         };
         let found = (from..len.max(1) + from).filter(|_| len > 0).map(row).find(holds);

@@ -27,6 +27,8 @@ pub struct StepFold {
     wanted: u32,
     belongs: Belongs,
     said: Folding,
+    /// Files of the project were stored at some time, or several things happened at once.
+    files: bool,
     /// The entry that begins every run is the first step's.
     spare: bool,
     questions: Vec<String>,
@@ -48,6 +50,7 @@ impl StepFold {
             wanted,
             belongs: Belongs::default(),
             said: Folding::new(run),
+            files: false,
             spare: wanted != 1,
             questions: Vec::new(),
             data: Data::default(),
@@ -65,6 +68,7 @@ impl StepFold {
     pub fn event(&mut self, at: Timestamp, event: RunEvent) {
         let step = self.belongs.step(&event);
         let own = step == self.wanted;
+        self.files |= matches!(event, RunEvent::SnapshotTaken { .. } | RunEvent::Forked { .. });
         if let RunEvent::StateEntered { state, visit, agent, .. } = &event
             && own
         {
@@ -88,6 +92,11 @@ impl StepFold {
         if own || matches!(event, RunEvent::RunStarted { .. }) {
             self.said.event(at, event);
         }
+    }
+
+    /// Whether anything may be known of the project's files.
+    pub fn has_files(&self) -> bool {
+        self.files
     }
 
     /// `None`: the run has no such step. `variables` are those that the workflow begins with; `files` says what changed

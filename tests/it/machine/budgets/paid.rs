@@ -9,7 +9,7 @@ fn used(tokens: u64, estimated: bool) -> Used {
 }
 
 fn ledger(play: &Play) -> Vec<CostEntry> {
-    play.machine.ledger().entries.iter().cloned().collect()
+    play.machine.ledger().entries.iter().collect()
 }
 
 fn asked(play: &mut Play) -> CallId {

@@ -1,0 +1,124 @@
+//! Who only looks at a long run holds the texts that its agents still see, and no others (FSM-27).
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use synthdev::domain::ids::Timestamp;
+use synthdev::domain::model::ModelReply;
+use synthdev::domain::script::{ScopePatch, ScriptMessage, ScriptOutcome, TriedGuard};
+use synthdev::engine::effect::Effect;
+use synthdev::engine::event::RunEvent;
+use synthdev::engine::input::Input;
+use synthdev::engine::look::{Look, NeedsAll};
+use synthdev::engine::machine::Machine;
+use synthdev::engine::replay::replay;
+use synthdev::engine::spec::RunSpec;
+
+use super::super::support::stage::{Stage, Texts, spec};
+
+fn short() -> Value {
+    json!({"name": "talk", "max_length": 2_000})
+}
+
+/// So many inputs of two agents in turn; a view has room for about ten of their messages.
+fn played(inputs: usize, context: &Value) -> (Arc<RunSpec>, Vec<(Timestamp, Input)>) {
+    let turn = |name: &str, agent: &str, next: &str| json!({"name": name, "agent": agent, "input": "common_data.task", "transition": [{"target": next}]});
+    let workflow = json!({
+        "workflow_name": "case", "snapshot": "off",
+        "input": {"name": "task", "type": "string"},
+        "limits": {"max_steps": 5_000, "max_visits": 5_000, "max_model_calls": 5_000},
+        "contexts": [context],
+        "agents": [
+            {"name": "one", "agent_role": "writer", "context": "talk", "role": "assistant"},
+            {"name": "two", "agent_role": "writer", "context": "talk", "role": "user"}],
+        "states": [turn("start", "one", "other"), turn("other", "two", "start"), {"name": "stop"}]
+    });
+    let Texts { roles, .. } = super::texts(&json!({}), json!({}));
+    let stage = Stage::new(&Texts { roles, workflows: vec![workflow.to_string()], ..Texts::default() });
+    let program = stage.catalog.program("case").unwrap_or_else(|found| panic!("{found:#?}"));
+    let spec = Arc::new(spec(program, Map::from_iter([("task".to_owned(), json!("t"))])));
+    let mut machine = Machine::new(Arc::clone(&spec));
+    let mut all = vec![(Timestamp(0), Input::Started { seed: 1 })];
+    while all.len() < inputs {
+        let (at, input) = all.last().unwrap().clone();
+        let effect = machine.handle(at, input).effects.pop().expect("it goes on");
+        let input = match effect {
+            Effect::CallModel { call, .. } => {
+                let text = format!("{} {}", all.len(), "and so it goes on. ".repeat(10));
+                Input::Replied { call, reply: ModelReply { text, ..ModelReply::default() } }
+            }
+            Effect::Evaluate { call, .. } => Input::Evaluated {
+                call,
+                outcome: ScriptOutcome {
+                    chosen: Some(0),
+                    values: vec![Some(json!("go on"))],
+                    tried: vec![TriedGuard { held: true, value: "true".to_owned() }],
+                    ..ScriptOutcome::default()
+                },
+            },
+            other => panic!("nobody answers {other:?}"),
+        };
+        all.push((Timestamp(at.0 + 1), input));
+    }
+    (spec, all)
+}
+
+#[test]
+fn old_texts_are_let_go_of_and_nothing_is_told_differently() {
+    let (spec, inputs) = played(800, &short());
+    let whole = replay(Arc::clone(&spec), inputs.clone());
+    let trimmed =
+        |(_, event): &&_| matches!(event, RunEvent::Warning { code, .. } if code == "context_trimmed");
+    assert!(whole.events.iter().filter(trimmed).count() > 5, "views have moved on");
+    let mut kept = Vec::new();
+    for every in [1, 7, 100_000] {
+        let (mut look, mut events) = (Look::new(Arc::clone(&spec)).forgetting(every), Vec::new());
+        for (at, input) in inputs.clone() {
+            assert_eq!(look.feed(at, input, &mut |at, event| events.push((at, event))), Ok(()));
+        }
+        let machine = look.end(&mut |at, event| events.push((at, event)));
+        assert!(events == whole.events, "every {every}");
+        assert_eq!(machine.progress(), whole.machine.progress());
+        kept.push(format!("{machine:?}").matches("and so it goes on.").count());
+    }
+    assert!(kept[0] < kept[2] / 10, "{kept:?}");
+}
+
+#[test]
+fn a_script_that_rewrites_a_conversation_needs_all_of_it() {
+    let (spec, mut inputs) = played(400, &short());
+    let message = ScriptMessage { role: "user".to_owned(), content: "new".to_owned(), origin: Some(0) };
+    let rewritten = inputs.iter_mut().rev().find_map(|(_, input)| match input {
+        Input::Evaluated { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    let contexts = [("talk".to_owned(), vec![message])].into_iter().collect();
+    rewritten.unwrap().patch = ScopePatch { contexts, ..ScopePatch::default() };
+    let feed = |every: usize| {
+        let mut look = Look::new(Arc::clone(&spec)).forgetting(every);
+        inputs.iter().try_for_each(|(at, input)| look.feed(*at, input.clone(), &mut |_, _| {}))
+    };
+    assert_eq!((feed(1), feed(100_000)), (Err(NeedsAll), Ok(())));
+}
+
+/// Whoever drives a run forgets as well: what models are asked stays the same, with what is always shown to them.
+#[test]
+fn models_are_asked_the_same_whatever_was_forgotten() {
+    let pinned = json!({"name": "talk", "max_length": 2_000, "pin_first": 2,
+        "starting_messages": [{"role": "user", "content": "the first word"}]});
+    for context in [short(), pinned] {
+        let (spec, inputs) = played(600, &context);
+        let (mut whole, mut brief) = (Machine::new(Arc::clone(&spec)), Machine::new(spec));
+        let asked = |machine: &mut Machine, at, input: &Input| {
+            let effects = machine.handle(at, input.clone()).effects;
+            let calls = effects.into_iter().filter(|effect| matches!(effect, Effect::CallModel { .. }));
+            format!("{:?}", calls.collect::<Vec<_>>())
+        };
+        let mut forgot = false;
+        for (at, input) in &inputs {
+            assert_eq!(asked(&mut brief, *at, input), asked(&mut whole, *at, input), "{context}");
+            forgot = brief.forget_old();
+        }
+        assert!(forgot, "{context}");
+    }
+}
