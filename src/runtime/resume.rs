@@ -190,17 +190,22 @@ impl Handle {
         let _ = self.ports().store.append(run, &[], Some(&progress));
     }
 
+    /// What of the journal is needed beside the machine.
+    fn wanted(&self, going: &Going) -> Wanted {
+        match &going.program {
+            _ if self.shared.desk.is_open() => Wanted::Inputs,
+            Some(_) => Wanted::Conversations,
+            None => Wanted::Nothing,
+        }
+    }
+
     async fn resume_claimed(&self, run: &RunId, before: &RunSummary, going: Going) -> Result<(), Refused> {
         let foreign = before.origin.as_ref().is_some_and(Origin::is_foreign);
         if foreign && going.approvals.is_none() {
             return Err(ResumeError::Foreign(run.clone()).into());
         }
         let store = &*self.ports().store;
-        let wanted = match &going.program {
-            _ if self.shared.desk.is_open() => Wanted::Inputs,
-            Some(_) => Wanted::Conversations,
-            None => Wanted::Nothing,
-        };
+        let wanted = self.wanted(&going);
         let Risen { story, begun, mut machine, pending, ring } = rise(store, run, wanted)?;
         // a process that died between taking the run and writing what for has left only `interrupted`
         let unsaid = before.progress.status == RunStatus::Interrupted;
