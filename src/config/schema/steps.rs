@@ -243,6 +243,7 @@ const DELEGATE: &[Field] = &[
     ),
     field("needs_state", List(&Text), NEEDS),
     field("required_outputs", TEXTS, "Names of values that must come back. Default: result."),
+    field("schema", SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
     field("available_tools", TEXTS, "Tools that may be used."),
     field("context", Any, "What is good to know."),
     field("ttl", DURATION, "How long is waited for the result."),

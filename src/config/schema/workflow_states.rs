@@ -328,6 +328,7 @@ const REQUEST: &[Field] = &[
     field("description", Text, "What is to be done, in a line."),
     field("prompt", VALUE, "The whole instruction."),
     field("required_outputs", TEXTS, "Names of values that must come back."),
+    field("schema", SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
     field("available_tools", TEXTS, "Tools that may be used."),
     field("context", Any, "What is good to know."),
     field("message", Text, "What a client is told beside it, in place of how to go on."),

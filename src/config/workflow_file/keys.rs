@@ -220,7 +220,16 @@ pub(super) const USED_TOOL: Keys =
 /// `action` of a delegate state.
 pub(super) const REQUEST: Keys = Keys {
     what: "the action of a delegate state",
-    known: &["type", "description", "prompt", "required_outputs", "available_tools", "context", "message"],
+    known: &[
+        "type",
+        "description",
+        "prompt",
+        "required_outputs",
+        "schema",
+        "available_tools",
+        "context",
+        "message",
+    ],
     later: &[],
 };
 

@@ -185,7 +185,7 @@ pub(super) fn delegate(
         kind: PauseKind::Outputs,
         message: Some(InputForm::Request(Box::new(message))),
         choices: Vec::new(),
-        schema: None,
+        schema: schema::read(action, inputs.named, findings),
         required_outputs,
         default: None,
         ttl_ms: None,

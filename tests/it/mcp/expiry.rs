@@ -150,6 +150,23 @@ fn a_wrong_key_is_told_by_the_name_that_is_missing() {
 }
 
 #[test]
+fn b8_values_of_a_delegated_task_have_the_types_that_it_asks_for() {
+    let schema = json!({"properties": {"votes": {"type": "integer"}}});
+    let ask = json!({"action": {"prompt": "Count", "required_outputs": ["it", "votes"], "schema": schema}, "ttl": 60});
+    let world = world(&[timed(&ask)]);
+    let mut client = Client::open(&world);
+    let told = client.call("timed", json!({}));
+    assert_eq!(told["action"]["schema"], schema, "{told}");
+    let hand_in = |results: Value| json!({"resumeToken": token(&told), "results": results});
+    let refused = client.call("resume_workflow", hand_in(json!({"it": "x", "votes": "many"})));
+    let detail = refused["error"]["detail"].as_str().unwrap();
+    assert!(detail.contains("/votes: \"many\" is not of type \"integer\""), "{refused}");
+    let done = client.call("resume_workflow", hand_in(json!({"it": "x", "votes": 3})));
+    assert_eq!((&done["status"], &done["output"]), (&json!("completed"), &json!({"it": "x"})), "{done}");
+    client.close();
+}
+
+#[test]
 fn what_comes_beside_a_single_answer_is_named_and_left_out() {
     let world = world(&[asking("words", &json!({"kind": "text"}))]);
     let mut client = Client::open(&world);

@@ -58,6 +58,7 @@ pub(super) const TYPES: [StepType; 19] = [
             "agent",
             "needs_state",
             "required_outputs",
+            "schema",
             "available_tools",
             "context",
             "ttl",

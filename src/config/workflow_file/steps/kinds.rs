@@ -147,7 +147,7 @@ impl Flow<'_, '_> {
     fn delegate(&mut self, step: &Step<'_>) -> Option<Node> {
         let said = self.needed(step, "instructions", "\"what is to be done\"")?.clone();
         if step.member("agent").is_some() {
-            for key in ["required_outputs", "available_tools", "context", "ttl", "default"] {
+            for key in ["required_outputs", "schema", "available_tools", "context", "ttl", "default"] {
                 if let Some(other) = step.member(key) {
                     let message =
                         format!("`{key}` is for a request to the outside, `agent` asks one of the workflow");
@@ -162,7 +162,7 @@ impl Flow<'_, '_> {
         if let Some(first) = request.first_mut() {
             first.key = "prompt".to_owned();
         }
-        request.extend(self.kept(step, &["required_outputs", "available_tools", "context"]));
+        request.extend(self.kept(step, &["required_outputs", "schema", "available_tools", "context"]));
         if step.member("required_outputs").is_none() {
             let result = list(vec![text("result", step.span())], step.span());
             request.push(member("required_outputs", result));

@@ -134,7 +134,8 @@ async fn a_command_that_never_answered_is_asked_about() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+// nobody else can have done it before the first look
+#[tokio::test(flavor = "current_thread")]
 async fn who_gives_up_waiting_for_a_run_to_be_taken_up_leaves_it_with_a_driver() {
     let (mut stage, run, step) = record(any()).await;
     let snapshots = stage.handle.ports().snapshots.clone();
