@@ -531,6 +531,11 @@ fn edited(asked: EditAsked) -> Option<EditTold> {
             })))
         }
         EditAsked::Check { version, .. } => EditTold::Checked { version, report: Box::<Report>::default() },
+        EditAsked::Patterns => EditTold::Patterns(Err("they cannot be read".into())),
+        EditAsked::Begin(_) => EditTold::Begun(Err("the name is taken".into())),
+        EditAsked::Simulate { version, .. } => {
+            EditTold::Simulated { version, result: Err("größe 日本\u{202e}: too long".into()) }
+        }
         EditAsked::Save { .. } => return None,
     })
 }

@@ -334,7 +334,7 @@ fn every_pane_understands_the_same_keys() {
         desk.screen(120, 40);
         let heading = format!("─ {title}");
         let alone = |screen: &str| screen.lines().any(|line| line.starts_with(&heading));
-        let mut shown = |desk: &mut Desk, what: &str, wanted: &str, there: bool| {
+        let shown = |desk: &mut Desk, what: &str, wanted: &str, there: bool| {
             let screen = desk.screen(120, 40);
             assert_eq!(screen.contains(wanted), there, "{title}: {what}: {wanted}\n{screen}");
             screen

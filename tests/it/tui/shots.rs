@@ -287,7 +287,11 @@ fn odd_look(steps: usize) -> Look {
             } else {
                 format!("state_{at}")
             };
-            synthdev::tui::archive::steps::StepLine { step: at as u32 + 1, state, ..step.clone() }
+            synthdev::tui::archive::steps::StepLine {
+                step: at as u32 + 1,
+                state: state.into(),
+                ..step.clone()
+            }
         })
         .collect();
     long.row.workflow = "größer 日本語のワークフロー".into();
