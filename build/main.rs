@@ -4,6 +4,8 @@
 //! The order changes nothing else, so it is left out where a linker may not know such scripts: other systems, other
 //! processors, and flags that choose a linker.
 
+#![expect(clippy::disallowed_methods, reason = "cargo speaks to a build script through its environment")]
+
 use std::env;
 
 const LINKERS_WITHOUT: [&str; 3] = ["mold", "wild", "gold"];

@@ -279,6 +279,7 @@ pub(super) fn header(plain: &Program, asking: &Program) -> Header {
             base_url: String::new(),
             key: None,
             provenance: String::new(),
+            fallback: Vec::new(),
             ..agent.choice.clone()
         },
         workflow,

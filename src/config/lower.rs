@@ -103,10 +103,15 @@ fn program(workflows: Vec<Workflow>) -> Program {
             state.place = Place::default();
         }
         for agent in &mut bare.agents {
-            agent.choice.provenance.clear();
+            let choice = &mut agent.choice;
+            choice.provenance.clear();
+            choice.fallback.iter_mut().for_each(|choice| choice.provenance.clear());
         }
         let summaries = bare.contexts.iter_mut().filter_map(|context| context.summary.as_mut());
-        summaries.for_each(|choice| choice.provenance.clear());
+        summaries.for_each(|choice| {
+            choice.provenance.clear();
+            choice.fallback.clear();
+        });
         let mut scripts = (*bare.scripts).clone();
         for script in &mut scripts {
             script.place = Place::default();

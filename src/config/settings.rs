@@ -293,6 +293,14 @@ impl Setting {
         }
     }
 
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let items = match &self.datum {
+            Datum::Plain(value) => value.as_array(),
+            Datum::Secret { .. } => None,
+        };
+        items.into_iter().flatten().filter_map(Value::as_str)
+    }
+
     pub fn secret(&self) -> Option<&Secret> {
         match &self.datum {
             Datum::Secret { key, .. } => Some(key),

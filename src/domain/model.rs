@@ -47,12 +47,32 @@ pub struct ModelChoice {
     pub price: Option<Price>,
     /// For people: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,
+    /// Asked instead while its server stays down, in this order (MODEL-15); they have none of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<ModelChoice>,
 }
 
 /// The base URL of a model that a recording answers for begins so.
 pub const RECORDING: &str = "recording:";
 
 impl ModelChoice {
+    /// Whether both ask the same model of the same server.
+    pub fn asks_as(&self, other: &Self) -> bool {
+        (&self.provider, &self.base_url, &self.model) == (&other.provider, &other.base_url, &other.model)
+    }
+
+    /// The next one takes its place; it stands last in the row then. `false`: there is none.
+    pub fn give_way(&mut self) -> bool {
+        if self.fallback.is_empty() {
+            return false;
+        }
+        let mut row = std::mem::take(&mut self.fallback);
+        let next = row.remove(0);
+        row.push(std::mem::replace(self, next));
+        self.fallback = row;
+        true
+    }
+
     /// The longest answer that is waited and paid for: as set, else what the model can give up to 32,000 tokens
     /// (MODEL-19).
     pub fn answer_tokens(&self) -> u64 {

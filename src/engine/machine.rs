@@ -9,6 +9,7 @@ mod enter;
 mod errands;
 mod evaluated;
 mod failed;
+mod fallback;
 mod finish;
 mod forget;
 mod join;

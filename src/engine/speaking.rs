@@ -18,6 +18,8 @@ pub struct Speaking {
     pub stays: Vec<StayAt>,
     /// The call under way sums its context up.
     pub sums: bool,
+    /// What it was asked of, where the agent may have been given another model since (MODEL-15).
+    pub asked: Option<Box<ModelChoice>>,
 }
 
 /// One stay in a state. Its place may hold another one by the time a call is paid for that was stopped.
@@ -41,6 +43,7 @@ impl Speaking {
     /// The model that is asked: for a summary that of the context, where it has one.
     pub fn asked(&self) -> &ModelChoice {
         let context = self.workflow.contexts.get(self.context.0).filter(|_| self.sums);
-        context.and_then(|context| context.summary.as_deref()).unwrap_or(&self.choice)
+        let summary = context.and_then(|context| context.summary.as_deref());
+        summary.or(self.asked.as_deref()).unwrap_or(&self.choice)
     }
 }

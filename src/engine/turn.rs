@@ -8,7 +8,7 @@ use super::thread::{Summary, Thread};
 use crate::domain::context::{AnsweredCall, Author, Entry, Side};
 use crate::domain::ids::AgentIx;
 use crate::domain::message::{ChatRole, Sealed, ToolCall};
-use crate::domain::model::ToolChoice;
+use crate::domain::model::{ModelChoice, ToolChoice};
 
 #[derive(Clone, Debug)]
 pub struct Turn {
@@ -29,6 +29,10 @@ pub struct Turn {
     pub repairs: u32,
     pub nudged: bool,
     pub choice: ToolChoice,
+    /// The model of the call under way, where another one may take its place (MODEL-15).
+    pub asked: Option<Box<ModelChoice>>,
+    /// How often another one took its place in this visit.
+    pub gave_way: usize,
     pub open: Option<OpenReply>,
     /// So many entries, from the first, are no longer shown.
     pub begin: usize,

@@ -11,6 +11,7 @@ mod demo;
 mod edges;
 mod events;
 mod failures;
+mod fallback;
 mod graph;
 mod help;
 mod hygiene;

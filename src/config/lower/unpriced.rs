@@ -8,10 +8,8 @@ use crate::domain::workflow::{Budget, Cap};
 /// `whole`: the run has a budget in dollars, which is for everybody.
 pub(super) fn unpriced(form: &WorkflowForm, cast: &[Option<Cast>], whole: bool, findings: &mut Findings<'_>) {
     for (agent, cast) in form.agents.iter().zip(cast) {
-        let Some(choice) = cast.as_ref().map(|cast| &cast.choice).filter(|choice| choice.price.is_none())
-        else {
-            continue;
-        };
+        let choices = cast.iter().flat_map(|cast| std::iter::once(&cast.choice).chain(&cast.choice.fallback));
+        let Some(choice) = choices.into_iter().find(|choice| choice.price.is_none()) else { continue };
         if whole || in_dollars(&agent.budget) || asked_in_a_budget(form, agent) {
             let message = format!(
                 "no price is known for the model `{}` of `{}`: a budget in dollars does not count its calls",

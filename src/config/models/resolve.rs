@@ -82,6 +82,29 @@ impl Resolver<'_> {
     /// The model of a level (base, smart, fast), with what an agent wants otherwise. What is missing is named,
     /// with how to set it.
     pub fn resolve(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
+        let choice = self.alone(wish)?;
+        let fallback = if is_serverless(&choice.provider) { Vec::new() } else { self.fallback(&choice)? };
+        Ok(ModelChoice { fallback, ..choice })
+    }
+
+    /// The models of the levels that a level falls back to, without itself.
+    fn fallback(&self, choice: &ModelChoice) -> Result<Vec<ModelChoice>, Box<Diagnostic>> {
+        let Some(setting) = self.settings.own(&choice.level, "fallback") else { return Ok(Vec::new()) };
+        let mut row: Vec<ModelChoice> = Vec::new();
+        for level in setting.texts() {
+            let other = self.alone(&Wish::level(level)).map_err(|mut found| {
+                found.message = format!("level {} falls back to `{level}`: {}", choice.level, found.message);
+                at(&mut found, setting);
+                found
+            })?;
+            if !other.asks_as(choice) && !row.iter().any(|one| one.asks_as(&other)) {
+                row.push(other);
+            }
+        }
+        Ok(row)
+    }
+
+    fn alone(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
         let level = wish.level.as_str();
         if !LEVELS.contains(&level) {
             let hint = suggest::or_list(level, "levels", &LEVELS);
@@ -131,6 +154,7 @@ impl Resolver<'_> {
             price: pick.known.and_then(|provider| provider.price(listed)),
             provenance,
             provider: pick.name,
+            fallback: Vec::new(),
         })
     }
 

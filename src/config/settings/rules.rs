@@ -67,6 +67,14 @@ pub const RULES: &[Rule] = &[
         "key of the base level",
     ),
     rule(
+        "levels.base.fallback",
+        Shape::TextList,
+        &["SYNTHDEV_BASE_FALLBACK"],
+        &[],
+        "",
+        "levels that are asked while the server of the base level stays down",
+    ),
+    rule(
         "levels.smart.provider",
         Shape::Text,
         &["SYNTHDEV_SMART_PROVIDER"],
@@ -99,6 +107,14 @@ pub const RULES: &[Rule] = &[
         "key of the smart level",
     ),
     rule(
+        "levels.smart.fallback",
+        Shape::TextList,
+        &["SYNTHDEV_SMART_FALLBACK"],
+        &[],
+        "",
+        "levels that are asked while the server of the smart level stays down",
+    ),
+    rule(
         "levels.fast.provider",
         Shape::Text,
         &["SYNTHDEV_FAST_PROVIDER"],
@@ -129,6 +145,14 @@ pub const RULES: &[Rule] = &[
         &["--fast-api-key"],
         "",
         "key of the fast level",
+    ),
+    rule(
+        "levels.fast.fallback",
+        Shape::TextList,
+        &["SYNTHDEV_FAST_FALLBACK"],
+        &[],
+        "",
+        "levels that are asked while the server of the fast level stays down",
     ),
     rule("keys.*", Shape::Secret, &[], &[], "", "key of a provider, by the provider's name"),
     rule(

@@ -43,6 +43,7 @@ impl Machine {
             state: self.name_in(lane, lane.frames.len() - 1),
             stays: self.stays_of(lane),
             sums: matches!(turn.summing, Summing::Asked(_)),
+            asked: turn.asked.clone(),
         })
     }
 

@@ -26,7 +26,7 @@ impl Machine {
         }
         reply.tool_calls = with_unique_ids(std::mem::take(&mut reply.tool_calls), call.0);
         self.account(call, &agent, &reply);
-        self.tell_substitution(&agent.choice, &reply);
+        self.tell_substitution(agent.asked(), &reply);
         if reply.finish == FinishReason::Length {
             let text = format!("the answer of `{}` was cut at the model's output limit", agent.id);
             self.warn("output_cut", text);
@@ -41,7 +41,7 @@ impl Machine {
         } else if !parsing.is_empty() {
             self.decide(&agent, reply.text, parsing, reply.sealed);
         } else if reply.text.trim().is_empty() {
-            let detail = format!("`{}` answered with neither text nor a tool call", agent.choice.model);
+            let detail = format!("`{}` answered with neither text nor a tool call", agent.asked().model);
             let hint = ModelError::Protocol { detail: String::new() }.hint();
             self.fail(Failure::new("model.empty", "The model answered nothing", detail).hint(hint));
         } else {
@@ -58,7 +58,7 @@ impl Machine {
             text: reply.text.clone(),
             reasoning: reply.reasoning.clone(),
             tool_calls: reply.tool_calls.clone(),
-            model: reply.model.as_ref().unwrap_or(&agent.choice.model).clone(),
+            model: reply.model.as_ref().unwrap_or(&agent.asked().model).clone(),
             usage: charge.usage,
             cost_usd: charge.cost_usd,
             duration_ms: reply.duration_ms,
@@ -211,6 +211,9 @@ impl Machine {
         // A script that does not fit the run is no failure of a model.
         if self.summing().is_some() && !matches!(error, ModelError::Drift { .. }) {
             return self.on_summary_failed(&agent, error);
+        }
+        if self.another_answers(&agent, error) {
+            return self.call_model();
         }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
         let failure =

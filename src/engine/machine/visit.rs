@@ -55,6 +55,8 @@ impl Machine {
             repairs: 0,
             nudged: false,
             choice: forced.map_or(ToolChoice::Auto, |tool| ToolChoice::Named(tool.name.clone())),
+            asked: None,
+            gave_way: 0,
             open: None,
             begin: 0,
             shortened: 0,
@@ -128,6 +130,7 @@ impl Machine {
             Ok(seen) => seen,
             Err(overflow) => return self.fail(too_long(&overflow, context, &agent.choice)),
         };
+        turn.asked = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
         let told = std::mem::replace(&mut turn.shortened, outline.shortened);
         let cut = (outline.shortened > 0 && outline.shortened != told).then(|| seats.shortened(thread, turn));
         let tool_choice = turn.choice.clone();

@@ -58,6 +58,8 @@ fn turn(agent: &AgentSpec, input: Option<&str>) -> Turn {
         repairs: 0,
         nudged: false,
         choice: ToolChoice::Auto,
+        asked: None,
+        gave_way: 0,
         open: None,
         begin: 0,
         shortened: 0,
