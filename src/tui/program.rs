@@ -176,8 +176,12 @@ impl Program {
                 () = &mut end => self.apply_quit(),
                 key = keys.recv() => match key {
                     Some(event) => {
+                        // a flood of keys leaves its turn to whoever ends the program
+                        let begun = Instant::now();
                         self.input(event)?;
-                        while let Ok(event) = keys.try_recv() {
+                        while begun.elapsed() < FRAME
+                            && let Ok(event) = keys.try_recv()
+                        {
                             self.input(event)?;
                         }
                         self.drain(&mut events);
