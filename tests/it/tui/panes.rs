@@ -353,7 +353,7 @@ fn every_pane_understands_the_same_keys() {
         let scrolled = shown(&mut desk, "scrolled", " 0 % ─", false);
         desk.key(KeyCode::End);
         let end = shown(&mut desk, "the end", " 100 % ─", title != "graph");
-        assert!(home != scrolled && scrolled != end, "{title}");
+        assert!(home != scrolled && home != end, "{title}");
         desk.key(KeyCode::Home).typed("/").typed(word).key(KeyCode::Enter);
         let found = shown(&mut desk, "found", word, true);
         assert!(!found.contains("not found"), "{title}: {found}");
@@ -374,9 +374,7 @@ fn every_pane_understands_the_same_keys() {
         desk.key(KeyCode::F(10));
         assert!(!alone(&shown(&mut desk, "beside again", &heading, true)), "{title}");
         desk.typed("hello");
-        assert_eq!(desk.model.composer.text(), "", "{title} has the keys");
-        desk.key(KeyCode::Esc).typed("hello");
-        assert_eq!(desk.model.composer.text(), "hello", "{title} has left them");
+        assert_eq!(desk.model.composer.text(), "hello", "{title}: who goes on typing means the input box");
         desk.alt(key).alt(key);
         shown(&mut desk, "closed", &heading, false);
     };
@@ -385,7 +383,7 @@ fn every_pane_understands_the_same_keys() {
         ('3', 4, "agents", "agent_23"),
         ('4', 5, "data", "key_99"),
         ('5', 7, "tools", "src/101/2.rs"),
-        ('6', 8, "timeline", "state_55"),
+        ('6', 8, "timeline", "state_055"),
         ('7', 9, "costs", "agent_23"),
     ];
     rows.into_iter().for_each(check);
