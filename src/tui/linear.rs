@@ -186,7 +186,9 @@ impl Linear {
             let stands = self.model.run(id).map(|run| run.stands.clone());
             self.told_on = stands.filter(|stands| !stands.is_empty()).map(|stands| (id.clone(), stands));
         }
-        let cmds = cmds.into_iter().map(|cmd| match cmd {
+        // lines of a file or a program are nobody's habit
+        let kept = |cmd: &Cmd| self.typed || !matches!(cmd, Cmd::Remember(_));
+        let cmds = cmds.into_iter().filter(kept).map(|cmd| match cmd {
             // what is shown at a glance would be told twice
             Cmd::Past(run) => Cmd::Whole(run.as_str().into()),
             other => other,
