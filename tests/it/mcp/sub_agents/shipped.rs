@@ -325,7 +325,8 @@ async fn same_three_ways(row: &Row) {
         let mut path: Vec<String> = by_interactions.1.iter().map(unnumbered).collect();
         let mut steps: Vec<String> = steps.iter().map(text).collect();
         if row.concurrent {
-            (path.sort(), steps.sort());
+            path.sort();
+            steps.sort();
         }
         assert_eq!(path, steps, "{name}");
     }
