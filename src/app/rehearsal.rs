@@ -164,8 +164,13 @@ mod tests {
         let files: Vec<SourceFile> = catalog.workflow_files().iter().cloned().chain(patterns).collect();
         for file in &files {
             for one in rehearse(&catalog, &[], file).await.unwrap() {
-                assert_eq!(one.problems, [] as [String; 0], "{one:#?}");
-                assert!(one.path.len() > 1 && one.status == "completed" && one.test.is_none(), "{one:#?}");
+                assert!(one.path.len() > 1 && one.test.is_none(), "{one:#?}");
+                // where every command goes well, a test that has to fail first never does
+                if one.workflow == "test_first" {
+                    assert!(one.problems[0].contains("tests_do_not_pass"), "{one:#?}");
+                } else {
+                    assert_eq!((one.status.as_str(), one.problems.len()), ("completed", 0), "{one:#?}");
+                }
             }
         }
     }

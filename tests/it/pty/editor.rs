@@ -175,6 +175,7 @@ fn a_new_workflow_from_a_pattern_is_simulated_saved_and_listed() {
     without_setup(&mut terminal);
     terminal.press("/edit --new\r");
     terminal.wait_for("what does it begin with?");
+    terminal.wait_for("one agent, one task");
     terminal.press("review loop\r");
     terminal.wait_for("what is its name?");
     terminal.press("greet\r");
