@@ -64,6 +64,13 @@ pub(super) fn boxed(frame: &mut Frame<'_>, area: Rect, title: &str, style: Style
     use ratatui::widgets::{Block, Borders, Clear, Widget};
     let block = Block::new().borders(Borders::ALL).border_style(style).title(Line::styled(title, style));
     let inside = block.inner(area);
+    // the frame takes the second half of a wide letter away: the first one is none
+    for y in area.y..area.bottom() {
+        let before = area.x.checked_sub(1).and_then(|x| frame.buffer_mut().cell_mut((x, y)));
+        if let Some(cell) = before.filter(|cell| width(cell.symbol()) > 1) {
+            cell.set_symbol(" ");
+        }
+    }
     Clear.render(area, frame.buffer_mut());
     block.render(area, frame.buffer_mut());
     inside

@@ -540,6 +540,26 @@ fn edited(asked: EditAsked) -> Option<EditTold> {
     })
 }
 
+/// A frame over the second half of a wide letter, and a moment later over something else.
+#[test]
+fn a_frame_over_half_a_letter_stays_whole() {
+    for words in ["aa0", "aa", "a", "", "aaaa"] {
+        let mut fuzz = Fuzz::new();
+        let steps = [
+            Step::Size(226, 7),
+            Step::Paste(format!("{words}日本語| a | b |\n|--|--|\n{{\"a\": [1, 2]}}ﷺ日本語")),
+            Step::Line("/help".into()),
+            Step::Answer(0),
+            Step::Run(0, 0, Happening::Asks(String::new())),
+            Step::Line("B/help".into()),
+        ];
+        for step in steps {
+            fuzz.step(step);
+            fuzz.look();
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(60), failure_persistence: None, rng_seed: RngSeed::Fixed(6), ..ProptestConfig::default() })]
 
