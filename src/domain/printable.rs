@@ -21,12 +21,20 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
 
 /// As `reveal`, without whole escape sequences: for output of programs, whose colours are no news.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if is_plain(text) {
-        return Cow::Borrowed(text);
+    clean_first(text, text.len())
+}
+
+/// The first bytes of a text, up to a place that `whole` gave, cleaned as they are within all of it: what follows may
+/// end a sequence.
+pub fn clean_first(text: &str, end: usize) -> Cow<'_, str> {
+    if is_plain(&text[..end]) {
+        return Cow::Borrowed(&text[..end]);
     }
-    let mut out = String::with_capacity(text.len() + 16);
+    let mut out = String::with_capacity(end + 16);
     let mut rest = text;
-    while let Some(first) = rest.chars().next() {
+    while text.len() - rest.len() < end
+        && let Some(first) = rest.chars().next()
+    {
         let skip = escape_length(rest);
         if skip > 0 {
             rest = &rest[skip..];
@@ -43,6 +51,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 pub fn whole(text: &str) -> usize {
     const LONGEST: usize = 4_096;
     let (mut at, mut end) = (0, text.len());
+    // the last sequence that is whole
+    let mut last = 0..0;
     while let Some(found) = text[at..].find('\x1b') {
         at += found;
         let length = escape_length(&text[at..]);
@@ -56,9 +66,12 @@ pub fn whole(text: &str) -> usize {
             end = at;
             break;
         }
+        last = at..at + length;
         at += length.max(1);
     }
     let ended = text[..end].trim_end_matches('\r').len();
+    // a return that ends a sequence is not parted from it
+    let ended = if last.contains(&ended) { last.start } else { ended };
     if end - ended <= LONGEST { ended } else { end }
 }
 
@@ -183,17 +196,27 @@ mod tests {
 
     #[test]
     fn what_comes_in_pieces_is_cleaned_like_the_whole() {
-        let text = "a\x1b[1;31mred\x1b[0m\r\nb\x1b]0;title\x07c\x1b]8;;x\x1b\\d\x1b(Be\x1b[éf\rg\x1b";
-        for size in 1..8 {
+        let check = |text: &str, size: usize| {
             let (mut held, mut cleaned) = (String::new(), String::new());
             for c in text.chars().collect::<Vec<_>>().chunks(size) {
                 held.extend(c);
-                let rest = held.split_off(whole(&held));
-                cleaned.push_str(&clean(&held));
-                held = rest;
+                let end = whole(&held);
+                cleaned.push_str(&clean_first(&held, end));
+                held.drain(..end);
             }
             cleaned.push_str(&clean(&held));
-            assert_eq!(cleaned, clean(text), "{size}");
+            assert_eq!(cleaned, clean(text), "{text:?} by {size}");
+        };
+        for text in [
+            "a\x1b[1;31mred\x1b[0m\r\nb\x1b]0;title\x07c\x1b]8;;x\x1b\\d\x1b(Be\x1b[éf\rg\x1b",
+            // what ends a string begins another sequence
+            "a\x1bXgone\x1b[31mb",
+            "a\x1b]gone\x1bXgone\x1b]0;\x1b(Bb\x1b",
+            "a\x1bXgone\x1b[3",
+            "a\x1b(\rb\x1b[\rc\x1bXgone\r\x1b[md\r\x1b[me",
+            "a\x1b[\r",
+        ] {
+            (1..8).for_each(|size| check(text, size));
         }
         let long = format!("\x1b]{}", "x".repeat(5_000));
         assert_eq!(whole(&long), long.len());

@@ -16,6 +16,11 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     expand_tabs(printable::clean(line_end_dropped(text)))
 }
 
+/// As `clean`, for the first bytes of a text that comes in pieces: what is whole of it.
+pub fn clean_first(text: &str, end: usize) -> Cow<'_, str> {
+    expand_tabs(printable::clean_first(text, end))
+}
+
 /// Hides nothing: escape sequences become visible. For texts that a person is asked to approve.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     expand_tabs(printable::reveal(line_end_dropped(text)))

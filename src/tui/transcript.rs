@@ -23,7 +23,7 @@ use item::{Item, Reply};
 use layout::{Look, Tail};
 
 use crate::domain::printable;
-use crate::tui::text::clean;
+use crate::tui::text::{clean, clean_first};
 
 /// What is at the top of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -242,9 +242,9 @@ impl Transcript {
             to.push_str(&clean(text));
         } else {
             held.push_str(text);
-            let rest = held.split_off(printable::whole(held));
-            to.push_str(&clean(held));
-            *held = rest;
+            let end = printable::whole(held);
+            to.push_str(&clean_first(held, end));
+            held.drain(..end);
         }
         self.weight += reply.text.len() + reply.reasoning.len() - before;
         entry.grown = true;

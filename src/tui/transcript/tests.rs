@@ -409,4 +409,17 @@ mod any_text {
             prop_assert_eq!(streamed, clean(&text));
         }
     }
+
+    #[test]
+    fn an_escape_that_ends_a_string_and_begins_another_sequence_may_come_in_pieces() {
+        let text = "word \u{1b}X\u{9b}2J\u{202e}x```\nxx\r\n ```\n\u{1b}[31mred\n";
+        for size in 1..9 {
+            let mut list = Transcript::default();
+            let at = list.push(open_reply("a", Side::Assistant, "m", None));
+            for piece in text.chars().collect::<Vec<char>>().chunks(size) {
+                list.append(at, &piece.iter().collect::<String>());
+            }
+            assert_eq!(arrange(&mut list, 20, 9)[1..], ["  word red"], "{size}");
+        }
+    }
 }

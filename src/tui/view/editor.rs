@@ -68,7 +68,8 @@ fn areas(editor: &Editor, area: Rect) -> Areas {
     let row = |y: u16, height: u16| Rect { x: area.x, y, width: area.width, height };
     let title = u16::from(area.height > 2);
     let keys = u16::from(area.height > 4);
-    let note = u16::from(area.height > 1);
+    // what is being typed is seen on a screen of one row, too
+    let note = u16::from(area.height > 1 || area.height == 1 && editor.prompt.is_some());
     let rest = area.height.saturating_sub(title + keys + note);
     let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
     let list = if editor.list { wanted.min(rest / 2) } else { 0 };
@@ -133,7 +134,7 @@ fn draw_editor(model: &Model, editor: &Editor, area: Rect, frame: &mut Frame<'_>
         draw_about(theme, about, cursor, areas.text, frame);
     }
     match &editor.prompt {
-        Some(Prompt::Find(_)) => {
+        Some(Prompt::Find(_)) if areas.note.height > 0 => {
             let x = u16::try_from(width(&note)).unwrap_or(0).min(area.width.saturating_sub(1));
             frame.set_cursor_position(Position { x: area.x + x, y: areas.note.y });
         }

@@ -418,6 +418,23 @@ fn odd_texts_fit_every_screen() {
 }
 
 #[test]
+fn what_is_looked_for_is_seen_and_the_cursor_stays_on_small_screens() {
+    for (width, height, seen) in
+        [(80, 24, true), (30, 3, true), (30, 2, true), (30, 1, true), (1, 1, false), (9, 0, false)]
+    {
+        let mut desk = opened_in(Layer::Project, TEXT);
+        desk.control('f').typed("added");
+        let screen = desk.screen(width, height);
+        assert_eq!(screen.lines().any(|row| row.starts_with("find: added")), seen, "{screen}");
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| view::view(&desk.model, frame)).unwrap();
+        let cursor = terminal.get_cursor_position().unwrap();
+        let inside = cursor.x < width.max(1) && cursor.y < height.max(1);
+        assert!(inside || !terminal.backend().cursor_visible(), "{cursor} of {width}×{height}");
+    }
+}
+
+#[test]
 fn texts_of_a_megabyte_are_edited_and_larger_ones_are_not() {
     let line = "  \"key\": [1, 2, {\"a\": \"b\"}],\n";
     let mut desk = opened_in(Layer::Project, &line.repeat(30_000));

@@ -569,6 +569,8 @@ proptest! {
             pieces.screen(columns, 30);
             at = end;
         }
+        // the status line tells how long it takes: the whole comes at the moment of the last piece
+        whole.at = pieces.at - 10;
         whole.run("c1", delta(7, DeltaKind::Text, &answer));
         prop_assert_eq!(pieces.screen(columns, 200), whole.screen(columns, 200));
         for desk in [&mut pieces, &mut whole] {

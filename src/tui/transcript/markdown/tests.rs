@@ -197,6 +197,23 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(20), failure_persistence: None, rng_seed: RngSeed::Fixed(6), ..ProptestConfig::default() })]
+
+    #[test]
+    fn long_lines_that_stream_look_like_the_whole(text in scraps(), times in 1_usize..2_500, cuts in prop::collection::vec(100_usize..900, 1..9), columns in 2_usize..50) {
+        // several places where a line is cut, and pieces that end anywhere near them
+        let text: String = text.replace('\n', "").repeat(times).chars().take(9_500).collect();
+        let (mut grown, mut tail, mut at) = (Vec::new(), Tail::at(0), 0);
+        let mut cuts = cuts.iter().cycle();
+        while at < text.len() {
+            at = text.ceil_char_boundary((at + cuts.next().copied().unwrap_or(1)).min(text.len()));
+            tail = extend(&text[..at], tail, page(columns), &mut grown);
+            prop_assert_eq!(&grown, &rows(&text[..at], columns), "{} of {:?}", at, text);
+        }
+    }
+}
+
 #[test]
 fn the_open_end_of_a_stream_is_small_whatever_is_open() {
     let check = |name: &str, text: &str| {
