@@ -42,8 +42,12 @@ impl Deref for Speaking {
 impl Speaking {
     /// The model that is asked: for a summary that of the context, where it has one.
     pub fn asked(&self) -> &ModelChoice {
+        self.asked.as_deref().unwrap_or_else(|| self.would_ask())
+    }
+
+    /// The same, if it were asked now.
+    pub fn would_ask(&self) -> &ModelChoice {
         let context = self.workflow.contexts.get(self.context.0).filter(|_| self.sums);
-        let summary = context.and_then(|context| context.summary.as_deref());
-        summary.or(self.asked.as_deref()).unwrap_or(&self.choice)
+        context.and_then(|context| context.summary.as_deref()).unwrap_or(&self.choice)
     }
 }

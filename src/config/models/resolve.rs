@@ -83,16 +83,19 @@ impl Resolver<'_> {
     /// with how to set it.
     pub fn resolve(&self, wish: &Wish) -> Result<ModelChoice, Box<Diagnostic>> {
         let choice = self.alone(wish)?;
-        let fallback = if is_serverless(&choice.provider) { Vec::new() } else { self.fallback(&choice)? };
+        let fallback =
+            if is_serverless(&choice.provider) { Vec::new() } else { self.fallback(wish, &choice)? };
         Ok(ModelChoice { fallback, ..choice })
     }
 
     /// The models of the levels that a level falls back to, without itself.
-    fn fallback(&self, choice: &ModelChoice) -> Result<Vec<ModelChoice>, Box<Diagnostic>> {
+    fn fallback(&self, wish: &Wish, choice: &ModelChoice) -> Result<Vec<ModelChoice>, Box<Diagnostic>> {
         let Some(setting) = self.settings.own(&choice.level, "fallback") else { return Ok(Vec::new()) };
         let mut row: Vec<ModelChoice> = Vec::new();
         for level in setting.texts() {
-            let other = self.alone(&Wish::level(level)).map_err(|mut found| {
+            let (temperature, max_output_tokens) = (wish.temperature, wish.max_output_tokens);
+            let instead = Wish { temperature, max_output_tokens, ..Wish::level(level) };
+            let other = self.alone(&instead).map_err(|mut found| {
                 found.message = format!("level {} falls back to `{level}`: {}", choice.level, found.message);
                 at(&mut found, setting);
                 found

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Machine;
 use crate::domain::model::{ModelChoice, ModelError};
 use crate::engine::speaking::Speaking;
+use crate::engine::turn::Summing;
 
 impl Machine {
     /// Lets the next model of the row take the place of one that could not be had, for the rest of the run and for
@@ -20,7 +21,12 @@ impl Machine {
         }
         turn.gave_way += 1;
         self.give_way(&asked);
-        let Some(now) = self.speaking().map(|agent| agent.choice.clone()) else { return false };
+        let Some(now) = self.speaking().map(|agent| agent.would_ask().clone()) else { return false };
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut())
+            && matches!(turn.summing, Summing::Asked(_))
+        {
+            turn.summing = Summing::Free;
+        }
         let text = format!("{} cannot be had ({error}): {} answers instead", named(&asked), named(&now));
         self.warn("model_fallback", text);
         true
@@ -29,13 +35,12 @@ impl Machine {
     /// Whoever asks something else by now was moved by another branch already.
     fn give_way(&mut self, down: &ModelChoice) {
         let mut spec = (*self.spec).clone();
-        for workflow in &mut spec.program.workflows {
-            if workflow.agents.iter().any(|agent| agent.choice.asks_as(down)) {
-                let agents = Arc::make_mut(workflow).agents.iter_mut();
-                agents.filter(|agent| agent.choice.asks_as(down)).for_each(|agent| {
-                    agent.choice.give_way();
-                });
-            }
+        for workflow in spec.program.workflows.iter_mut().map(Arc::make_mut) {
+            let agents = workflow.agents.iter_mut().map(|agent| &mut agent.choice);
+            let summaries = workflow.contexts.iter_mut().filter_map(|context| context.summary.as_deref_mut());
+            agents.chain(summaries).filter(|choice| choice.asks_as(down)).for_each(|choice| {
+                choice.give_way();
+            });
         }
         self.spec = Arc::new(spec);
     }

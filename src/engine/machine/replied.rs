@@ -210,7 +210,11 @@ impl Machine {
         }
         // A script that does not fit the run is no failure of a model.
         if self.summing().is_some() && !matches!(error, ModelError::Drift { .. }) {
-            return self.on_summary_failed(&agent, error);
+            return if self.another_answers(&agent, error) {
+                self.call_model()
+            } else {
+                self.on_summary_failed(&agent, error)
+            };
         }
         if self.another_answers(&agent, error) {
             return self.call_model();

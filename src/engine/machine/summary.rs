@@ -35,6 +35,7 @@ impl Machine {
         }
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
             turn.summing = Summing::Asked(asked.covering);
+            turn.asked = (!choice.fallback.is_empty()).then(|| Box::new(choice.clone()));
         }
         self.reserve(request.as_ref());
         let call = self.next_call();

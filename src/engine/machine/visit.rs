@@ -238,6 +238,9 @@ impl Machine {
             if let Some(memory) = frame.memory(ix).filter(|_| ran_tools && !workflow.conversational) {
                 memory.continuation = Some(Continuation { input, context_length });
             }
+        } else {
+            // what a person said to it is not lost with a call that failed
+            frame.stay.rounds = turn.entries.into_iter().filter(is_guidance).collect();
         }
         frame.forget_last();
     }
@@ -249,12 +252,17 @@ impl Machine {
     }
 }
 
-/// What was said up to the last executed tool call.
+/// What was said up to the last executed tool call, and what a person said to it since.
 fn rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEntry> {
     let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
     let acted = |turn: &TurnEntry| turn.entry.calls.iter().any(|answered| !decides(&answered.call.name));
-    entries.truncate(entries.iter().rposition(acted).map_or(0, |last| last + 1));
+    let since = entries.split_off(entries.iter().rposition(acted).map_or(0, |last| last + 1));
+    entries.extend(since.into_iter().filter(is_guidance));
     entries
+}
+
+fn is_guidance(turn: &TurnEntry) -> bool {
+    turn.entry.author == Author::Human
 }
 
 pub(super) fn context_name(workflow: &crate::domain::workflow::Workflow, agent: &AgentSpec) -> String {

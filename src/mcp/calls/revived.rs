@@ -36,19 +36,17 @@ pub(super) async fn known(backend: &dyn Backend, id: &str, response: &Map<String
         let _ = handle.resume(&run.id, going).await;
     }
     let answered = || replies(&*ports.store, &run.id).iter().any(|reply| is_said(reply, response));
-    for look in 0..LOOKS {
+    for _ in 0..LOOKS {
         if let Some(heir) = backend.interactions().inherit(id, &run.id) {
             return Revived::Open(heir);
         }
-        if look == 0 && answered() {
-            return Revived::Answered(run.id);
-        }
-        if !handle.running().contains(&run.id) {
+        // an equal answer to another question is no repetition while this one may still be asked
+        if backend.interactions().asks(&run.id) || !handle.running().contains(&run.id) {
             break;
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
-    Revived::Unknown
+    if answered() { Revived::Answered(run.id) } else { Revived::Unknown }
 }
 
 /// Whether a reply of the journal is what a success says.

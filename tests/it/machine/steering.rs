@@ -442,3 +442,24 @@ fn models_are_interrupted_and_asked_again() {
     assert!(lines[at - 1].starts_with("run look"), "{lines:?}");
     assert_eq!(lines[at + 1..], expected[3..]);
 }
+
+#[test]
+fn guidance_outlives_a_call_that_fails() {
+    let cut = || ModelError::Transport { detail: "cut".to_owned() };
+    let word = || Act::Answers(Answer::Text { text: "shorter".to_owned() });
+    let mut play = Play::new(two(), true);
+    let again = Act::Answers(Answer::Continue);
+    for act in [Act::Steers(Steering::Interrupt { partial: Vec::new() }), word(), Act::Breaks(cut()), again] {
+        play.act(act);
+    }
+    let asked = play.pending.iter().find_map(|effect| match effect {
+        Effect::CallModel { request, .. } => Some(&request.messages),
+        _ => None,
+    });
+    let said = asked.expect("it is asked again").iter().any(|message| message.content.contains("shorter"));
+    assert!(said, "{asked:#?}");
+    for act in [SAYS(), SAYS()] {
+        play.act(act);
+    }
+    play.finish();
+}
