@@ -6,7 +6,7 @@ whole file it made nearly all of it resident. Names are those of sections, cut b
 another compiler, another target folder and most changes of the sources leave them valid; what no longer matches is linked as usual.
 
     cargo rustc --release --bin synthdev -- -C strip=none -C link-arg=-Wl,-Map=/tmp/map
-    valgrind --tool=callgrind --demangle=no --compress-strings=no --callgrind-out-file=/tmp/first/%p target/release/synthdev run ...
+    valgrind --tool=callgrind --demangle=no --compress-strings=no --compress-pos=no --callgrind-out-file=/tmp/first/%p target/release/synthdev run ...
     valgrind ... --callgrind-out-file=/tmp/later/%p target/release/synthdev [mcp, runs list, the screen ...]
     build/order.py target/release/synthdev /tmp/map /tmp/first /tmp/later > build/order.ld
 """

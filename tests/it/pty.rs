@@ -67,6 +67,7 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
     terminal.wait_for("▶■ stop");
     terminal.press("\x1b7");
     terminal.wait_for("by state");
+    terminal.wait_for("· over");
     terminal.press("Y");
     terminal.wait_for("sent to the terminal's clipboard");
     terminal.press(ESC);

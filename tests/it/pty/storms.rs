@@ -120,6 +120,8 @@ async fn an_answer_steers_nothing() {
         terminal.wait_for(word);
     }
     terminal.wait_for("over");
+    // the last line that comes by itself
+    terminal.wait_for(", 0 files");
     assert_eq!(terminal.title(), "");
     for (columns, rows) in [(120, 60), (80, 24), (20, 5), (33, 11)] {
         terminal.resize(columns, rows);
@@ -146,6 +148,7 @@ async fn a_line_of_a_megabyte_is_an_answer_like_others() {
     let (_server, mut terminal) = chat(vec![answer]).await;
     terminal.press("tell\r");
     terminal.wait_for("its end");
+    terminal.wait_for(", 0 files");
     for (columns, rows) in [(80, 24), (20, 5), (200, 50)] {
         terminal.resize(columns, rows);
         terminal.assert_fresh("/help");
