@@ -58,6 +58,12 @@
 //! | what an agent is shown of a conversation | `engine/view.rs` |
 //! | what agents are told beside their roles | `config/brief.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/replied.rs` |
+//! | what happens while a server stays down | `engine/machine/fallback.rs`, the retries in `runtime/retry.rs` |
+//! | interrupting a workflow with guidance | `engine/machine/interrupted.rs`, `tui/update/interrupted.rs` |
+//! | checkpoints of a sub-agent's task | `engine/machine/kept.rs`, `mcp/calls/checkpoint.rs` |
+//! | how a run is read from its journal again | `runtime/rise.rs`, `engine/machine/forget.rs` |
+//! | patterns and walks with made-up answers | `app/templates.rs`, `app/rehearsal.rs` |
+//! | the order of functions in a release | `build/order.py` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
