@@ -3,6 +3,8 @@
 //! What a recording must not depend on is taken from a catalogue in which every level is answered from a script: there
 //! an agent's parameters are what its role and the settings say, whatever provider is configured on this machine.
 
+mod past;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +34,8 @@ use crate::domain::place::Layer;
 use crate::domain::workflow::{Program, Workflow};
 use crate::runtime::exchanged::Over;
 use crate::runtime::redact::Redactor;
+
+pub(super) use past::{is_meant, of_past};
 
 /// What `--record` and `--replay` asked for; nothing is opened before the run is.
 pub(super) enum Tape {

@@ -167,23 +167,22 @@ fn long_talk(summary_level: Option<&str>) -> Value {
     flow
 }
 
-/// What sums up falls back as who speaks does; without another one the beginning is left out, and that is told.
-#[tokio::test(flavor = "multi_thread")]
-async fn another_level_sums_up_while_the_usual_one_is_down() {
+struct Sums {
+    title: &'static str,
+    level: Option<&'static str>,
+    fallback: &'static str,
+    scripts: [Vec<Behaviour>; 3],
+    /// How often base, smart and fast are asked.
+    asked: [usize; 3],
+    summed: Option<&'static str>,
+    told: &'static [&'static str],
+}
+
+fn summaries() -> [Sums; 4] {
     let long = |text: &str| Behaviour::text(&format!("{text} {}", "word ".repeat(90)));
     let sum = || Behaviour::text("In short: two answers.");
     let end = || Behaviour::text("Three.");
-    struct Sums {
-        title: &'static str,
-        level: Option<&'static str>,
-        fallback: &'static str,
-        scripts: [Vec<Behaviour>; 3],
-        /// How often base, smart and fast are asked.
-        asked: [usize; 3],
-        summed: Option<&'static str>,
-        told: &'static [&'static str],
-    }
-    let rows = [
+    [
         Sums {
             title: "the level that the context names",
             level: Some("fast"),
@@ -220,8 +219,13 @@ async fn another_level_sums_up_while_the_usual_one_is_down() {
             summed: None,
             told: &["model_fallback", "summary_failed", "context_trimmed"],
         },
-    ];
-    for Sums { title, level, fallback, scripts: [base, smart, fast], asked, summed, told } in rows {
+    ]
+}
+
+/// What sums up falls back as who speaks does; without another one the beginning is left out, and that is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_level_sums_up_while_the_usual_one_is_down() {
+    for Sums { title, level, fallback, scripts: [base, smart, fast], asked, summed, told } in summaries() {
         let base = ModelServer::start(base).await;
         let smart = ModelServer::start(smart).await;
         let fast = ModelServer::start(fast).await;
