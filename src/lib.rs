@@ -67,7 +67,7 @@
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `view.rs`, limits in `limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
-//! | recorded model calls | `adapters/providers/cassette.rs` |
+//! | recorded model calls | `adapters/providers/cassette.rs`, `app/cassettes.rs` |
 //! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
