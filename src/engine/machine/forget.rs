@@ -30,7 +30,7 @@ impl Machine {
                 self.since_forgot = 0;
                 let scripted =
                     self.spec.program.workflows.iter().any(|workflow| !workflow.scripts.is_empty());
-                self.sort_out(scripted);
+                self.sort_out(scripted.then_some(TOGETHER));
             }
         }
     }
@@ -38,15 +38,16 @@ impl Machine {
     /// Lets go of what no view shows any more. Whether anything is gone: then nothing may look at the whole of a
     /// conversation again.
     pub fn forget_old(&mut self) -> bool {
-        self.sort_out(false)
+        self.sort_out(None)
     }
 
     /// The same, but it can be brought back.
     pub fn pack_old(&mut self) {
-        self.sort_out(true);
+        self.sort_out(Some(1));
     }
 
-    fn sort_out(&mut self, pack: bool) -> bool {
+    /// `pack`: what can be brought back, if there are so many entries at least.
+    fn sort_out(&mut self, pack: Option<usize>) -> bool {
         let program = &self.spec.program;
         let lanes = std::iter::once(&mut self.lane).chain(self.lanes.values_mut());
         let mut gone = false;
@@ -68,20 +69,20 @@ impl Machine {
 
 impl Thread {
     /// `seated` are all agents that see this conversation: who has not looked at it yet will look at all of it.
-    fn forget(&mut self, spec: &ContextSpec, seated: impl Iterator<Item = AgentIx>, pack: bool) {
+    fn forget(&mut self, spec: &ContextSpec, seated: impl Iterator<Item = AgentIx>, pack: Option<usize>) {
         let begins = seated.map(|agent| self.sights.get(&agent).map_or(0, |sight| sight.begins_behind()));
         let until = begins.min().unwrap_or(0).min(self.length());
         if self.summary.is_none() {
             self.sights.values_mut().for_each(|sight| sight.forget(spec.pin_first));
         }
         let count = until.saturating_sub(self.gone);
-        if count == 0 || pack && count < TOGETHER {
+        if count < pack.unwrap_or(1) {
             return;
         }
         let mut first =
             spec.pin_first.saturating_sub(self.kept.iter().filter(|(_, entry)| !entry.pinned).count());
         let from = self.gone;
-        for (at, entry) in (from..).zip(self.let_go(count, pack)) {
+        for (at, entry) in (from..).zip(self.let_go(count, pack.is_some())) {
             if entry.pinned {
                 self.kept.push((at, entry));
             } else if first > 0 {
