@@ -30,79 +30,79 @@ fn a_storm_of_lines_does_not_look_at_those_before() {
     assert_eq!(draft.text().len(), 2_000);
 }
 
-/// Compared with a list of whole texts.
+type Now = (String, (usize, usize));
+
+fn now(draft: &Draft) -> Now {
+    (draft.text(), draft.cursor())
+}
+
+/// Whole texts, as many as there were changes.
+#[derive(Default)]
+struct Whole {
+    past: Vec<Now>,
+    future: Vec<Now>,
+    typing: bool,
+}
+
+impl Whole {
+    fn note(&mut self, before: Now, typed: bool) {
+        self.future.clear();
+        if !(typed && self.typing && !self.past.is_empty()) {
+            self.past.push(before);
+        }
+        self.typing = typed;
+    }
+
+    /// Undoes, or does once more; whether there was anything.
+    fn compare(&mut self, draft: &mut Draft, back: bool) -> bool {
+        let before = now(draft);
+        self.typing = false;
+        let expected = if back { self.past.pop() } else { self.future.pop() };
+        assert_eq!(if back { draft.undo() } else { draft.redo() }, expected.is_some());
+        let Some(expected) = expected else { return false };
+        assert_eq!(now(draft), expected);
+        if back {
+            self.future.push(before)
+        } else {
+            self.past.push(before)
+        }
+        true
+    }
+}
+
 #[test]
 fn changes_of_lines_are_undone_like_others() {
     let mut luck = 7_u64;
-    let mut draw = |below: u64| {
+    let mut draw = |below: usize| {
         luck = luck.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (luck >> 33) % below
+        usize::try_from(luck >> 33).unwrap() % below
     };
-    let now = |draft: &Draft| (draft.text(), draft.cursor());
     let (mut undone, mut widened) = (0, 0);
     for _ in 0..300 {
-        let mut draft = Draft::default();
-        let (mut past, mut future, mut typing) = (Vec::new(), Vec::new(), false);
+        let (mut draft, mut whole) = (Draft::default(), Whole::default());
         for _ in 0..60 {
             let before = now(&draft);
-            let mut typed = false;
-            match draw(12) {
-                0..4 => {
-                    letter(&mut draft, ['a', 'ö', ' ', '\u{301}'][usize::try_from(draw(4)).unwrap()]);
-                    typed = true;
-                }
+            let key = draw(12);
+            match key {
+                0..4 => letter(&mut draft, ['a', 'ö', ' ', '\u{301}'][draw(4)]),
                 4 | 5 => draft.newline(),
                 6 => draft.insert("one\ntwo"),
                 7 => draft.delete_back(),
                 8 => {
                     // as vi does: what follows elsewhere is the same change
-                    draft.to([CursorMove::Up, CursorMove::Down, CursorMove::Head]
-                        [usize::try_from(draw(3)).unwrap()]);
+                    draft.to([CursorMove::Up, CursorMove::Down, CursorMove::Head][draw(3)]);
                     draft.go_on();
-                    (typing, widened) = (true, widened + 1);
-                    continue;
+                    (whole.typing, widened) = (true, widened + 1);
                 }
                 9 => {
                     let length = draft.chars().len();
-                    let from = usize::try_from(draw(length as u64 + 1)).unwrap();
-                    draft.mark(from, length);
-                    continue;
+                    draft.mark(draw(length + 1), length);
                 }
-                10 => {
-                    let expected = past.pop();
-                    assert_eq!(draft.undo(), expected.is_some());
-                    if let Some(expected) = expected {
-                        assert_eq!(now(&draft), expected);
-                        (future, undone) = (
-                            {
-                                future.push(before);
-                                future
-                            },
-                            undone + 1,
-                        );
-                    }
-                    typing = false;
-                    continue;
-                }
-                _ => {
-                    let expected = future.pop();
-                    assert_eq!(draft.redo(), expected.is_some());
-                    if let Some(expected) = expected {
-                        assert_eq!(now(&draft), expected);
-                        past.push(before);
-                    }
-                    typing = false;
-                    continue;
-                }
+                back => undone += usize::from(whole.compare(&mut draft, back == 10)),
             }
-            if draft.text() == before.0 {
-                continue;
+            if key < 8 && draft.text() != before.0 {
+                whole.note(before, key < 4);
             }
-            future.clear();
-            if !(typed && typing && !past.is_empty()) {
-                past.push(before);
-            }
-            typing = typed;
         }
     }
     assert!(undone > 300 && widened > 300, "{undone} {widened}");
