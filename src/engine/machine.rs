@@ -154,7 +154,7 @@ pub struct Machine {
     restored: u64,
     /// Calls that need not be made: see [`Machine::spare`].
     spared: Arc<Spared>,
-    /// Old parts of conversations are let go of, and how many inputs came since that was done.
+    /// Old parts of conversations are let go of or packed, and how many inputs came since that was done.
     forgets: bool,
     since_forgot: u32,
     out: Output,

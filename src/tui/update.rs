@@ -12,6 +12,7 @@ mod approvals;
 mod archive;
 mod asides;
 mod busy;
+mod clipboard;
 mod commands;
 mod editor;
 mod front;
