@@ -1,9 +1,10 @@
-//! The slash commands: one table drives dispatch, completion and help.
+//! The slash commands: one table drives dispatch, completion, help and `docs/commands.md`.
 
 pub use self::distance::closest;
 use self::places::word;
 pub use self::snapshots::SNAPSHOT_WORDS;
 
+mod cmd;
 mod command;
 mod distance;
 pub mod help;
@@ -16,10 +17,13 @@ mod session;
 mod snapshots;
 mod starting;
 pub mod steering;
+mod task;
 mod words;
 
+pub use cmd::{SHELL_WORDS, ShellLine};
 pub use command::{Action, Argument, SlashCommand};
 pub use places::changes;
+pub use task::TASK_WORDS;
 
 /// A command that `steering` understands.
 const fn steers(row: steering::Row) -> SlashCommand {
@@ -81,6 +85,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     history::EXPORT,
     manners::TRUST,
     session::CMD,
+    task::TASK,
     manners::VIM,
     session::EXIT,
 ];

@@ -6,8 +6,10 @@ mod history;
 mod linear;
 mod resuming;
 mod setup;
+mod shell;
 mod steering;
 mod storms;
+mod tasks;
 mod terminal;
 mod tmux;
 

@@ -10,8 +10,10 @@ mod panes;
 mod questions;
 mod review;
 mod setup;
+mod shell;
 mod shots;
 mod steering;
+mod tasks;
 mod typing;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
-//! Commands about this session: help, the screen, what is edited, a command of the person, leaving.
+//! Commands about this session: help, the screen, what is edited, commands of the person, leaving.
 
+use super::cmd;
 use super::command::{Action, Argument, SlashCommand};
 use super::places;
 
@@ -50,16 +51,15 @@ pub(super) const PANE: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const CMD: SlashCommand = SlashCommand::new(
-    ("cmd", "COMMAND | add"),
-    "run a shell command here, without a model",
-    "It has no input and ends after the usual time of commands; you are asked first if it looks dangerous. \
-     /cmd add puts the last command and its answer into the input box, to be sent.",
-    Argument::None,
-    |rest| match rest {
-        "" => Err("/cmd needs a command, such as /cmd git status".to_owned()),
-        "add" => Ok(Action::ShellAdd),
-        command => Ok(Action::Shell(command.to_owned())),
-    },
+    ("cmd", "[COMMAND | ??? WORDS | N | add]"),
+    "run a shell command here, or let a model write one",
+    "The command has no input and ends after the usual time of commands; you are asked first if it looks dangerous. \
+     /cmd ??? WORDS (or ?WORDS): the model of level fast writes a command that does this; it comes into the input box, \
+     you may change it, and Enter runs it. /cmd lists the last ten commands, /cmd N puts one of them into the input box. \
+     /cmd add puts the last command and its answer there, to be sent; with the setting \"cmd\": {\"add_output\": true} \
+     answers go along with your next text.\nExample: /cmd ??? the ten largest files below src",
+    Argument::Shell,
+    |rest| Ok(Action::Shell(cmd::parse(rest)?)),
 );
 
 pub(super) const EXIT: SlashCommand = SlashCommand {
