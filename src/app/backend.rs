@@ -416,6 +416,7 @@ impl Backend for Desk {
             tools_available: found.map_or(0, |role| tools_for(role, catalog.tools()).0.len()),
             tools_total: catalog.tools().len(),
             model: choice.and_then(Result::ok).map_or_else(|| "no model".to_owned(), |choice| choice.model),
+            environment: catalog.environment_files().map(str::to_owned).collect(),
             branch: branch.get_or_insert_with(|| screen::branch_of(&self.world.project)).clone(),
             notice,
             role,

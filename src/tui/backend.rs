@@ -72,6 +72,8 @@ pub struct StatusFacts {
     pub tools_available: usize,
     pub tools_total: usize,
     pub branch: Option<String>,
+    /// The `.env` files that are read, by their names in findings.
+    pub environment: Vec<String>,
     /// Something the person should know at once: no key found, offline model in use.
     pub notice: Option<String>,
 }
