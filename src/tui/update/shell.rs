@@ -65,7 +65,7 @@ fn list(model: &mut Model) {
         commands.iter().enumerate().map(|(at, command)| format!("{:>2}  {command}", at + 1)).collect();
     let does = if model.linear { "asks whether to run it" } else { "puts it into the input box" };
     let block = Block::new(Tone::Accent, "Last commands", &lines.join("\n"));
-    model.say(Item::Block(block.foot(&format!("→ /cmd N {does}"))));
+    model.say(Item::Block(block.foot(format!("→ /cmd N {does}"))));
 }
 
 /// Into the input box, to be changed and sent; where there is none, the person is asked whether to run it.
