@@ -74,7 +74,9 @@
 //! | what is shown of a long run at once | `runtime/glance.rs`, `tui/update/opening.rs` |
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/shelf.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
-//! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs`, `tui/view/` |
+//! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
+//! | `/cmd`, and a question to a model beside the runs | `tui/update/shell.rs`, `domain/suggestion.rs`, `runtime/aside.rs` |
+//! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
 //! | breakpoints, step mode, values that a person sets | `engine/steering.rs`, `engine/machine/steered.rs` |

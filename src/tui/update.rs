@@ -27,8 +27,10 @@ pub mod past;
 mod replies;
 mod runs;
 mod setup;
+mod shell;
 mod steering;
 mod submit;
+mod tasks;
 mod typing;
 
 /// Applies one message.

@@ -1,5 +1,6 @@
 //! The runtime with many threads of control: real sockets, a real database, real timers.
 
+mod asides;
 mod travel;
 
 use std::collections::BTreeMap;
