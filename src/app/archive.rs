@@ -10,8 +10,10 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 
 use self::pages::Pages;
+use super::loading::load;
 use super::reading::{of_store, reader};
 use super::world::World;
+use super::{cassettes, wiring};
 use crate::adapters::disk;
 use crate::cli::archive::when::{self, Day};
 use crate::cli::archive::{diff, list, markdown, moved, search};
@@ -115,8 +117,13 @@ pub(super) fn diff(world: &World, first: &str, second: &str, json: bool) -> Resu
 }
 
 pub(super) fn export(world: &World, run: &str, to: Option<&Path>, format: ExportFormat) -> Result<u8> {
-    let handle = reader(world)?.handle;
+    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let handle = wiring::wire(&world.project, &world.dirs.data, &catalog, None).handle;
     let lines = match (to, format) {
+        (Some(path), ExportFormat::Recording) => cassettes::of_past(world, &catalog, &handle, run, path)?,
+        (None, ExportFormat::Recording) => {
+            bail!("a recording is written to a file: name it with --to FILE")
+        }
         (Some(path), _) => export_to(&handle, run, path, format)?,
         (None, ExportFormat::Markdown) => {
             let text = as_text(&handle, run)?;

@@ -291,7 +291,8 @@ impl Backend for Desk {
     }
 
     fn archive(&self, asked: PastAsked) -> BoxFuture<'static, PastTold> {
-        let reader = archive::Reader { handle: self.wired().handle.clone(), project: self.project() };
+        let (world, catalog, project) = (self.world.clone(), self.catalog(), self.project());
+        let reader = archive::Reader { handle: self.wired().handle.clone(), world, catalog, project };
         let work = away(move || Ok(reader.answer(asked)));
         Box::pin(async move { work.await.unwrap_or_else(|error| PastTold::Text(Err(error))) })
     }

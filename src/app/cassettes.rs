@@ -3,6 +3,8 @@
 //! What a recording must not depend on is taken from a catalogue in which every level is answered from a script: there
 //! an agent's parameters are what its role and the settings say, whatever provider is configured on this machine.
 
+mod past;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,13 +28,14 @@ use crate::config::catalog::{Catalog, Sources};
 use crate::config::models::read::PARAMETERS;
 use crate::config::settings::layers::Overrides;
 use crate::config::source::SourceFile;
-use crate::domain::agent::AgentSpec;
 use crate::domain::journal::{RunStatus, RunSummary};
 use crate::domain::model::{ModelChoice, ModelParameters, RECORDING};
 use crate::domain::place::Layer;
 use crate::domain::workflow::{Program, Workflow};
 use crate::runtime::exchanged::Over;
 use crate::runtime::redact::Redactor;
+
+pub(super) use past::{is_meant, of_past};
 
 /// What `--record` and `--replay` asked for; nothing is opened before the run is.
 pub(super) enum Tape {
@@ -264,39 +267,50 @@ pub(super) fn playing(
 
 /// `plain`: the same program from a catalogue without models.
 pub(super) fn header(plain: &Program, asking: &Program) -> Header {
-    let seats = |workflow: &Arc<Workflow>| {
-        let name = workflow.name.clone();
-        let agents = workflow.agents.clone();
-        agents.into_iter().map(move |agent| (name.clone(), agent))
-    };
-    let find = |workflow: &str, id: &str| {
-        let of = plain.workflows.iter().find(|one| one.name == workflow)?;
-        of.agents.iter().find(|agent| agent.id == id).map(plain_of)
-    };
-    let agents = asking.workflows.iter().flat_map(seats).map(|(workflow, agent)| Seat {
-        plain: find(&workflow, &agent.id).unwrap_or_default(),
-        choice: ModelChoice {
-            base_url: String::new(),
-            key: None,
-            provenance: String::new(),
-            fallback: Vec::new(),
-            ..agent.choice.clone()
-        },
-        workflow,
-        agent: agent.id,
-        role: agent.role,
-    });
+    let find = |workflow: &str| plain.workflows.iter().find(|one| one.name == workflow);
+    let (mut agents, mut summaries) = (Vec::new(), Vec::new());
+    for workflow in &asking.workflows {
+        let name = &workflow.name;
+        let seat = |agent: &str, role: &str, plain: Option<&ModelChoice>, choice: &ModelChoice| Seat {
+            workflow: name.clone(),
+            agent: agent.to_owned(),
+            role: role.to_owned(),
+            plain: plain.map(plain_of).unwrap_or_default(),
+            choice: placeless(choice),
+        };
+        let agent_of = |id: &str| find(name)?.agents.iter().find(|agent| agent.id == id);
+        agents.extend(workflow.agents.iter().map(|agent| {
+            seat(&agent.id, &agent.role, agent_of(&agent.id).map(|agent| &agent.choice), &agent.choice)
+        }));
+        let summary_of =
+            |id: &str| find(name)?.contexts.iter().find(|context| context.name == id)?.summary.as_deref();
+        summaries.extend(workflow.contexts.iter().filter_map(|context| {
+            Some(seat(&context.name, "", summary_of(&context.name), context.summary.as_deref()?))
+        }));
+    }
     Header {
         cassette: FORMAT,
         program: concat!("synthdev ", env!("CARGO_PKG_VERSION")).to_owned(),
         workflow: root(asking).map_or_else(String::new, |root| root.name.clone()),
         definition: plain.hash.clone(),
-        agents: agents.collect(),
+        agents,
+        summaries,
     }
 }
 
-fn plain_of(agent: &AgentSpec) -> Plain {
-    Plain { level: agent.choice.level.clone(), parameters: agent.choice.parameters.clone() }
+/// A model and those that may answer in its place, without their addresses and the names of their keys.
+fn placeless(choice: &ModelChoice) -> ModelChoice {
+    ModelChoice {
+        base_url: String::new(),
+        key: None,
+        provenance: String::new(),
+        fallback: choice.fallback.iter().map(placeless).collect(),
+        ..choice.clone()
+    }
+}
+
+fn plain_of(choice: &ModelChoice) -> Plain {
+    Plain { level: choice.level.clone(), parameters: choice.parameters.clone() }
 }
 
 /// The models as they were recorded; what roles and settings ask of them otherwise now, changed in them.
@@ -304,21 +318,35 @@ fn restored(program: &Program, header: &Header, name: &str) -> Program {
     let mut program = program.clone();
     for workflow in &mut program.workflows {
         let workflow = Arc::make_mut(workflow);
-        let of = |agent: &str| {
-            header.agents.iter().find(|seat| seat.workflow == workflow.name && seat.agent == agent)
+        let of = |seats: &[Seat], who: &str| {
+            seats.iter().find(|seat| seat.workflow == workflow.name && seat.agent == who).cloned()
         };
-        for agent in &mut workflow.agents {
-            let Some(seat) = of(&agent.id) else { continue };
-            let now = plain_of(agent);
-            let level = if now.level == seat.plain.level { seat.choice.level.clone() } else { now.level };
-            let parameters = overlaid(&seat.choice.parameters, &seat.plain.parameters, &now.parameters);
-            let provenance = format!("as recorded in {name}");
-            // no address: whoever would ask it is told why that cannot be
-            let base_url = format!("{RECORDING}{name}");
-            agent.choice = ModelChoice { level, base_url, parameters, provenance, ..seat.choice.clone() };
+        let agents: Vec<_> = workflow.agents.iter().map(|agent| of(&header.agents, &agent.id)).collect();
+        let contexts: Vec<_> =
+            workflow.contexts.iter().map(|context| of(&header.summaries, &context.name)).collect();
+        for (agent, seat) in workflow.agents.iter_mut().zip(agents) {
+            seat.into_iter().for_each(|seat| restore(&mut agent.choice, &seat, name));
+        }
+        for (context, seat) in workflow.contexts.iter_mut().zip(contexts) {
+            let summary = context.summary.as_deref_mut();
+            summary.into_iter().zip(seat).for_each(|(choice, seat)| restore(choice, &seat, name));
         }
     }
     program
+}
+
+fn restore(choice: &mut ModelChoice, seat: &Seat, name: &str) {
+    let now = plain_of(choice);
+    let level = if now.level == seat.plain.level { seat.choice.level.clone() } else { now.level };
+    let here = |choice: &ModelChoice| ModelChoice {
+        parameters: overlaid(&choice.parameters, &seat.plain.parameters, &now.parameters),
+        provenance: format!("as recorded in {name}"),
+        // no address: whoever would ask it is told why that cannot be
+        base_url: format!("{RECORDING}{name}"),
+        ..choice.clone()
+    };
+    let fallback = seat.choice.fallback.iter().map(here).collect();
+    *choice = ModelChoice { level, fallback, ..here(&seat.choice) };
 }
 
 /// `base` with everything that differs between `before` and `now`.

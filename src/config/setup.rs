@@ -275,7 +275,7 @@ mod tests {
             (LevelSetup { provider: some("custom"), ..LevelSetup::default() }, "needs its URL"),
             (
                 LevelSetup { base_url: some("localhost:11434/v1"), ..LevelSetup::default() },
-                "the URL `localhost:11434/v1` must begin with http:// or https://\nhint: perhaps http://localhost:11434/v1",
+                "the URL `localhost:11434/v1` must begin with http:// or https://, as in http://localhost:11434/v1\nhint: perhaps http://localhost:11434/v1",
             ),
             (LevelSetup { model: some(" "), ..LevelSetup::default() }, "the model's name is empty"),
         ];

@@ -3,6 +3,8 @@
 //!
 //! Owns places and sums; what an entry is to the agent, and how long it is then, the view says.
 
+use crate::domain::protocol::Protocol;
+
 /// The entries of a log and what only this agent heard, in the order of its views.
 #[derive(Clone, Debug, Default)]
 pub struct Sight {
@@ -24,6 +26,8 @@ pub struct Sight {
     owed: usize,
     /// Characters of a request that are not the conversation; known once somebody had to know.
     around: Option<usize>,
+    /// See [`Shown::sealed`]: it was counted for a server that speaks so.
+    protocol: Option<Protocol>,
 }
 
 /// One entry, as this agent sees it.
@@ -165,6 +169,33 @@ impl Sight {
 
     pub fn stands_among(&mut self, characters: usize) {
         self.around = Some(characters);
+    }
+
+    pub fn counts_for(&self, protocol: Protocol) -> bool {
+        self.protocol == Some(protocol)
+    }
+
+    /// Another server is asked from now on, which reads other sealed parts (MODEL-15): those of the agent's own items
+    /// are counted anew. Nothing else of an item depends on who is asked.
+    pub fn count_for(&mut self, protocol: Protocol, sealed: impl Fn(Spot) -> usize) {
+        self.protocol = Some(protocol);
+        let (mut all, mut aside) = (0, 0);
+        let mut asides = self.asides.iter_mut();
+        for item in &mut self.items {
+            if item.own {
+                item.sealed = small(sealed(item.spot()));
+            }
+            item.sealed_before = all;
+            all += u64::from(item.sealed);
+            if item.aside {
+                if let Some(one) = asides.next() {
+                    one.before.sealed = aside;
+                }
+                aside += item.sealed as usize;
+            }
+        }
+        self.end.asides.sealed = aside;
+        self.end.all.sealed = usize::try_from(all).unwrap_or(usize::MAX);
     }
 
     pub fn add_entry(&mut self, shown: Shown, pinned: bool) {

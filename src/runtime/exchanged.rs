@@ -1,16 +1,21 @@
 //! What models were asked in a run so far, and what they answered: for those who record or play it from there on.
 
 use std::collections::BTreeMap;
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
 use super::handle::Handle;
+use super::reopen::Story;
 use super::{reopen, window};
+use crate::domain::brief::Brief;
 use crate::domain::cost::Used;
 use crate::domain::ids::{CallId, RunId, Timestamp};
 use crate::domain::model::{ModelError, ModelReply, ModelRequest};
 use crate::engine::effect::Effect;
+use crate::engine::event::RunEvent;
 use crate::engine::input::Input;
 use crate::engine::replay::Tape;
+use crate::engine::spec::RunSpec;
 use crate::ports::run_store::StoreError;
 
 /// How a call ended.
@@ -24,6 +29,9 @@ pub enum Over {
     },
 }
 
+/// What was asked, how it ended, and what it had used if it was not answered.
+pub type Exchange = (ModelRequest, Over, Option<Used>);
+
 impl Handle {
     /// Tells every call that is over, in the order of the ends; one that failed several times, as often. What the run
     /// went back behind is not among them. Keys are removed, as they are everywhere.
@@ -36,7 +44,34 @@ impl Handle {
         tell: &mut dyn FnMut(ModelRequest, Over, Option<Used>),
     ) -> Result<(), StoreError> {
         let story = reopen::read(&*self.ports().store, run)?;
-        let mut tape = Tape::new(Arc::clone(&story.spec));
+        self.walk(&story, Arc::clone(&story.spec), tell);
+        Ok(())
+    }
+
+    /// The same as if the agents had been told nothing of where they work, as they are in tests and recordings.
+    /// `None`: the run would not have gone the same way then.
+    ///
+    /// # Errors
+    /// Unknown id, or unreadable rows.
+    pub fn exchanged_anywhere(&self, run: &RunId) -> Result<Option<Vec<Exchange>>, StoreError> {
+        let story = reopen::read(&*self.ports().store, run)?;
+        let mut calls = Vec::new();
+        let bare = RunSpec { brief: Brief::default(), ..(*story.spec).clone() };
+        let way =
+            self.walk(&story, Arc::new(bare), &mut |request, over, used| calls.push((request, over, used)));
+        let same = story.spec.brief.is_empty()
+            || way == self.walk(&story, Arc::clone(&story.spec), &mut |_, _, _| {});
+        Ok(same.then_some(calls))
+    }
+
+    /// The kinds of what happened, without warnings.
+    fn walk(
+        &self,
+        story: &Story,
+        spec: Arc<RunSpec>,
+        tell: &mut dyn FnMut(ModelRequest, Over, Option<Used>),
+    ) -> Vec<Discriminant<RunEvent>> {
+        let mut tape = Tape::new(spec);
         let mut open = BTreeMap::<CallId, (ModelRequest, Timestamp)>::new();
         for (at, entry) in story.entries.iter().enumerate() {
             let (now, input) = (entry.at, &entry.input);
@@ -57,7 +92,8 @@ impl Handle {
                 open.entry(call).or_insert_with(|| (request.clone(), now));
             }
         }
-        Ok(())
+        let told = tape.events.iter().filter(|(_, event)| !matches!(event, RunEvent::Warning { .. }));
+        told.map(|(_, event)| discriminant(event)).collect()
     }
 }
 

@@ -2,15 +2,18 @@
 //! Blocking: on a thread of its own. Nothing is changed but the file that is written.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::history::{of_store, told};
 use super::told::here;
-use crate::app::archive;
+use crate::app::world::World;
+use crate::app::{archive, cassettes};
 use crate::cli::archive::diff;
 use crate::cli::archive::list::came_from;
 use crate::cli::args::ExportFormat;
 use crate::cli::snapshots;
 use crate::cli::words::{cost, time, tokens};
+use crate::config::catalog::Catalog;
 use crate::domain::ids::{RunId, SnapshotId, Timestamp};
 use crate::domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
 use crate::domain::workflow::plain_text;
@@ -39,6 +42,8 @@ const NO_FILES: &str = "none were stored by then: what it changed is not known";
 /// Where the questions are answered from.
 pub(super) struct Reader {
     pub(super) handle: Handle,
+    pub(super) world: World,
+    pub(super) catalog: Arc<Catalog>,
     /// This project.
     pub(super) project: String,
 }
@@ -206,6 +211,10 @@ impl Reader {
     /// A path counts from the project.
     fn export(&self, run: &RunId, to: &str) -> Result<String, String> {
         let path = Path::new(&self.project).join(to);
+        if cassettes::is_meant(&path) {
+            let told = cassettes::of_past(&self.world, &self.catalog, &self.handle, run.as_str(), &path);
+            return told.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"));
+        }
         let markdown = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
         let format = if markdown { ExportFormat::Markdown } else { ExportFormat::Bundle };
         let lines = archive::export_to(&self.handle, run.as_str(), &path, format);

@@ -1,6 +1,5 @@
 //! What the screen looks up as a text: graphs, models, settings, an exported run; a command of the person; trust.
 
-use std::path::Path;
 use std::sync::PoisonError;
 
 use futures_util::future::BoxFuture;
@@ -10,7 +9,8 @@ use super::told::of_store;
 use super::{Desk, away};
 use crate::adapters::disk;
 use crate::app::survey::{Ask, Survey};
-use crate::app::{briefing, trust, wiring};
+use crate::app::world::World;
+use crate::app::{briefing, cassettes, trust, wiring};
 use crate::cli::archive::{markdown, moved};
 use crate::cli::args::GraphFormat;
 use crate::cli::graph::{Look, graphs, show};
@@ -51,8 +51,8 @@ impl Desk {
                 away(move || shelf.simulate(&name).map(|all| simulation(&name, &all)))
             }
             Page::Export { run, file } => {
-                let project = self.world.project.clone();
-                away(move || export(&handle, &project, &run.unwrap_or_default(), file))
+                let world = self.world.clone();
+                away(move || export(&world, &catalog, &handle, &run.unwrap_or_default(), file))
             }
         }
     }
@@ -148,11 +148,16 @@ fn drawn(name: &str, program: &Program, run: Option<&RunRecord>) -> Told {
 }
 
 /// Into the project's directory unless another one is named. A file that is there is left as it is.
-fn export(handle: &Handle, project: &Path, run: &str, file: Option<String>) -> Told {
+fn export(world: &World, catalog: &Catalog, handle: &Handle, run: &str, file: Option<String>) -> Told {
     let record = handle.run(run).map_err(|error| of_store(&error))?;
     let id = record.summary.id.to_string();
     let file = file.unwrap_or_else(|| format!("{id}.md"));
-    let path = project.join(&file);
+    let path = world.project.join(&file);
+    if cassettes::is_meant(&path) {
+        let told = cassettes::of_past(world, catalog, handle, &id, &path);
+        let told = told.map_err(|error| format!("{error:#}"))?;
+        return Ok((format!("Run {id}"), told.join("\n")));
+    }
     let refused = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
             format!("{file} exists: it was left as it is; name another file")

@@ -247,6 +247,8 @@ pub enum ExportFormat {
     Bundle,
     /// For people
     Markdown,
+    /// The model calls alone: a recording for `run --replay` and for tests
+    Recording,
 }
 
 #[derive(Args, Debug, Default)]

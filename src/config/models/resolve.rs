@@ -174,6 +174,19 @@ impl Resolver<'_> {
         self.base_url("base", &pick).ok()
     }
 
+    /// The server of a level of which everything is set but the model: it can tell which ones it has.
+    pub(super) fn without_model(&self, level: &str) -> Option<ModelChoice> {
+        if self.settings.of_level(level, "model").is_some() {
+            return None;
+        }
+        let pick = self.pick(level, "").ok().filter(|pick| !is_serverless(&pick.name))?;
+        let base_url = self.base_url(level, &pick).ok()?;
+        let key = self.key(level, &pick, &base_url).ok()?.key;
+        let protocol = pick.known.map(|provider| provider.protocol(None)).unwrap_or_default();
+        let level = level.to_owned();
+        Some(ModelChoice { level, provider: pick.name, base_url, protocol, key, ..ModelChoice::default() })
+    }
+
     /// Where a level goes by its settings alone.
     pub(in crate::config) fn reached(&self, level: &str) -> Option<Reached> {
         let set = self.settings.of_level(level, "model").and_then(Setting::as_str).unwrap_or_default();

@@ -58,23 +58,30 @@ impl Server {
     }
 }
 
-/// Those that levels ask, in their order, then the rest of the catalogue.
+/// Those that levels ask, or would ask if they had a model, in their order, then the rest of the catalogue.
 pub fn servers(resolver: &Resolver<'_>) -> Vec<Server> {
     let mut found: Vec<Server> = Vec::new();
     for level in LEVELS {
-        let Ok(choice) = resolver.resolve(&Wish::level(level)) else { continue };
+        let choice = match resolver.resolve(&Wish::level(level)) {
+            Ok(choice) => choice,
+            Err(_) => match resolver.without_model(level) {
+                Some(choice) => choice,
+                None => continue,
+            },
+        };
         if is_serverless(&choice.provider) {
             continue;
         }
         let same = |one: &&mut Server| {
             one.provider == choice.provider && one.base_url == choice.base_url && one.key == choice.key
         };
-        let asks = Used { level: level.to_owned(), model: choice.model.clone() };
+        let named = !choice.model.is_empty();
+        let asks = named.then(|| Used { level: level.to_owned(), model: choice.model.clone() });
         match found.iter_mut().find(same) {
-            Some(server) => server.levels.push(asks),
+            Some(server) => server.levels.extend(asks),
             None => {
-                let kept_back = kept_back(resolver, &choice);
-                found.push(Server { levels: vec![asks], kept_back, ..of_choice(resolver, &choice) });
+                let (levels, kept_back) = (Vec::from_iter(asks), kept_back(resolver, &choice));
+                found.push(Server { levels, kept_back, ..of_choice(resolver, &choice) });
             }
         }
     }

@@ -164,7 +164,10 @@ fn url(text: &str) -> Result<String, Refusal> {
     let text = text.trim();
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let Some(rest) = rest else {
-        return Err(("C06", "must begin with http:// or https://".to_owned()));
+        return Err((
+            "C06",
+            "must begin with http:// or https://, as in http://localhost:11434/v1".to_owned(),
+        ));
     };
     for (mark, name) in [('?', "query"), ('#', "fragment")] {
         if rest.contains(mark) {

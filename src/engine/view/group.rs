@@ -102,7 +102,7 @@ fn used_tools(entry: &Entry, agent: &AgentSpec) -> bool {
 }
 
 /// Characters that go back to the model's server unread with the calls that they led to.
-fn sealed_length(entry: &Entry, scene: &Scene<'_>) -> usize {
+pub(super) fn sealed_length(entry: &Entry, scene: &Scene<'_>) -> usize {
     if entry.calls.is_empty() || !scene.measures() {
         return 0;
     }

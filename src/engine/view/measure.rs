@@ -2,17 +2,21 @@
 
 use std::borrow::Cow;
 
-use super::group::{Group, is_own, sum};
+use super::group::{Group, is_own, sealed_length, sum};
 use super::project::messages;
 use super::scene::{Scene, around};
 use crate::domain::context::Entry;
-use crate::engine::sight::{Shown, Sight, Size};
+use crate::engine::sight::{Shown, Sight, Size, Spot};
 use crate::engine::thread::Thread;
 
 /// Brings what is known of the agent's sight up to the present end of its thread.
 pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
     if sight.around().is_none() && scene.agent.choice.context_size.is_some() {
         sight.stands_among(around(scene));
+    }
+    let protocol = scene.agent.choice.protocol;
+    if !sight.counts_for(protocol) {
+        sight.count_for(protocol, |spot| sealed(spot, scene));
     }
     let Thread { asides, .. } = scene.thread;
     for at in sight.entries()..=scene.thread.length() {
@@ -31,7 +35,10 @@ pub(super) fn look(sight: &mut Sight, scene: &Scene<'_>) {
 pub(super) fn sight<'a>(scene: &Scene<'a>) -> Cow<'a, Sight> {
     let thread = scene.thread;
     let known = thread.sights.get(&scene.turn.agent);
-    let present = |sight: &&Sight| sight.entries() == thread.length() && sight.heard() == thread.asides.len();
+    let present = |sight: &&Sight| {
+        let whole = sight.entries() == thread.length() && sight.heard() == thread.asides.len();
+        whole && sight.counts_for(scene.agent.choice.protocol)
+    };
     known.filter(present).map_or_else(|| Cow::Owned(anew(scene)), Cow::Borrowed)
 }
 
@@ -40,6 +47,15 @@ fn anew(scene: &Scene<'_>) -> Sight {
     let mut sight = Sight::default();
     look(&mut sight, scene);
     sight
+}
+
+/// Of one of the agent's own items. What is gone is in no view any more.
+fn sealed(spot: Spot, scene: &Scene<'_>) -> usize {
+    let entry = match spot {
+        Spot::Log(at) => scene.thread.entry(at),
+        Spot::Aside(at) => scene.thread.asides.get(at).map(|aside| &aside.entry),
+    };
+    entry.map_or(0, |entry| sealed_length(entry, scene))
 }
 
 /// What groups come to.

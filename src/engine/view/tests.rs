@@ -495,6 +495,42 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
     }
 }
 
+/// Another server answers in the place of one that stays down (MODEL-15): what only the first one could read is not
+/// sent to it, and takes no room.
+#[test]
+fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
+    let seat = |protocol| {
+        let mut seat = agent("coder", Side::Assistant);
+        (seat.choice.protocol, seat.choice.context_size) = (protocol, Some(2_000));
+        seat
+    };
+    let first = seat(Protocol::Anthropic);
+    let mut thread = thread_of(&[thought("coder", 2_000), thought("coder", 2_000)]);
+    thread.push_aside(AgentIx(0), true, thought("coder", 2_000));
+    let context = context(50_000);
+    let visit = turn(&first, None);
+    let (mut thread, _) = settled(&first, &context, &thread, &visit);
+    assert_eq!(thread.sights[&AgentIx(0)].begin(), 0);
+    thread.push(thought("coder", 400));
+    for (protocol, sealed) in [
+        (Protocol::Anthropic, 6_400),
+        (Protocol::Chat, 0),
+        (Protocol::Responses, 0),
+        (Protocol::Anthropic, 6_400),
+    ] {
+        let seat = seat(protocol);
+        let all = sight(&scene(&seat, &context, &thread, &visit)).range(0, 0).rest(0);
+        let (known, _) = settled(&seat, &context, &thread, &visit);
+        let seen = &known.sights[&AgentIx(0)];
+        assert_eq!((all.sealed, seen.range(0, 0).rest(0)), (sealed, all), "{protocol:?}");
+        let view = shown(&seat, &context, &thread, &visit).unwrap();
+        assert_eq!((seen.begin() > 0, view.dropped > 0), (sealed > 0, sealed > 0), "{protocol:?}");
+        // the sums stay with the thread; where it began does not
+        thread.sights = known.sights;
+        thread.sights.get_mut(&AgentIx(0)).unwrap().begin_at(0);
+    }
+}
+
 /// How much is left of a long conversation once it passes a limit.
 #[test]
 fn small_views_are_cut_in_larger_steps() {
@@ -935,6 +971,7 @@ mod properties {
             input in any::<bool>(),
             covers in 0..30_usize,
             window in prop::option::of(200..3_000_u64),
+            elsewhere in 0..40_usize,
         ) {
             let mut seat = if user { agent("reviewer", Side::User) } else { agent("coder", Side::Assistant) };
             (seat.choice.context_size, seat.choice.protocol) = (window, Protocol::Anthropic);
@@ -942,6 +979,9 @@ mod properties {
             let (mut thread, mut sight) = (Thread::default(), Sight::default());
             let mut brief = Sight::default();
             for (at, (entry, kind)) in said.into_iter().enumerate() {
+                // for some time another server answers, which reads no thoughts
+                let away = (elsewhere..elsewhere + 5).contains(&at);
+                seat.choice.protocol = if away { Protocol::Chat } else { Protocol::Anthropic };
                 match kind {
                     0 => thread.push_aside(AgentIx(at % 2), !entry.calls.is_empty(), entry),
                     1 => visit.entries = vec![TurnEntry { entry, private: at % 2 == 0 }],

@@ -114,8 +114,9 @@ pub(super) const SNAPSHOT: SlashCommand = SlashCommand {
 pub(super) const EXPORT: SlashCommand = SlashCommand::new(
     ("export", "[RUN] [FILE]"),
     "write a run into a file, for people or for import",
-    "FILE ends in .md: a text. Anything else: everything of the run, for synthdev runs import. Without a file: \
-     RUN.md. Without a run: the one that is shown. A file that is there is left as it is.",
+    "FILE ends in .md: a text; in .cassette.jsonl: its model calls, for run --replay and for tests. Anything else: \
+         everything of the run, for synthdev runs import. Without a file: RUN.md. Without a run: the one that is \
+         shown. A file that is there is left as it is.",
     Argument::Run,
     |rest| Ok(Action::Page(places::export(rest))),
 );

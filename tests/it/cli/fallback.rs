@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::real_protocols::thoughtful;
 use super::world::{World, workflow};
-use crate::support::model_server::{Behaviour, ModelServer, dead_url};
+use crate::support::model_server::{Behaviour, Dialect, ModelServer, dead_url};
 
 const RUN: [&str; 6] = ["run", "--workflow-file", "twice.json", "hello", "--json", "--yes"];
 
@@ -143,5 +144,194 @@ fn a_level_that_is_none_is_refused_before_anything_runs() {
     let ran = world.run(&RUN).code(2);
     for part in ["level base falls back to `smrt`", "there is no level `smrt`", "smart"] {
         assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
+    }
+}
+
+/// Three visits in a conversation that has room for two of them.
+fn long_talk(summary_level: Option<&str>) -> Value {
+    let say = |name: &str, next: &str| {
+        json!({"name": name, "agent": "coder", "input": "common_data.task",
+            "action": {"function": "sendUserMessage"}, "transition": [{"target": next, "condition": "true",
+                "before": "common_data.result = this.getAgent('coder').getLastResponse()"}]})
+    };
+    let mut flow = workflow(&json!([
+        {"name": "start", "transition": [{"target": "first", "condition": "true"}]},
+        say("first", "second"), say("second", "third"), say("third", "stop"),
+        {"name": "stop", "input": "common_data.result"}
+    ]));
+    flow["contexts"][0] =
+        json!({"name": "main", "starting_messages": [], "max_length": 700, "trim": "summarize"});
+    if let Some(level) = summary_level {
+        flow["contexts"][0]["summary_level"] = json!(level);
+    }
+    flow
+}
+
+struct Sums {
+    title: &'static str,
+    level: Option<&'static str>,
+    fallback: &'static str,
+    scripts: [Vec<Behaviour>; 3],
+    /// How often base, smart and fast are asked.
+    asked: [usize; 3],
+    summed: Option<&'static str>,
+    told: &'static [&'static str],
+}
+
+fn summaries() -> [Sums; 4] {
+    let long = |text: &str| Behaviour::text(&format!("{text} {}", "word ".repeat(90)));
+    let sum = || Behaviour::text("In short: two answers.");
+    let end = || Behaviour::text("Three.");
+    [
+        Sums {
+            title: "the level that the context names",
+            level: Some("fast"),
+            fallback: "smart",
+            scripts: [vec![long("One."), long("Two."), end()], vec![sum()], vec![down(), down()]],
+            asked: [3, 1, 2],
+            summed: Some("smart-model"),
+            told: &["model_fallback"],
+        },
+        Sums {
+            title: "the agent's own: who sums up speaks then, too",
+            level: None,
+            fallback: "smart",
+            scripts: [vec![long("One."), long("Two."), down(), down()], vec![sum(), end()], vec![]],
+            asked: [4, 2, 0],
+            summed: Some("smart-model"),
+            told: &["model_fallback"],
+        },
+        Sums {
+            title: "nobody else",
+            level: Some("fast"),
+            fallback: "",
+            scripts: [vec![long("One."), long("Two."), end()], vec![], vec![down(), down()]],
+            asked: [3, 0, 2],
+            summed: None,
+            told: &["summary_failed", "context_trimmed"],
+        },
+        Sums {
+            title: "all are down",
+            level: Some("fast"),
+            fallback: "smart",
+            scripts: [vec![long("One."), long("Two."), end()], vec![down(), down()], vec![down(), down()]],
+            asked: [3, 2, 2],
+            summed: None,
+            told: &["model_fallback", "summary_failed", "context_trimmed"],
+        },
+    ]
+}
+
+/// What sums up falls back as who speaks does; without another one the beginning is left out, and that is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_level_sums_up_while_the_usual_one_is_down() {
+    for Sums { title, level, fallback, scripts: [base, smart, fast], asked, summed, told } in summaries() {
+        let base = ModelServer::start(base).await;
+        let smart = ModelServer::start(smart).await;
+        let fast = ModelServer::start(fast).await;
+        let mut world = world(&base.base_url, &smart.base_url, if level.is_none() { fallback } else { "" });
+        world.set("SYNTHDEV_FAST_BASE_URL", &fast.base_url);
+        world.set("SYNTHDEV_FAST_MODEL", "fast-model");
+        world.set("SYNTHDEV_FAST_FALLBACK", if level.is_some() { fallback } else { "" });
+        world.write_json("twice.json", &long_talk(level));
+        let report = world.run(&RUN).code(0).json();
+        assert_eq!(report["output"], "Three.", "{title}: {report}");
+        assert_eq!([&base, &smart, &fast].map(|one| one.requests().len()), asked, "{title}");
+        let events =
+            world.run(&["runs", "show", report["run_id"].as_str().unwrap(), "--json"]).code(0).lines();
+        let by = events.iter().find(|one| one["event"] == "context_summarized");
+        assert_eq!(by.map(|one| one["model"].as_str().unwrap()), summed, "{title}: {by:?}");
+        let warnings = events.iter().filter(|one| one["event"] == "warning");
+        let codes: Vec<&str> = warnings.filter_map(|one| one["code"].as_str()).collect();
+        assert_eq!(
+            codes.iter().filter(|code| **code != "model_retry").collect::<Vec<_>>(),
+            told.iter().collect::<Vec<_>>(),
+            "{title}"
+        );
+        let last = if level.is_none() { &smart } else { &base };
+        let seen = last.requests().last().unwrap().body.to_string();
+        assert_eq!(seen.contains("In short: two answers."), summed.is_some(), "{title}: {seen}");
+    }
+}
+
+/// In the middle of a visit a server of another protocol takes over: it is sent what it can read, with every call and
+/// its result, and no thoughts that only the first one can unseal.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_of_another_protocol_takes_over_between_two_tool_rounds() {
+    let pairs = Dialect::ALL.iter().flat_map(|one| Dialect::ALL.iter().map(move |other| (*one, *other)));
+    for (one, other) in pairs.filter(|(one, other)| one != other) {
+        let look = |id: &'static str| (id, "list_directory");
+        let round = |dialect, id| {
+            let (id, name) = look(id);
+            thoughtful(dialect, "A thought.", "I look.", (id, name, &json!({"directory_path": "."})))
+        };
+        let gone = |dialect: Dialect| Behaviour::status(503, &dialect.error("overloaded_error", "down"));
+        let first =
+            ModelServer::speak(one, vec![round(one, "c1"), gone(one), gone(one), one.text("Two.")]).await;
+        let second =
+            ModelServer::speak(other, vec![round(other, "c2"), other.text("One."), gone(other), gone(other)])
+                .await;
+        let mut world = world(&first.base_url, &second.base_url, "smart");
+        world.set("SYNTHDEV_REASONING_EFFORT", "low");
+        let provider = |dialect: Dialect, server: &ModelServer| {
+            json!({"base_url": server.base_url, "protocol": dialect.protocol(), "needs_key": false,
+                "accepts": ["reasoning_effort", "max_output_tokens"]})
+        };
+        let providers = json!({"one": provider(one, &first), "other": provider(other, &second)});
+        world.configure("models.json", &json!({ "providers": providers }).to_string());
+        let pair = format!("{one:?} then {other:?}");
+        let report = world.run(&RUN).json();
+        let refused: Vec<String> = [&first, &second]
+            .iter()
+            .flat_map(|server| server.requests())
+            .filter_map(|one| one.rejected)
+            .collect();
+        assert_eq!(refused, Vec::<String>::new(), "{pair}");
+        assert_eq!(report["output"], "Two.", "{pair}: {report}");
+        assert_eq!((first.requests().len(), second.requests().len()), (4, 4), "{pair}");
+        let seen = second.requests()[1].body.to_string();
+        assert!(seen.contains("c1") && seen.contains("c2"), "{pair}: {seen}");
+        let seen = first.requests()[3].body.to_string();
+        for part in ["c1", "c2", "One."] {
+            assert!(seen.contains(part), "{pair}: no `{part}` in {seen}");
+        }
+    }
+}
+
+/// A recording of a run in which another model took over plays to the same end: for who speaks, and for who sums up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_fell_back_is_recorded_and_played() {
+    let long = |text: &str| Dialect::Messages.text(&format!("{text} {}", "word ".repeat(90)));
+    let gone = || Behaviour::status(503, &Dialect::Messages.error("overloaded_error", "down"));
+    let (sum, end) = (Dialect::Messages.text("In short: two answers."), Dialect::Messages.text("Three."));
+    let rows = [
+        (
+            Dialect::Completions,
+            [vec![down(), down()], vec![Behaviour::text("One."), Behaviour::text("Two.")]],
+            None,
+        ),
+        // who sums up asks the base server, too, and is told of its limit
+        (Dialect::Messages, [vec![long("One."), long("Two."), gone(), gone(), end], vec![sum]], Some("fast")),
+    ];
+    for (dialect, [base, smart], level) in rows {
+        let base = ModelServer::speak(dialect, base).await;
+        let smart = ModelServer::speak(dialect, smart).await;
+        let mut world = world(&base.base_url, &smart.base_url, if level.is_none() { "smart" } else { "" });
+        world.set("SYNTHDEV_FAST_FALLBACK", "smart");
+        world.set("SYNTHDEV_FAST_MODEL", "fast-model");
+        let provider = |server: &ModelServer| json!({"base_url": server.base_url, "protocol": dialect.protocol(), "needs_key": false});
+        let providers = json!({"one": provider(&base), "other": provider(&smart)});
+        world.configure("models.json", &json!({ "providers": providers }).to_string());
+        if level.is_some() {
+            world.write_json("twice.json", &long_talk(level));
+        }
+        let recorded = world.run(&[&RUN[..], &["--record", "it.jsonl"]].concat()).code(0).json();
+        drop((base, smart));
+        let played = world.run(&[&RUN[..], &["--replay", "it.jsonl"]].concat()).code(0).json();
+        for key in ["output", "usage", "cost_usd", "path"] {
+            assert_eq!(played[key], recorded[key], "{dialect:?}, {key}: {played}");
+        }
+        let told = |report: &Value| report["warnings"].to_string().matches("model_fallback").count();
+        assert_eq!((told(&recorded), told(&played)), (1, 1), "{dialect:?}: {played}");
     }
 }

@@ -81,6 +81,32 @@ fn models_lists_what_can_be_had_and_why_not() {
     );
 }
 
+/// Who has a server and no model yet sees what it has, to choose one.
+#[test]
+fn the_server_of_a_level_without_a_model_is_listed_too() {
+    let server = ListServer::start(Some(KEY), named(&["alpha-1", "beta-2"]), Vec::new());
+    let mut world = World::new();
+    elsewhere(&world);
+    world.set("SYNTHDEV_API_KEY", KEY);
+    let asked = ["models", "--base-url", &server.base_url];
+    for more in [&[][..], &["--provider", "custom"]] {
+        let text = world.run(&[&asked[..], more].concat()).code(0).out;
+        for part in [&*server.base_url, "key: SYNTHDEV_API_KEY", "alpha-1", "beta-2"] {
+            assert!(text.contains(part), "no `{part}` in\n{text}");
+        }
+        assert!(!text.contains("←") && !text.contains(KEY), "no level has a model: {text}");
+    }
+    let report = world.run(&[&asked[..], &["--json"]].concat()).code(0).json();
+    let custom = provider(&report, "custom");
+    assert_eq!(
+        (&custom["levels"], custom["models"].as_array().unwrap().len()),
+        (&json!([]), 2),
+        "{custom:#}"
+    );
+    let doctor = world.run(&["doctor", "--base-url", &server.base_url]).code(1).out;
+    assert!(doctor.contains("no model is set for level base"), "{doctor}");
+}
+
 #[test]
 fn a_server_that_gives_no_list_is_one_clear_line() {
     let silent = ListServer::silent();
@@ -332,7 +358,13 @@ const FILES: &[(&str, &str, &[&str], &str, &str)] = &[
         "a line break",
         "in one line",
     ),
-    ("settings.json", SCHEMELESS, &["config", "show"], "must begin with http:// or https://", ""),
+    (
+        "settings.json",
+        SCHEMELESS,
+        &["config", "show"],
+        "must begin with http:// or https://",
+        "as in http://",
+    ),
     (
         "settings.json",
         MISSPELT,
@@ -353,7 +385,7 @@ const FILES: &[(&str, &str, &[&str], &str, &str)] = &[
 /// A variable, its value, what is said, the fix.
 const VARIABLES: &[(&str, &str, &str, &str)] = &[
     ("SYNTHDEV_API_KEY", "sk-a\nsk-b", "SYNTHDEV_API_KEY holds a line break", "in one line"),
-    ("SYNTHDEV_BASE_URL", "localhost:1/v1", "SYNTHDEV_BASE_URL must begin with http://", ""),
+    ("SYNTHDEV_BASE_URL", "localhost:1/v1", "SYNTHDEV_BASE_URL must begin with http://", "as in http://"),
 ];
 
 /// One line about it, with the fix, and no key.

@@ -86,7 +86,7 @@ async fn three_review_rounds_take_the_same_path_in_every_protocol() {
 }
 
 /// A thought, a text and a call.
-fn thoughtful(
+pub fn thoughtful(
     dialect: Dialect,
     thought: &str,
     text: &str,

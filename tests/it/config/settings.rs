@@ -108,7 +108,7 @@ fn cfg_6_all_errors_of_a_file_at_once_each_at_its_place() {
         "settings.json:2:21: error[C05]: `max_tool_calls` must be a whole number from 1 to 200, found 0",
         "settings.json:3:16: error[C05]: `verbosity` must be a whole number from 0 to 5, found 9",
         "settings.json:4:23: error[C04]: unknown key `modle` in `levels.base` (did you mean `model`?)",
-        "settings.json:4:49: error[C06]: `levels.base.base_url` must begin with http:// or https://",
+        "settings.json:4:49: error[C06]: `levels.base.base_url` must begin with http:// or https://, as in http://localhost:11434/v1",
         "settings.json:4:69: error[C06]: `levels.base.model` must not be empty",
         "settings.json:5:25: error[C06]: `approvals.read` must be \"allow\", \"ask\" or \"deny\", found \"yes\"",
         "settings.json:6:15: error[C03]: `timeouts` must be an object, found a number",

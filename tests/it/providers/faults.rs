@@ -243,6 +243,7 @@ fn oddities(dialect: Dialect) -> Vec<Fault> {
             2,
             "JSON",
         ),
+        then_fine("arguments cut at the output limit", dialect, cut_at_the_limit(dialect), 2, "JSON"),
         then_fine("one id for two calls", dialect, twice, 2, "\"c1\""),
         then_fine("pieces out of order", dialect, out_of_order(dialect), 2, sent),
         then_fine("another model answers", dialect, dialect.text("Hi").serving("mock-9"), 1, "mock-1"),
@@ -280,6 +281,26 @@ fn half_a_call(dialect: Dialect) -> Behaviour {
             let call = messages::call_block(id, name, arguments);
             messages::events(&messages::parts(&[call], "tool_use", &Value::Null)[..5])
         }
+    }
+}
+
+/// The server ends the answer by the book where it may not go on, in the middle of a call.
+fn cut_at_the_limit(dialect: Dialect) -> Behaviour {
+    let (id, name, arguments) = ("c1", "read_files", "{\"file_paths\": [");
+    match dialect {
+        Dialect::Completions => {
+            let call = json!({"index": 0, "id": id, "function": {"name": name, "arguments": arguments}});
+            Behaviour::chunks(&[json!({"tool_calls": [call]})], "length")
+        }
+        Dialect::Responses => {
+            let mut parts = responses::parts(&[responses::call(id, name, arguments)], "");
+            let end = parts.iter_mut().rev().find(|part| part["type"] == "response.completed").unwrap();
+            end["type"] = json!("response.incomplete");
+            end["response"]["status"] = json!("incomplete");
+            end["response"]["incomplete_details"] = json!({"reason": "max_output_tokens"});
+            responses::events(&parts)
+        }
+        Dialect::Messages => messages::blocks(&[messages::call_block(id, name, arguments)], "max_tokens"),
     }
 }
 
@@ -394,27 +415,47 @@ async fn no_silence_is_borne_for_ever() {
     futures_util::future::join_all(all).await;
 }
 
-/// Before anything has come and in the middle of it: cancelling the run closes its connection.
+/// Before anything has come, in the middle of an answer and of an error: cancelling the run closes its connection.
 #[tokio::test]
 async fn a_cancel_closes_the_connection() {
     for dialect in Dialect::ALL {
-        for (at, stalled) in [Behaviour::silence(), hi(dialect).stall()].into_iter().enumerate() {
+        let error = Behaviour::status(500, "oops").stall();
+        for (stalled, speaks) in [(Behaviour::silence(), false), (hi(dialect).stall(), true), (error, false)]
+        {
             let mut line = Line::new(dialect, Patience::default()).await;
             line.wire.server.answer("mock-1", stalled);
             let run = line.start();
             let begun = |event: &RunEvent| match event {
-                RunEvent::ModelCalled { .. } if at == 0 => Some(()),
+                RunEvent::ModelCalled { .. } if !speaks => Some(()),
                 RunEvent::Delta { .. } => Some(()),
                 _ => None,
             };
             line.stage.until(begun).await;
-            if at == 0 {
-                line.wire.server.asked(1).await;
-            }
+            line.wire.server.asked(1).await;
             line.stage.handle.send(&run, Command::Cancel);
             let RunEvent::Finished { status, .. } = line.stage.end().await else { unreachable!() };
             assert_eq!(status, RunStatus::Cancelled, "{dialect:?}");
             line.wire.server.closed(1).await;
         }
+    }
+}
+
+/// A server that is asked too often wants an hour: nobody has to sit through it.
+#[tokio::test]
+async fn a_cancel_ends_the_wait_for_another_attempt() {
+    for dialect in Dialect::ALL {
+        let Line { stage, wire } = Line::new(dialect, Patience::default()).await;
+        let mut line = Line { stage: stage.waiting_for_servers(), wire };
+        let busy = Behaviour::status(429, &dialect.error("rate_limit_error", "slow down"));
+        line.wire.server.answer("mock-1", busy.header("retry-after", "3600"));
+        let run = line.start();
+        let waits = |event: &RunEvent| match event {
+            RunEvent::ModelRetry { delay_ms, .. } => Some(*delay_ms),
+            _ => None,
+        };
+        assert_eq!(line.stage.until(waits).await, 3_600_000, "{dialect:?}");
+        line.stage.handle.send(&run, Command::Cancel);
+        let RunEvent::Finished { status, .. } = line.stage.end().await else { unreachable!() };
+        assert_eq!((status, line.wire.requests()), (RunStatus::Cancelled, 1), "{dialect:?}");
     }
 }

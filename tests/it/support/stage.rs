@@ -96,6 +96,15 @@ impl Stage {
         Self { handle, catalog, heard, project, providers, events, seen: Vec::new(), data }
     }
 
+    /// Waits before another attempt as long as a server wishes.
+    pub fn waiting_for_servers(self) -> Self {
+        let retry = RetryPolicy { longest_delay_ms: u64::MAX, ..RetryPolicy::default() };
+        let options = Options { project: "stage".into(), pid: 1, retry, secrets: Vec::new() };
+        let handle = Handle::new(self.handle.ports().clone(), options);
+        let events = handle.subscribe(true);
+        Self { handle, events, ..self }
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.project.path().join(name)
     }

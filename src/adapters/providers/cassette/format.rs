@@ -39,6 +39,9 @@ pub struct Header {
     /// Hash of the definition, without the models that were chosen for it.
     pub definition: String,
     pub agents: Vec<Seat>,
+    /// Who sums up a context that names a level for it; its name stands for the agent's. None in recordings of before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<Seat>,
 }
 
 /// Who an agent was, and which model it asked.

@@ -51,7 +51,8 @@ fn request(agent: &str, state: &str, texts: &[&str]) -> ModelRequest {
 
 fn header() -> Header {
     let (cassette, definition) = (FORMAT, "abc".to_owned());
-    Header { cassette, program: "synthdev".into(), workflow: "w".into(), definition, agents: Vec::new() }
+    let (agents, summaries) = (Vec::new(), Vec::new());
+    Header { cassette, program: "synthdev".into(), workflow: "w".into(), definition, agents, summaries }
 }
 
 fn roles(coder: &str) -> Roles {

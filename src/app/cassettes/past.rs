@@ -1,0 +1,86 @@
+//! A recording of a run that is over, made from its journal: also of one that began without `--record`, on the screen.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+
+use super::{header, here, outcome, plain, refused, roles, root};
+use crate::adapters::providers::cassette::Recorder;
+use crate::app::reading::of_store;
+use crate::app::sources;
+use crate::app::world::World;
+use crate::config::catalog::Catalog;
+use crate::config::settings::layers::Overrides;
+use crate::domain::journal::RunStatus;
+use crate::runtime::handle::Handle;
+
+/// How the name of such a file ends where nothing else says what is to be written.
+const ENDS: &str = ".cassette.jsonl";
+
+pub(in crate::app) fn is_meant(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.to_lowercase().ends_with(ENDS))
+}
+
+/// Writes what models were asked and answered in a run, as `run --record` would have; what is to be said of it, a line
+/// each.
+///
+/// # Errors
+/// The run cannot be played, the file is there, or it cannot be written.
+pub(in crate::app) fn of_past(
+    world: &World,
+    catalog: &Catalog,
+    handle: &Handle,
+    run: &str,
+    path: &Path,
+) -> Result<Vec<String>> {
+    let summary = handle.summary(run).map_err(of_store)?;
+    let (run, file, status) = (&summary.id, path.display().to_string(), summary.progress.status);
+    if path.exists() {
+        bail!("{file} exists: it was left as it is\nhint: name another file, or remove it first");
+    }
+    if status != RunStatus::Completed {
+        bail!(
+            "run {run} is {}: only one that is completed can be played to its end\nhint: synthdev runs show {run}",
+            status.as_str()
+        );
+    }
+    let program = handle.definition(run).map_err(of_store)?.program.clone();
+    let workflow = root(&program).ok_or_else(|| anyhow!("run {run} has no workflow"))?;
+    if workflow.conversational {
+        bail!("run {run} is a conversation: only runs of workflows can be played");
+    }
+    let name = &workflow.name;
+    let gathered = sources::gather(world, Overrides::default(), world.trust)?;
+    let Ok((plain, _)) = self::plain(world, gathered.sources).check(name) else {
+        bail!(
+            "the workflow `{name}` of run {run} is not among those of this project now, or has errors\n\
+             hint: synthdev check; or record a new run: synthdev run --workflow-file … --record {file}"
+        );
+    };
+    let calls = handle.exchanged_anywhere(run).map_err(of_store)?.ok_or_else(|| {
+        anyhow!(
+            "run {run} would have gone another way without what its agents were told of this place, so a recording \
+             of it could not be played\nhint: record a new run: synthdev run {name} … --record {file}"
+        )
+    })?;
+    // of another definition than the present one, as far as that can be seen: then that is told when it is played
+    let present = catalog.check(name).is_ok_and(|(present, _)| present.hash == program.hash);
+    let mut header = header(&plain, &program);
+    if !present {
+        header.definition.clone_from(&program.hash);
+    }
+    let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
+    let project: Vec<&Path> = tree.into_iter().chain([world.project.as_path()]).collect();
+    let models = handle.ports().models.clone();
+    let recorder = Recorder::create(path, &header, roles(&program), here(catalog, &project), models);
+    let recorder = recorder.map_err(refused)?;
+    for (request, over, used) in calls {
+        recorder.made_before(&request, outcome(over), used);
+    }
+    let calls = recorder.finish().map_err(refused)?;
+    let plural = if calls == 1 { "" } else { "s" };
+    Ok(vec![
+        format!("{calls} model call{plural} of run {run} written to {file}"),
+        format!("play it: synthdev run {name} … --replay {file}; or name it as `cassette` in a test"),
+    ])
+}
