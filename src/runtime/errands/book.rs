@@ -52,6 +52,8 @@ pub(super) struct Entry {
     pub(super) acks: Acks,
     /// Points to which it can go back.
     pub(super) points: Vec<String>,
+    /// How often it went back.
+    pub(super) went_back: u64,
     /// When a sub-agent was last heard of, or the errand came up.
     pub(super) contact: Timestamp,
     /// A sub-agent has come for it.
@@ -76,12 +78,12 @@ pub(super) struct Book {
     pub(super) fresh: Vec<String>,
     /// Steps whose results count and could not be written down so far.
     pub(super) unwritten: BTreeSet<CallId>,
-    /// How often errands of it went back.
-    pub(super) went_back: u64,
     /// How the run stood when all this was read from its journal, unless it went on here since.
     pub(super) read_as: Option<Stand>,
     /// The run itself has ended.
     over: Option<Ended>,
+    /// Its end is being written down.
+    pub(super) ending: bool,
 }
 
 impl Book {
@@ -95,9 +97,9 @@ impl Book {
             steps: HashMap::new(),
             fresh: Vec::new(),
             unwritten: BTreeSet::new(),
-            went_back: 0,
             read_as: None,
             over: None,
+            ending: false,
         }
     }
 
@@ -187,8 +189,8 @@ impl Book {
         }
         for (lane, entry) in &mut self.entries {
             entry.points = machine.points(*lane).map(str::to_owned).collect();
+            entry.went_back = machine.went_back(*lane);
         }
-        self.went_back = machine.went_back();
         let open: BTreeSet<u64> = lanes.into_iter().collect();
         let gone =
             |(lane, entry): (&u64, &Entry)| (entry.ended.is_none() && !open.contains(lane)).then_some(*lane);
@@ -272,6 +274,7 @@ impl Book {
             in_flight: BTreeSet::new(),
             acks: Acks::default(),
             points: Vec::new(),
+            went_back: 0,
             contact: now,
             met: false,
             losses: 0,
