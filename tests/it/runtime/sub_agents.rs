@@ -5,11 +5,14 @@ use super::*;
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::domain::ids::Timestamp;
 use synthdev::domain::model::{DeltaKind, ModelRequest, ToolChoice};
+use synthdev::domain::tool::ToolOutcome;
 use synthdev::domain::workflow::SubAgents;
+use synthdev::engine;
 use synthdev::engine::steering::Steering;
 use synthdev::ports::model::{DeltaSink, ModelPort};
-use synthdev::runtime::errands::{Ended, Handed, Look, Next};
+use synthdev::runtime::errands::{Ended, Handed, Look, Next, step_id};
 use synthdev::runtime::interactions::{Delegating, Interactions, PROVIDER, counts};
+use synthdev::runtime::leases::LIMIT;
 
 use crate::support::watched_store::Watched;
 
@@ -17,16 +20,20 @@ const SOON: Duration = Duration::from_millis(5);
 
 /// Each item is a task with one command.
 fn tasks(items: &[&str]) -> Arc<Workflow> {
+    loop_over(&json!(items), None, SubAgents::Items)
+}
+
+fn loop_over(items: &Value, max_concurrency: Option<u32>, sub_agents: SubAgents) -> Arc<Workflow> {
     let fork = Work::ForEach(ForEach {
-        items: Input::Value(json!(items)),
+        items: Input::Value(items.clone()),
         each: "item".into(),
         at: "index".into(),
         start: StateIx(2),
         needs: Vec::new(),
-        max_concurrency: None,
+        max_concurrency,
         tolerated_failures: 0,
         tolerated_percent: 0.0,
-        handed_out: Some(Vec::new()),
+        handed_out: (sub_agents == SubAgents::Items).then(Vec::new),
         sub_agent: None,
     });
     let command = Work::Step(Step {
@@ -36,7 +43,9 @@ fn tasks(items: &[&str]) -> Arc<Workflow> {
         expect: Expect::Ok,
     });
     let mut flow = workflow(ParameterType::Array, fork, vec![("fork".into(), command)], Vec::new());
-    Arc::get_mut(&mut flow).unwrap().sub_agents = SubAgents::Items;
+    let own = Arc::get_mut(&mut flow).unwrap();
+    own.sub_agents = sub_agents;
+    own.limits.max_concurrency = max_concurrency.unwrap_or(own.limits.max_concurrency);
     flow
 }
 
@@ -118,6 +127,40 @@ async fn a_task_that_goes_back_is_not_taken_for_another_one() {
     let back = looked(handle, &ids[0], |look| look.went_back > 0).await;
     let other = handle.desk().look(&ids[1]).unwrap();
     assert_eq!((back.went_back, other.went_back), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_no_room_in_the_queue_comes_later() {
+    const ITEMS: usize = LIMIT + 3;
+    let world = World::new();
+    let handle = &world.handle;
+    handle.serve_sub_agents(None);
+    let items: Vec<usize> = (0..ITEMS).collect();
+    let at_once = u32::try_from(ITEMS).ok();
+    let run = handle.start(spec(&loop_over(&json!(items), at_once, SubAgents::Run), false)).unwrap();
+    let id = handle.desk().tasks(&run)[0].id.clone();
+    let open = looked(handle, &id, |look| look.remaining == Some(ITEMS)).await;
+    assert_eq!(open.completed.len(), 0);
+    let next = |at: usize| handle.desk().next(&id, &format!("w{at}"), Timestamp(0));
+    let mut seen = std::collections::BTreeSet::new();
+    for at in 0..ITEMS {
+        match next(at) {
+            Next::Step(handed) => assert!(seen.insert(handed.step.call), "{handed:?}"),
+            Next::Waiting => assert!(at >= LIMIT, "{at}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(seen.len(), LIMIT);
+    let calls: Vec<CallId> = seen.iter().copied().take(ITEMS - LIMIT).collect();
+    for (at, call) in calls.into_iter().enumerate() {
+        let outcome = ToolOutcome { ok: true, ..ToolOutcome::default() };
+        let input = engine::input::Input::ToolDone { call, outcome };
+        let (step, worker) = (step_id(call), format!("w{at}"));
+        handle.submit(&id, &step, (&worker, None), &json!("done"), input).await.unwrap();
+        let Next::Step(handed) = next(LIMIT + at) else { panic!("none came") };
+        assert!(seen.insert(handed.step.call), "{handed:?}");
+    }
+    assert_eq!(seen.len(), ITEMS, "none was lost");
 }
 
 struct Nowhere;
